@@ -1,0 +1,39 @@
+# Two commands: `make run` does the main job, `make test` passes every check. Each does all of its own set-up.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test messages format lock clean
+
+run: $(READY)
+	$(BIN)/tacit demonstrate --out demonstration
+
+test: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2 -q
+
+# The paper's message counts beside the readable engine's: about five minutes on two cores.
+messages: $(READY)
+	$(BIN)/tacit messages --trials 3 --workers 2
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# Pin what `make test` uses. Run it after a change of dependencies in pyproject.toml, and commit the result.
+lock: $(READY)
+	$(BIN)/python -m pip install --quiet --upgrade uv
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 --upgrade \
+		--no-emit-index-url --no-annotate --all-extras --group dev pyproject.toml --output-file requirements-dev.txt
+
+$(READY): requirements-dev.txt pyproject.toml tools/make-environment
+	tools/make-environment "$(PYTHON)" "$(VENV)"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) demonstration .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,185 @@
+"""One agent: a policy that decides and an endpoint that talks. Still without clock, chance or I/O.
+
+The contract of every input is the same: it returns an `Outcome`; persist its records, then send its outgoing messages.
+Time is an argument; the agent only remembers when it last heard from each peer. Starting again after a stop or
+a crash is one path: `Agent.restore(snapshot, records)`.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from tacit.errors import LocalError
+from tacit.policies import Policy
+from tacit.protocol import (
+    AgentId,
+    Endpoint,
+    InputRecord,
+    Message,
+    Observed,
+    Outcome,
+    PeerJoined,
+    PeerLeft,
+    Received,
+    Sharing,
+    on_demand,
+)
+from tacit.protocol.invariants import endpoint_violations
+from tacit.protocol.state import SNAPSHOT_VERSION, Snapshot
+from tacit.tally import Arm
+
+
+class Agent:
+    """One member of a group that learns together.
+
+    Args:
+        name: This agent's name, unique in the group.
+        policy: How it decides. The policy brings the arms and the quantum; the whole group uses the same quantum.
+        sharing: How it talks; `on_demand()` unless told otherwise.
+        boot: Which start of this agent it is.
+
+    >>> from tacit import UCB, Agent
+    >>> j, p = (Agent(name, UCB(["A", "B"])) for name in "jp")
+    >>> _ = j.peer_joined("p", p.arms), p.peer_joined("j", j.arms)
+    >>> outcome = j.update(j.select_arm(), reward=1.0)
+    >>> [message.receiver for message in outcome.outgoing]
+    ['p']
+    >>> _ = p.receive(outcome.outgoing[0])
+    >>> p.policy.tally
+    Tally(A: 1000000/1, B: 0/0)
+    """
+
+    def __init__(self, name: AgentId, policy: Policy, sharing: Sharing | None = None, *, boot: int = 0) -> None:
+        self.policy = policy
+        self.endpoint = Endpoint(
+            name,
+            policy.arms,
+            sharing or on_demand(),
+            units_per_reward=policy.quantum.per_reward,
+            boot=boot,
+            settles=policy.eliminates,
+        )
+
+    @property
+    def name(self) -> AgentId:
+        """This agent's name."""
+        return self.endpoint.name
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms that this agent can pull."""
+        return self.policy.arms
+
+    def select_arm(self) -> Arm:
+        """Return the arm to pull next. Changes nothing and waits for nobody."""
+        return self.policy.select_arm()
+
+    def update(self, arm: Arm, reward: float, now: float = 0.0) -> Outcome:
+        """Take the reward of an own pull.
+
+        Raises:
+            LocalError: The arm is not one of this agent's, or the reward is not a number in [0, 1]. Nothing changed.
+        """
+        units = self.policy.quantum.units(reward)
+        if arm not in self.endpoint.ledger.own.counts:
+            raise LocalError(f"arm {arm!r} is not one of {', '.join(self.arms)}: update only arms of this agent")
+        return self._observe(arm, units, now)
+
+    def receive(self, message: Message, now: float = 0.0) -> Outcome:
+        """Take a message of another agent.
+
+        Raises:
+            PeerError: The message cannot be right. Nothing changed.
+        """
+        outcome = self.endpoint.receive(message, now)
+        self.policy.learn(outcome.news)
+        for arm in outcome.ruled_out:
+            self.policy.eliminate(arm)
+        return outcome
+
+    def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float = 0.0) -> Outcome:
+        """Take it that a peer is here, for the first time or again. Sends nothing by itself."""
+        return self.endpoint.peer_joined(peer, arms, now)
+
+    def peer_left(self, peer: AgentId, now: float = 0.0) -> Outcome:
+        """Take it that a peer is gone. What is observed from now on is kept for its return."""
+        return self.endpoint.peer_left(peer, now)
+
+    def join(self) -> Outcome:
+        """Say to every known peer that this agent is here, or here again."""
+        return self.endpoint.join()
+
+    def leave(self) -> Outcome:
+        """Say to every known peer that this agent goes away."""
+        return self.endpoint.leave()
+
+    def snapshot(self) -> Snapshot:
+        """Return all that this agent knows."""
+        return Snapshot(SNAPSHOT_VERSION, self.endpoint.state())
+
+    @classmethod
+    def restore(
+        cls,
+        snapshot: Snapshot,
+        records: Iterable[InputRecord] = (),
+        *,
+        policy: Policy,
+        sharing: Sharing | None = None,
+    ) -> "Agent":
+        """Rebuild an agent from a snapshot and the records of every outcome since.
+
+        Args:
+            snapshot: What `snapshot` returned.
+            records: The records since then, in order.
+            policy: A fresh policy with the same arms and the same quantum.
+            sharing: How to talk; not part of the snapshot, so that it can be changed.
+
+        Raises:
+            LocalError: The snapshot is of another version, is damaged, or does not fit the policy.
+        """
+        if snapshot.version != SNAPSHOT_VERSION:
+            raise LocalError(
+                f"the snapshot has version {snapshot.version}, this program reads version {SNAPSHOT_VERSION}: "
+                "use the version of tacit that wrote it"
+            )
+        state = snapshot.endpoint
+        if policy.arms != state.arms or policy.quantum.per_reward != state.units_per_reward:
+            raise LocalError(
+                f"the snapshot of {state.agent} has arms {', '.join(state.arms)} and {state.units_per_reward} quanta "
+                f"in a reward, but the policy has {', '.join(policy.arms)} and {policy.quantum.per_reward}"
+            )
+        if policy.own_pulls or policy.tally.observations:
+            raise LocalError("restore needs a fresh policy: this one has observations already")
+        agent = cls(state.agent, policy, sharing, boot=state.boot)
+        agent.endpoint = Endpoint.from_state(state, sharing or on_demand(), settles=policy.eliminates)
+        if damage := endpoint_violations(agent.endpoint):
+            raise LocalError(f"the snapshot of {state.agent} is damaged: {damage[0]}")
+        policy.learn(agent.endpoint.ledger.own.entries(), own=True)
+        for holding in agent.endpoint.ledger.held.values():
+            policy.learn(holding.tally.entries())
+        for arm in state.arms:
+            if arm not in state.candidates:
+                policy.eliminate(arm)
+        for record in records:
+            agent._replay(record)
+        return agent
+
+    def _observe(self, arm: Arm, units: int, now: float) -> Outcome:
+        candidates_before = self.policy.candidates
+        self.policy.update_units(arm, units)
+        notices: tuple[Message, ...] = ()
+        if self.policy.candidates is not candidates_before:
+            for gone in candidates_before:
+                if gone not in self.policy.candidates:
+                    notices += self.endpoint.eliminate(gone).outgoing
+        outcome = self.endpoint.observe(arm, units, now)
+        return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
+
+    def _replay(self, record: InputRecord) -> None:
+        match record:
+            case Observed(arm, units, now):
+                self._observe(arm, units, now)
+            case Received(message, now):
+                self.receive(message, now)
+            case PeerJoined(peer, arms, now):
+                self.peer_joined(peer, arms, now)
+            case PeerLeft(peer, now):
+                self.peer_left(peer, now)

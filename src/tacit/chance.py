@@ -1,0 +1,79 @@
+"""Chance as a pure function: the same key and counter give the same number, in any order, on any machine.
+
+This file owns randomness and refuses to hold any: there is no generator object and no state. A stream is a 64-bit key,
+and its n-th number is a hash of (key, n). So two engines can walk the same run in different orders, many workers can
+share one seed, and a run over eight million slots stores nothing.
+
+The hash is SplitMix64 (Steele, Lea and Flood, 2014): `uniform(key, 0), uniform(key, 1), ...` is exactly the output of
+a SplitMix64 generator whose state starts at `key`. The scalar functions below are written so that a compiler may take
+them unchanged, given unsigned 64-bit arguments; that is why they mask instead of relying on Python's big integers.
+"""
+
+import math
+
+_MASK = 0xFFFFFFFFFFFFFFFF
+_GOLDEN = 0x9E3779B97F4A7C15
+_TWO_TO_MINUS_53 = 1.1102230246251565e-16
+
+
+def mix(x: int) -> int:
+    """Scramble 64 bits (the finalizer of SplitMix64).
+
+    >>> hex(mix(1))
+    '0x5692161d100b05e5'
+    """
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & _MASK
+    return x ^ (x >> 31)
+
+
+def uniform(key: int, n: int) -> float:
+    """Return the n-th number of the stream `key`: uniform on [0, 1), 53 bits.
+
+    >>> uniform(stream(1, 2), 0) == uniform(stream(1, 2), 0)
+    True
+    """
+    return (mix((key + n * _GOLDEN) & _MASK) >> 11) * _TWO_TO_MINUS_53
+
+
+def stream(*coordinates: int) -> int:
+    """Return the key of the stream at these coordinates, for example (seed, trial, agent, purpose).
+
+    Different coordinates give unrelated streams; their order matters.
+
+    >>> stream(7, 0) == stream(0, 7)
+    False
+    """
+    key = _GOLDEN
+    for coordinate in coordinates:
+        key = mix((mix(key) + coordinate * _GOLDEN) & _MASK)
+    return key
+
+
+def beta(a: float, b: float, key: int) -> float:
+    """Draw from Beta(a, b), for a and b of at least one, using only the stream `key`.
+
+    The quotient of two gamma variables, each drawn by the method of Marsaglia and Tsang (2000).
+
+    >>> 0.0 < beta(3.0, 5.0, stream(1)) < 1.0
+    True
+    """
+    x = gamma(a, mix(key))
+    y = gamma(b, mix(key ^ _GOLDEN))
+    return x / (x + y)
+
+
+def gamma(shape: float, key: int) -> float:
+    """Draw from Gamma(shape, 1), for a shape of at least one, using only the stream `key`."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        # Box and Muller: 1 - u is never zero, so its logarithm exists.
+        radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, 0)))
+        x = radius * math.cos(2.0 * math.pi * uniform(key, 1))
+        t = 1.0 + c * x
+        v = t * t * t
+        accept = 1.0 - uniform(key, 2)
+        if v > 0.0 and math.log(accept) < 0.5 * x * x + d - d * v + d * math.log(v):
+            return d * v
+        key = mix(key)

@@ -1,0 +1,87 @@
+"""The command line: argument parsing and printing only; each command calls one function."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import tacit
+from tacit.errors import TacitError
+from tacit.studies import demonstration, messages, paper
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except (TacitError, OSError) as error:
+        print(f"tacit: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("tacit: interrupted", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tacit", description=tacit.__doc__)
+    parser.add_argument("--version", action="version", version=f"tacit {tacit.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    demonstrate = commands.add_parser("demonstrate", help="show what on-demand communication does: a table and a plot")
+    demonstrate.add_argument("--out", type=Path, default=Path("demonstration"), help="the folder for the plot")
+    _add_runs(demonstrate, trials=4)
+    demonstrate.set_defaults(command=_demonstrate)
+
+    counts = commands.add_parser("messages", help="set our message counts beside the paper's, on the readable engine")
+    counts.add_argument("experiment", nargs="*", default=list(paper.TABLES), help="3, 5, 6a, 6b, 7; all unless named")
+    _add_runs(counts, trials=3)
+    counts.set_defaults(command=_messages)
+    return parser
+
+
+def _add_runs(parser: argparse.ArgumentParser, *, trials: int) -> None:
+    parser.add_argument("--trials", type=_positive, default=trials, help=f"how many trials (default {trials})")
+    parser.add_argument(
+        "--workers", type=_positive, default=os.cpu_count() or 1, help="how many processes (default all)"
+    )
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return value
+
+
+def _demonstrate(options: argparse.Namespace) -> int:
+    options.out.mkdir(parents=True, exist_ok=True)
+    print(f"{'':27}{'messages':>10}{'per decision':>14}{'group regret':>14}{'':8}")
+    lines = []
+    for line in demonstration.measure(trials=options.trials, workers=options.workers):
+        lines.append(line)
+        print(
+            f"{line.way:27}{line.mean_shares:>10,.0f}{line.mean_shares / line.decisions:>14.3f}"
+            f"{line.mean_regret:>14,.0f} ± {line.regret_error:<5,.0f}",
+            flush=True,
+        )
+    picture = options.out / "regret-and-messages.png"
+    demonstration.plot(lines, picture)
+    print(
+        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB. The picture is in {picture}."
+    )
+    return 0
+
+
+def _messages(options: argparse.Namespace) -> int:
+    for name in options.experiment:
+        paper.experiment(name)
+    print(f"{'experiment':12}{'algorithm':34}{'published':>12}{'sd':>9}{'counted':>12}{'difference':>12}")
+    for row in messages.compare(options.experiment, trials=options.trials, workers=options.workers):
+        print(
+            f"{row.experiment:12}{row.algorithm:34}{row.published:>12,.0f}{row.published_sd:>9,.0f}"
+            f"{row.mean:>12,.0f}{row.difference:>+12.2%}",
+            flush=True,
+        )
+    return 0

@@ -1,0 +1,21 @@
+"""Who must act when something is wrong.
+
+Every error that this package raises on purpose is one of two kinds, and its text says what to do:
+
+* `LocalError`: the caller of this process passed something that cannot be right. Fix the call.
+* `PeerError`: another agent sent something that cannot be right. Fix, or stop talking to, that agent.
+
+In both cases the input that raised has changed nothing.
+"""
+
+
+class TacitError(Exception):
+    """Base of all errors that tacit raises on purpose."""
+
+
+class LocalError(TacitError, ValueError):
+    """You must act: an argument, a configuration or a file on this side is wrong."""
+
+
+class PeerError(TacitError):
+    """They must act: a message of another agent is wrong. It was refused and changed nothing."""

@@ -1,0 +1,274 @@
+"""One agent's side of the protocol: its exchanges, its ledger and its roster.
+
+This is the only protocol class that a driver talks to. Inputs go in, outcomes come out; there is no clock, no chance
+and no I/O here. The endpoint does not know how arms are chosen: it counts observations, answers shares, and passes on
+which arms were eliminated.
+"""
+
+from collections.abc import Sequence
+
+from tacit.errors import LocalError, PeerError
+from tacit.protocol.exchange import Exchange, Sharing
+from tacit.protocol.ledger import Holding, Ledger, Origin
+from tacit.protocol.messages import AgentId, Eliminated, Join, Leave, Message, Share
+from tacit.protocol.outcome import Observed, Outcome, PeerJoined, PeerLeft, Received
+from tacit.protocol.roster import Peer, Roster
+from tacit.protocol.state import EndpointState, HeldState, LinkState
+from tacit.tally import Arm, ArmTally, Tally
+
+
+class Link:
+    """All that an agent keeps for one peer: who it is, when to talk to it, and what was last said."""
+
+    __slots__ = ("exchange", "peer", "shared_version")
+
+    def __init__(self, peer: Peer, exchange: Exchange) -> None:
+        self.peer = peer
+        self.exchange = exchange
+        self.shared_version = 0
+        """This agent's version when it last shared with the peer: the buffer is what came after."""
+
+
+class Endpoint:
+    """The protocol state of one agent.
+
+    Args:
+        agent: This agent's name.
+        arms: The arms that it can pull.
+        sharing: How it talks: `on_demand(...)`, `immediate(...)` or `silent()`.
+        units_per_reward: How many quanta a reward of 1 has; the same in the whole group.
+        boot: Which start of this agent it is. Observations of different boots are kept apart.
+        settles: Whether a pair falls silent once its candidate sets have shrunk to one arm (AAE does, UCB does not).
+    """
+
+    def __init__(
+        self,
+        agent: AgentId,
+        arms: Sequence[Arm],
+        sharing: Sharing,
+        *,
+        units_per_reward: int,
+        boot: int = 0,
+        settles: bool = False,
+    ) -> None:
+        self.roster = Roster(agent, arms)
+        self.ledger = Ledger(agent, boot, self.roster.arms, units_per_reward)
+        self.candidates = set(self.roster.arms)
+        """The arms that this agent still considers (C of Algorithm 3, C_j of Algorithm 5)."""
+        self.links: dict[AgentId, Link] = {}
+        self._sharing = sharing
+        self._settles = settles
+        self._links_using: dict[Arm, list[Link]] = {arm: [] for arm in self.roster.arms}
+
+    @property
+    def name(self) -> AgentId:
+        """This agent's name."""
+        return self.roster.agent
+
+    # Inputs of this agent.
+
+    def observe(self, arm: Arm, units: int, now: float) -> Outcome:
+        """Take one own observation, and share with every peer that has asked and for which enough is buffered.
+
+        Raises:
+            LocalError: The arm is not one of this agent's, or the reward is not from 0 to `units_per_reward`.
+        """
+        self.ledger.observe(arm, units)
+        candidate_count = len(self.candidates)
+        outgoing: list[Message] = []
+        for link in self._links_using[arm]:  # Algorithm 1, line 6; Algorithm 4, "each agent j' in A_i"
+            if self.settled(link):
+                continue
+            observations = link.exchange.observe(candidate_count)
+            if observations:
+                outgoing.append(self._share(link, observations))
+        return Outcome((Observed(arm, units, now),), tuple(outgoing))
+
+    def eliminate(self, arm: Arm) -> Outcome:
+        """Stop considering an arm, and tell the others (Algorithm 3, "broadcast index of arm i").
+
+        Raises:
+            LocalError: The arm is not a candidate, or it is the last one.
+        """
+        if arm not in self.candidates or len(self.candidates) == 1:
+            raise LocalError(
+                f"arm {arm!r} cannot be eliminated: the candidates are {', '.join(sorted(self.candidates))}"
+            )
+        self.candidates.discard(arm)
+        return Outcome(outgoing=tuple(Eliminated(self.name, peer.name, arm) for peer in self._partners()))
+
+    def join(self) -> Outcome:
+        """Say to every known peer that this agent is here, or here again."""
+        return Outcome(outgoing=tuple(Join(self.name, peer.name, self.roster.arms) for peer in self.roster))
+
+    def leave(self) -> Outcome:
+        """Say to every known peer that this agent goes away."""
+        return Outcome(outgoing=tuple(Leave(self.name, peer.name) for peer in self.roster))
+
+    # Inputs from outside.
+
+    def receive(self, message: Message, now: float) -> Outcome:
+        """Take a message.
+
+        Raises:
+            PeerError: The message is from a stranger, from oneself, for somebody else, or says what cannot be. Nothing
+                changed.
+        """
+        if message.sender == self.name:
+            raise PeerError(f"{self.name} received a message from itself: do two processes run under one name?")
+        if message.receiver != self.name:
+            raise PeerError(f"{message.sender} sent a message for {message.receiver!r} to {self.name}")
+        records = (Received(message, now),)
+        match message:
+            case Share():
+                return self._receive_share(message, records, now)
+            case Eliminated():
+                return self._receive_eliminated(message, records)
+            case Join():
+                self._receive_join(message)
+            case Leave():
+                self._part(message.sender)
+        return Outcome(records)
+
+    def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float) -> Outcome:
+        """Take it from the driver that a peer is here: exchange demand becomes true, and nothing is sent."""
+        self._greet(peer, arms)
+        return Outcome((PeerJoined(peer, tuple(arms), now),))
+
+    def peer_left(self, peer: AgentId, now: float) -> Outcome:
+        """Take it from the driver that a peer is gone: go on buffering for it."""
+        self._part(peer)
+        return Outcome((PeerLeft(peer, now),))
+
+    # State.
+
+    def state(self) -> EndpointState:
+        """Return everything that this endpoint knows, as plain frozen values."""
+        return EndpointState(
+            agent=self.name,
+            boot=self.ledger.origin.boot,
+            arms=self.roster.arms,
+            units_per_reward=self.ledger.units_per_reward,
+            own=self.ledger.own.entries(),
+            changed_at=tuple(self.ledger.changed_at.values()),
+            candidates=tuple(arm for arm in self.roster.arms if arm in self.candidates),
+            held=tuple(
+                HeldState(origin.agent, origin.boot, holding.version, holding.tally.entries())
+                for origin, holding in self.ledger.held.items()
+            ),
+            links=tuple(
+                LinkState(
+                    peer=link.peer.name,
+                    arms=link.peer.arms,
+                    present=link.peer.present,
+                    candidates=tuple(arm for arm in link.peer.arms if arm in link.peer.candidates),
+                    last_heard=link.peer.last_heard,
+                    demanded=link.exchange.demanded,
+                    buffered=link.exchange.buffered,
+                    share_number=link.exchange.share_number,
+                    shares_sent=link.exchange.shares_sent,
+                    shared_version=link.shared_version,
+                )
+                for link in self.links.values()
+            ),
+        )
+
+    @classmethod
+    def from_state(cls, state: EndpointState, sharing: Sharing, *, settles: bool = False) -> "Endpoint":
+        """Rebuild an endpoint from what `state` returned."""
+        endpoint = cls(
+            state.agent,
+            state.arms,
+            sharing,
+            units_per_reward=state.units_per_reward,
+            boot=state.boot,
+            settles=settles,
+        )
+        endpoint.candidates = set(state.candidates)
+        endpoint.ledger.own.add_all(state.own)
+        endpoint.ledger.changed_at = dict(zip(endpoint.roster.arms, state.changed_at, strict=True))
+        for held in state.held:
+            tally = Tally(endpoint.roster.arms)
+            tally.add_all(held.tallies)
+            endpoint.ledger.held[Origin(held.agent, held.boot)] = Holding(tally, held.version)
+        for saved in state.links:
+            endpoint._greet(saved.peer, saved.arms)
+            link = endpoint.links[saved.peer]
+            link.peer.present = saved.present
+            link.peer.candidates = set(saved.candidates)
+            link.peer.last_heard = saved.last_heard
+            link.exchange.demanded = saved.demanded
+            link.exchange.buffered = saved.buffered
+            link.exchange.share_number = saved.share_number
+            link.exchange.shares_sent = saved.shares_sent
+            link.shared_version = saved.shared_version
+        return endpoint
+
+    # The rest is how.
+
+    def _receive_share(self, share: Share, records: tuple[Received, ...], now: float) -> Outcome:
+        link = self._link(share.sender)
+        for record in share.records:
+            if record.agent != share.sender:
+                raise PeerError(f"{share.sender} sent a record of {record.agent}: agents share only what they observed")
+            self.ledger.check(record)
+        news: tuple[ArmTally, ...] = ()
+        for record in share.records:
+            news += self.ledger.merge(record)  # Algorithm 1, line 16
+        link.peer.last_heard = now
+        # The question of lines 17 to 21 is not put to a settled pair: it has nothing left to say.
+        observations = 0 if self.settled(link) else link.exchange.share_received(len(self.candidates))
+        if not observations:
+            return Outcome(records, news=news)
+        return Outcome(records, (self._share(link, observations),), news)
+
+    def _receive_eliminated(self, notice: Eliminated, records: tuple[Received, ...]) -> Outcome:
+        peer = self.roster.get(notice.sender)
+        if notice.arm not in peer.arms:
+            raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, which is not one of its arms")
+        peer.candidates.discard(notice.arm)  # Algorithm 5: C_j' <- C_j' without i
+        # Same arms for all: there is one candidate set (Algorithm 3). Two agents may rule out each other's last arm
+        # while their notices are under way, so the last candidate stays.
+        if not self.roster.same_arms or notice.arm not in self.candidates or len(self.candidates) == 1:
+            return Outcome(records)
+        self.candidates.discard(notice.arm)
+        return Outcome(records, ruled_out=(notice.arm,))
+
+    def _receive_join(self, notice: Join) -> None:
+        try:
+            self._greet(notice.sender, notice.arms)
+        except LocalError as error:  # here the arms and the name are the sender's, so the sender must act
+            raise PeerError(f"{notice.sender} cannot join: {error}") from error
+
+    def _greet(self, name: AgentId, arms: Sequence[Arm]) -> None:
+        peer, is_new = self.roster.join(name, arms)
+        if is_new:
+            buffered = sum(self.ledger.own.counts[arm] for arm in peer.common)
+            link = self.links[name] = Link(peer, Exchange(self._sharing, buffered=buffered))
+            for arm in peer.common:
+                self._links_using[arm].append(link)
+        else:
+            self.links[name].exchange.peer_joined()
+
+    def _part(self, name: AgentId) -> None:
+        self.roster.leave(name)
+        self.links[name].exchange.peer_left()
+
+    def _link(self, name: AgentId) -> Link:
+        self.roster.get(name)  # raises for a stranger
+        return self.links[name]
+
+    def _share(self, link: Link, observations: int) -> Share:
+        record = self.ledger.record_since(link.shared_version, link.peer.common)
+        link.shared_version = record.version
+        return Share(self.name, link.peer.name, link.exchange.shares_sent, observations, (record,))
+
+    def settled(self, link: Link) -> bool:
+        """Whether this pair has nothing left to learn (end of Section 3.3; Appendix F.2 for different arm sets)."""
+        if not self._settles or len(self.candidates) > 1:
+            return False
+        return self.roster.same_arms or len(link.peer.candidates) == 1
+
+    def _partners(self) -> list[Peer]:
+        """The agents that have an arm in common with this one (A^(j) of Appendix F.1)."""
+        return [peer for peer in self.roster if peer.common]

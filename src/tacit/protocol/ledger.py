@@ -1,0 +1,151 @@
+"""What to say: who observed what, kept so that nothing is ever counted twice.
+
+The ledger holds cumulative tallies keyed by (agent, boot): this agent's own, and for every other agent the newest
+that was received. Merging means "replace if the version is newer", so it does not matter how often or through whom a
+record comes.
+
+The buffer of the paper (b_n, b_mu of Algorithm 1) is not stored. It is a difference: what the agent has observed by
+now, minus what it had observed when it last shared with the peer. One integer per peer, the version last shared, says
+it all, because the ledger remembers at which version each arm last changed.
+
+This file does not know who is present, who asked for what, or when to send.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tacit.errors import LocalError, PeerError
+from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, AgentId, Record
+from tacit.tally import Arm, ArmTally, Tally
+
+
+class Origin(NamedTuple):
+    """Where observations were made: by which agent, in which of its boots."""
+
+    agent: AgentId
+    boot: int
+
+
+class Holding:
+    """The newest that is known of one origin."""
+
+    __slots__ = ("tally", "version")
+
+    def __init__(self, tally: Tally, version: int) -> None:
+        self.tally = tally
+        self.version = version
+
+
+class Ledger:
+    """One agent's own observations, and all it holds of others.
+
+    >>> ledger = Ledger("j", 0, ("A", "B"), units_per_reward=1)
+    >>> ledger.observe("A", 1)
+    >>> ledger.record_since(0, ("A", "B"))
+    Record(agent='j', boot=0, base=0, version=1, tallies=(ArmTally(arm='A', observations=1, reward_sum=1),))
+    """
+
+    def __init__(self, agent: AgentId, boot: int, arms: Iterable[Arm], units_per_reward: int) -> None:
+        if not 0 <= boot < MOST_BOOTS:
+            raise LocalError(f"boot {boot!r} is not a number from 0 to {MOST_BOOTS - 1}")
+        self.origin = Origin(agent, boot)
+        self.units_per_reward = units_per_reward
+        self.own = Tally(arms)
+        self.changed_at: dict[Arm, int] = dict.fromkeys(self.own.counts, 0)
+        """The version at which each arm was last observed by this agent; 0 for never."""
+        self.held: dict[Origin, Holding] = {}
+
+    @property
+    def version(self) -> int:
+        """How many observations this agent has made in this boot."""
+        return self.own.observations
+
+    def observe(self, arm: Arm, units: int) -> None:
+        """Count one own observation.
+
+        Raises:
+            LocalError: The arm is not one of this agent's, or the reward is more than one observation can have.
+        """
+        if arm not in self.own.counts:
+            raise LocalError(f"arm {arm!r} is not one of {', '.join(self.own.counts)}: update only arms of this agent")
+        if not 0 <= units <= self.units_per_reward:
+            raise LocalError(f"a reward of {units!r} quanta is not from 0 to {self.units_per_reward}")
+        self.own.add(arm, 1, units)
+        self.changed_at[arm] = self.own.observations
+
+    def record_since(self, base: int, arms: Iterable[Arm]) -> Record:
+        """Return what of these arms changed after version `base`, as cumulative tallies."""
+        changed_at, counts, sums = self.changed_at, self.own.counts, self.own.sums
+        return Record(
+            self.origin.agent,
+            self.origin.boot,
+            base,
+            self.own.observations,
+            tuple([ArmTally(arm, counts[arm], sums[arm]) for arm in arms if changed_at[arm] > base]),
+        )
+
+    def check(self, record: Record) -> None:
+        """Refuse a record that cannot be true.
+
+        Raises:
+            PeerError: And nothing changed.
+        """
+        agent, boot, base, version, tallies = record
+        if not 0 <= boot < MOST_BOOTS or not 0 <= base <= version <= MOST_OBSERVATIONS:
+            raise PeerError(f"{agent} sent an impossible record: boot {boot}, versions {base} to {version}")
+        held = self.held.get(Origin(agent, boot))
+        if held is not None and version <= held.version:
+            return  # old news is no news, whatever it says
+        if base > (held.version if held is not None else 0):
+            raise PeerError(
+                f"{agent} sent what changed after its observation {base}, but only "
+                f"{held.version if held is not None else 0} are known here: a share between them is missing"
+            )
+        listed: set[Arm] = set()
+        counted = 0 if held is None else held.tally.observations
+        for arm, count, reward_sum in tallies:
+            if arm not in self.own.counts:
+                raise PeerError(f"{agent} sent tallies of arm {arm!r}, which is not an arm of {self.origin.agent}")
+            if arm in listed:
+                raise PeerError(f"{agent} listed arm {arm!r} twice in one record")
+            listed.add(arm)
+            count_before = 0 if held is None else held.tally.counts[arm]
+            sum_before = 0 if held is None else held.tally.sums[arm]
+            counted += count - count_before
+            if count < count_before or reward_sum < sum_before:
+                raise PeerError(
+                    f"{agent} sent ({count}, {reward_sum}) for arm {arm!r} after ({count_before}, {sum_before}): "
+                    "a count or a reward sum went down"
+                )
+            if reward_sum - sum_before > (count - count_before) * self.units_per_reward:
+                raise PeerError(
+                    f"{agent} sent a reward sum of {reward_sum} for {count} observations of arm {arm!r}: more than "
+                    f"{self.units_per_reward} for each new observation (do both sides declare the same quantum?)"
+                )
+        if counted > version:
+            raise PeerError(f"{agent} sent tallies of {counted} observations but says it made {version}")
+
+    def merge(self, record: Record) -> tuple[ArmTally, ...]:
+        """Take a checked record. Return the observations in it that were not counted before."""
+        origin = Origin(record.agent, record.boot)
+        held = self.held.get(origin)
+        if held is None:
+            held = self.held[origin] = Holding(Tally(self.own.counts), 0)
+        elif record.version <= held.version:
+            return ()
+        news = tuple(
+            [
+                ArmTally(arm, count - held.tally.counts[arm], reward_sum - held.tally.sums[arm])
+                for arm, count, reward_sum in record.tallies
+            ]
+        )
+        held.tally.add_all(news)
+        held.version = record.version
+        return news
+
+    def total(self) -> Tally:
+        """Return all that is known: own observations and everybody else's, each counted once."""
+        total = self.own.copy()
+        for holding in self.held.values():
+            total = total + holding.tally
+        return total

@@ -1,0 +1,74 @@
+"""What agents say to each other, as frozen values.
+
+There are four messages. A `Share` carries observations and is at the same time a request for the receiver's: that is
+the idea of on-demand communication. The other three are notices: an arm was eliminated, an agent joined, an agent
+left.
+
+What a share carries is *cumulative*: for each arm that changed, all that its owner ever observed of it in its current
+boot. The paper sends the difference since the last share (Definition 1); the difference is what the receiver computes
+from two cumulative tallies, so on a reliable network nothing changes, but a cumulative record may be lost, doubled or
+passed on by a third party and still counts once.
+"""
+
+from typing import NamedTuple
+
+from tacit.tally import Arm, ArmTally
+
+AgentId = str
+"""An agent's name, unique in its group."""
+
+MOST_BOOTS = 2**31
+MOST_OBSERVATIONS = 2**62
+"""No count may exceed this: it keeps every sum inside 64 bits in every engine."""
+
+
+class Record(NamedTuple):
+    """What one agent observed in one boot, up to one version.
+
+    A version is the number of observations that the owner had made in that boot. The record lists the cumulative
+    tallies of the arms that changed after version `base`; a holder of `base` or newer who applies it holds `version`.
+    """
+
+    agent: AgentId
+    boot: int
+    base: int
+    version: int
+    tallies: tuple[ArmTally, ...]
+
+
+class Share(NamedTuple):
+    """Observations for the receiver, and a request for the receiver's (Definition 1)."""
+
+    sender: AgentId
+    receiver: AgentId
+    number: int
+    """The how-manieth share from this sender to this receiver it is, from 1."""
+    observations: int
+    """How many of the sender's own observations are in it that no earlier share to this receiver carried."""
+    records: tuple[Record, ...]
+
+
+class Eliminated(NamedTuple):
+    """The sender no longer considers this arm (AAE-ODC, "broadcast index of arm i")."""
+
+    sender: AgentId
+    receiver: AgentId
+    arm: Arm
+
+
+class Join(NamedTuple):
+    """The sender is here, for the first time or again, and can use these arms."""
+
+    sender: AgentId
+    receiver: AgentId
+    arms: tuple[Arm, ...]
+
+
+class Leave(NamedTuple):
+    """The sender goes away: buffer for it until it joins again."""
+
+    sender: AgentId
+    receiver: AgentId
+
+
+Message = Share | Eliminated | Join | Leave

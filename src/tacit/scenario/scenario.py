@@ -1,0 +1,150 @@
+"""A world as data: arms, agents and when they decide, how they choose, how they talk.
+
+A scenario holds no chance and no state. Together with a seed and a trial number (`tacit.scenario.tape`) it determines
+a run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Protocol
+
+from tacit.checks import check_whole
+from tacit.errors import LocalError
+from tacit.policies import AAE, KLUCB, UCB, Confidence, Policy, Thompson
+from tacit.policies.confidence import checked_confidence
+from tacit.policies.ucb import checked_alpha
+from tacit.protocol import Sharing, on_demand
+from tacit.rewards import BERNOULLI
+from tacit.scenario.arms import Arms
+from tacit.scenario.schedules import Schedule
+from tacit.tally import Arm
+
+LONGEST_HORIZON = 2**40
+LONGEST_DELAY = 2**30
+MOST_AGENTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """An agent is away from slot `leave` until just before slot `rejoin`, or for good. It sends notices of both."""
+
+    leave: int
+    rejoin: int | None = None
+
+    def __post_init__(self) -> None:
+        check_slot("leave", self.leave)
+        if self.rejoin is not None:
+            check_slot("rejoin", self.rejoin)
+            if self.rejoin <= self.leave:
+                raise LocalError(f"an agent that leaves in slot {self.leave} cannot rejoin in slot {self.rejoin}")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One agent of a scenario.
+
+    Args:
+        schedule: When it decides.
+        start: The first slot in which it may decide. Before it the agent is silent; the others know of it.
+        stop: The first slot in which it no longer decides.
+        arms: The arms that it can pull; all arms of the world unless told otherwise.
+        absences: When it is away, with notices.
+    """
+
+    schedule: Schedule
+    start: int = 0
+    stop: int | None = None
+    arms: tuple[Arm, ...] | None = None
+    absences: tuple[Absence, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_slot("start", self.start)
+        if self.stop is not None:
+            check_slot("stop", self.stop)
+        for before, absence in pairwise(self.absences):
+            if before.rejoin is None or absence.leave < before.rejoin:
+                raise LocalError(f"an agent away since slot {before.leave} cannot leave again in slot {absence.leave}")
+
+
+class PolicySpec(Protocol):
+    """Builds each agent's policy."""
+
+    def build(self, arms: Sequence[Arm], seed: int) -> Policy:
+        """Return a fresh policy for an agent with these arms; `seed` is that agent's own."""
+        ...
+
+
+_POLICIES = ("ucb", "aae", "kl-ucb", "thompson")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """One of the policies that come with tacit, for rewards that are 0 or 1.
+
+    >>> BuiltIn("ucb", alpha=3.0, confidence="own").build(["A", "B"], seed=1).select_arm()
+    'A'
+    """
+
+    name: str
+    alpha: float | None = None
+    confidence: Confidence = "observed"
+
+    def __post_init__(self) -> None:
+        if self.name not in _POLICIES:
+            raise LocalError(f"policy {self.name!r} is not one of {', '.join(_POLICIES)}")
+        if self.alpha is not None:
+            checked_alpha(self.alpha)
+        checked_confidence(self.confidence)
+
+    def build(self, arms: Sequence[Arm], seed: int) -> Policy:
+        """Return a fresh policy."""
+        if self.name == "thompson":
+            return Thompson(arms, seed=seed, quantum=BERNOULLI)
+        if self.name == "kl-ucb":
+            return KLUCB(arms, alpha=self.alpha or 1.0, confidence=self.confidence, quantum=BERNOULLI)
+        kind = UCB if self.name == "ucb" else AAE
+        return kind(arms, alpha=self.alpha or 3.0, confidence=self.confidence, quantum=BERNOULLI)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A world, ready to be run.
+
+    Args:
+        horizon: How many slots there are.
+        arms: The arms and their means.
+        agents: The agents, in the order in which they decide inside a slot.
+        policy: How they choose.
+        sharing: How they talk.
+        delay: How many slots a message takes; 0 means within the slot.
+    """
+
+    horizon: int
+    arms: Arms
+    agents: tuple[AgentSpec, ...]
+    policy: PolicySpec = field(default_factory=lambda: BuiltIn("ucb"))
+    sharing: Sharing = field(default_factory=on_demand)
+    delay: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole("horizon", self.horizon, 1, LONGEST_HORIZON)
+        check_whole("delay", self.delay, 0, LONGEST_DELAY)
+        check_whole("the number of agents", len(self.agents), 1, MOST_AGENTS)
+        for position, agent in enumerate(self.agents):
+            arms = self.arms_of(position)
+            if not arms or len(set(arms)) != len(arms) or not set(arms) <= set(self.arms.names):
+                raise LocalError(
+                    f"agent {position} has arms {agent.arms!r}: "
+                    f"name at least one of {', '.join(self.arms.names)}, once each"
+                )
+
+    def arms_of(self, agent: int) -> tuple[Arm, ...]:
+        """Return the arms that an agent can pull."""
+        own = self.agents[agent].arms
+        return self.arms.names if own is None else own
+
+
+def check_slot(what: str, value: int) -> None:
+    """Raise unless the value can be a slot."""
+    check_whole(what, value, 0, LONGEST_HORIZON)

@@ -1,0 +1,66 @@
+"""What happened in a run, as integer rows: the common language of every engine.
+
+Two engines agree when their traces are equal, row by row. Agents and arms stand as positions; what a column means
+depends on the kind of the row.
+
+    kind         agent      other       a                b                   c
+    DECISION     who        arm         reward (quanta)  pull number from 1  0
+    SHARE        sender     receiver    share number     observations in it  sender's version
+    ELIMINATION  who        arm         candidates left  0                   0
+    DELIVERY     receiver   sender      share number     0                   0
+    JOIN, LEAVE  who        0           0                0                   0
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Kind(IntEnum):
+    """What a row tells."""
+
+    DECISION = 0
+    SHARE = 1
+    ELIMINATION = 2
+    DELIVERY = 3
+    JOIN = 4
+    LEAVE = 5
+
+
+class Row(NamedTuple):
+    """One thing that happened."""
+
+    slot: int
+    kind: int
+    agent: int
+    other: int
+    a: int
+    b: int
+    c: int
+
+
+def transcript(rows: Iterable[Row], agents: Sequence[str], arms: Sequence[str]) -> str:
+    """Return a trace as lines that a person can read.
+
+    >>> print(transcript([Row(3, Kind.DECISION, 0, 1, 1, 1, 0)], agents=["j"], arms=["A", "B"]))
+    slot 3: j pulls B, reward 1
+    """
+    return "\n".join(f"slot {row.slot}: {_tell(row, agents, arms)}" for row in rows)
+
+
+def _tell(row: Row, agents: Sequence[str], arms: Sequence[str]) -> str:
+    who = agents[row.agent]
+    match row.kind:
+        case Kind.DECISION:
+            return f"{who} pulls {arms[row.other]}, reward {row.a}"
+        case Kind.SHARE:
+            return f"{who} -> {agents[row.other]} share {row.a} with {row.b} observation{'s' * (row.b != 1)}"
+        case Kind.ELIMINATION:
+            return f"{who} eliminates {arms[row.other]}, {row.a} left"
+        case Kind.DELIVERY:
+            return f"{who} receives share {row.a} of {agents[row.other]}"
+        case Kind.JOIN:
+            return f"{who} joins"
+        case Kind.LEAVE:
+            return f"{who} leaves"
+    raise AssertionError(f"no kind {row.kind}")

@@ -1,0 +1,5 @@
+"""Public conformance suites: put your own parts through them in your own tests."""
+
+from tacit.testing.check_policy import check_policy
+
+__all__ = ["check_policy"]

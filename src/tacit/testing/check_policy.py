@@ -1,0 +1,130 @@
+"""What every policy must do, checked: put your own through it.
+
+The suite knows nothing about how a policy chooses. It checks the promises on which agents, snapshots and engines rest.
+"""
+
+from collections.abc import Callable, Sequence
+
+from tacit.chance import stream, uniform
+from tacit.errors import LocalError
+from tacit.policies import Policy
+from tacit.tally import Arm
+
+BuildPolicy = Callable[[Sequence[Arm]], Policy]
+
+ARMS = ("A", "B", "C")
+ROUNDS = 200
+
+
+def check_policy(build: BuildPolicy) -> None:
+    """Raise `AssertionError` unless the policies that `build` returns keep every promise.
+
+    Args:
+        build: Returns a fresh policy for these arms, each time the same, for rewards of 0, 0.5 and 1.
+
+    >>> from tacit import UCB
+    >>> check_policy(lambda arms: UCB(arms))
+    """
+    for check in (
+        _chooses_one_of_its_arms,
+        _choosing_changes_nothing,
+        _is_deterministic,
+        _depends_only_on_tallies,
+        _counts_own_and_received,
+        _respects_eliminations,
+        _refuses_bad_input_and_changes_nothing,
+        _works_with_one_arm,
+    ):
+        check(build)
+
+
+def _reward(arm: Arm, pull: int) -> float:
+    return (0.0, 0.5, 1.0)[int(3 * uniform(stream(ARMS.index(arm)), pull))]
+
+
+def _played(build: BuildPolicy, rounds: int = ROUNDS) -> tuple[Policy, list[Arm]]:
+    policy = build(ARMS)
+    chosen = []
+    for pull in range(rounds):
+        arm = policy.select_arm()
+        policy.update(arm, _reward(arm, pull))
+        chosen.append(arm)
+    return policy, chosen
+
+
+def _chooses_one_of_its_arms(build: BuildPolicy) -> None:
+    _, chosen = _played(build)
+    assert set(chosen) <= set(ARMS), f"select_arm returned {set(chosen) - set(ARMS)}, not one of the arms {ARMS}"
+
+
+def _choosing_changes_nothing(build: BuildPolicy) -> None:
+    policy, _ = _played(build, 20)
+    answers = {policy.select_arm() for _ in range(5)}
+    assert len(answers) == 1, f"select_arm, asked five times with nothing new, answered {sorted(answers)}"
+
+
+def _is_deterministic(build: BuildPolicy) -> None:
+    _, first = _played(build)
+    _, second = _played(build)
+    assert first == second, "two fresh policies with the same input chose differently: make chance an argument"
+
+
+def _depends_only_on_tallies(build: BuildPolicy) -> None:
+    """A policy is rebuilt after a restart from what was counted, so nothing else may matter."""
+    played, _ = _played(build, 60)
+    rebuilt = build(ARMS)
+    rebuilt.learn(played.tally.entries(), own=True)
+    for arm in ARMS:
+        if arm not in played.candidates:
+            rebuilt.eliminate(arm)
+    assert rebuilt.tally == played.tally
+    assert rebuilt.own_pulls == played.own_pulls, "learn(..., own=True) must count own pulls"
+    for pull in range(60, 120):
+        expected, got = played.select_arm(), rebuilt.select_arm()
+        assert got == expected, f"rebuilt from its tallies, the policy chose {got} instead of {expected}"
+        played.update(expected, _reward(expected, pull))
+        rebuilt.update(expected, _reward(expected, pull))
+
+
+def _counts_own_and_received(build: BuildPolicy) -> None:
+    teacher, _ = _played(build, 10)
+    policy = build(ARMS)
+    policy.update("A", 1.0)
+    policy.learn(teacher.tally.entries())
+    assert policy.own_pulls == 1, "observations of other agents are not own pulls"
+    assert policy.tally.observations == 11, "learn must add the observations of other agents to the tally"
+
+
+def _respects_eliminations(build: BuildPolicy) -> None:
+    policy, _ = _played(build, 20)
+    if len(policy.candidates) == 1:
+        return
+    gone = policy.select_arm()
+    policy.eliminate(gone)
+    assert gone not in policy.candidates, "eliminate must remove the arm from the candidates"
+    for pull in range(20, 60):
+        arm = policy.select_arm()
+        assert arm != gone, f"select_arm returned {arm}, which was eliminated"
+        policy.update(arm, _reward(arm, pull))
+
+
+def _refuses_bad_input_and_changes_nothing(build: BuildPolicy) -> None:
+    policy, _ = _played(build, 20)
+    tally, pulls, answer = policy.tally.copy(), policy.own_pulls, policy.select_arm()
+    for arm, reward in (("nobody", 1.0), ("A", 1.5), ("A", -0.1), ("A", float("nan")), ("A", float("inf"))):
+        try:
+            policy.update(arm, reward)
+        except LocalError:
+            pass
+        else:
+            raise AssertionError(f"update({arm!r}, {reward}) must raise LocalError")
+    assert (policy.tally, policy.own_pulls, policy.select_arm()) == (tally, pulls, answer), (
+        "a refused update left a mark"
+    )
+
+
+def _works_with_one_arm(build: BuildPolicy) -> None:
+    policy = build(("only",))
+    for _ in range(3):
+        assert policy.select_arm() == "only"
+        policy.update("only", 0.5)

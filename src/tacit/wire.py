@@ -1,0 +1,89 @@
+"""Messages and snapshots to bytes and back: the only serializer.
+
+The format is MessagePack: an array of the format's version, the kind of value, and its fields in order. Decoding is
+strict: a wrong version, a wrong type or a missing field is refused with a reason, and nothing is executed or
+imported.
+"""
+
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from tacit.errors import LocalError, PeerError
+from tacit.protocol import Eliminated, Join, Leave, Message, Share
+from tacit.protocol.state import SNAPSHOT_VERSION, Snapshot
+
+WIRE_VERSION = 1
+LARGEST_MESSAGE = 4 * 2**20
+"""Bytes. More than every arm of the largest arm set needs."""
+
+_KINDS: tuple[type[Any], ...] = (Share, Eliminated, Join, Leave)
+"""The position in this tuple is the number on the wire: append, never reorder."""
+
+Value = TypeVar("Value")
+
+
+class _Envelope(NamedTuple):
+    version: int
+    kind: int
+    body: msgspec.Raw
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_envelope = msgspec.msgpack.Decoder(_Envelope).decode
+_decoders: tuple[msgspec.msgpack.Decoder[Any], ...] = tuple(msgspec.msgpack.Decoder(kind) for kind in _KINDS)
+_decode_snapshot = msgspec.msgpack.Decoder(Snapshot).decode
+_decode_version = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw]).decode
+
+
+def encode(message: Message) -> bytes:
+    """Return a message as bytes.
+
+    >>> from tacit.protocol import Leave
+    >>> decode(encode(Leave("j", "p")))
+    Leave(sender='j', receiver='p')
+    """
+    return _encode((WIRE_VERSION, _KINDS.index(type(message)), message))
+
+
+def decode(frame: bytes) -> Message:
+    """Return the message in these bytes.
+
+    Raises:
+        PeerError: The bytes are not a message of this version.
+    """
+    if len(frame) > LARGEST_MESSAGE:
+        raise PeerError(f"a message of {len(frame)} bytes was refused: the limit is {LARGEST_MESSAGE}")
+    try:
+        version, kind, body = _decode_envelope(frame)
+        if version != WIRE_VERSION:
+            raise PeerError(f"a message of wire version {version} was refused: this side speaks version {WIRE_VERSION}")
+        if not 0 <= kind < len(_KINDS):
+            raise PeerError(f"a message of unknown kind {kind} was refused")
+        message: Message = _decoders[kind].decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise PeerError(f"bytes that are not a message were refused: {error}") from error
+    return message
+
+
+def encode_snapshot(snapshot: Snapshot) -> bytes:
+    """Return a snapshot as bytes."""
+    return _encode(snapshot)
+
+
+def decode_snapshot(stored: bytes) -> Snapshot:
+    """Return the snapshot in these bytes.
+
+    Raises:
+        LocalError: The bytes are not a snapshot, or one of another version.
+    """
+    try:
+        version, _ = _decode_version(stored)
+        if version != SNAPSHOT_VERSION:
+            raise LocalError(
+                f"the snapshot has version {version}, this program reads version {SNAPSHOT_VERSION}: "
+                "use the version of tacit that wrote it"
+            )
+        return _decode_snapshot(stored)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise LocalError(f"the bytes are not a snapshot of an agent: {error}") from error
