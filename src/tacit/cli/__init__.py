@@ -36,15 +36,16 @@ def _parser() -> argparse.ArgumentParser:
 
     counts = commands.add_parser("messages", help="set our message counts beside the paper's, on the readable engine")
     counts.add_argument("experiment", nargs="*", default=list(paper.TABLES), help="3, 5, 6a, 6b, 7; all unless named")
-    _add_runs(counts, trials=3)
+    _add_runs(counts, trials=None)
     counts.set_defaults(command=_messages)
     return parser
 
 
-def _add_runs(parser: argparse.ArgumentParser, *, trials: int) -> None:
-    parser.add_argument("--trials", type=_positive, default=trials, help=f"how many trials (default {trials})")
+def _add_runs(parser: argparse.ArgumentParser, *, trials: int | None) -> None:
+    usual = "as many as a standard error of 0.4 % takes" if trials is None else trials
+    parser.add_argument("--trials", type=_positive, default=trials, help=f"how many trials (default: {usual})")
     parser.add_argument(
-        "--workers", type=_positive, default=os.cpu_count() or 1, help="how many processes (default all)"
+        "--workers", type=_positive, default=os.cpu_count() or 1, help="how many processes (default: one for each core)"
     )
 
 
@@ -77,11 +78,11 @@ def _demonstrate(options: argparse.Namespace) -> int:
 def _messages(options: argparse.Namespace) -> int:
     for name in options.experiment:
         paper.experiment(name)
-    print(f"{'experiment':12}{'algorithm':34}{'published':>12}{'sd':>9}{'counted':>12}{'difference':>12}")
+    print(f"{'experiment':12}{'algorithm':34}{'published':>12}{'sd':>9}{'trials':>8}{'counted':>12}{'difference':>18}")
     for row in messages.compare(options.experiment, trials=options.trials, workers=options.workers):
         print(
             f"{row.experiment:12}{row.algorithm:34}{row.published:>12,.0f}{row.published_sd:>9,.0f}"
-            f"{row.mean:>12,.0f}{row.difference:>+12.2%}",
+            f"{len(row.counted):>8}{row.mean:>12,.0f}{row.difference:>+10.2%} ± {row.standard_error:.2%}",
             flush=True,
         )
     return 0

@@ -55,9 +55,10 @@ def pair_violations(
         under_way = [share for share in in_flight if share.sender == sender.name]
         wrong += _inexact(sender, receiver, under_way)
         wrong += _beyond_theorem_2(sender, receiver, rejoins)
-    forward, backward = one.links[other.name].exchange, other.links[one.name].exchange
-    tokens = forward.demanded + backward.demanded + len(in_flight)
-    if forward.rules is ON_DEMAND and not (absent or 1 <= tokens <= 2 + rejoins):
+    there, back = one.links[other.name], other.links[one.name]
+    tokens = there.exchange.demanded + back.exchange.demanded + len(in_flight)
+    may_be_silent = absent or one.settled(there) or other.settled(back) or there.exchange.rules is not ON_DEMAND
+    if not (may_be_silent or 1 <= tokens <= 2 + rejoins):
         wrong.append(f"{one.name} and {other.name} have {tokens} demands and shares in flight, not 1 or 2")
     return wrong
 

@@ -4,10 +4,9 @@ A scenario holds no chance and no state. Together with a seed and a trial number
 a run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Protocol
 
 from tacit.checks import check_whole
 from tacit.errors import LocalError
@@ -67,12 +66,8 @@ class AgentSpec:
                 raise LocalError(f"an agent away since slot {before.leave} cannot leave again in slot {absence.leave}")
 
 
-class PolicySpec(Protocol):
-    """Builds each agent's policy."""
-
-    def build(self, arms: Sequence[Arm], seed: int) -> Policy:
-        """Return a fresh policy for an agent with these arms; `seed` is that agent's own."""
-        ...
+BuildPolicy = Callable[[Sequence[Arm], int], Policy]
+"""Returns a fresh policy for an agent with these arms; the number is that agent's own seed."""
 
 
 _POLICIES = ("ucb", "aae", "kl-ucb", "thompson")
@@ -82,7 +77,7 @@ _POLICIES = ("ucb", "aae", "kl-ucb", "thompson")
 class BuiltIn:
     """One of the policies that come with tacit, for rewards that are 0 or 1.
 
-    >>> BuiltIn("ucb", alpha=3.0, confidence="own").build(["A", "B"], seed=1).select_arm()
+    >>> BuiltIn("ucb", alpha=3.0, confidence="own")(["A", "B"], seed=1).select_arm()
     'A'
     """
 
@@ -97,7 +92,7 @@ class BuiltIn:
             checked_alpha(self.alpha)
         checked_confidence(self.confidence)
 
-    def build(self, arms: Sequence[Arm], seed: int) -> Policy:
+    def __call__(self, arms: Sequence[Arm], seed: int) -> Policy:
         """Return a fresh policy."""
         if self.name == "thompson":
             return Thompson(arms, seed=seed, quantum=BERNOULLI)
@@ -115,7 +110,7 @@ class Scenario:
         horizon: How many slots there are.
         arms: The arms and their means.
         agents: The agents, in the order in which they decide inside a slot.
-        policy: How they choose.
+        policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1.
         sharing: How they talk.
         delay: How many slots a message takes; 0 means within the slot.
     """
@@ -123,7 +118,7 @@ class Scenario:
     horizon: int
     arms: Arms
     agents: tuple[AgentSpec, ...]
-    policy: PolicySpec = field(default_factory=lambda: BuiltIn("ucb"))
+    policy: BuildPolicy = field(default_factory=lambda: BuiltIn("ucb"))
     sharing: Sharing = field(default_factory=on_demand)
     delay: int = 0
 

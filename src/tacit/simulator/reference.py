@@ -198,7 +198,7 @@ def _meet(scenario: Scenario, tape: Tape) -> list[Agent]:
     agents = [
         Agent(
             str(position),
-            scenario.policy.build(scenario.arms_of(position), tape.policy_seed(position)),
+            scenario.policy(scenario.arms_of(position), tape.policy_seed(position)),
             scenario.sharing,
         )
         for position in range(len(scenario.agents))

@@ -4,8 +4,9 @@ UCB's message counts depend on the decision times alone, not on the arms, so the
 events.
 """
 
+import math
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -13,6 +14,9 @@ from itertools import islice
 from tacit.protocol import Geometric, Threshold
 from tacit.simulator import run
 from tacit.studies.paper import experiment, published
+
+PRECISION = 0.004
+"""The standard error that a count should have, as a fraction."""
 
 SEED = 1
 """The seed of every trial that the project reports."""
@@ -39,25 +43,39 @@ class Comparison:
         """How far our mean is from the published one, as a fraction of it."""
         return self.mean / self.published - 1.0
 
+    @property
+    def standard_error(self) -> float:
+        """How far chance alone may put our mean, as a fraction of the published one: the paper's own spread tells."""
+        return self.published_sd / math.sqrt(len(self.counted)) / self.published
+
 
 VARIANTS: dict[str, Threshold] = {"UCB-ODC, answers do not advance": Geometric(2, answers_advance=False)}
 """Experiment 3 is shown a second time with this rule: see the decision record on answers."""
 
 
-def compare(
-    experiments: Sequence[str], *, trials: int, workers: int, progress: Callable[[str], None] = lambda _: None
-) -> Iterator[Comparison]:
-    """Count the messages of each experiment and set them beside the published ones, one comparison at a time."""
+def compare(experiments: Sequence[str], *, trials: int | None = None, workers: int) -> Iterator[Comparison]:
+    """Count the messages of each experiment and set them beside the published ones, one comparison at a time.
+
+    Without `trials` each experiment gets as many as bring its standard error down to `PRECISION`, and at least three.
+    """
     table = published()
-    rows = [(name, algorithm) for name in experiments for algorithm in _algorithms(name)]
-    jobs = [(name, algorithm, trial) for name, algorithm in rows for trial in range(trials)]
+    rows = [(name, algorithm, trials or trials_for(name)) for name in experiments for algorithm in _algorithms(name)]
     with ProcessPoolExecutor(workers) as pool:
-        counts = pool.map(_count, jobs)
-        for name, algorithm in rows:
-            progress(f"experiment {name}, {algorithm}")
-            counted = tuple(islice(counts, trials))
+        counts = pool.map(_count, [(name, algorithm, trial) for name, algorithm, runs in rows for trial in range(runs)])
+        for name, algorithm, runs in rows:
             cell = table[name, algorithm.split(",")[0]]
+            counted = tuple(islice(counts, runs))
             yield Comparison(name, algorithm, cell.communications, cell.communications_sd, counted)
+
+
+def trials_for(name: str) -> int:
+    """Return how many trials an experiment needs.
+
+    >>> trials_for("5"), trials_for("7")
+    (12, 3)
+    """
+    cell = published()[name, "UCB-ODC"]
+    return max(3, math.ceil((cell.communications_sd / cell.communications / PRECISION) ** 2))
 
 
 def _algorithms(name: str) -> list[str]:

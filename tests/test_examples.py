@@ -1,0 +1,18 @@
+"""Every example runs."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_the_example_runs(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 3
