@@ -7,7 +7,7 @@ a crash is one path: `Agent.restore(snapshot, records)`.
 
 from collections.abc import Iterable, Sequence
 
-from tacit.errors import LocalError
+from tacit.errors import LocalError, PeerError
 from tacit.policies import Policy
 from tacit.protocol import (
     AgentId,
@@ -78,10 +78,7 @@ class Agent:
         Raises:
             LocalError: The arm is not one of this agent's, or the reward is not a number in [0, 1]. Nothing changed.
         """
-        units = self.policy.quantum.units(reward)
-        if arm not in self.endpoint.ledger.own.counts:
-            raise LocalError(f"arm {arm!r} is not one of {', '.join(self.arms)}: update only arms of this agent")
-        return self._observe(arm, units, now)
+        return self._observe(arm, self.policy.quantum.units(reward), now)
 
     def receive(self, message: Message, now: float = 0.0) -> Outcome:
         """Take a message of another agent.
@@ -149,7 +146,10 @@ class Agent:
         if policy.own_pulls or policy.tally.observations:
             raise LocalError("restore needs a fresh policy: this one has observations already")
         agent = cls(state.agent, policy, sharing, boot=state.boot)
-        agent.endpoint = Endpoint.from_state(state, sharing or on_demand(), settles=policy.eliminates)
+        try:
+            agent.endpoint = Endpoint.from_state(state, sharing or on_demand(), settles=policy.eliminates)
+        except (KeyError, ValueError, PeerError) as error:
+            raise LocalError(f"the snapshot of {state.agent} is damaged: {error}") from error
         if damage := endpoint_violations(agent.endpoint):
             raise LocalError(f"the snapshot of {state.agent} is damaged: {damage[0]}")
         policy.learn(agent.endpoint.ledger.own.entries(), own=True)
@@ -163,6 +163,7 @@ class Agent:
         return agent
 
     def _observe(self, arm: Arm, units: int, now: float) -> Outcome:
+        self.endpoint.ledger.check_observation(arm, units)
         candidates_before = self.policy.candidates
         self.policy.update_units(arm, units)
         notices: tuple[Message, ...] = ()

@@ -4,8 +4,8 @@ This file owns randomness and refuses to hold any: there is no generator object 
 and its n-th number is a hash of (key, n). So two engines can walk the same run in different orders, many workers can
 share one seed, and a run over eight million slots stores nothing.
 
-The hash is SplitMix64 (Steele, Lea and Flood, 2014): `uniform(key, 0), uniform(key, 1), ...` is exactly the output of
-a SplitMix64 generator whose state starts at `key`. The scalar functions below are written so that a compiler may take
+The hash is SplitMix64 (Steele, Lea and Flood, 2014): `uniform(key, 1), uniform(key, 2), ...` is the output of a
+SplitMix64 generator whose state starts at `key`. The scalar functions below are written so that a compiler may take
 them unchanged, given unsigned 64-bit arguments; that is why they mask instead of relying on Python's big integers.
 """
 
@@ -27,13 +27,18 @@ def mix(x: int) -> int:
     return x ^ (x >> 31)
 
 
+def unit(bits: int) -> float:
+    """Return 64 bits as a number in [0, 1), keeping 53 of them."""
+    return (bits >> 11) * _TWO_TO_MINUS_53
+
+
 def uniform(key: int, n: int) -> float:
-    """Return the n-th number of the stream `key`: uniform on [0, 1), 53 bits.
+    """Return the n-th number of the stream `key`: uniform on [0, 1).
 
     >>> uniform(stream(1, 2), 0) == uniform(stream(1, 2), 0)
     True
     """
-    return (mix((key + n * _GOLDEN) & _MASK) >> 11) * _TWO_TO_MINUS_53
+    return unit(mix((key + n * _GOLDEN) & _MASK))
 
 
 def stream(*coordinates: int) -> int:
@@ -50,6 +55,11 @@ def stream(*coordinates: int) -> int:
     return key
 
 
+def successor(key: int) -> int:
+    """Return the key that follows: a walk for draws that need a number of uniforms nobody knows beforehand."""
+    return mix((key + _GOLDEN) & _MASK)
+
+
 def beta(a: float, b: float, key: int) -> float:
     """Draw from Beta(a, b), for a and b of at least one, using only the stream `key`.
 
@@ -58,7 +68,7 @@ def beta(a: float, b: float, key: int) -> float:
     >>> 0.0 < beta(3.0, 5.0, stream(1)) < 1.0
     True
     """
-    x = gamma(a, mix(key))
+    x = gamma(a, key)
     y = gamma(b, mix(key ^ _GOLDEN))
     return x / (x + y)
 
@@ -68,12 +78,13 @@ def gamma(shape: float, key: int) -> float:
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
-        # Box and Muller: 1 - u is never zero, so its logarithm exists.
-        radius = math.sqrt(-2.0 * math.log(1.0 - uniform(key, 0)))
-        x = radius * math.cos(2.0 * math.pi * uniform(key, 1))
+        # Box and Muller, with 1 - u in place of u because u may be zero and its logarithm must exist.
+        key = successor(key)
+        radius = math.sqrt(-2.0 * math.log(1.0 - unit(key)))
+        key = successor(key)
+        x = radius * math.cos(2.0 * math.pi * unit(key))
+        key = successor(key)
         t = 1.0 + c * x
         v = t * t * t
-        accept = 1.0 - uniform(key, 2)
-        if v > 0.0 and math.log(accept) < 0.5 * x * x + d - d * v + d * math.log(v):
+        if v > 0.0 and math.log(1.0 - unit(key)) < 0.5 * x * x + d - d * v + d * math.log(v):
             return d * v
-        key = mix(key)

@@ -61,7 +61,7 @@ def decode(frame: bytes) -> Message:
         if not 0 <= kind < len(_KINDS):
             raise PeerError(f"a message of unknown kind {kind} was refused")
         message: Message = _decoders[kind].decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PeerError(f"bytes that are not a message were refused: {error}") from error
     return message
 
@@ -85,5 +85,5 @@ def decode_snapshot(stored: bytes) -> Snapshot:
                 "use the version of tacit that wrote it"
             )
         return _decode_snapshot(stored)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise LocalError(f"the bytes are not a snapshot of an agent: {error}") from error

@@ -37,14 +37,14 @@ def test_information_is_buffered_for_an_agent_that_left() -> None:
 
 def test_an_agent_notifies_all_others_when_it_joins_again() -> None:
     _, p = pair()
-    assert p.join().outgoing == (Join("p", "j", ARMS),)
+    assert p.join().outgoing == (Join("p", "j", ARMS, 1),)
 
 
 def test_a_join_notice_sets_demand_to_true_and_sends_nothing_by_itself() -> None:
     j, _ = pair()
     j.receive(Leave("p", "j"), 0.0)
     carried(j)
-    assert j.receive(Join("p", "j", ARMS), 0.0).outgoing == ()
+    assert j.receive(Join("p", "j", ARMS, 1), 0.0).outgoing == ()
     assert j.links["p"].exchange.demanded is True
 
 
@@ -53,7 +53,7 @@ def test_what_was_buffered_during_the_absence_flows_at_the_next_pull() -> None:
     j.receive(Leave("p", "j"), 0.0)
     for _ in range(3):
         carried(j)
-    j.receive(Join("p", "j", ARMS), 0.0)
+    j.receive(Join("p", "j", ARMS, 1), 0.0)
     (share,) = j.observe("B", 1, 0.0).outgoing
     assert p.receive(share, 0.0).news == (("A", 3, 3), ("B", 1, 1))
 
@@ -63,7 +63,7 @@ def test_what_was_buffered_during_the_absence_is_subject_to_the_threshold() -> N
     j.receive(Leave("p", "j"), 0.0)
     for _ in range(3):
         carried(j)
-    j.receive(Join("p", "j", ARMS), 0.0)
+    j.receive(Join("p", "j", ARMS, 1), 0.0)
     assert [carried(j), carried(j)] == [[], [5]]
 
 
@@ -72,7 +72,7 @@ def test_an_agent_that_was_never_here_before_is_owed_everything_observed_so_far(
     for _ in range(2):
         carried(j)
     newcomer = Endpoint("n", ARMS, on_demand(), units_per_reward=1)
-    j.receive(Join("n", "j", ARMS), 0.0)
+    j.receive(Join("n", "j", ARMS, 1), 0.0)
     newcomer.peer_joined("j", ARMS, 0.0)
     carried(j)
     shares = [message for message in j.observe("B", 0, 0.0).outgoing if message.receiver == "n"]
@@ -83,5 +83,5 @@ def test_under_immediate_broadcast_an_absent_agent_is_buffered_for_as_well() -> 
     j, _ = pair(immediate())
     j.receive(Leave("p", "j"), 0.0)
     assert [carried(j), carried(j)] == [[], []]
-    j.receive(Join("p", "j", ARMS), 0.0)
+    j.receive(Join("p", "j", ARMS, 1), 0.0)
     assert carried(j) == [3]

@@ -36,7 +36,7 @@ def test_experiment_3_under_immediate_broadcast_sends_the_published_number() -> 
 
 
 def test_experiment_3_on_demand_sends_fewer_than_published_as_algorithm_1_must() -> None:
-    # A slow agent with fewer than 127 pulls fills at most 6 doubling buffers (1 + 2 + ... + 32 = 63): it sends at most 6
-    # shares to each of nine peers. The fast agent sends each slow one at most one more: 9 x 9 x 6 + 9 x 7 = 549 in all.
+    # A slow agent with fewer than 127 pulls fills at most 6 doubling buffers (1 + 2 + ... + 32 = 63): it sends at most
+    # 6 shares to each of nine peers. The fast agent sends each slow one at most one more: 9 x 9 x 6 + 9 x 7 = 549.
     shares = run(experiment("3").scenario("UCB-ODC"), seed=1).shares
     assert 545 - 3 * 6 <= shares <= 549

@@ -23,9 +23,8 @@ class ChoosesAForeignArm(UCB):
         super().update("A" if arm == "Z" else arm, reward)
 
 
-@pytest.mark.xfail(raises=ValueError, reason="the suite looks up a reward for the foreign arm before it looks at it")
 def test_a_policy_that_chooses_a_foreign_arm_is_caught() -> None:
-    with pytest.raises(AssertionError, match=r"select_arm returned \{'Z'\}, not one of the arms"):
+    with pytest.raises(AssertionError, match="select_arm returned 'Z', not one of the arms"):
         check_policy(ChoosesAForeignArm)
 
 

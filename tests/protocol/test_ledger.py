@@ -194,7 +194,8 @@ def test_records_may_be_doubled_old_or_overlapping_and_everything_counts_once(
             base = data.draw(st.integers(0, held.version if held else 0), label="base")
             sent.append(sender.record_since(base, ARMS))
             news.add_all(take(receiver, sent[-1]))
-        if sent and data.draw(st.booleans(), label="again"):
+        again = data.draw(st.booleans(), label="again")
+        if sent and again:
             news.add_all(take(receiver, data.draw(st.sampled_from(sent), label="which")))
     news.add_all(take(receiver, sender.record_since(0, ARMS)))
     assert receiver.total() == news == sender.own

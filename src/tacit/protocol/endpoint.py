@@ -99,7 +99,11 @@ class Endpoint:
 
     def join(self) -> Outcome:
         """Say to every known peer that this agent is here, or here again."""
-        return Outcome(outgoing=tuple(Join(self.name, peer.name, self.roster.arms) for peer in self.roster))
+        return Outcome(
+            outgoing=tuple(
+                Join(self.name, peer.name, self.roster.arms, self.ledger.units_per_reward) for peer in self.roster
+            )
+        )
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""
@@ -136,7 +140,13 @@ class Endpoint:
         return Outcome((PeerJoined(peer, tuple(arms), now),))
 
     def peer_left(self, peer: AgentId, now: float) -> Outcome:
-        """Take it from the driver that a peer is gone: go on buffering for it."""
+        """Take it from the driver that a peer is gone: go on buffering for it.
+
+        Raises:
+            LocalError: No agent of that name has joined.
+        """
+        if peer not in self.roster:
+            raise LocalError(f"{peer!r} cannot leave {self.name}: it has not joined")
         self._part(peer)
         return Outcome((PeerLeft(peer, now),))
 
@@ -212,6 +222,8 @@ class Endpoint:
             if record.agent != share.sender:
                 raise PeerError(f"{share.sender} sent a record of {record.agent}: agents share only what they observed")
             self.ledger.check(record)
+        if len(share.records) > 1 and len({record.boot for record in share.records}) < len(share.records):
+            raise PeerError(f"{share.sender} sent two records of one boot in one share")
         news: tuple[ArmTally, ...] = ()
         for record in share.records:
             news += self.ledger.merge(record)  # Algorithm 1, line 16
@@ -235,6 +247,11 @@ class Endpoint:
         return Outcome(records, ruled_out=(notice.arm,))
 
     def _receive_join(self, notice: Join) -> None:
+        if notice.units_per_reward != self.ledger.units_per_reward:
+            raise PeerError(
+                f"{notice.sender} counts {notice.units_per_reward} quanta in a reward, {self.name} counts "
+                f"{self.ledger.units_per_reward}: a whole group must declare the same quantum"
+            )
         try:
             self._greet(notice.sender, notice.arms)
         except LocalError as error:  # here the arms and the name are the sender's, so the sender must act
@@ -264,11 +281,11 @@ class Endpoint:
         return Share(self.name, link.peer.name, link.exchange.shares_sent, observations, (record,))
 
     def settled(self, link: Link) -> bool:
-        """Whether this pair has nothing left to learn (end of Section 3.3; Appendix F.2 for different arm sets)."""
+        """Whether this pair has nothing left to learn (end of Section 3.3; Appendix H.2 for different arm sets)."""
         if not self._settles or len(self.candidates) > 1:
             return False
         return self.roster.same_arms or len(link.peer.candidates) == 1
 
     def _partners(self) -> list[Peer]:
-        """The agents that have an arm in common with this one (A^(j) of Appendix F.1)."""
+        """The agents that have an arm in common with this one (A^(j) of Appendix H.1)."""
         return [peer for peer in self.roster if peer.common]

@@ -60,8 +60,8 @@ class Ledger:
         """How many observations this agent has made in this boot."""
         return self.own.observations
 
-    def observe(self, arm: Arm, units: int) -> None:
-        """Count one own observation.
+    def check_observation(self, arm: Arm, units: int) -> None:
+        """Refuse an own observation that cannot be.
 
         Raises:
             LocalError: The arm is not one of this agent's, or the reward is more than one observation can have.
@@ -70,6 +70,10 @@ class Ledger:
             raise LocalError(f"arm {arm!r} is not one of {', '.join(self.own.counts)}: update only arms of this agent")
         if not 0 <= units <= self.units_per_reward:
             raise LocalError(f"a reward of {units!r} quanta is not from 0 to {self.units_per_reward}")
+
+    def observe(self, arm: Arm, units: int) -> None:
+        """Count one own observation, if it can be."""
+        self.check_observation(arm, units)
         self.own.add(arm, 1, units)
         self.changed_at[arm] = self.own.observations
 

@@ -6,8 +6,8 @@ left.
 
 What a share carries is *cumulative*: for each arm that changed, all that its owner ever observed of it in its current
 boot. The paper sends the difference since the last share (Definition 1); the difference is what the receiver computes
-from two cumulative tallies, so on a reliable network nothing changes, but a cumulative record may be lost, doubled or
-passed on by a third party and still counts once.
+from two cumulative tallies, so on a reliable network nothing changes; but a cumulative record may come twice, or later
+than a newer one, or through a third party, and still counts once.
 """
 
 from typing import NamedTuple
@@ -57,11 +57,12 @@ class Eliminated(NamedTuple):
 
 
 class Join(NamedTuple):
-    """The sender is here, for the first time or again, and can use these arms."""
+    """The sender is here, for the first time or again, can use these arms, and counts rewards in these quanta."""
 
     sender: AgentId
     receiver: AgentId
     arms: tuple[Arm, ...]
+    units_per_reward: int
 
 
 class Leave(NamedTuple):

@@ -26,7 +26,7 @@ class Peer:
         self.common = common
         """The arms that both sides can use: all that this pair ever counts."""
         self.candidates = set(arms)
-        """The arms that the peer still considers, as far as its notices say (C_j' of Algorithm 4)."""
+        """The arms that the peer still considers, as far as its notices say (C_j' of Algorithm 5)."""
         self.present = True
         self.last_heard: float | None = None
 
@@ -45,14 +45,16 @@ class Roster:
         """Mark a peer as present. Return it, and whether it is new.
 
         Raises:
-            LocalError: The name is this agent's own, or not a usable name; or there are too many peers.
+            LocalError: The name is this agent's own, or not a usable name; the arms are no usable arm set; or there are
+                too many peers.
             PeerError: A known peer comes back with another arm set.
         """
         if checked_name(name) == self.agent:
             raise LocalError(f"agent {name!r} cannot be its own peer: every agent of a group needs a name of its own")
+        offered = set(checked_arms(arms))
         peer = self._peers.get(name)
         if peer is not None:
-            if set(peer.arms) != set(arms):
+            if set(peer.arms) != offered:
                 raise PeerError(
                     f"{name} joined with arms {', '.join(arms)} but had {', '.join(peer.arms)} before: "
                     "start it with the same arms, or under a new name"
@@ -61,7 +63,6 @@ class Roster:
             return peer, False
         if len(self._peers) >= MOST_PEERS:
             raise LocalError(f"{MOST_PEERS} peers are known already, which is the limit")
-        offered = set(checked_arms(arms))
         peer = Peer(name, tuple(arms), tuple(arm for arm in self.arms if arm in offered))
         self._peers[name] = peer
         self.same_arms = self.same_arms and offered == set(self.arms)

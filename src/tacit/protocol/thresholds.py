@@ -46,7 +46,7 @@ class Constant:
     answers_advance: bool = True
 
     def __post_init__(self) -> None:
-        check_whole("a constant threshold", self.size, 1)
+        check_whole("a constant threshold", self.size, 1, LARGEST_THRESHOLD)
 
     def at(self, share_number: int, candidate_count: int) -> int:
         return self.size
@@ -65,8 +65,8 @@ class Geometric:
     answers_advance: bool = True
 
     def __post_init__(self) -> None:
-        check_whole("the base of a geometric threshold", self.base, 2)
-        check_whole("the cap of a threshold", self.cap, 1)
+        check_whole("the base of a geometric threshold", self.base, 2, LARGEST_THRESHOLD)
+        check_whole("the cap of a threshold", self.cap, 1, LARGEST_THRESHOLD)
 
     def at(self, share_number: int, candidate_count: int) -> int:
         power: int = self.base ** min(share_number - 1, _DOUBLINGS_TO_LARGEST)
@@ -85,7 +85,7 @@ class PerCandidate:
     answers_advance: bool = True
 
     def __post_init__(self) -> None:
-        check_whole("the cap of a threshold", self.cap, 1)
+        check_whole("the cap of a threshold", self.cap, 1, LARGEST_THRESHOLD)
 
     def at(self, share_number: int, candidate_count: int) -> int:
         return min(candidate_count << min(share_number - 1, _DOUBLINGS_TO_LARGEST), self.cap)

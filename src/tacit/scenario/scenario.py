@@ -12,6 +12,7 @@ from tacit.checks import check_whole
 from tacit.errors import LocalError
 from tacit.policies import AAE, KLUCB, UCB, Confidence, Policy, Thompson
 from tacit.policies.confidence import checked_confidence
+from tacit.policies.from_index import FromIndex
 from tacit.policies.ucb import checked_alpha
 from tacit.protocol import Sharing, on_demand
 from tacit.rewards import BERNOULLI
@@ -97,9 +98,41 @@ class BuiltIn:
         if self.name == "thompson":
             return Thompson(arms, seed=seed, quantum=BERNOULLI)
         if self.name == "kl-ucb":
-            return KLUCB(arms, alpha=self.alpha or 1.0, confidence=self.confidence, quantum=BERNOULLI)
+            return KLUCB(arms, alpha=self.exploration, confidence=self.confidence, quantum=BERNOULLI)
         kind = UCB if self.name == "ucb" else AAE
-        return kind(arms, alpha=self.alpha or 3.0, confidence=self.confidence, quantum=BERNOULLI)
+        return kind(arms, alpha=self.exploration, confidence=self.confidence, quantum=BERNOULLI)
+
+    @property
+    def exploration(self) -> float:
+        """The alpha in use: the one given, or the policy's usual one."""
+        return (1.0 if self.name == "kl-ucb" else 3.0) if self.alpha is None else self.alpha
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFunction:
+    """A policy of your own as one plain function: the index of an arm. Both engines run it, the compiled one compiled.
+
+    Args:
+        index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index, at least zero.
+        alpha: How much to explore.
+        confidence: What delta is.
+
+    >>> greedy = IndexFunction(lambda mean, count, budget: mean + 1.0 / count)
+    >>> greedy(["A", "B"], seed=1).select_arm()
+    'A'
+    """
+
+    index: Callable[[float, int, float], float]
+    alpha: float = 1.0
+    confidence: Confidence = "observed"
+
+    def __post_init__(self) -> None:
+        checked_alpha(self.alpha)
+        checked_confidence(self.confidence)
+
+    def __call__(self, arms: Sequence[Arm], seed: int) -> Policy:  # noqa: ARG002  # an index uses no chance
+        """Return a fresh policy."""
+        return FromIndex(arms, index=self.index, alpha=self.alpha, confidence=self.confidence, quantum=BERNOULLI)
 
 
 @dataclass(frozen=True)

@@ -164,12 +164,15 @@ def schedules_from_csv(path: Path | str, *, seconds_per_slot: float | None = Non
     if seconds_per_slot is not None:
         if not (math.isfinite(seconds_per_slot) and seconds_per_slot > 0.0):
             raise LocalError(f"seconds_per_slot must be a positive number, not {seconds_per_slot!r}")
-        first = min(numbers)
-        numbers = [math.floor((number - first) / seconds_per_slot) for number in numbers]
+        finite = [number for number in numbers if math.isfinite(number)]
+        first = min(finite, default=0.0)
+        numbers = [math.floor((n - first) / seconds_per_slot) if math.isfinite(n) else n for n in numbers]
     slots: dict[str, list[int]] = {}
     for line, (row, number) in enumerate(zip(rows, numbers, strict=True), 2):
+        if not row["agent"]:
+            raise LocalError(f"{path}, line {line}: no agent is named")
         if not math.isfinite(number) or number != int(number) or number < 0:
-            raise LocalError(f"{path}, line {line}: {number!r} is not a slot, a whole number of at least 0")
+            raise LocalError(f"{path}, line {line}: {row[column]!r} is not a {column}")
         slots.setdefault(row["agent"], []).append(int(number))
     for agent, taken in slots.items():
         taken.sort()

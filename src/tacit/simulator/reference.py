@@ -194,7 +194,7 @@ class ReferenceRun:
 
 
 def _meet(scenario: Scenario, tape: Tape) -> list[Agent]:
-    """Build the agents. Everybody knows of everybody, and of everybody's arms, from the beginning (Appendix F.1)."""
+    """Build the agents. Everybody knows of everybody, and of everybody's arms, from the beginning (Appendix H.1)."""
     agents = [
         Agent(
             str(position),

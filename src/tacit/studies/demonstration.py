@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from tacit.errors import LocalError
 from tacit.protocol import Geometric, Sharing, immediate, on_demand, silent
 from tacit.scenario import AgentSpec, BuiltIn, Rate, Scenario
 from tacit.simulator import run
@@ -70,8 +71,15 @@ def measure(*, trials: int, workers: int) -> Iterator[Line]:
 
 
 def plot(lines: list[Line], path: Path) -> None:
-    """Save regret against messages as a picture."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
+    """Save regret against messages as a picture.
+
+    Raises:
+        LocalError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
+    except ModuleNotFoundError as error:
+        raise LocalError("plots need matplotlib: pip install tacit[sim]") from error
 
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.subplots()

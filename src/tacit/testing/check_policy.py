@@ -26,7 +26,6 @@ def check_policy(build: BuildPolicy) -> None:
     >>> check_policy(lambda arms: UCB(arms))
     """
     for check in (
-        _chooses_one_of_its_arms,
         _choosing_changes_nothing,
         _is_deterministic,
         _depends_only_on_tallies,
@@ -47,14 +46,10 @@ def _played(build: BuildPolicy, rounds: int = ROUNDS) -> tuple[Policy, list[Arm]
     chosen = []
     for pull in range(rounds):
         arm = policy.select_arm()
+        assert arm in ARMS, f"select_arm returned {arm!r}, not one of the arms {ARMS}"
         policy.update(arm, _reward(arm, pull))
         chosen.append(arm)
     return policy, chosen
-
-
-def _chooses_one_of_its_arms(build: BuildPolicy) -> None:
-    _, chosen = _played(build)
-    assert set(chosen) <= set(ARMS), f"select_arm returned {set(chosen) - set(ARMS)}, not one of the arms {ARMS}"
 
 
 def _choosing_changes_nothing(build: BuildPolicy) -> None:

@@ -1,0 +1,41 @@
+"""A policy from one plain function: the index of an arm."""
+
+from collections.abc import Callable, Sequence
+
+from tacit.policies.confidence import Confidence
+from tacit.policies.ucb import UCB
+from tacit.rewards import MILLIONTH
+from tacit.tally import Arm
+
+
+class FromIndex(UCB):
+    """Pulls the arm with the highest index, where the index is a function of yours.
+
+    Args:
+        arms: The names of the arms.
+        index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index, at least zero.
+        alpha: How much to explore.
+        confidence: `"observed"` (default), `"own"` or `Horizon(decisions)`.
+        quantum: The smallest step of a reward.
+
+    >>> policy = FromIndex(["A", "B"], index=lambda mean, count, budget: mean + budget / count)
+    >>> policy.update(policy.select_arm(), reward=1.0)
+    >>> policy.select_arm()
+    'B'
+    """
+
+    def __init__(
+        self,
+        arms: Sequence[Arm],
+        *,
+        index: Callable[[float, int, float], float],
+        alpha: float = 1.0,
+        confidence: Confidence = "observed",
+        quantum: float = MILLIONTH,
+    ) -> None:
+        super().__init__(arms, alpha=alpha, confidence=confidence, quantum=quantum)
+        self._index = index
+
+    def index(self, mean: float, count: int, budget: float) -> float:
+        """Return what the function says."""
+        return self._index(mean, count, budget)

@@ -1,0 +1,168 @@
+"""The command line prints what was measured, and says on stderr what is wrong."""
+
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import tacit
+from tacit.cli import main
+from tacit.errors import LocalError
+from tacit.scenario import AgentSpec, Rate
+from tacit.studies import demonstration, messages, paper
+from tacit.studies.demonstration import Line, plot, scenario
+
+
+@pytest.fixture
+def small_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundredth of every horizon, in threads instead of processes."""
+    monkeypatch.setattr(demonstration, "HORIZON", 200)
+    monkeypatch.setattr(paper, "HORIZON", 400)
+    for study in (demonstration, messages):
+        monkeypatch.setattr(study, "ProcessPoolExecutor", ThreadPoolExecutor)
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"tacit {tacit.__version__}\n"
+
+
+def test_without_a_command_the_usage_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 2
+    assert "usage: tacit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--trials", "--workers"])
+@pytest.mark.parametrize("value", ["0", "-1", "many"])
+def test_trials_and_workers_are_at_least_one(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["messages", option, value])
+    assert ended.value.code == 2
+    assert re.search(rf"argument {option}: .*{value}", capsys.readouterr().err)
+
+
+def test_an_unknown_experiment_is_named_before_anything_is_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["messages", "7", "9"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "tacit: experiment '9' is not one of 3, 5, 6a, 6b, 7\n"
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file", encoding="utf-8")
+    assert main(["demonstrate", "--out", str(taken)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("tacit: ")
+    assert str(taken) in printed.err
+
+
+def test_an_interruption_is_not_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(paper, "experiment", interrupted)
+    assert main(["messages", "3"]) == 130
+    assert capsys.readouterr().err == "tacit: interrupted\n"
+
+
+@pytest.mark.usefixtures("small_world")
+def test_message_counts_are_printed_beside_the_published_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["messages", "3", "7", "--trials", "2", "--workers", "1"]) == 0
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header.split()[:3] == ["experiment", "algorithm", "published"]
+    assert [row[:46].rstrip() for row in rows] == [
+        "3           UCB-IBC",
+        "3           UCB-ODC",
+        "3           UCB-ODC, answers do not advance",
+        "7           UCB-IBC",
+        "7           UCB-ODC",
+    ]
+    assert [row[46:].split()[0] for row in rows] == ["629", "563", "563", "2,293,600", "1,576,200"]
+
+
+@pytest.mark.usefixtures("small_world")
+def test_a_comparison_counts_every_trial() -> None:
+    (broadcast, on_demand) = messages.compare(["7"], trials=2, workers=1)
+    assert (broadcast.algorithm, on_demand.algorithm) == ("UCB-IBC", "UCB-ODC")
+    assert len(broadcast.counted) == len(on_demand.counted) == 2
+    assert broadcast.counted[0] != broadcast.counted[1]
+    assert on_demand.mean < broadcast.mean
+    assert broadcast.mean == sum(broadcast.counted) / 2
+    assert broadcast.difference == broadcast.mean / 2_293_600 - 1
+
+
+def test_a_comparison_knows_how_far_it_is_from_the_published_count() -> None:
+    row = messages.Comparison("5", "UCB-ODC", published=1000.0, published_sd=20.0, counted=(900, 1000, 1100, 1040))
+    assert (row.mean, row.difference) == pytest.approx((1010.0, 0.01))
+    assert row.standard_error == pytest.approx(20 / 2 / 1000)
+
+
+@pytest.mark.parametrize("name", ["3", "5", "6a", "6b", "7"])
+def test_every_table_of_the_paper_is_a_scenario_with_published_numbers(name: str) -> None:
+    table = paper.published()
+    for algorithm in ("UCB-IBC", "UCB-ODC", "AAE-IBC", "AAE-ODC"):
+        assert table[name, algorithm].communications > 0
+        world = paper.experiment(name).scenario(algorithm)
+        assert (world.horizon, len(world.arms.names), len(world.agents)) == (80_000, 16, 10)
+
+
+@pytest.mark.usefixtures("small_world")
+def test_the_demonstration_prints_a_table_and_draws_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "new" / "folder"
+    assert main(["demonstrate", "--out", str(folder), "--trials", "2", "--workers", "1"]) == 0
+    printed = capsys.readouterr().out
+    rows = [line[:27].rstrip() for line in printed.splitlines()[1:5]]
+    assert rows == list(demonstration.WAYS)
+    assert f"The picture is in {folder / 'regret-and-messages.png'}." in printed
+    assert (folder / "regret-and-messages.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("small_world")
+def test_the_ways_of_the_demonstration_are_measured_on_the_same_tapes() -> None:
+    lines = list(demonstration.measure(trials=2, workers=1))
+    assert [line.way for line in lines] == list(demonstration.WAYS)
+    assert len({line.decisions for line in lines}) == 1
+    alone, broadcast, on_demand, doubling = (line.mean_shares for line in lines)
+    assert alone == 0
+    assert doubling < on_demand < broadcast
+
+
+def test_the_demonstration_is_two_fast_and_eighteen_slow_agents() -> None:
+    worlds = [scenario(way) for way in demonstration.WAYS]
+    for world in worlds:
+        assert world.agents == (AgentSpec(Rate(0.5)),) * 2 + (AgentSpec(Rate(0.02)),) * 18
+        assert (world.horizon, world.arms) == (20_000, paper.surrogate_arms())
+    assert len({id(world.sharing.rules) for world in worlds}) == 3
+
+
+def test_a_line_of_the_demonstration_is_a_mean_with_its_error() -> None:
+    line = Line("alone", shares=(10, 20), regrets=(1.0, 3.0), decisions=5)
+    assert (line.mean_shares, line.mean_regret) == (15.0, 2.0)
+    assert line.regret_error == pytest.approx(1.0)
+    assert Line("alone", shares=(10,), regrets=(1.0,), decisions=5).regret_error == 0.0
+
+
+def test_a_picture_is_drawn_from_four_lines(tmp_path: Path) -> None:
+    lines = [
+        Line(way, (messages_sent,), (100.0,), 1000) for way, messages_sent in zip("abcd", (0, 9, 5, 1), strict=True)
+    ]
+    plot(lines, tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_a_plot_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(LocalError, match=r"plots need matplotlib: pip install tacit\[sim\]"):
+        plot([Line("alone", (0,), (1.0,), 5)], tmp_path / "picture.png")

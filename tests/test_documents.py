@@ -1,0 +1,31 @@
+"""The documents tell the truth about files: every path that they name exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+NAMED = re.compile(r"`((?:src|tests|docs|examples|benchmarks|tools)/[\w./-]+)`")
+LINKED = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_path_in_the_document_exists(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    missing = [name for name in NAMED.findall(text) if not (ROOT / name).exists()]
+    missing += [link for link in LINKED.findall(text) if not (document.parent / link).exists()]
+    assert missing == []
+
+
+def test_every_decision_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
+    records = sorted(path.name for path in (ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+    assert [name for name in records if name not in index] == []
+
+
+def test_architecture_names_every_room() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rooms = [path.name for path in (ROOT / "src" / "tacit").iterdir() if not path.name.startswith(("_", "py.typed"))]
+    assert [room for room in rooms if f"src/tacit/{room}" not in text] == []
