@@ -337,7 +337,9 @@ def test_a_snapshot_is_not_restored_with_another_quantum() -> None:
 def test_a_snapshot_is_not_restored_into_a_used_policy(own: bool) -> None:
     policy = fresh()
     policy.learn([ArmTally("A", 1, 1)], own=own)
-    with pytest.raises(LocalError, match="restore needs a fresh policy: this one has observations already"):
+    with pytest.raises(
+        LocalError, match="restore needs a fresh policy: this one has observations or eliminations already"
+    ):
         Agent.restore(seasoned(), policy=policy)
     assert policy.tally == tally(ArmTally("A", 1, 1))
 
@@ -387,6 +389,6 @@ def test_a_record_of_a_foreign_arm_is_not_replayed() -> None:
 
 
 def test_an_agent_needs_a_boot_that_fits() -> None:
-    for boot in (-1, 2**31):
-        with pytest.raises(LocalError, match=f"boot {boot} is not a number from 0 to 2147483647"):
-            Agent("j", fresh(), boot=boot)
+    for boot in (-1, 2**31, 0.5, "1"):
+        with pytest.raises(LocalError, match=f"boot must be a whole number from 0 to 2147483647, not {boot!r}"):
+            Agent("j", fresh(), boot=boot)  # type: ignore[arg-type]

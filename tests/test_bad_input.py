@@ -235,11 +235,40 @@ def test_the_elimination_of_the_last_candidate_is_refused() -> None:
         agent.policy.eliminate("B")
 
 
-def test_a_notice_that_eliminates_the_last_candidate_rules_nothing_out() -> None:
+def test_a_peer_cannot_eliminate_its_last_candidate() -> None:
     agent = seasoned_agent()
     agent.receive(Eliminated("p", "j", "A"))
-    assert agent.receive(Eliminated("p", "j", "B")).ruled_out == ()
+    with refused(agent, PeerError, "p eliminated arm 'B', its last candidate"):
+        agent.receive(Eliminated("p", "j", "B"))
+
+
+def test_a_repeated_notice_changes_nothing() -> None:
+    agent = seasoned_agent()
+    agent.receive(Eliminated("p", "j", "A"))
+    assert agent.receive(Eliminated("p", "j", "A")).ruled_out == ()
     assert (agent.policy.candidates, agent.endpoint.candidates) == (("B",), {"B"})
+
+
+@pytest.mark.parametrize(("number", "observations"), [(0, 1), (1, 0), (-1, -1)])
+def test_a_share_with_impossible_numbers_is_refused(number: int, observations: int) -> None:
+    agent = seasoned_agent()
+    honest = share(record(3, 4, ArmTally("A", 3, 3)))
+    with refused(agent, PeerError, "p sent an empty share, or one with impossible numbers"):
+        agent.receive(honest._replace(number=number, observations=observations))
+    with refused(agent, PeerError, "p sent an empty share, or one with impossible numbers"):
+        agent.receive(honest._replace(records=()))
+
+
+@pytest.mark.parametrize("arms", [None, 3, "AB", ["A", "\ud800"]])
+def test_arms_that_are_no_list_of_writable_names_are_refused(arms: list[str]) -> None:
+    with pytest.raises(LocalError, match="arm"):
+        UCB(arms)
+
+
+def test_an_arm_that_is_no_name_is_refused() -> None:
+    agent = seasoned_agent()
+    with refused(agent, LocalError, r"arm \['A'\] is not one of A, B"):
+        agent.update(["A"], 1.0)  # type: ignore[arg-type]
 
 
 # Them: who speaks, and to whom.

@@ -130,7 +130,7 @@ class Agent:
             sharing: How to talk; not part of the snapshot, so that it can be changed.
 
         Raises:
-            LocalError: The snapshot is of another version, is damaged, or does not fit the policy.
+            LocalError: The snapshot is of another version, is damaged, or does not fit the policy or the records.
         """
         if snapshot.version != SNAPSHOT_VERSION:
             raise LocalError(
@@ -143,13 +143,14 @@ class Agent:
                 f"the snapshot of {state.agent} has arms {', '.join(state.arms)} and {state.units_per_reward} quanta "
                 f"in a reward, but the policy has {', '.join(policy.arms)} and {policy.quantum.per_reward}"
             )
-        if policy.own_pulls or policy.tally.observations:
-            raise LocalError("restore needs a fresh policy: this one has observations already")
+        if policy.own_pulls or policy.tally.observations or policy.candidates != policy.arms:
+            raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
         agent = cls(state.agent, policy, sharing, boot=state.boot)
         try:
             agent.endpoint = Endpoint.from_state(state, sharing or on_demand(), settles=policy.eliminates)
         except (KeyError, ValueError, PeerError) as error:
-            raise LocalError(f"the snapshot of {state.agent} is damaged: {error}") from error
+            reason = f"unknown name {error}" if isinstance(error, KeyError) else str(error)
+            raise LocalError(f"the snapshot of {state.agent} is damaged: {reason}") from error
         if damage := endpoint_violations(agent.endpoint):
             raise LocalError(f"the snapshot of {state.agent} is damaged: {damage[0]}")
         policy.learn(agent.endpoint.ledger.own.entries(), own=True)
@@ -159,7 +160,10 @@ class Agent:
             if arm not in state.candidates:
                 policy.eliminate(arm)
         for record in records:
-            agent._replay(record)
+            try:
+                agent._replay(record)
+            except PeerError as error:  # it was accepted once, so it is the record that is wrong
+                raise LocalError(f"a record does not fit the snapshot of {state.agent}: {error}") from error
         return agent
 
     def _observe(self, arm: Arm, units: int, now: float) -> Outcome:

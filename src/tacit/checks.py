@@ -3,6 +3,8 @@
 Types are hints in Python; values that reach the doors of this package are looked at all the same.
 """
 
+import math
+
 from tacit.errors import LocalError
 
 
@@ -26,12 +28,18 @@ def check_probability(what: str, value: object) -> None:
         raise LocalError(f"{what} must be a number in [0, 1], not {value!r}")
 
 
+def check_positive(what: str, value: object) -> None:
+    """Raise `LocalError` unless the value is a positive, finite number."""
+    if not (is_number(value) and 0.0 < value < math.inf):  # type: ignore[operator]
+        raise LocalError(f"{what} must be a positive number, not {value!r}")
+
+
 def is_number(value: object) -> bool:
     """Return whether the value is a real number; NaN is one, and fails every comparison."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def check_name(what: str, value: object, longest: int) -> None:
-    """Raise `LocalError` unless the value is a string of a usable length."""
-    if not (isinstance(value, str) and 0 < len(value) <= longest):
+    """Raise `LocalError` unless the value is a string of a usable length that can be written as UTF-8."""
+    if not (isinstance(value, str) and 0 < len(value) <= longest and value.encode(errors="ignore").decode() == value):
         raise LocalError(f"{what} must be a string of 1 to {longest} characters, not {value!r}")

@@ -98,7 +98,10 @@ def checked_arms(arms: Sequence[Arm]) -> tuple[Arm, ...]:
     """
     if isinstance(arms, str):
         raise LocalError(f"arms must be a list of names, not the string {arms!r}: write [{arms!r}] for one arm")
-    names = tuple(arms)
+    try:
+        names = tuple(arms)
+    except TypeError as error:
+        raise LocalError(f"arms must be a list of names, not {arms!r}") from error
     if not names:
         raise LocalError("the arm set is empty: name at least one arm")
     if len(names) > MOST_ARMS:

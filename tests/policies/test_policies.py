@@ -11,6 +11,7 @@ from tacit import AAE, KLUCB, UCB, Horizon, LocalError, Policy, Thompson
 from tacit.chance import stream, uniform
 from tacit.policies.confidence import Confidence, log_inverse_delta
 from tacit.policies.kl_ucb import bernoulli_divergence, kl_ucb_index
+from tacit.policies.thompson import thompson_index
 from tacit.policies.ucb import confidence_width, ucb_index
 from tacit.rewards import BERNOULLI
 from tacit.tally import Arm, ArmTally
@@ -374,6 +375,23 @@ def test_thompson_sampling_pulls_the_better_arm(better: Arm) -> None:
     means = {arm: 0.8 if arm == better else 0.2 for arm in "AB"}
     chosen = thompson_pulls(Thompson(["A", "B"], seed=5, quantum=BERNOULLI), means, 1000)
     assert chosen[500:].count(better) >= 450
+
+
+@pytest.mark.parametrize(("rewards", "count"), [(0, 0), (3, 4), (1, 30), (2.5, 3)])
+def test_the_draws_of_thompson_sampling_have_the_mean_of_the_posterior(rewards: float, count: int) -> None:
+    """10,000 draws from Beta(1 + rewards, 1 + count - rewards); their mean within 5 standard errors."""
+    draws = [thompson_index(rewards, count, stream(8, n)) for n in range(10_000)]
+    mean = (1 + rewards) / (2 + count)
+    deviation = math.sqrt(mean * (1 - mean) / (3 + count))
+    assert abs(math.fsum(draws) / len(draws) - mean) < 5 * deviation / math.sqrt(len(draws))
+
+
+def test_thompson_sampling_pulls_the_highest_draw() -> None:
+    """Half a reward counts by its size: 5 of 10 in quanta of 0.5 are 10 half rewards."""
+    for seed in range(50):
+        policy = taught(Thompson(["A", "B"], seed=seed, quantum=0.5), ("A", 10, 10), ("B", 4, 5), own=3)
+        draws = [thompson_index(5.0, 10, stream(seed, 3, 0)), thompson_index(2.5, 4, stream(seed, 3, 1))]
+        assert policy.select_arm() == "AB"[draws.index(max(draws))]
 
 
 def test_thompson_sampling_explores_at_first() -> None:

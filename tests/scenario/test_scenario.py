@@ -25,9 +25,15 @@ def test_an_agent_has_all_arms_unless_told_otherwise() -> None:
     assert [scenario.arms_of(agent) for agent in (0, 1)] == [("x", "y", "z"), ("z", "x")]
 
 
-@pytest.mark.parametrize("arms", [(), ("w",), ("x", "w"), ("x", "x")])
+@pytest.mark.parametrize("arms", [(), ("x", "x"), "xy", 3])
+def test_an_agent_has_a_usable_arm_set(arms: tuple[str, ...]) -> None:
+    with pytest.raises(LocalError, match="arm"):
+        AgentSpec(Rate(1.0), arms=arms)
+
+
+@pytest.mark.parametrize("arms", [("w",), ("x", "w")])
 def test_an_agent_has_some_arms_of_the_world_once_each(arms: tuple[str, ...]) -> None:
-    with pytest.raises(LocalError, match=r"agent 1 has arms .*: name at least one of x, y, z, once each"):
+    with pytest.raises(LocalError, match=r"agent 1 has arms .*: name some of x, y, z"):
         Scenario(10, ARMS, (ALWAYS, AgentSpec(Rate(1.0), arms=arms)))
 
 

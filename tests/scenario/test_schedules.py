@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tacit.chance import stream, uniform
 from tacit.errors import LocalError
 from tacit.scenario import Halving, OnOff, Rate, Schedule, Sine, Slots, Tape, schedules_from_csv
-from tacit.scenario.schedules import NEVER, ClockKeys, gap
+from tacit.scenario.schedules import NEVER, ClockKeys, gap, log_of_miss
 
 HORIZON = 100_000
 
@@ -31,6 +31,7 @@ def walk(schedule: Schedule, tape: ClockKeys, *, sent: Callable[[int], bool] = l
         slots.append(slot)
         clock.decided(sent=sent(len(slots)))
         slot = clock.next_slot(slot)
+        assert slot > slots[-1], "a clock that stands still would never reach the horizon"
     return slots
 
 
@@ -104,7 +105,7 @@ def test_neighbouring_agents_decide_independently() -> None:
 @given(st.floats(0.0, 1.0, exclude_max=True), st.floats(1e-6, 1.0))
 def test_a_gap_is_the_smallest_that_its_chance_allows(chance: float, rate: float) -> None:
     """P(gap <= n) = 1 - (1 - rate)^n, turned around: the gap is the first n at which it exceeds the chance."""
-    slots = gap(chance, rate)
+    slots = gap(chance, log_of_miss(rate))
     assert slots >= 1
     assert 1 - (1 - rate) ** slots >= chance - 1e-9
     assert 1 - (1 - rate) ** (slots - 1) <= chance + 1e-9
@@ -112,7 +113,7 @@ def test_a_gap_is_the_smallest_that_its_chance_allows(chance: float, rate: float
 
 @pytest.mark.parametrize("rate", [0.0, 1e-300, 5e-324])
 def test_a_gap_that_no_run_reaches_is_never(rate: float) -> None:
-    assert gap(0.5, rate) == NEVER
+    assert gap(0.5, log_of_miss(rate)) == NEVER
 
 
 # Halving.
@@ -126,7 +127,7 @@ def test_halving_halves_after_each_decision_in_which_the_agent_sent_and_after_no
     tape = keys(horizon=10**6)
     slots = walk(Halving(1.0), tape, sent=lambda decision: decision % 5 == 0)
     assert slots[:5] == [0, 1, 2, 3, 4]
-    expected = [gap(uniform(tape.decisions, drawn), 0.5 ** (drawn // 5)) for drawn in range(len(slots))]
+    expected = [gap(uniform(tape.decisions, drawn), log_of_miss(0.5 ** (drawn // 5))) for drawn in range(len(slots))]
     assert gaps(slots) == expected
 
 

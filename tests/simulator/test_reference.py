@@ -25,7 +25,7 @@ from tacit.scenario import (
     Tape,
     transcript,
 )
-from tacit.scenario.schedules import gap
+from tacit.scenario.schedules import gap, log_of_miss
 from tacit.scenario.tape import Stream, bernoulli_reward
 from tacit.simulator import Result, run
 from tacit.simulator.reference import ReferenceRun
@@ -207,6 +207,21 @@ def test_an_agent_that_is_away_does_not_decide_and_receives_what_was_kept_on_its
     ]
 
 
+def test_on_demand_what_was_buffered_for_an_absent_agent_flows_after_its_return() -> None:
+    assert told(at(0, 3, 4, 7), at(0, 1, absences=(Absence(2, 6),)))[6:] == [
+        "slot 1: p pulls A, reward 1",
+        "slot 2: p leaves",
+        "slot 3: j pulls A, reward 1",  # a share was demanded, but p said that it leaves
+        "slot 4: j pulls A, reward 1",
+        "slot 6: p joins",
+        "slot 7: j pulls A, reward 1",
+        "slot 7: j -> p share 2 with 3 observations",
+        "slot 7: p receives share 2 of j",
+        "slot 7: p -> j share 2 with 1 observation",
+        "slot 7: j receives share 2 of p",
+    ]
+
+
 def test_shares_that_were_under_way_to_an_absent_agent_arrive_on_its_return() -> None:
     agents = (AgentSpec(Rate(1.0)), AgentSpec(Rate(1.0), absences=(Absence(10, 50),)))
     _, rows = traced(Scenario(100, SURE, agents, sharing=immediate(), delay=5))
@@ -231,7 +246,7 @@ def test_an_agent_that_never_returns_keeps_its_messages_waiting() -> None:
 def test_every_leave_and_join_is_a_notice_to_every_other_agent() -> None:
     agents = (at(0), at(0, absences=(Absence(1, 3), Absence(5))), at(0))
     result, rows = traced(Scenario(10, SURE, agents))
-    assert result.communication.notices == [[0, 0, 0], [3, 0, 3], [0, 0, 0]]
+    assert result.communication.notices.tolist() == [[0, 0, 0], [3, 0, 3], [0, 0, 0]]
     assert [(row.slot, row.kind, row.agent) for row in rows if row.kind in (Kind.JOIN, Kind.LEAVE)] == [
         (1, Kind.LEAVE, 1),
         (3, Kind.JOIN, 1),
@@ -270,24 +285,26 @@ def test_a_halving_agent_slows_down_by_sending() -> None:
     alone, _ = traced(Scenario(1000, SURE, agents, sharing=silent()))
     assert alone.decisions == [1000, 1000]
     assert broadcasting.decisions[0] < 20
-    assert broadcasting.communication.shares[0][1] == broadcasting.decisions[0]
+    assert broadcasting.communication.shares[0, 1] == broadcasting.decisions[0]
 
 
 def test_a_halving_agent_does_not_slow_down_by_answering() -> None:
-    """Rebuilt from the trace: its rate halves after each decision that is followed by a share of its own, only."""
-    _, rows = traced(Scenario(5000, SURE, (AgentSpec(Rate(0.3)), AgentSpec(Halving(1.0)))))
-    key = Tape(1).key(1, Stream.DECISIONS)
-    rate, slot, drawn, answers = 1.0, -1, 0, 0
-    for row, following in pairwise(rows):
-        if (row.kind, row.agent) == (Kind.DECISION, 1):
-            slot += gap(uniform(key, drawn), rate)
-            drawn += 1
-            assert row.slot == slot
-            rate /= 2 if following.kind == Kind.SHARE else 1
-        answers += (row.kind, row.agent, following.kind) == (Kind.DELIVERY, 1, Kind.SHARE)
-    assert drawn > 5
-    assert answers > 1
-    assert rate < 1 / 8
+    """Rebuilt from 20 traces: its rate halves after each decision that is followed by a share of its own, only."""
+    sent = answered = 0
+    for seed in range(20):
+        _, rows = traced(Scenario(1000, SURE, (AgentSpec(Rate(0.1)), AgentSpec(Halving(1.0)))), seed)
+        key = Tape(seed).key(1, Stream.DECISIONS)
+        rate, slot, drawn = 1.0, -1, 0
+        for row, following in pairwise([*rows, rows[0]]):
+            if (row.kind, row.agent) == (Kind.DECISION, 1):
+                slot += gap(uniform(key, drawn), log_of_miss(rate))
+                drawn += 1
+                assert row.slot == slot
+                if following.kind == Kind.SHARE:
+                    rate /= 2
+                    sent += 1
+            answered += (row.kind, row.agent, following.kind) == (Kind.DELIVERY, 1, Kind.SHARE)
+    assert min(sent, answered) >= 20
 
 
 # Seeds, trials and paired tapes.
@@ -352,13 +369,29 @@ def test_a_result_follows_from_the_trace(sharing: Sharing, delay: int) -> None:
             shares[row.agent][row.other] += 1
             bits += 2 * 3 * math.log2(row.b + 1)
     assert result.agents == ("0", "1", "2", "3", "4")
-    assert result.pulls == pulls
+    assert result.pulls.tolist() == pulls
     assert result.decisions == [sum(row) for row in pulls]
     assert result.group_regret == pytest.approx(regret)
-    assert result.communication.shares == shares
+    assert result.communication.shares.tolist() == shares
     assert result.shares == sum(map(sum, shares))
     assert result.communication.definition_bits == pytest.approx(bits)
-    assert result.notices == sum(map(sum, result.communication.notices)) == 3 * 4
+    assert result.notices == result.communication.notices.sum() == 3 * 4
+
+
+def test_checkpoints_keep_the_counts_at_the_beginning_of_their_slots() -> None:
+    scenario = varied()
+    _, rows = traced(scenario)
+    at_once = run(scenario, seed=1, checkpoints=[700, 0, 300, 1000])
+    assert at_once.checkpoints.tolist() == [0, 300, 700, 1000]
+    for slot, pulls, shares, regret in zip(
+        (0, 300, 700, 1000), at_once.pulls_at, at_once.shares_at, at_once.group_regret_at, strict=True
+    ):
+        earlier = [row for row in rows if row.slot < slot]
+        chosen = Counter((row.agent, row.other) for row in only(earlier, Kind.DECISION))
+        assert pulls.tolist() == [[chosen[agent, arm] for arm in range(3)] for agent in range(len(VARIED))]
+        assert shares == len(only(earlier, Kind.SHARE))
+        assert regret == pytest.approx(sum(0.8 - scenario.arms.means[arm] for _, arm in chosen.elements()))
+    assert at_once.group_regret_at[-1] == at_once.group_regret
 
 
 def test_the_observations_of_all_shares_are_pulls_that_were_shared_once() -> None:
@@ -395,7 +428,7 @@ def test_silent_agents_send_nothing() -> None:
 def test_silent_agents_learn_alone() -> None:
     alone, _ = traced(Scenario(300, Arms.of([0.2, 0.7]), (AgentSpec(Rate(0.5)),)))
     together, _ = traced(Scenario(300, Arms.of([0.2, 0.7]), (AgentSpec(Rate(0.5)),) * 3, sharing=silent()))
-    assert together.pulls[0] == alone.pulls[0]
+    assert together.pulls[0].tolist() == alone.pulls[0].tolist()
 
 
 # Different arms.
@@ -413,7 +446,7 @@ DIFFERENT = (
 @pytest.mark.parametrize("policy", ["ucb", "aae", "kl-ucb", "thompson"])
 def test_agents_pull_only_arms_of_their_own(policy: str) -> None:
     result, _ = traced(Scenario(2000, WORLD, DIFFERENT, BuiltIn(policy, alpha=1.0)))
-    pulled = [{name for name, count in zip(WORLD.names, row, strict=True) if count} for row in result.pulls]
+    pulled = [{name for name, count in zip(WORLD.names, row, strict=True) if count} for row in result.pulls.tolist()]
     assert pulled == [{"x", "y"}, {"y", "z"}, {"x", "y", "z"}, {"x"}]
 
 
@@ -430,8 +463,8 @@ def test_regret_is_against_the_best_arm_that_the_agent_can_pull() -> None:
 
 def test_agents_without_an_arm_in_common_do_not_share() -> None:
     result, _ = traced(Scenario(500, WORLD, DIFFERENT))
-    assert (result.communication.shares[1][3], result.communication.shares[3][1]) == (0, 0)
-    assert result.communication.shares[0][1] > 0
+    assert (result.communication.shares[1, 3], result.communication.shares[3, 1]) == (0, 0)
+    assert result.communication.shares[0, 1] > 0
 
 
 def test_only_common_arms_count_for_the_size_by_definition() -> None:

@@ -50,10 +50,9 @@ def _add_runs(parser: argparse.ArgumentParser, *, trials: int | None) -> None:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
 
 
 def _demonstrate(options: argparse.Namespace) -> int:

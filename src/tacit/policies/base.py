@@ -75,7 +75,7 @@ class Policy(ABC):
         return self.tally.sums[arm] / (count * self.quantum.per_reward) if count else 0.0
 
     def _check_arm(self, arm: Arm) -> None:
-        if arm not in self.tally.counts:
+        if not isinstance(arm, str) or arm not in self.tally.counts:
             raise LocalError(f"arm {arm!r} is not one of {', '.join(self.arms)}")
 
 

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from tacit.checks import is_number
-from tacit.errors import LocalError
+from tacit.checks import check_positive
 from tacit.policies.base import IndexPolicy
 from tacit.policies.confidence import Confidence, checked_confidence, log_inverse_delta
 from tacit.rewards import MILLIONTH
@@ -67,6 +66,5 @@ class UCB(IndexPolicy):
 
 def checked_alpha(alpha: float) -> float:
     """Return a usable exploration factor, or say what is wrong with it."""
-    if not (is_number(alpha) and 0.0 < alpha < math.inf):
-        raise LocalError(f"alpha must be a positive number, not {alpha!r}")
+    check_positive("alpha", alpha)
     return float(alpha)

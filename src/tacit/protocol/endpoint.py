@@ -125,14 +125,17 @@ class Endpoint:
         records = (Received(message, now),)
         match message:
             case Share():
-                return self._receive_share(message, records, now)
+                outcome = self._receive_share(message, records)
             case Eliminated():
-                return self._receive_eliminated(message, records)
+                outcome = self._receive_eliminated(message, records)
             case Join():
                 self._receive_join(message)
+                outcome = Outcome(records)
             case Leave():
                 self._part(message.sender)
-        return Outcome(records)
+                outcome = Outcome(records)
+        self.links[message.sender].peer.last_heard = now
+        return outcome
 
     def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float) -> Outcome:
         """Take it from the driver that a peer is here: exchange demand becomes true, and nothing is sent."""
@@ -216,8 +219,10 @@ class Endpoint:
 
     # The rest is how.
 
-    def _receive_share(self, share: Share, records: tuple[Received, ...], now: float) -> Outcome:
+    def _receive_share(self, share: Share, records: tuple[Received, ...]) -> Outcome:
         link = self._link(share.sender)
+        if share.number < 1 or share.observations < 1 or not share.records:
+            raise PeerError(f"{share.sender} sent an empty share, or one with impossible numbers")
         for record in share.records:
             if record.agent != share.sender:
                 raise PeerError(f"{share.sender} sent a record of {record.agent}: agents share only what they observed")
@@ -227,7 +232,6 @@ class Endpoint:
         news: tuple[ArmTally, ...] = ()
         for record in share.records:
             news += self.ledger.merge(record)  # Algorithm 1, line 16
-        link.peer.last_heard = now
         # The question of lines 17 to 21 is not put to a settled pair: it has nothing left to say.
         observations = 0 if self.settled(link) else link.exchange.share_received(len(self.candidates))
         if not observations:
@@ -238,6 +242,8 @@ class Endpoint:
         peer = self.roster.get(notice.sender)
         if notice.arm not in peer.arms:
             raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, which is not one of its arms")
+        if peer.candidates == {notice.arm}:
+            raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, its last candidate")
         peer.candidates.discard(notice.arm)  # Algorithm 5: C_j' <- C_j' without i
         # Same arms for all: there is one candidate set (Algorithm 3). Two agents may rule out each other's last arm
         # while their notices are under way, so the last candidate stays.

@@ -14,6 +14,7 @@ This file does not know who is present, who asked for what, or when to send.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from tacit.checks import check_whole
 from tacit.errors import LocalError, PeerError
 from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, AgentId, Record
 from tacit.tally import Arm, ArmTally, Tally
@@ -46,8 +47,7 @@ class Ledger:
     """
 
     def __init__(self, agent: AgentId, boot: int, arms: Iterable[Arm], units_per_reward: int) -> None:
-        if not 0 <= boot < MOST_BOOTS:
-            raise LocalError(f"boot {boot!r} is not a number from 0 to {MOST_BOOTS - 1}")
+        check_whole("boot", boot, 0, MOST_BOOTS - 1)
         self.origin = Origin(agent, boot)
         self.units_per_reward = units_per_reward
         self.own = Tally(arms)
@@ -66,7 +66,7 @@ class Ledger:
         Raises:
             LocalError: The arm is not one of this agent's, or the reward is more than one observation can have.
         """
-        if arm not in self.own.counts:
+        if not isinstance(arm, str) or arm not in self.own.counts:
             raise LocalError(f"arm {arm!r} is not one of {', '.join(self.own.counts)}: update only arms of this agent")
         if not 0 <= units <= self.units_per_reward:
             raise LocalError(f"a reward of {units!r} quanta is not from 0 to {self.units_per_reward}")

@@ -19,7 +19,7 @@ AgentId = str
 
 MOST_BOOTS = 2**31
 MOST_OBSERVATIONS = 2**62
-"""No count may exceed this: it keeps every sum inside 64 bits in every engine."""
+"""No version and no count may exceed this: it fits 64 bits in every engine."""
 
 
 class Record(NamedTuple):

@@ -1,7 +1,7 @@
 """The world as data, and the chance and the record of a run in it."""
 
 from tacit.scenario.arms import Arms
-from tacit.scenario.scenario import Absence, AgentSpec, BuildPolicy, BuiltIn, Scenario
+from tacit.scenario.scenario import Absence, AgentSpec, BuildPolicy, BuiltIn, IndexFunction, Scenario
 from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
 from tacit.scenario.tape import Tape
 from tacit.scenario.trace import Kind, Row, transcript
@@ -13,6 +13,7 @@ __all__ = [
     "BuildPolicy",
     "BuiltIn",
     "Halving",
+    "IndexFunction",
     "Kind",
     "OnOff",
     "Rate",

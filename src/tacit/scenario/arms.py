@@ -49,8 +49,8 @@ class Arms:
         """Read a file with the columns `arm` and `mean`."""
         rows = read_csv(path, ("arm", "mean"))
         return cls(
-            tuple(row["arm"] for row in rows),
-            tuple(as_number(path, line, row["mean"]) for line, row in enumerate(rows, 2)),
+            tuple(row["arm"] for _, row in rows),
+            tuple(as_number(path, line, row["mean"]) for line, row in rows),
         )
 
     def mean(self, arm: Arm) -> float:
@@ -62,17 +62,18 @@ class Arms:
         return max(self.mean(name) for name in names)
 
 
-def read_csv(path: Path | str, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Return the rows of a CSV file that has at least these columns."""
+def read_csv(path: Path | str, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    """Return the rows of a CSV file that has at least these columns, each with its line number."""
     try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            rows = [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise LocalError(f"cannot read {path}: {error}") from error
     if not rows:
         raise LocalError(f"{path} has no rows: it needs a header {','.join(columns)} and at least one row")
     for column in columns:
-        if rows[0].get(column) is None:
+        if rows[0][1].get(column) is None:
             raise LocalError(f"{path} has no column {column!r}: it needs {','.join(columns)}")
     return rows
 

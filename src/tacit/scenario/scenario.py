@@ -18,7 +18,7 @@ from tacit.protocol import Sharing, on_demand
 from tacit.rewards import BERNOULLI
 from tacit.scenario.arms import Arms
 from tacit.scenario.schedules import Schedule
-from tacit.tally import Arm
+from tacit.tally import Arm, checked_arms
 
 LONGEST_HORIZON = 2**40
 LONGEST_DELAY = 2**30
@@ -62,6 +62,8 @@ class AgentSpec:
         check_slot("start", self.start)
         if self.stop is not None:
             check_slot("stop", self.stop)
+        if self.arms is not None:
+            checked_arms(self.arms)
         for before, absence in pairwise(self.absences):
             if before.rejoin is None or absence.leave < before.rejoin:
                 raise LocalError(f"an agent away since slot {before.leave} cannot leave again in slot {absence.leave}")
@@ -160,12 +162,8 @@ class Scenario:
         check_whole("delay", self.delay, 0, LONGEST_DELAY)
         check_whole("the number of agents", len(self.agents), 1, MOST_AGENTS)
         for position, agent in enumerate(self.agents):
-            arms = self.arms_of(position)
-            if not arms or len(set(arms)) != len(arms) or not set(arms) <= set(self.arms.names):
-                raise LocalError(
-                    f"agent {position} has arms {agent.arms!r}: "
-                    f"name at least one of {', '.join(self.arms.names)}, once each"
-                )
+            if agent.arms is not None and not set(agent.arms) <= set(self.arms.names):
+                raise LocalError(f"agent {position} has arms {agent.arms!r}: name some of {', '.join(self.arms.names)}")
 
     def arms_of(self, agent: int) -> tuple[Arm, ...]:
         """Return the arms that an agent can pull."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from tacit.chance import uniform
-from tacit.checks import check_probability, check_whole
+from tacit.checks import check_positive, check_probability, check_whole, is_number
 from tacit.errors import LocalError
 from tacit.scenario.arms import as_number, read_csv
 
@@ -51,17 +51,24 @@ class Schedule(Protocol):
         ...
 
 
-def gap(chance: float, rate: float) -> int:
+def log_of_miss(rate: float) -> float:
+    """Return log(1 - rate), which is all that a gap needs to know of a rate.
+
+    >>> log_of_miss(1.0), log_of_miss(0.0)
+    (-inf, -0.0)
+    """
+    return -math.inf if rate >= 1.0 else math.log1p(-rate)
+
+
+def gap(chance: float, log_miss: float) -> int:
     """Return how many slots until the next success, at least one: a geometric variable by inversion.
 
-    >>> gap(0.0, rate=0.5), gap(0.6, rate=0.5), gap(0.999, rate=1.0)
+    >>> gap(0.0, log_of_miss(0.5)), gap(0.6, log_of_miss(0.5)), gap(0.999, log_of_miss(1.0))
     (1, 2, 1)
     """
-    if rate >= 1.0:
-        return 1
-    if rate <= 0.0:
+    if log_miss == 0.0:
         return NEVER
-    slots = math.log1p(-chance) / math.log1p(-rate)
+    slots = math.log1p(-chance) / log_miss
     return NEVER if slots >= NEVER else 1 + int(slots)
 
 
@@ -101,10 +108,9 @@ class Sine:
     slots_per_radian: float = 30.0
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.phase):
+        if not (is_number(self.phase) and math.isfinite(self.phase)):
             raise LocalError(f"phase must be a number, not {self.phase!r}")
-        if not (math.isfinite(self.slots_per_radian) and self.slots_per_radian > 0.0):
-            raise LocalError(f"slots_per_radian must be a positive number, not {self.slots_per_radian!r}")
+        check_positive("slots_per_radian", self.slots_per_radian)
 
     def clock(self, keys: ClockKeys) -> Clock:
         """Return a clock."""
@@ -137,6 +143,8 @@ class Slots:
     slots: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.slots, tuple):
+            raise LocalError(f"explicit slots must be a tuple of whole numbers, not {self.slots!r}")
         before = -1
         for slot in self.slots:
             check_whole("a decision slot", slot, 0)
@@ -160,15 +168,14 @@ def schedules_from_csv(path: Path | str, *, seconds_per_slot: float | None = Non
     """
     column = "slot" if seconds_per_slot is None else "time"
     rows = read_csv(path, ("agent", column))
-    numbers = [as_number(path, line, row[column]) for line, row in enumerate(rows, 2)]
+    numbers = [as_number(path, line, row[column]) for line, row in rows]
     if seconds_per_slot is not None:
-        if not (math.isfinite(seconds_per_slot) and seconds_per_slot > 0.0):
-            raise LocalError(f"seconds_per_slot must be a positive number, not {seconds_per_slot!r}")
+        check_positive("seconds_per_slot", seconds_per_slot)
         finite = [number for number in numbers if math.isfinite(number)]
         first = min(finite, default=0.0)
         numbers = [math.floor((n - first) / seconds_per_slot) if math.isfinite(n) else n for n in numbers]
     slots: dict[str, list[int]] = {}
-    for line, (row, number) in enumerate(zip(rows, numbers, strict=True), 2):
+    for (line, row), number in zip(rows, numbers, strict=True):
         if not row["agent"]:
             raise LocalError(f"{path}, line {line}: no agent is named")
         if not math.isfinite(number) or number != int(number) or number < 0:
@@ -185,13 +192,14 @@ def schedules_from_csv(path: Path | str, *, seconds_per_slot: float | None = Non
 class _RateClock:
     def __init__(self, rate: float, key: int) -> None:
         self._rate = rate
+        self._log_miss = log_of_miss(rate)
         self._key = key
         self._drawn = 0
 
     def next_slot(self, after: int) -> int:
         chance = uniform(self._key, self._drawn)
         self._drawn += 1
-        return after + gap(chance, self._rate)
+        return after + gap(chance, self._log_miss)
 
     def decided(self, *, sent: bool) -> None:
         pass
@@ -201,6 +209,7 @@ class _HalvingClock(_RateClock):
     def decided(self, *, sent: bool) -> None:
         if sent:
             self._rate /= 2.0
+            self._log_miss = log_of_miss(self._rate)
 
 
 class _SineClock:

@@ -10,8 +10,11 @@ slot is fixed, because counts depend on it:
 """
 
 import heapq
+import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from tacit.agent import Agent
 from tacit.protocol import Message, Share
@@ -19,13 +22,20 @@ from tacit.scenario.scenario import Scenario
 from tacit.scenario.tape import Stream, Tape, bernoulli_reward
 from tacit.scenario.trace import Kind, Row
 from tacit.simulator.network import Network
-from tacit.simulator.result import Communication, Result
+from tacit.simulator.result import Communication, Counts, Result
+from tacit.wire import encode
 
 Watch = Callable[["ReferenceRun"], None]
 
 
 def run(
-    scenario: Scenario, *, seed: int, trial: int = 0, trace: list[Row] | None = None, watch: Watch | None = None
+    scenario: Scenario,
+    *,
+    seed: int,
+    trial: int = 0,
+    trace: list[Row] | None = None,
+    checkpoints: Sequence[int] = (),
+    watch: Watch | None = None,
 ) -> Result:
     """Run a scenario once.
 
@@ -34,6 +44,7 @@ def run(
         seed: The seed of all chance.
         trial: Which of the trials with this seed it is.
         trace: A list that receives a row for everything that happens.
+        checkpoints: Slots at whose beginning the counts so far are kept.
         watch: Called after everything that happens, with the run as it stands; for invariants.
 
     >>> from tacit.scenario import AgentSpec, Arms, Rate, Scenario
@@ -42,7 +53,7 @@ def run(
     >>> result.decisions[0], result.shares < 40
     (100, True)
     """
-    engine = ReferenceRun(scenario, Tape(seed, trial), trace, watch)
+    engine = ReferenceRun(scenario, Tape(seed, trial), trace, checkpoints, watch)
     engine.run()
     return engine.result()
 
@@ -50,7 +61,14 @@ def run(
 class ReferenceRun:
     """One run under way."""
 
-    def __init__(self, scenario: Scenario, tape: Tape, trace: list[Row] | None, watch: Watch | None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        tape: Tape,
+        trace: list[Row] | None,
+        checkpoints: Sequence[int] = (),
+        watch: Watch | None = None,
+    ) -> None:
         self.scenario = scenario
         self.agents = _meet(scenario, tape)
         self.network = Network(scenario.delay)
@@ -59,6 +77,9 @@ class ReferenceRun:
         self.slot = 0
         count = len(self.agents)
         self._trace = trace
+        self._checkpoints = sorted(checkpoints)
+        self._pulls_at: list[Counts] = []
+        self._shares_at: list[int] = []
         self._watch = watch
         self._position = {agent.name: position for position, agent in enumerate(self.agents)}
         self._arm_position = {arm: position for position, arm in enumerate(scenario.arms.names)}
@@ -68,9 +89,9 @@ class ReferenceRun:
             spec.schedule.clock(tape.clock_keys(position, scenario.horizon))
             for position, spec in enumerate(scenario.agents)
         ]
-        self._pulls = [[0] * len(scenario.arms.names) for _ in range(count)]
+        self._pulls = np.zeros((count, len(scenario.arms.names)), np.int64)
         self._pull_counts = [0] * count
-        self.communication = Communication([[0] * count for _ in range(count)], [[0] * count for _ in range(count)])
+        self.communication = Communication(np.zeros((count, count), np.int64), np.zeros((count, count), np.int64))
 
     def run(self) -> None:
         """Walk from event to event until the horizon."""
@@ -83,9 +104,10 @@ class ReferenceRun:
             arrival = self.network.next_arrival()
             if arrival is not None:
                 next_slots.append(arrival)
-            if not next_slots or min(next_slots) >= self.scenario.horizon:
+            self.slot = min(next_slots, default=self.scenario.horizon)
+            self._remember(until=min(self.slot, self.scenario.horizon))
+            if self.slot >= self.scenario.horizon:
                 return
-            self.slot = min(next_slots)
             while moves and moves[0][0] == self.slot:
                 _, position, kind = heapq.heappop(moves)
                 self._move(position, kind)
@@ -98,18 +120,33 @@ class ReferenceRun:
                     self._decide(position)
                 self._plan(decisions, position, after=self.slot)
 
+    def _remember(self, until: int) -> None:
+        """Keep the counts for every checkpoint up to this slot."""
+        while len(self._shares_at) < len(self._checkpoints) and self._checkpoints[len(self._shares_at)] <= until:
+            self._pulls_at.append(self._pulls.copy())
+            self._shares_at.append(int(self.communication.shares.sum()))
+
     def in_flight(self) -> list[Message]:
         """Return every message that an agent produced and nobody has received."""
         return self.network.in_flight() + list(self._outbox)
 
     def result(self) -> Result:
         """Return what the run has measured so far."""
-        arms = self.scenario.arms
-        gaps = [
-            [arms.best(agent.arms) - mean if name in agent.arms else 0.0 for name, mean in self._means.items()]
-            for agent in self.agents
-        ]
-        return Result(tuple(agent.name for agent in self.agents), self._pulls, gaps, self.communication)
+        gaps = np.zeros(self._pulls.shape)
+        for position, agent in enumerate(self.agents):
+            best = self.scenario.arms.best(agent.arms)
+            for arm in agent.arms:
+                gaps[position, self._arm_position[arm]] = best - self._means[arm]
+        names = tuple(agent.name for agent in self.agents)
+        return Result(
+            names,
+            self._pulls,
+            gaps,
+            self.communication,
+            np.array(self._checkpoints, np.int64),
+            np.array(self._pulls_at, np.int64).reshape(-1, *self._pulls.shape),
+            np.array(self._shares_at, np.int64),
+        )
 
     def _plan(self, decisions: list[tuple[int, int]], position: int, after: int) -> None:
         stop = self.scenario.agents[position].stop
@@ -123,7 +160,7 @@ class ReferenceRun:
         pull = self._pull_counts[position]
         reward = bernoulli_reward(self._reward_keys[position], pull, self._means[arm])
         self._pull_counts[position] = pull + 1
-        self._pulls[position][self._arm_position[arm]] += 1
+        self._pulls[position, self._arm_position[arm]] += 1
         candidates_before = agent.policy.candidates
         outcome = agent.update(arm, reward, self.slot)
         if agent.policy.candidates is not candidates_before:
@@ -176,10 +213,14 @@ class ReferenceRun:
     def _count(self, message: Message) -> None:
         sender, receiver = self._position[message.sender], self._position[message.receiver]
         link = self.agents[sender].endpoint.links[message.receiver]
-        self.communication.count(message, sender, receiver, len(link.peer.common))
+        self.communication.bytes += len(encode(message))
         if isinstance(message, Share):
+            self.communication.shares[sender, receiver] += 1
+            self.communication.definition_bits += 2 * len(link.peer.common) * math.log2(message.observations + 1)
             version = message.records[0].version
             self._tell(Kind.SHARE, sender, receiver, message.number, message.observations, version)
+        else:
+            self.communication.notices[sender, receiver] += 1
 
     def _tell_eliminations(self, position: int, before: tuple[str, ...]) -> None:
         left = len(before)

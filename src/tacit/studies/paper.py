@@ -65,7 +65,7 @@ def published() -> dict[tuple[str, str], Published]:
     columns = ("communications_mean", "communications_sd", "group_regret_mean", "group_regret_sd")
     return {
         (row["experiment"], row["algorithm"].removesuffix("-D")): Published(*(float(row[column]) for column in columns))
-        for row in read_csv(_DATA / "published.csv", ("experiment", "algorithm", *columns))
+        for _, row in read_csv(_DATA / "published.csv", ("experiment", "algorithm", *columns))
     }
 
 

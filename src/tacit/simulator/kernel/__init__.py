@@ -1,0 +1,134 @@
+"""The compiled engine: a second implementation of the same rules on arrays, allowed because it is proved equal.
+
+The same tape in, the same trace out, row by row, as from the readable engine; `tests/parity` holds it to that.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tacit.errors import LocalError
+from tacit.scenario.scenario import IndexFunction, Scenario
+from tacit.scenario.tape import Tape
+from tacit.scenario.trace import Row
+from tacit.simulator.kernel import engine
+from tacit.simulator.kernel.bits import full_sets
+from tacit.simulator.kernel.custom import run_with_index
+from tacit.simulator.kernel.filling import (
+    fill_agents,
+    fill_arms,
+    fill_moves,
+    fill_thresholds,
+    fill_world,
+    records,
+)
+from tacit.simulator.kernel.planning import plan
+from tacit.simulator.kernel.tables import MESSAGE, MOST_DECISIONS, PAIR, Tables
+from tacit.simulator.result import Communication, Result
+
+__all__ = ["run"]
+
+_FIRST_ROOM = 1024
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int,
+    trial: int = 0,
+    trace: list[Row] | None = None,
+    checkpoints: Sequence[int] = (),
+    sizes: bool = True,
+) -> Result:
+    """Run a scenario once, compiled.
+
+    Args:
+        scenario: The world.
+        seed: The seed of all chance.
+        trial: Which of the trials with this seed it is.
+        trace: A list that receives a row for everything that happens.
+        checkpoints: Slots at whose beginning the counts so far are kept.
+        sizes: Whether to count bytes and bits as well as messages.
+
+    Raises:
+        LocalError: The scenario uses something of your own that has no compiled form, or is too large.
+    """
+    run_tables = run_with_index(scenario.policy.index) if isinstance(scenario.policy, IndexFunction) else engine.run
+    may_wait = scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
+    mail_room = max(_FIRST_ROOM, 2 * len(scenario.agents) ** 2) if may_wait else 1
+    trace_room = 0 if trace is None else _FIRST_ROOM
+    with np.errstate(over="ignore"):  # chance overflows on purpose; only without a compiler does NumPy look
+        while True:
+            tables = prepare(
+                scenario, Tape(seed, trial), checkpoints, sizes=sizes, mail_room=mail_room, trace_room=trace_room
+            )
+            run_tables(*tables)
+            if not tables.world.overflow:
+                break
+            mail_room, trace_room = 4 * mail_room, 4 * trace_room
+    if trace is not None:
+        trace.extend(Row(*row) for row in tables.trace[: tables.world.trace_end].tolist())
+    return _result(scenario, tables)
+
+
+def prepare(
+    scenario: Scenario, tape: Tape, checkpoints: Sequence[int], *, sizes: bool, mail_room: int, trace_room: int
+) -> Tables:
+    """Return the tables of a run before slot 0."""
+    world = fill_world(scenario, counts_sizes=sizes)[0]
+    slots: list[int] = []
+    agents = fill_agents(scenario, tape, slots)
+    own_arms, seen, members = fill_arms(scenario)
+    planned, most = plan(agents, np.array(slots, np.int64), scenario.horizon)
+    if most > MOST_DECISIONS:
+        raise LocalError(f"{most} decisions are more than the compiled engine counts ({MOST_DECISIONS})")
+    if world.one_table:
+        agents.row = 0
+    count = len(agents)
+    pairs = records((count, count), PAIR)
+    pairs.share_number = 1
+    pairs.believed_candidates = agents.arm_count
+    in_common = members.astype(np.int32) @ members.astype(np.int32).T
+    pairs.common = in_common[agents.arm_set][:, agents.arm_set]
+    return Tables(
+        world=world,
+        agents=agents,
+        pairs=pairs,
+        demanded=full_sets(count),
+        knowledge=np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64),
+        seen=seen,
+        history=np.zeros(most, np.uint16),
+        usable=np.zeros((count, len(members)), np.int64),
+        thresholds=fill_thresholds(scenario.sharing.threshold),
+        mail=records((2, mail_room), MESSAGE),
+        trace=np.zeros((trace_room, len(Row._fields)), np.int64),
+        own_arms=own_arms,
+        members=members,
+        index=np.zeros(own_arms.shape[1]),
+        dropped=np.zeros(own_arms.shape[1], np.int64),
+        planned=np.sort(planned),
+        heap=np.zeros(count, np.int64),
+        moves=fill_moves(scenario),
+        checkpoints=np.array(sorted(checkpoints), np.int64),
+        pulls_at=np.zeros((len(checkpoints), count, len(scenario.arms.names)), np.int64),
+        shares_at=np.zeros(len(checkpoints), np.int64),
+    )
+
+
+def _result(scenario: Scenario, tables: Tables) -> Result:
+    world = tables.world
+    best = np.array([scenario.arms.best(scenario.arms_of(agent)) for agent in range(world.agents)])
+    return Result(
+        agents=tuple(str(agent) for agent in range(world.agents)),
+        pulls=tables.seen.pulls,
+        gaps=np.where(tables.seen.position >= 0, best[:, None] - np.array(scenario.arms.means), 0.0),
+        communication=Communication(
+            shares=tables.pairs.shares,
+            notices=tables.pairs.notices,
+            bytes=int(world.bytes),
+            definition_bits=float(world.bits),
+        ),
+        checkpoints=tables.checkpoints,
+        pulls_at=tables.pulls_at,
+        shares_at=tables.shares_at,
+    )

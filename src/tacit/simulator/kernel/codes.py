@@ -1,0 +1,13 @@
+"""Names for the numbers that compiled code branches on."""
+
+ON_DEMAND, IMMEDIATE, SILENT = range(3)
+
+UCB, KL_UCB, AAE, THOMPSON, CUSTOM_INDEX = range(5)
+
+OWN, OBSERVED, HORIZON = range(3)
+CONFIDENCES = {"own": OWN, "observed": OBSERVED}
+
+RATE, HALVING, SINE, ON_OFF, SLOTS = range(5)
+
+SHARE, ELIMINATED, JOIN, LEAVE = range(4)
+"""Kinds of messages under way; also their order on the wire."""

@@ -1,0 +1,185 @@
+"""From a scenario and its tape to tables, in plain Python: what has no compiled form is refused here."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from tacit.errors import LocalError
+from tacit.policies import Confidence, Horizon
+from tacit.policies.aae import HORIZON_POWER as AAE_HORIZON_POWER
+from tacit.policies.confidence import log_inverse_delta
+from tacit.policies.ucb import HORIZON_POWER as UCB_HORIZON_POWER
+from tacit.protocol import Constant, FromFunction, Geometric, PerCandidate, Threshold
+from tacit.protocol.exchange import ON_DEMAND
+from tacit.protocol.immediate import IMMEDIATE, SILENT
+from tacit.protocol.thresholds import TABULATED_SHARES
+from tacit.scenario.scenario import BuiltIn, IndexFunction, Scenario
+from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, log_of_miss
+from tacit.scenario.tape import Stream, Tape
+from tacit.scenario.trace import Kind
+from tacit.simulator.kernel import codes
+from tacit.simulator.kernel.tables import AGENT, AGENT_BITS, OWN_ARM, SEEN, WORLD, Record, Table
+
+_POLICIES = {"ucb": codes.UCB, "kl-ucb": codes.KL_UCB, "aae": codes.AAE, "thompson": codes.THOMPSON}
+
+
+def records(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Table:
+    """Return a table of empty records, whose fields can be read by name with and without a compiler."""
+    return np.zeros(shape, dtype).view(np.recarray)
+
+
+def fill_world(scenario: Scenario, *, counts_sizes: bool) -> Table:
+    """Return the table of single facts."""
+    table = records(1, WORLD)
+    world = table[0]
+    world.horizon = scenario.horizon
+    world.agents = len(scenario.agents)
+    if world.agents >= 1 << AGENT_BITS:
+        raise LocalError(f"the compiled engine takes at most {(1 << AGENT_BITS) - 1} agents")
+    world.arms = len(scenario.arms.names)
+    world.delay = scenario.delay
+    world.counts_sizes = counts_sizes
+    _fill_choice(world, scenario)
+    _fill_talk(world, scenario)
+    own_arms = [scenario.arms_of(agent) for agent in range(world.agents)]
+    world.same_order = all(own == own_arms[0] for own in own_arms)
+    world.same_arms = all(set(own) == set(own_arms[0]) for own in own_arms)
+    world.agent_names_size = sum(text_size(str(agent)) for agent in range(world.agents))
+    world.one_table = (
+        world.protocol == codes.IMMEDIATE
+        and scenario.delay == 0
+        and fill_thresholds(scenario.sharing.threshold).tolist() == [1]
+        and not world.per_candidate
+        and world.same_order
+        and not any(agent.absences for agent in scenario.agents)
+    )
+    return table
+
+
+def _fill_choice(world: Record, scenario: Scenario) -> None:
+    policy = scenario.policy
+    confidence: Confidence
+    if isinstance(policy, BuiltIn):
+        world.policy, world.alpha, confidence = _POLICIES[policy.name], policy.exploration, policy.confidence
+    elif isinstance(policy, IndexFunction):
+        world.policy, world.alpha, confidence = codes.CUSTOM_INDEX, policy.alpha, policy.confidence
+    else:
+        raise LocalError("a policy of your own has a compiled form only as an IndexFunction: use the readable engine")
+    world.settles = world.policy == codes.AAE
+    if isinstance(confidence, Horizon):
+        power = AAE_HORIZON_POWER if world.policy == codes.AAE else UCB_HORIZON_POWER
+        world.confidence, world.horizon_log = codes.HORIZON, log_inverse_delta(confidence, 0, 0, power)
+    else:
+        world.confidence = codes.CONFIDENCES[confidence]
+
+
+def _fill_talk(world: Record, scenario: Scenario) -> None:
+    sharing = scenario.sharing
+    for rules, protocol in ((ON_DEMAND, codes.ON_DEMAND), (IMMEDIATE, codes.IMMEDIATE), (SILENT, codes.SILENT)):
+        if sharing.rules is rules:
+            world.protocol = protocol
+            break
+    else:
+        raise LocalError("a sharing table of your own has no compiled form: use the readable engine")
+    world.answers_advance = sharing.threshold.answers_advance
+    world.per_candidate = isinstance(sharing.threshold, PerCandidate)
+    world.cap = sharing.threshold.cap if isinstance(sharing.threshold, PerCandidate) else 0
+
+
+def fill_thresholds(threshold: Threshold) -> Table:
+    """Return f(1), f(2), ... up to where it stops growing."""
+    if not isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction):
+        raise LocalError("a threshold class of your own has no compiled form: use FromFunction, or the readable engine")
+    values = np.array([threshold.at(number, 1) for number in range(1, TABULATED_SHARES + 1)], np.int64)
+    return values[: 1 + int(np.argmax(values == values[-1]))]
+
+
+def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
+    """Return the table of agents; the explicit slots of those that have them are appended to `slots`."""
+    table = records(len(scenario.agents), AGENT)
+    sets: dict[frozenset[str], int] = {}
+    for position, spec in enumerate(scenario.agents):
+        agent, own = table[position], scenario.arms_of(position)
+        agent.row = position
+        agent.arm_count = agent.candidates = len(own)
+        agent.arm_set = sets.setdefault(frozenset(own), len(sets))
+        agent.name_size = text_size(str(position))
+        agent.start = spec.start
+        agent.stop = scenario.horizon if spec.stop is None else min(spec.stop, scenario.horizon)
+        agent.online_until = -1
+        agent.decision_key = tape.key(position, Stream.DECISIONS)
+        agent.toggle_key = tape.key(position, Stream.TOGGLES)
+        agent.reward_key = tape.key(position, Stream.REWARDS)
+        agent.policy_key = tape.key(position, Stream.POLICY)
+        agent.slots = len(slots)
+        _fill_clock(agent, spec.schedule, slots, partial(_walk, scenario, tape, position))
+        agent.slots_end = len(slots)
+    return table
+
+
+def _fill_clock(agent: Record, schedule: Schedule, slots: list[int], walk: Callable[[], list[int]]) -> None:
+    match schedule:
+        case Rate(rate):
+            agent.clock, agent.rate, agent.log_miss = codes.RATE, rate, log_of_miss(rate)
+        case Halving(rate):
+            agent.clock, agent.rate, agent.log_miss = codes.HALVING, rate, log_of_miss(rate)
+        case OnOff(rate, toggle):
+            agent.clock, agent.log_miss, agent.log_stay = codes.ON_OFF, log_of_miss(rate), log_of_miss(toggle)
+        case Sine(phase, slots_per_radian):
+            agent.clock, agent.phase, agent.slots_per_radian = codes.SINE, phase, slots_per_radian
+        case Slots(explicit):
+            agent.clock = codes.SLOTS
+            slots.extend(explicit)
+        case _:
+            agent.clock = codes.SLOTS
+            slots.extend(walk())
+
+
+def _walk(scenario: Scenario, tape: Tape, position: int) -> list[int]:
+    """Walk a schedule of the user's in plain Python. It cannot depend on what its agent does."""
+    spec = scenario.agents[position]
+    clock = spec.schedule.clock(tape.clock_keys(position, scenario.horizon))
+    slots: list[int] = []
+    slot = clock.next_slot(spec.start - 1)
+    while slot < scenario.horizon:
+        slots.append(slot)
+        slot = clock.next_slot(slot)
+    return slots
+
+
+def fill_arms(scenario: Scenario) -> tuple[Table, Table, Table]:
+    """Return the arms by agent and own position, by agent and arm of the world, and which arms are in which arm set."""
+    names = scenario.arms.names
+    where = {name: position for position, name in enumerate(names)}
+    owns = [scenario.arms_of(agent) for agent in range(len(scenario.agents))]
+    own_arms = records((len(owns), max(map(len, owns))), OWN_ARM)
+    seen = records((len(owns), len(names)), SEEN)
+    seen.position = -1
+    seen.name_size = [text_size(name) for name in names]
+    for agent, own in enumerate(owns):
+        positions = [where[name] for name in own]
+        own_arms.arm[agent, : len(own)] = positions
+        own_arms.success[agent, : len(own)] = [scenario.arms.means[position] for position in positions]
+        own_arms.candidate[agent, : len(own)] = True
+        seen.position[agent, positions] = np.arange(len(own))
+    sets = list(dict.fromkeys(frozenset(own) for own in owns))
+    return own_arms, seen, np.array([[name in members for name in names] for members in sets], np.bool_)
+
+
+def fill_moves(scenario: Scenario) -> Table:
+    """Return when who leaves and joins."""
+    moves = [
+        (slot, agent, int(kind))
+        for agent, spec in enumerate(scenario.agents)
+        for absence in spec.absences
+        for slot, kind in ((absence.leave, Kind.LEAVE), (absence.rejoin, Kind.JOIN))
+        if slot is not None
+    ]
+    return np.array(sorted(moves), np.int64).reshape(-1, 3)
+
+
+def text_size(text: str) -> int:
+    """Return how many bytes a string takes in MessagePack."""
+    size = len(text.encode())
+    return size + (1 if size < 32 else 2 if size < 256 else 3)

@@ -1,0 +1,72 @@
+"""The bytes of a message on the wire, compiled: what `tacit.wire.encode` would make, without making it."""
+
+from tacit.simulator.kernel import codes
+from tacit.simulator.kernel.jit import compiled, inlined
+from tacit.simulator.kernel.tables import Record, Table
+
+SHARE_FRAME = 8
+"""Heads of the envelope, the share, its list of records, the record and its tallies; wire version, kind and boot."""
+
+NOTICE_FRAME = 4
+"""Heads of the envelope and the notice; wire version and kind."""
+
+JOIN_QUANTUM = 1
+"""A join notice tells the quantum; rewards of simulated arms are 0 or 1."""
+
+
+@compiled
+def integer_size(value: int) -> int:
+    """Return how many bytes a whole number takes in MessagePack."""
+    if value < 128:
+        return 1
+    if value < 256:
+        return 2
+    if value < 65536:
+        return 3
+    if value < 4294967296:
+        return 5
+    return 9
+
+
+@compiled
+def entry_size(seen: Record) -> int:
+    """Return the bytes of an arm's cumulative tally."""
+    return 1 + seen.name_size + integer_size(seen.pulls) + integer_size(seen.rewards)
+
+
+@inlined
+def share_size(
+    agents: Table, seen: Table, history: Table, sender: int, receiver: int, number: int, count: int, base: int
+) -> int:
+    """Return the bytes of a share: a frame, and an entry for each common arm that changed after `base`."""
+    me, version = agents[sender], agents[sender].own_pulls
+    listed = 0
+    size = SHARE_FRAME + 2 * me.name_size + agents[receiver].name_size
+    size += integer_size(number) + integer_size(count) + integer_size(base) + integer_size(version)
+    if version - base < seen.shape[1]:
+        for place in range(base, version):  # an arm is listed for its last observation in the slice
+            arm = history[me.history + place] >> 1
+            if seen[sender, arm].changed_at == place + 1 and seen[receiver, arm].position >= 0:
+                listed += 1
+                size += seen[sender, arm].entry_size
+    else:
+        for arm in range(seen.shape[1]):
+            if seen[sender, arm].changed_at > base and seen[receiver, arm].position >= 0:
+                listed += 1
+                size += seen[sender, arm].entry_size
+    return size + (0 if listed < 16 else 2)
+
+
+@compiled
+def notice_size(agents: Table, seen: Table, kind: int, sender: int, receiver: int, arm: int) -> int:
+    """Return the bytes of a notice."""
+    size = NOTICE_FRAME + agents[sender].name_size + agents[receiver].name_size
+    if kind == codes.ELIMINATED:
+        return size + seen[sender, arm].name_size
+    if kind == codes.LEAVE:
+        return size
+    size += JOIN_QUANTUM + (1 if agents[sender].arm_count < 16 else 3)
+    for place in range(seen.shape[1]):
+        if seen[sender, place].position >= 0:
+            size += seen[sender, place].name_size
+    return size

@@ -1,0 +1,181 @@
+"""A scenario as a handful of tables: what compiled code reads and writes.
+
+Agents and arms are positions. An agent's own arms have positions of their own, in the agent's own order, because ties
+go to the lowest of those. A row of a table is a record, so that what belongs together lies together.
+
+What a share carries is a slice of its sender's history, from the version last shared to the version now. So the
+buffer of the paper is two numbers here, a message under way is two numbers, and nothing for a pair of agents has a
+size that grows with the number of arms.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Table = Any
+"""A NumPy array, most often of records."""
+
+Record = Any
+"""A row of a table."""
+
+WORLD = np.dtype(
+    [
+        ("horizon", np.int64),
+        ("agents", np.int64),
+        ("arms", np.int64),
+        ("delay", np.int64),
+        ("protocol", np.int64),
+        ("policy", np.int64),
+        ("alpha", np.float64),
+        ("confidence", np.int64),
+        ("horizon_log", np.float64),  # log(1/delta) when the horizon is known
+        ("per_candidate", np.bool_),
+        ("cap", np.int64),  # of a threshold per candidate
+        ("answers_advance", np.bool_),
+        ("settles", np.bool_),
+        ("same_order", np.bool_),  # all agents have the same arms in the same order
+        ("same_arms", np.bool_),  # all agents have the same arms
+        ("one_table", np.bool_),  # everybody always knows the same: see `talking.broadcast`
+        ("counts_sizes", np.bool_),
+        ("agent_names_size", np.int64),  # bytes of all agents' names on the wire
+        # What follows changes during a run.
+        ("bytes", np.int64),
+        ("bits", np.float64),
+        ("mail_first", np.int64),
+        ("mail_end", np.int64),
+        ("kept_end", np.int64),
+        ("trace_end", np.int64),
+        ("heap_size", np.int64),
+        ("dropped", np.int64),  # arms that the decision at hand rules out
+        ("overflow", np.bool_),  # mail or trace did not fit: the run is void, and is repeated with more room
+    ],
+    align=True,
+)
+
+AGENT = np.dtype(
+    [
+        ("row", np.int64),  # of `knowledge`; agents that always know the same share a row
+        ("arm_count", np.int64),
+        ("arm_set", np.int64),
+        ("name_size", np.int64),
+        ("history", np.int64),  # where its history begins
+        ("start", np.int64),
+        ("stop", np.int64),
+        ("clock", np.int64),
+        ("rate", np.float64),
+        ("log_miss", np.float64),
+        ("log_stay", np.float64),
+        ("phase", np.float64),
+        ("slots_per_radian", np.float64),
+        ("slots", np.int64),  # where its explicit slots begin, and end
+        ("slots_end", np.int64),
+        ("decision_key", np.uint64),
+        ("toggle_key", np.uint64),
+        ("reward_key", np.uint64),
+        ("policy_key", np.uint64),
+        # What follows changes during a run.
+        ("own_pulls", np.int64),
+        ("observed", np.int64),  # by row of `knowledge`
+        ("candidates", np.int64),  # by row of `knowledge`
+        ("away", np.bool_),
+        ("drawn", np.int64),
+        ("toggles_drawn", np.int64),
+        ("online_until", np.int64),
+    ],
+    align=True,
+)
+
+PAIR = np.dtype(
+    [
+        ("shared_version", np.int32),  # the sender's version when it last shared with the receiver
+        ("shared_usable", np.int32),  # how many of its observations the receiver could use, then
+        ("share_number", np.int32),  # c of Algorithm 1
+        ("shares", np.int32),
+        ("notices", np.int32),
+        ("believed_candidates", np.int32),  # how many candidates the first of the pair thinks that the second has
+        ("common", np.int32),  # how many arms both have
+    ],
+    align=True,
+)
+
+OWN_ARM = np.dtype([("arm", np.int64), ("success", np.float64), ("candidate", np.bool_)], align=True)
+
+SEEN = np.dtype(
+    [
+        ("position", np.int64),  # the agent's own position of the arm, or -1 if it does not have the arm
+        ("name_size", np.int64),  # bytes of the arm's name on the wire
+        ("pulls", np.int64),
+        ("rewards", np.int64),
+        ("changed_at", np.int64),  # the version at which the agent last observed the arm
+        ("entry_size", np.int64),  # bytes of the arm's cumulative tally on the wire
+    ],
+    align=True,
+)
+
+MESSAGE = np.dtype(
+    [
+        ("arrival", np.int64),
+        ("kind", np.int64),
+        ("sender", np.int64),
+        ("receiver", np.int64),
+        ("since", np.int64),  # a share carries the sender's history from here, or a notice names this arm
+        ("version", np.int64),  # to here
+        ("number", np.int64),
+    ],
+    align=True,
+)
+
+ONE_OBSERVATION = 1 << 32
+"""Knowledge of an arm is one integer: observations in the upper half, rewards in the lower. Merging is one addition."""
+
+MOST_DECISIONS = 2**31 - 1
+"""More than this many decisions in one run do not fit the halves."""
+
+AGENT_BITS = 20
+"""A planned decision is one integer: the slot, and below it the agent."""
+
+
+class Tables(NamedTuple):
+    """All the tables of one run, in the order in which compiled functions take those that they need.
+
+    They are passed one by one: a compiled function that took them all at once would count references at every call.
+    """
+
+    world: Record
+    agents: Table
+    pairs: Table
+    """By sender and receiver."""
+    demanded: Table
+    """By sender, a bit for each receiver."""
+    knowledge: Table
+    """By row and own position: see `ONE_OBSERVATION`."""
+    seen: Table
+    """By agent and arm of the world."""
+    history: Table
+    """Every agent's own observations, in order: the arm times two, plus the reward."""
+    usable: Table
+    """By agent and arm set: own observations that an agent with that arm set can use."""
+    thresholds: Table
+    """f(1), f(2), ...: from the last of them on the threshold stays."""
+    mail: Table
+    """Messages under way, a ring; and messages kept for agents that are away, a list."""
+    trace: Table
+    own_arms: Table
+    """By agent and own position."""
+    members: Table
+    """By arm set and arm: whether it is in the set."""
+    index: Table
+    """Room for the indices of one decision."""
+    dropped: Table
+    """Room for the arms that one decision rules out."""
+    planned: Table
+    """Decisions, in order."""
+    heap: Table
+    """Decisions of agents whose clock depends on what they do, the next one first."""
+    moves: Table
+    """When who leaves and joins: slot, agent, kind of trace row; in order."""
+    checkpoints: Table
+    pulls_at: Table
+    """By checkpoint, agent and arm."""
+    shares_at: Table
+    """By checkpoint."""

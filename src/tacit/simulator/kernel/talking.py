@@ -1,0 +1,253 @@
+"""When to talk and what to say, compiled: `Exchange`, `Ledger` and `Endpoint` on tables.
+
+Functions carry the names of the readable methods, so that the two can be read side by side.
+"""
+
+import math
+
+import numpy as np
+
+from tacit.scenario.trace import Kind
+from tacit.simulator.kernel import codes
+from tacit.simulator.kernel.bits import WORD, lowest
+from tacit.simulator.kernel.jit import compiled, inlined
+from tacit.simulator.kernel.mail import keep, post, tell
+from tacit.simulator.kernel.sizes import entry_size, integer_size, share_size
+from tacit.simulator.kernel.tables import ONE_OBSERVATION, Record, Table
+
+_SHARE, _DELIVERY = int(Kind.SHARE), int(Kind.DELIVERY)
+
+
+@inlined
+def observe(
+    world: Record, agents: Table, knowledge: Table, seen: Table, history: Table, agent: int, arm: int, reward: int
+) -> None:
+    """Count one own observation (`Policy.update_units`, `Ledger.observe`)."""
+    me, mine = agents[agent], seen[agent, arm]
+    knowledge[me.row, mine.position] += ONE_OBSERVATION + reward
+    agents[me.row].observed += 1
+    history[me.history + me.own_pulls] = 2 * arm + reward
+    me.own_pulls += 1
+    mine.pulls += 1
+    mine.rewards += reward
+    mine.changed_at = me.own_pulls
+    if world.counts_sizes:
+        mine.entry_size = entry_size(mine)
+
+
+@inlined
+def merge(
+    world: Record,
+    agents: Table,
+    knowledge: Table,
+    seen: Table,
+    history: Table,
+    sender: int,
+    receiver: int,
+    base: int,
+    version: int,
+) -> None:
+    """Add a slice of the sender's history to what the receiver knows (`Ledger.merge`, Algorithm 1, line 16)."""
+    begin = agents[sender].history
+    if world.same_order:
+        for place in range(begin + base, begin + version):
+            code = history[place]
+            knowledge[receiver, code >> 1] += ONE_OBSERVATION + np.int64(code & 1)
+        agents[receiver].observed += version - base
+        return
+    for place in range(begin + base, begin + version):
+        code = history[place]
+        position = seen[receiver, code >> 1].position
+        if position >= 0:
+            knowledge[receiver, position] += ONE_OBSERVATION + np.int64(code & 1)
+            agents[receiver].observed += 1
+
+
+@inlined
+def threshold_at(world: Record, agents: Table, pair: Record, thresholds: Table, agent: int) -> int:
+    """Return f(c) for the next share (`Threshold.at`)."""
+    if world.per_candidate:
+        candidates, doublings = agents[agents[agent].row].candidates, pair.share_number - 1
+        if doublings >= 62 or candidates > world.cap >> doublings:
+            return world.cap
+        return candidates << doublings
+    return thresholds[min(pair.share_number, thresholds.shape[0]) - 1]
+
+
+@inlined
+def buffered(world: Record, agents: Table, pair: Record, usable: Table, agent: int, peer: int) -> int:
+    """Return how many observations that the peer can use were made since the last share to it."""
+    if world.same_arms:
+        return agents[agent].own_pulls - pair.shared_version
+    return usable[agent, agents[peer].arm_set] - pair.shared_usable
+
+
+@inlined
+def settled(world: Record, agents: Table, pair: Record, agent: int) -> bool:
+    """Return whether the pair has nothing left to learn (`Endpoint.settled`)."""
+    if not world.settles or agents[agents[agent].row].candidates > 1:
+        return False
+    return world.same_arms or pair.believed_candidates == 1
+
+
+@inlined
+def demand(demanded: Table, agent: int, peer: int) -> None:
+    """Set the exchange demand of an agent for a peer to true."""
+    demanded[agent, peer // WORD] |= np.uint64(1) << np.uint64(peer % WORD)
+
+
+@inlined
+def withdraw(demanded: Table, agent: int, peer: int) -> None:
+    """Set the exchange demand of an agent for a peer to false."""
+    demanded[agent, peer // WORD] &= ~(np.uint64(1) << np.uint64(peer % WORD))
+
+
+@inlined
+def share(
+    world: Record,
+    agents: Table,
+    pairs: Table,
+    seen: Table,
+    history: Table,
+    usable: Table,
+    trace: Table,
+    slot: int,
+    sender: int,
+    receiver: int,
+    is_answer: bool,
+) -> int:
+    """Renew the buffer and move c on (Algorithm 1, lines 9 to 11, 18 and 19). Return the version shared before."""
+    pair = pairs[sender, receiver]
+    count = buffered(world, agents, pair, usable, sender, receiver)
+    base, version = np.int64(pair.shared_version), agents[sender].own_pulls
+    pair.shared_version = version
+    if not world.same_arms:
+        pair.shared_usable = usable[sender, agents[receiver].arm_set]
+    pair.shares += 1
+    if not is_answer or world.answers_advance:
+        pair.share_number += 1
+    if world.counts_sizes:
+        world.bytes += share_size(agents, seen, history, sender, receiver, pair.shares, count, base)
+        world.bits += 2 * pair.common * (1.0 if count == 1 else math.log2(count + 1))
+    tell(world, trace, slot, _SHARE, sender, receiver, pair.shares, count, version)
+    return base
+
+
+@inlined
+def share_received(
+    world: Record,
+    agents: Table,
+    pairs: Table,
+    demanded: Table,
+    usable: Table,
+    thresholds: Table,
+    agent: int,
+    peer: int,
+) -> bool:
+    """Take a share of the peer. Return whether it is to be answered now (Algorithm 1, lines 17 to 21)."""
+    pair = pairs[agent, peer]
+    if world.protocol != codes.ON_DEMAND or settled(world, agents, pair, agent):
+        return False
+    if buffered(world, agents, pair, usable, agent, peer) >= threshold_at(world, agents, pair, thresholds, agent):
+        return True
+    demand(demanded, agent, peer)
+    return False
+
+
+@inlined
+def send_share(
+    world: Record,
+    agents: Table,
+    pairs: Table,
+    demanded: Table,
+    knowledge: Table,
+    seen: Table,
+    history: Table,
+    usable: Table,
+    thresholds: Table,
+    mail: Table,
+    trace: Table,
+    slot: int,
+    sender: int,
+    receiver: int,
+    is_answer: bool,
+) -> None:
+    """Share the buffer. With zero delay go on until the pair is quiet: a share may be answered, and the answer too."""
+    base = share(world, agents, pairs, seen, history, usable, trace, slot, sender, receiver, is_answer)
+    while world.delay == 0 and not agents[receiver].away:
+        tell(world, trace, slot, _DELIVERY, receiver, sender, pairs[sender, receiver].shares, 0, 0)
+        merge(world, agents, knowledge, seen, history, sender, receiver, base, agents[sender].own_pulls)
+        if not share_received(world, agents, pairs, demanded, usable, thresholds, receiver, sender):
+            return
+        sender, receiver = receiver, sender
+        base = share(world, agents, pairs, seen, history, usable, trace, slot, sender, receiver, True)
+    version, number = agents[sender].own_pulls, pairs[sender, receiver].shares
+    if world.delay > 0:
+        post(world, mail, slot + world.delay, codes.SHARE, sender, receiver, base, version, number)
+    else:
+        keep(world, mail, codes.SHARE, sender, receiver, base, version, number)
+
+
+@inlined
+def share_with_peers(
+    world: Record,
+    agents: Table,
+    pairs: Table,
+    demanded: Table,
+    knowledge: Table,
+    seen: Table,
+    history: Table,
+    usable: Table,
+    thresholds: Table,
+    mail: Table,
+    trace: Table,
+    slot: int,
+    agent: int,
+    arm: int,
+) -> bool:
+    """Share with every peer that has asked and for which enough is buffered (Algorithm 1, lines 6 to 11)."""
+    if world.protocol == codes.SILENT:
+        return False
+    sent = False
+    for place in range(demanded.shape[1]):
+        asking = demanded[agent, place]
+        while asking != 0:
+            peer = WORD * place + lowest(asking)
+            asking &= asking - np.uint64(1)
+            pair = pairs[agent, peer]
+            if not world.same_arms and seen[peer, arm].position < 0:
+                continue
+            enough = threshold_at(world, agents, pair, thresholds, agent)
+            if buffered(world, agents, pair, usable, agent, peer) < enough or settled(world, agents, pair, agent):
+                continue
+            if world.protocol == codes.ON_DEMAND:
+                withdraw(demanded, agent, peer)
+            send_share(
+                world, agents, pairs, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+                slot, agent, peer, False,
+            )  # fmt: skip
+            sent = True
+    return sent
+
+
+@compiled
+def broadcast(
+    world: Record, agents: Table, pairs: Table, seen: Table, trace: Table, slot: int, agent: int, arm: int
+) -> bool:
+    """Share one observation with everybody, when everybody always knows the same: only counting is left."""
+    if world.agents == 1 or (world.settles and agents[0].candidates == 1):
+        return False
+    me = agents[agent]
+    number = me.own_pulls  # every pull so far was shared with everybody; `engine.finish` copies it to all pairs
+    pairs[agent, agent].shares = number
+    if world.counts_sizes:
+        size = 9 + 2 * me.name_size + 2 * integer_size(number) + integer_size(number - 1)
+        world.bytes += (world.agents - 1) * (size + seen[agent, arm].entry_size)
+        world.bytes += world.agent_names_size - me.name_size
+        world.bits += 2 * me.arm_count * (world.agents - 1)
+    if trace.shape[0] > 0:
+        for peer in range(world.agents):
+            if peer != agent:
+                tell(world, trace, slot, _SHARE, agent, peer, number, 1, number)
+                tell(world, trace, slot, _DELIVERY, peer, agent, number, 0, 0)
+    return True

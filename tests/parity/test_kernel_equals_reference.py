@@ -1,0 +1,148 @@
+"""The compiled engine equals the readable one: the same tape in, the same trace and the same counts out, exactly.
+
+Worlds are small and random. With the environment variable NUMBA_DISABLE_JIT=1 the same tests judge the same functions
+without a compiler, which tells an error of the rules from one of the compiler; `test_without_a_compiler` does that.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit.policies import Horizon
+from tacit.protocol import Constant, FromFunction, Geometric, PerCandidate, Sharing, immediate, on_demand, silent
+from tacit.scenario import (
+    Absence,
+    AgentSpec,
+    Arms,
+    BuildPolicy,
+    BuiltIn,
+    Halving,
+    IndexFunction,
+    OnOff,
+    Rate,
+    Row,
+    Scenario,
+    Sine,
+    Slots,
+)
+from tacit.simulator import kernel, reference
+from tacit.studies.paper import TABLES, surrogate_arms
+
+HORIZON = 120
+EXAMPLES = 40 if os.environ.get("NUMBA_DISABLE_JIT") else 250
+
+means = st.sampled_from([0.05, 0.3, 0.5, 0.52, 0.95, 1.0, 0.0])
+arms = st.lists(means, min_size=1, max_size=5).map(Arms.of)
+schedules = st.one_of(
+    st.builds(Rate, st.sampled_from([0.0, 0.05, 0.4, 0.9, 1.0])),
+    st.builds(Halving, st.sampled_from([0.3, 1.0])),
+    st.builds(OnOff, st.sampled_from([0.8, 1.0]), st.sampled_from([0.0, 0.1, 1.0])),
+    st.builds(Sine, st.floats(0.0, 6.0), st.sampled_from([3.0, 30.0])),
+    st.builds(lambda slots: Slots(tuple(sorted(slots))), st.sets(st.integers(0, HORIZON + 5), max_size=40)),
+)
+absences = st.lists(st.integers(0, HORIZON), max_size=4, unique=True).map(
+    lambda slots: tuple(
+        Absence(leave, rejoin) for leave, rejoin in zip(sorted(slots)[::2], [*sorted(slots), None][1::2], strict=False)
+    )
+)
+
+
+def optimist(mean: float, count: int, budget: float) -> float:
+    return mean + budget / (count + 1)
+
+
+thresholds = st.sampled_from(
+    [
+        Constant(1),
+        Constant(3),
+        Geometric(2),
+        Geometric(3, cap=7),
+        Geometric(2, answers_advance=False),
+        PerCandidate(),
+        PerCandidate(cap=9),
+        FromFunction(lambda c: c * c),
+    ]
+)
+protocols: st.SearchStrategy[Callable[..., Sharing]] = st.sampled_from([on_demand, on_demand, immediate])
+sharings = st.one_of(
+    st.builds(lambda protocol, threshold: protocol(threshold), protocols, thresholds), st.just(silent())
+)
+confidences = st.sampled_from(["own", "observed", Horizon(500)])
+policies: st.SearchStrategy[BuildPolicy] = st.one_of(
+    st.builds(BuiltIn, st.sampled_from(["ucb", "aae"]), st.sampled_from([0.1, 3.0]), confidences),
+    st.builds(BuiltIn, st.sampled_from(["kl-ucb", "thompson", "aae"]), st.sampled_from([0.05, None]), confidences),
+    st.builds(IndexFunction, st.just(optimist), st.just(1.0), confidences),
+)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> Scenario:
+    world_arms = draw(arms)
+    differ = draw(st.booleans())
+    churn = draw(st.booleans())
+
+    def agent() -> AgentSpec:
+        own = draw(st.permutations(world_arms.names)) if differ else None
+        return AgentSpec(
+            draw(schedules),
+            start=draw(st.sampled_from([0, 0, 30])),
+            stop=draw(st.sampled_from([None, None, 90])),
+            arms=None if own is None else tuple(own[: draw(st.integers(1, len(own)))]),
+            absences=draw(absences) if churn else (),
+        )
+
+    return Scenario(
+        HORIZON,
+        world_arms,
+        tuple(agent() for _ in range(draw(st.integers(1, 5)))),
+        draw(policies),
+        draw(sharings),
+        draw(st.sampled_from([0, 0, 1, 7])),
+    )
+
+
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
+@given(world=worlds(), seed=st.integers(0, 2**62), trial=st.integers(0, 3))
+def test_the_kernel_tells_the_same_story(world: Scenario, seed: int, trial: int) -> None:
+    ref_trace: list[Row] = []
+    got_trace: list[Row] = []
+    checkpoints = (0, 17, 60, HORIZON)
+    ref = reference.run(world, seed=seed, trial=trial, trace=ref_trace, checkpoints=checkpoints)
+    got = kernel.run(world, seed=seed, trial=trial, trace=got_trace, checkpoints=checkpoints)
+    assert got_trace == ref_trace
+    assert got == ref
+
+
+@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="too slow without a compiler")
+@pytest.mark.parametrize("algorithm", ["UCB-ODC", "UCB-IBC", "AAE-ODC", "AAE-IBC"])
+@pytest.mark.parametrize("name", list(TABLES))
+def test_the_paper_s_experiments_agree_in_every_count(name: str, algorithm: str) -> None:
+    whole = TABLES[name].scenario(algorithm)
+    world = Scenario(4_000, whole.arms, whole.agents, whole.policy, whole.sharing)
+    assert kernel.run(world, seed=1, trial=2) == reference.run(world, seed=1, trial=2)
+
+
+def test_a_hundred_agents_need_more_than_one_word_of_bits() -> None:
+    world = Scenario(60, surrogate_arms(), (AgentSpec(Rate(0.2)),) * 100, BuiltIn("ucb"), on_demand())
+    assert kernel.run(world, seed=3) == reference.run(world, seed=3)
+
+
+def test_counts_without_sizes_are_the_same_counts() -> None:
+    world = Scenario(500, surrogate_arms(), (AgentSpec(Rate(0.2)),) * 5, BuiltIn("ucb"), on_demand())
+    with_sizes, without = kernel.run(world, seed=3), kernel.run(world, seed=3, sizes=False)
+    assert (without.communication.bytes, without.communication.definition_bits) == (0, 0.0)
+    assert without.communication.shares.tolist() == with_sizes.communication.shares.tolist()
+    assert without.pulls.tolist() == with_sizes.pulls.tolist()
+
+
+@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="this is the run without a compiler")
+def test_without_a_compiler() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", __file__]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
