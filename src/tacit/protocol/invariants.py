@@ -57,7 +57,7 @@ def pair_violations(
         wrong += _beyond_theorem_2(sender, receiver, rejoins)
     there, back = one.links[other.name], other.links[one.name]
     tokens = there.exchange.demanded + back.exchange.demanded + len(in_flight)
-    may_be_silent = absent or one.settled(there) or other.settled(back) or there.exchange.rules is not ON_DEMAND
+    may_be_silent = absent or one.settled(there) or other.settled(back) or there.exchange.rules != ON_DEMAND
     if not (may_be_silent or 1 <= tokens <= 2 + rejoins):
         wrong.append(f"{one.name} and {other.name} have {tokens} demands and shares in flight, not 1 or 2")
     return wrong
@@ -96,7 +96,7 @@ def _inexact(sender: Endpoint, receiver: Endpoint, under_way: Sequence[Share]) -
 def _beyond_theorem_2(sender: Endpoint, receiver: Endpoint, rejoins: int) -> list[str]:
     """Theorem 2: no more than min(C_j, C_j') + 1 shares one way; every return of an agent may add one."""
     exchange = sender.links[receiver.name].exchange
-    if exchange.rules is not ON_DEMAND or not exchange.threshold.answers_advance:
+    if exchange.rules != ON_DEMAND or not exchange.threshold.answers_advance:
         return []
     bound = (
         1

@@ -77,7 +77,7 @@ def _fill_choice(world: Record, scenario: Scenario) -> None:
 def _fill_talk(world: Record, scenario: Scenario) -> None:
     sharing = scenario.sharing
     for rules, protocol in ((ON_DEMAND, codes.ON_DEMAND), (IMMEDIATE, codes.IMMEDIATE), (SILENT, codes.SILENT)):
-        if sharing.rules is rules:
+        if sharing.rules == rules:
             world.protocol = protocol
             break
     else:

@@ -1,0 +1,131 @@
+"""Many trials of one or several scenarios, on any executor.
+
+Every algorithm that is compared runs on the same tapes: trial 7 of each meets the same decision times and the same
+luck. A trial depends on its scenario, the seed and its number alone, so it does not matter on which worker, or in
+which order, it runs. What comes back is small: what was measured, not the run.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tacit.errors import LocalError
+from tacit.scenario.scenario import BuiltIn, IndexFunction, Scenario
+from tacit.simulator import kernel, reference
+from tacit.simulator.result import Result
+
+Engine = Literal["auto", "compiled", "reference"]
+"""`auto` takes the compiled engine for everything that it can run."""
+
+Measure = Callable[[Scenario, Result], Mapping[str, float]]
+"""Takes further numbers from a run, on the worker: a name for each."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One trial of one scenario, complete: all that a worker needs."""
+
+    name: str
+    """What the scenario is called in a comparison, such as "UCB-ODC"."""
+    scenario: Scenario
+    seed: int
+    trial: int
+    engine: Engine = "auto"
+    checkpoints: tuple[int, ...] = ()
+    measure: Measure | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one trial measured."""
+
+    name: str
+    trial: int
+    totals: dict[str, float]
+    """`decisions`, `shares`, `notices`, `bytes`, `group_regret`, and what `measure` added."""
+    by_agent: dict[str, list[float]]
+    """`decisions`, `regret`, `shares_sent`, `shares_received`, `notices_sent`, each with an entry for every agent."""
+    over_time: dict[str, list[float]] = field(default_factory=dict)
+    """`slot`, `group_regret` and `shares`, each with an entry for every checkpoint."""
+
+
+def run_job(job: Job) -> Trial:
+    """Run one trial."""
+    run = kernel.run if _compiles(job) else reference.run
+    result = run(job.scenario, seed=job.seed, trial=job.trial, checkpoints=job.checkpoints)
+    shares, notices = result.communication.shares, result.communication.notices
+    totals: dict[str, float] = {
+        "decisions": sum(result.decisions),
+        "shares": result.shares,
+        "notices": result.notices,
+        "bytes": result.communication.bytes,
+        "group_regret": result.group_regret,
+    }
+    if job.measure is not None:
+        totals.update(job.measure(job.scenario, result))
+    return Trial(
+        name=job.name,
+        trial=job.trial,
+        totals=totals,
+        by_agent={
+            "decisions": [float(count) for count in result.decisions],
+            "regret": result.regrets,
+            "shares_sent": shares.sum(axis=1).astype(float).tolist(),
+            "shares_received": shares.sum(axis=0).astype(float).tolist(),
+            "notices_sent": notices.sum(axis=1).astype(float).tolist(),
+        },
+        over_time={
+            "slot": [float(slot) for slot in result.checkpoints],
+            "group_regret": result.group_regret_at,
+            "shares": [float(count) for count in result.shares_at],
+        },
+    )
+
+
+def run_jobs(jobs: Sequence[Job], executor: Executor | None = None, *, workers: int | None = None) -> Iterator[Trial]:
+    """Run trials on an executor, and yield each as soon as it is done, in no particular order.
+
+    Args:
+        jobs: The trials.
+        executor: Where to run them; threads of this process unless told otherwise (compiled runs do not hold the GIL).
+        workers: How many threads; one for each core unless told otherwise.
+    """
+    if executor is None:
+        with ThreadPoolExecutor(workers or os.cpu_count() or 1) as threads:
+            yield from run_jobs(jobs, threads)
+        return
+    futures = [executor.submit(run_job, job) for job in jobs]
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def jobs_for(
+    scenarios: Mapping[str, Scenario],
+    *,
+    trials: int,
+    seed: int,
+    engine: Engine = "auto",
+    checkpoints: Sequence[int] = (),
+    measure: Measure | None = None,
+) -> list[Job]:
+    """Return the jobs of a paired comparison: `trials` trials of every scenario, on the same tapes."""
+    return [
+        Job(name, scenario, seed, trial, engine, tuple(checkpoints), measure)
+        for trial in range(trials)
+        for name, scenario in scenarios.items()
+    ]
+
+
+def _compiles(job: Job) -> bool:
+    if job.engine == "reference":
+        return False
+    compiles = isinstance(job.scenario.policy, BuiltIn | IndexFunction)
+    if job.engine == "compiled" and not compiles:
+        raise LocalError("a policy of your own has a compiled form only as an IndexFunction: use the readable engine")
+    return compiles
