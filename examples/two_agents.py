@@ -1,5 +1,7 @@
 """Two agents learn together: one decides often, one rarely, and they talk at the speed of the slower."""
 
+from collections import deque
+
 from tacit import UCB, Agent
 
 fast, slow = Agent("fast", UCB(["A", "B"])), Agent("slow", UCB(["A", "B"]))
@@ -11,9 +13,9 @@ messages = 0
 for step in range(1000):
     agent = slow if step % 100 == 99 else fast
     arm = agent.select_arm()
-    outbox = list(agent.update(arm, reward=1.0 if arm == "A" else 0.3).outgoing)
+    outbox = deque(agent.update(arm, reward=1.0 if arm == "A" else 0.3).outgoing)
     while outbox:
-        message = outbox.pop()
+        message = outbox.popleft()
         messages += 1
         outbox.extend(by_name[message.receiver].receive(message).outgoing)
 

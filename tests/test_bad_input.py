@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 from tacit import (
@@ -14,16 +15,20 @@ from tacit import (
     FromFunction,
     Geometric,
     LocalError,
+    Outcome,
     PeerError,
     PerCandidate,
     TacitError,
+    immediate,
+    on_demand,
 )
-from tacit.protocol import Eliminated, Join, Leave, Observed, Record, Share
+from tacit.protocol import Eliminated, InputRecord, Join, Leave, Message, Observed, Record, Share, Threshold
 from tacit.protocol.messages import MOST_OBSERVATIONS
 from tacit.protocol.roster import Roster
 from tacit.protocol.thresholds import LARGEST_THRESHOLD
 from tacit.rewards import BERNOULLI
-from tacit.scenario import Halving, OnOff, Rate, Slots
+from tacit.scenario import AgentSpec, Arms, BuildPolicy, Halving, OnOff, Rate, Scenario, Slots
+from tacit.simulator import run
 from tacit.tally import MOST_ARMS, ArmTally, checked_arms
 
 ARMS = ("A", "B")
@@ -519,3 +524,79 @@ def test_a_peer_that_declares_another_quantum_is_refused() -> None:
     agent = seasoned_agent()
     with refused(agent, PeerError, "q counts 1000000 quanta in a reward, j counts 2"):
         agent.receive(Join("q", "j", ARMS, 1_000_000))
+
+
+# You: something else than what is asked for.
+
+
+@pytest.mark.parametrize("threshold", [2, lambda c: c, Constant])
+def test_what_is_no_threshold_is_refused(threshold: Threshold) -> None:
+    with pytest.raises(LocalError, match="is not a threshold: write"):
+        on_demand(threshold)
+    with pytest.raises(LocalError, match="is not a threshold: write"):
+        immediate(threshold)
+
+
+def test_what_is_no_policy_or_no_sharing_is_refused() -> None:
+    with pytest.raises(LocalError, match="an agent needs a policy such as UCB"):
+        Agent("j", UCB)  # type: ignore[arg-type]
+    with pytest.raises(LocalError, match="an agent shares by on_demand"):
+        Agent("j", UCB(ARMS), Geometric(2))  # type: ignore[arg-type]
+
+
+def test_one_policy_cannot_serve_two_agents() -> None:
+    policy = UCB(ARMS)
+    Agent("j", policy)
+    with pytest.raises(LocalError, match="the policy belongs to agent j already"):
+        Agent("p", policy)
+
+
+@pytest.mark.parametrize("message", [b"bytes", (), None])
+def test_what_is_no_message_is_refused(message: Message) -> None:
+    agent = seasoned_agent()
+    with refused(agent, LocalError, "receive takes one message"):
+        agent.receive(message)
+
+
+@pytest.mark.parametrize("record", [["A", 1, 0.0], Outcome()])
+def test_what_is_no_record_is_not_replayed(record: InputRecord) -> None:
+    agent = seasoned_agent()
+    with pytest.raises(LocalError, match="is not a record"):
+        Agent.restore(agent.snapshot(), [record], policy=AAE(ARMS, quantum=0.5))
+
+
+def test_bytes_are_not_restored() -> None:
+    with pytest.raises(LocalError, match="restore takes a snapshot"):
+        Agent.restore(b"", policy=UCB(ARMS))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("policy", ["ucb", UCB])
+def test_a_scenario_needs_something_that_builds_policies(policy: BuildPolicy) -> None:
+    with pytest.raises(LocalError, match="policy must be BuiltIn"):
+        Scenario(10, Arms.of([0.5]), (AgentSpec(Rate(0.5)),), policy)
+
+
+def test_a_scenario_needs_schedules_absences_and_sharing() -> None:
+    with pytest.raises(LocalError, match="an agent needs a schedule"):
+        AgentSpec(0.5)  # type: ignore[arg-type]
+    with pytest.raises(LocalError, match="absences must be a tuple of Absence"):
+        AgentSpec(Rate(0.5), absences=((1, 2),))  # type: ignore[arg-type]
+    with pytest.raises(LocalError, match="sharing must be on_demand"):
+        Scenario(10, Arms.of([0.5]), (AgentSpec(Rate(0.5)),), sharing=on_demand)  # type: ignore[arg-type]
+
+
+def test_a_policy_that_chooses_no_arm_of_its_agent_ends_the_run() -> None:
+    class Wild(UCB):
+        def select_arm(self) -> str:
+            return "wild"
+
+    world = Scenario(10, Arms.of([0.5]), (AgentSpec(Rate(1.0)),), lambda arms, seed: Wild(arms))  # noqa: ARG005
+    with pytest.raises(LocalError, match="the policy of agent 0 chose 'wild'"):
+        run(world, seed=1)
+
+
+def test_rewards_of_numpy_are_numbers_too() -> None:
+    agent = Agent("j", UCB(ARMS))
+    agent.update("A", np.float32(0.5))  # type: ignore[arg-type]
+    agent.update("A", np.int64(1))  # type: ignore[arg-type]
+    assert agent.endpoint.ledger.own.sums["A"] == 1_500_000

@@ -6,7 +6,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tacit import AAE, Agent, LocalError, PeerError, Snapshot
-from tacit.protocol import Eliminated, Join, Leave, Message, Record, Share
+from tacit.protocol import (
+    Eliminated,
+    InputRecord,
+    Join,
+    Leave,
+    Message,
+    Observed,
+    PeerJoined,
+    PeerLeft,
+    Received,
+    Record,
+    Share,
+)
 from tacit.protocol.messages import MOST_OBSERVATIONS
 from tacit.protocol.state import SNAPSHOT_VERSION
 from tacit.tally import LONGEST_NAME, MOST_ARMS, ArmTally
@@ -14,8 +26,10 @@ from tacit.wire import (
     LARGEST_MESSAGE,
     WIRE_VERSION,
     decode,
+    decode_record,
     decode_snapshot,
     encode,
+    encode_record,
     encode_snapshot,
 )
 
@@ -238,3 +252,30 @@ def test_a_snapshot_with_a_wrong_byte_is_a_snapshot_or_the_error_of_the_caller(d
     except LocalError:
         return
     assert type(got) is Snapshot
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Observed("A", 3, 1.5),
+        Received(SHARE, 2.5),
+        Received(Leave("j", "p"), 2.5),
+        PeerJoined("p", ("A", "B"), 0.0),
+        PeerLeft("p", 3.0),
+    ],
+)
+def test_a_record_survives_being_persisted(record: InputRecord) -> None:
+    assert decode_record(encode_record(record)) == record
+
+
+@pytest.mark.parametrize("stored", [b"", b"\x93\x02\x00\x90", b"\x93\x01\x09\x90", b"\x93\x01\x01\x92\xc4\x01\x00\x00"])
+def test_bytes_that_are_no_record_are_refused(stored: bytes) -> None:
+    with pytest.raises(LocalError, match="record"):
+        decode_record(stored)
+
+
+def test_only_messages_and_records_are_encoded() -> None:
+    with pytest.raises(LocalError, match="only messages can be encoded"):
+        encode(PeerLeft("p", 3.0))  # type: ignore[arg-type]
+    with pytest.raises(LocalError, match="only the records of an outcome can be encoded"):
+        encode_record(Leave("j", "p"))  # type: ignore[arg-type]

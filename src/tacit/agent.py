@@ -2,7 +2,7 @@
 
 The contract of every input is the same: it returns an `Outcome`; persist its records, then send its outgoing messages.
 Time is an argument; the agent only remembers when it last heard from each peer. Starting again after a stop or
-a crash is one path: `Agent.restore(snapshot, records)`.
+a crash is one path: `Agent.restore(snapshot, records, policy=..., sharing=...)`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,6 +48,13 @@ class Agent:
     """
 
     def __init__(self, name: AgentId, policy: Policy, sharing: Sharing | None = None, *, boot: int = 0) -> None:
+        if not isinstance(policy, Policy):
+            raise LocalError(f"an agent needs a policy such as UCB([...]), not {policy!r}")
+        if not (sharing is None or isinstance(sharing, Sharing)):
+            raise LocalError(f"an agent shares by on_demand(...), immediate(...) or silent(), not {sharing!r}")
+        if policy.owner is not None:
+            raise LocalError(f"the policy belongs to agent {policy.owner} already: give every agent one of its own")
+        policy.owner = name
         self.policy = policy
         self.endpoint = Endpoint(
             name,
@@ -127,11 +134,13 @@ class Agent:
             snapshot: What `snapshot` returned.
             records: The records since then, in order.
             policy: A fresh policy with the same arms and the same quantum.
-            sharing: How to talk; not part of the snapshot, so that it can be changed.
+            sharing: How to talk. It is not part of the snapshot, so give the same again: `on_demand()` unless told.
 
         Raises:
             LocalError: The snapshot is of another version, is damaged, or does not fit the policy or the records.
         """
+        if not isinstance(snapshot, Snapshot):
+            raise LocalError("restore takes a snapshot: turn bytes into one with tacit.wire.decode_snapshot")
         if snapshot.version != SNAPSHOT_VERSION:
             raise LocalError(
                 f"the snapshot has version {snapshot.version}, this program reads version {SNAPSHOT_VERSION}: "
@@ -188,3 +197,5 @@ class Agent:
                 self.peer_joined(peer, arms, now)
             case PeerLeft(peer, now):
                 self.peer_left(peer, now)
+            case other:
+                raise LocalError(f"{other!r} is not a record: pass the records of each outcome, in order")

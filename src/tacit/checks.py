@@ -4,6 +4,7 @@ Types are hints in Python; values that reach the doors of this package are looke
 """
 
 import math
+from numbers import Real
 
 from tacit.errors import LocalError
 
@@ -36,7 +37,7 @@ def check_positive(what: str, value: object) -> None:
 
 def is_number(value: object) -> bool:
     """Return whether the value is a real number; NaN is one, and fails every comparison."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float | Real) and not isinstance(value, bool)
 
 
 def check_name(what: str, value: object, longest: int) -> None:

@@ -47,7 +47,7 @@ class Quantum:
             LocalError: The reward is not a number in [0, 1], or the quantum says 0 or 1 and the reward is neither.
         """
         check_probability("a reward", reward)
-        units = round(reward * self.per_reward)
+        units = round(float(reward) * self.per_reward)
         # With a quantum of 1 rounding would turn any half-way reward into a lie, so the declaration is taken at its
         # word.
         if self.per_reward == 1 and units != reward:

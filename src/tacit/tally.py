@@ -96,6 +96,8 @@ def checked_arms(arms: Sequence[Arm]) -> tuple[Arm, ...]:
     Raises:
         LocalError: The set is empty or too large, a name is doubled, or a name is not a usable string.
     """
+    if isinstance(arms, set | frozenset):
+        raise LocalError(f"arms must be a list of names: the set {arms!r} has no order, and ties go to the first arm")
     if isinstance(arms, str):
         raise LocalError(f"arms must be a list of names, not the string {arms!r}: write [{arms!r}] for one arm")
     try:

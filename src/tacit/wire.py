@@ -1,16 +1,27 @@
-"""Messages and snapshots to bytes and back: the only serializer.
+"""Messages, records and snapshots to bytes and back: the only serializer.
 
 The format is MessagePack: an array of the format's version, the kind of value, and its fields in order. Decoding is
 strict: a wrong version, a wrong type or a missing field is refused with a reason, and nothing is executed or
 imported.
 """
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
 from tacit.errors import LocalError, PeerError
-from tacit.protocol import Eliminated, Join, Leave, Message, Share
+from tacit.protocol import (
+    Eliminated,
+    InputRecord,
+    Join,
+    Leave,
+    Message,
+    Observed,
+    PeerJoined,
+    PeerLeft,
+    Received,
+    Share,
+)
 from tacit.protocol.state import SNAPSHOT_VERSION, Snapshot
 
 WIRE_VERSION = 1
@@ -20,7 +31,8 @@ LARGEST_MESSAGE = 4 * 2**20
 _KINDS: tuple[type[Any], ...] = (Share, Eliminated, Join, Leave)
 """The position in this tuple is the number on the wire: append, never reorder."""
 
-Value = TypeVar("Value")
+_RECORDS: tuple[type[Any], ...] = (Observed, Received, PeerJoined, PeerLeft)
+"""Likewise, in what is persisted."""
 
 
 class _Envelope(NamedTuple):
@@ -32,6 +44,9 @@ class _Envelope(NamedTuple):
 _encode = msgspec.msgpack.Encoder().encode
 _decode_envelope = msgspec.msgpack.Decoder(_Envelope).decode
 _decoders: tuple[msgspec.msgpack.Decoder[Any], ...] = tuple(msgspec.msgpack.Decoder(kind) for kind in _KINDS)
+_record_decoders: tuple[msgspec.msgpack.Decoder[Any], ...] = tuple(
+    msgspec.msgpack.Decoder(tuple[bytes, float] if kind is Received else kind) for kind in _RECORDS
+)
 _decode_snapshot = msgspec.msgpack.Decoder(Snapshot).decode
 _decode_version = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw]).decode
 
@@ -43,6 +58,8 @@ def encode(message: Message) -> bytes:
     >>> decode(encode(Leave("j", "p")))
     Leave(sender='j', receiver='p')
     """
+    if type(message) not in _KINDS:
+        raise LocalError(f"only messages can be encoded, not {message!r}")
     return _encode((WIRE_VERSION, _KINDS.index(type(message)), message))
 
 
@@ -64,6 +81,36 @@ def decode(frame: bytes) -> Message:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PeerError(f"bytes that are not a message were refused: {error}") from error
     return message
+
+
+def encode_record(record: InputRecord) -> bytes:
+    """Return a record of an outcome as bytes, to be persisted.
+
+    >>> from tacit.protocol import PeerLeft
+    >>> decode_record(encode_record(PeerLeft("p", 2.5)))
+    PeerLeft(peer='p', now=2.5)
+    """
+    if isinstance(record, Received):
+        return _encode((WIRE_VERSION, _RECORDS.index(Received), (encode(record.message), record.now)))
+    if type(record) not in _RECORDS:
+        raise LocalError(f"only the records of an outcome can be encoded, not {record!r}")
+    return _encode((WIRE_VERSION, _RECORDS.index(type(record)), record))
+
+
+def decode_record(stored: bytes) -> InputRecord:
+    """Return the record in these bytes.
+
+    Raises:
+        LocalError: The bytes are not a record of this version.
+    """
+    try:
+        version, kind, body = _decode_envelope(stored)
+        if version != WIRE_VERSION or not 0 <= kind < len(_RECORDS):
+            raise LocalError(f"a record of version {version} and kind {kind} cannot be read by this program")
+        record = _record_decoders[kind].decode(body)
+        return Received(decode(record[0]), record[1]) if _RECORDS[kind] is Received else record
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, PeerError) as error:
+        raise LocalError(f"the bytes are not a record: {error}") from error
 
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:

@@ -59,7 +59,7 @@ def test_a_scenario_has_agents_and_not_too_many() -> None:
 def test_start_stop_leave_and_rejoin_are_slots(value: int) -> None:
     with pytest.raises(LocalError, match=f"start must be a whole number from 0 to {LONGEST_HORIZON}, not {value}"):
         AgentSpec(Rate(1.0), start=value)
-    with pytest.raises(LocalError, match=f"stop must be a whole number from 0 to {LONGEST_HORIZON}, not {value}"):
+    with pytest.raises(LocalError, match=f"stop must be a whole number from 1 to {LONGEST_HORIZON}, not {value}"):
         AgentSpec(Rate(1.0), stop=value)
     with pytest.raises(LocalError, match=f"leave must be a whole number from 0 to {LONGEST_HORIZON}, not {value}"):
         Absence(value)

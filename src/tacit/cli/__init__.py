@@ -42,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_runs(parser: argparse.ArgumentParser, *, trials: int | None) -> None:
-    usual = "as many as a standard error of 0.4 % takes" if trials is None else trials
+    usual = "as many as a standard error of 0.4 %% takes" if trials is None else trials
     parser.add_argument("--trials", type=_positive, default=trials, help=f"how many trials (default: {usual})")
     parser.add_argument(
         "--workers", type=_positive, default=os.cpu_count() or 1, help="how many processes (default: one for each core)"

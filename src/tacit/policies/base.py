@@ -5,6 +5,7 @@ pulls, and the arms it still considers. Nothing else may influence a choice, so 
 three at any time, and `tacit.testing.check_policy` holds every policy to that.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
@@ -32,6 +33,8 @@ class Policy(ABC):
         self.own_pulls = 0
         self.candidates: tuple[Arm, ...] = self.arms
         """The arms still considered, in the order of `arms`."""
+        self.owner: str | None = None
+        """The agent that decides with it. Two agents with one policy would count everything twice."""
 
     @abstractmethod
     def select_arm(self) -> Arm:
@@ -90,7 +93,7 @@ class IndexPolicy(Policy):
         """Return the candidate with the highest index."""
         counts, sums, per_reward = self.tally.counts, self.tally.sums, self.quantum.per_reward
         budget = self.budget()
-        best, best_index = self.candidates[0], -1.0
+        best, best_index = self.candidates[0], -math.inf
         for arm in self.candidates:
             count = counts[arm]
             if not count:
@@ -106,4 +109,4 @@ class IndexPolicy(Policy):
 
     @abstractmethod
     def index(self, mean: float, count: int, budget: float) -> float:
-        """Return the index of an arm with this mean over this many observations. At least zero."""
+        """Return the index of an arm with this mean over this many observations."""

@@ -13,7 +13,7 @@ class FromIndex(UCB):
 
     Args:
         arms: The names of the arms.
-        index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index, at least zero.
+        index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index.
         alpha: How much to explore.
         confidence: `"observed"` (default), `"own"` or `Horizon(decisions)`.
         quantum: The smallest step of a reward.

@@ -118,6 +118,8 @@ class Endpoint:
             PeerError: The message is from a stranger, from oneself, for somebody else, or says what cannot be. Nothing
                 changed.
         """
+        if not isinstance(message, Message):
+            raise LocalError(f"receive takes one message, not {message!r}: turn bytes into one with tacit.wire.decode")
         if message.sender == self.name:
             raise PeerError(f"{self.name} received a message from itself: do two processes run under one name?")
         if message.receiver != self.name:

@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from tacit.protocol.thresholds import Constant, Threshold
+from tacit.protocol.thresholds import Threshold, checked_threshold
 
 
 class Input(IntEnum):
@@ -94,7 +94,7 @@ class Sharing(NamedTuple):
 
 def on_demand(threshold: Threshold | None = None) -> Sharing:
     """Talk on demand (ODC, Algorithm 1), with a threshold of one observation unless told otherwise."""
-    return Sharing(ON_DEMAND, threshold or Constant(1))
+    return Sharing(ON_DEMAND, checked_threshold(threshold))
 
 
 class Exchange:

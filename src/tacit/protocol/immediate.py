@@ -6,7 +6,7 @@ nothing else.
 """
 
 from tacit.protocol.exchange import Input, Rule, Sharing, rules
-from tacit.protocol.thresholds import Constant, Threshold
+from tacit.protocol.thresholds import Constant, Threshold, checked_threshold
 
 IMMEDIATE = rules(
     Rule(Input.OBSERVATION, demanded=True, reached=True, demanded_after=None, shares=True),
@@ -22,7 +22,7 @@ SILENT = rules(*(Rule(what, None, None, None, shares=False) for what in Input))
 
 def immediate(threshold: Threshold | None = None) -> Sharing:
     """Broadcast at once (IBC, Remark 5), or as soon as the threshold is reached."""
-    return Sharing(IMMEDIATE, threshold or Constant(1))
+    return Sharing(IMMEDIATE, checked_threshold(threshold))
 
 
 def silent() -> Sharing:

@@ -122,3 +122,16 @@ class FromFunction:
 
     def at(self, share_number: int, candidate_count: int) -> int:
         return self.values[min(share_number, TABULATED_SHARES) - 1]
+
+
+def checked_threshold(threshold: Threshold | None) -> Threshold:
+    """Return the threshold, or one observation if there is none.
+
+    Raises:
+        LocalError: It is not a threshold.
+    """
+    if threshold is None:
+        return Constant(1)
+    if isinstance(threshold, type) or not (hasattr(threshold, "at") and hasattr(threshold, "answers_advance")):
+        raise LocalError(f"{threshold!r} is not a threshold: write Constant(2), Geometric(2) or FromFunction(f)")
+    return threshold

@@ -59,9 +59,13 @@ class AgentSpec:
     absences: tuple[Absence, ...] = ()
 
     def __post_init__(self) -> None:
+        if not hasattr(self.schedule, "clock"):
+            raise LocalError(f"an agent needs a schedule such as Rate(0.5), not {self.schedule!r}")
         check_slot("start", self.start)
         if self.stop is not None:
-            check_slot("stop", self.stop)
+            check_whole("stop", self.stop, self.start + 1, LONGEST_HORIZON)
+        if not all(isinstance(absence, Absence) for absence in self.absences):
+            raise LocalError(f"absences must be a tuple of Absence(leave, rejoin), not {self.absences!r}")
         if self.arms is not None:
             checked_arms(self.arms)
         for before, absence in pairwise(self.absences):
@@ -115,7 +119,7 @@ class IndexFunction:
     """A policy of your own as one plain function: the index of an arm. Both engines run it, the compiled one compiled.
 
     Args:
-        index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index, at least zero.
+        index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index.
         alpha: How much to explore.
         confidence: What delta is.
 
@@ -159,6 +163,12 @@ class Scenario:
 
     def __post_init__(self) -> None:
         check_whole("horizon", self.horizon, 1, LONGEST_HORIZON)
+        if isinstance(self.policy, type) or not callable(self.policy):
+            raise LocalError(
+                f'policy must be BuiltIn("ucb"), say, or a function that builds a policy, not {self.policy!r}'
+            )
+        if not isinstance(self.sharing, Sharing):
+            raise LocalError(f"sharing must be on_demand(...), immediate(...) or silent(), not {self.sharing!r}")
         check_whole("delay", self.delay, 0, LONGEST_DELAY)
         check_whole("the number of agents", len(self.agents), 1, MOST_AGENTS)
         for position, agent in enumerate(self.agents):

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tacit.agent import Agent
+from tacit.errors import LocalError
 from tacit.protocol import Message, Share
 from tacit.scenario.scenario import Scenario
 from tacit.scenario.tape import Stream, Tape, bernoulli_reward
@@ -157,6 +158,8 @@ class ReferenceRun:
     def _decide(self, position: int) -> None:
         agent = self.agents[position]
         arm = agent.select_arm()
+        if arm not in self._means:
+            raise LocalError(f"the policy of agent {agent.name} chose {arm!r}, which is not an arm")
         pull = self._pull_counts[position]
         reward = bernoulli_reward(self._reward_keys[position], pull, self._means[arm])
         self._pull_counts[position] = pull + 1

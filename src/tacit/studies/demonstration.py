@@ -79,7 +79,7 @@ def plot(lines: list[Line], path: Path) -> None:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
     except ModuleNotFoundError as error:
-        raise LocalError("plots need matplotlib: pip install tacit[sim]") from error
+        raise LocalError("plots need matplotlib: pip install 'tacit[sim]'") from error
 
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.subplots()

@@ -5,6 +5,7 @@ The suite knows nothing about how a policy chooses. It checks the promises on wh
 
 from collections.abc import Callable, Sequence
 
+from tacit.agent import Agent
 from tacit.chance import stream, uniform
 from tacit.errors import LocalError
 from tacit.policies import Policy
@@ -29,6 +30,7 @@ def check_policy(build: BuildPolicy) -> None:
         _choosing_changes_nothing,
         _is_deterministic,
         _depends_only_on_tallies,
+        _does_the_same_inside_an_agent,
         _counts_own_and_received,
         _respects_eliminations,
         _refuses_bad_input_and_changes_nothing,
@@ -66,7 +68,12 @@ def _is_deterministic(build: BuildPolicy) -> None:
 
 def _depends_only_on_tallies(build: BuildPolicy) -> None:
     """A policy is rebuilt after a restart from what was counted, so nothing else may matter."""
-    played, _ = _played(build, 60)
+    for rounds in (1, 7, 61):
+        _can_be_rebuilt_after(build, rounds)
+
+
+def _can_be_rebuilt_after(build: BuildPolicy, rounds: int) -> None:
+    played, _ = _played(build, rounds)
     rebuilt = build(ARMS)
     rebuilt.learn(played.tally.entries(), own=True)
     for arm in ARMS:
@@ -74,11 +81,21 @@ def _depends_only_on_tallies(build: BuildPolicy) -> None:
             rebuilt.eliminate(arm)
     assert rebuilt.tally == played.tally
     assert rebuilt.own_pulls == played.own_pulls, "learn(..., own=True) must count own pulls"
-    for pull in range(60, 120):
+    for pull in range(rounds, rounds + 60):
         expected, got = played.select_arm(), rebuilt.select_arm()
         assert got == expected, f"rebuilt from its tallies, the policy chose {got} instead of {expected}"
         played.update(expected, _reward(expected, pull))
         rebuilt.update(expected, _reward(expected, pull))
+
+
+def _does_the_same_inside_an_agent(build: BuildPolicy) -> None:
+    """An agent counts rewards in quanta and calls `update_units`: what a policy adds to an update belongs there."""
+    _, expected = _played(build, 60)
+    agent = Agent("j", build(ARMS))
+    for pull, arm in enumerate(expected):
+        got = agent.select_arm()
+        assert got == arm, f"inside an agent the policy chose {got} instead of {arm}: override update_units, not update"
+        agent.update(arm, _reward(arm, pull))
 
 
 def _counts_own_and_received(build: BuildPolicy) -> None:

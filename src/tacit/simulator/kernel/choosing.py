@@ -87,7 +87,7 @@ def highest_index(world: Record, spend: float, known: Table, index: Table) -> in
         for arm in range(count):
             n = observations(known[arm])
             index[arm] = custom_index(rewards(known[arm]) / n, np.int64(n), spend)
-    best, best_index = 0, -1.0
+    best, best_index = 0, -math.inf
     for arm in range(count):
         if index[arm] > best_index:
             best, best_index = arm, index[arm]

@@ -1,0 +1,7 @@
+"""`python -m tacit`, for those without the script on their path."""
+
+import sys
+
+from tacit.cli import main
+
+sys.exit(main())

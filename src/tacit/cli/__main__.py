@@ -1,7 +1,0 @@
-"""`python -m tacit.cli`, for those without the script on their path."""
-
-import sys
-
-from tacit.cli import main
-
-sys.exit(main())
