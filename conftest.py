@@ -7,5 +7,5 @@ from sybil.parsers.rest import DocTestParser
 
 pytest_collect_file = (
     Sybil(parsers=[PythonCodeBlockParser()], patterns=["*.md"], excludes=["CHANGELOG.md"])
-    + Sybil(parsers=[DocTestParser()], patterns=["src/**/*.py"], document_types={".py": PythonDocStringDocument})
+    + Sybil(parsers=[DocTestParser()], path="src", patterns=["*.py"], document_types={".py": PythonDocStringDocument})
 ).pytest()

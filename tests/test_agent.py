@@ -7,7 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import AAE, KLUCB, UCB, Agent, Geometric, LocalError, Policy, Snapshot, Thompson, immediate, on_demand
+from tacit import (
+    AAE,
+    KLUCB,
+    UCB,
+    Agent,
+    Geometric,
+    LocalError,
+    PeerError,
+    Policy,
+    Snapshot,
+    Thompson,
+    immediate,
+    on_demand,
+)
 from tacit.protocol import (
     Eliminated,
     InputRecord,
@@ -81,7 +94,8 @@ def test_a_share_that_comes_twice_counts_once() -> None:
     j, p = pair()
     (share,) = j.update("B", 1.0).outgoing
     p.receive(share)
-    assert p.receive(share).news == ()
+    with pytest.raises(PeerError, match="j sent share 1 after share 1: a share is missing or repeated"):
+        p.receive(share)
     assert p.policy.tally == tally(ArmTally("B", 1, 1))
 
 

@@ -39,7 +39,7 @@ def seasoned_agent() -> Agent:
     agent = Agent("j", AAE(ARMS, quantum=0.5))
     agent.peer_joined("p", ["A", "B"])
     agent.update("A", 1.0)
-    agent.receive(share(record(0, 3, ArmTally("A", 2, 3), ArmTally("B", 1, 0))))
+    agent.receive(share(record(0, 3, ArmTally("A", 2, 3), ArmTally("B", 1, 0)), number=1))
     agent.update("B", 0.5)
     return agent
 
@@ -48,8 +48,8 @@ def record(base: int, version: int, *tallies: ArmTally, agent: str = "p", boot: 
     return Record(agent, boot, base, version, tallies)
 
 
-def share(*records: Record, sender: str = "p", receiver: str = "j") -> Share:
-    return Share(sender, receiver, 1, 1, records)
+def share(*records: Record, sender: str = "p", receiver: str = "j", number: int = 2) -> Share:
+    return Share(sender, receiver, number, 1, records)
 
 
 @contextmanager
@@ -240,11 +240,19 @@ def test_the_elimination_of_the_last_candidate_is_refused() -> None:
         agent.policy.eliminate("B")
 
 
-def test_a_peer_cannot_eliminate_its_last_candidate() -> None:
+def test_a_peer_with_other_arms_cannot_eliminate_its_last_candidate() -> None:
+    agent = Agent("j", AAE(ARMS, quantum=0.5))
+    agent.peer_joined("p", ["A", "C"])
+    agent.receive(Eliminated("p", "j", "A"))
+    with refused(agent, PeerError, "p eliminated arm 'C', its last candidate"):
+        agent.receive(Eliminated("p", "j", "C"))
+
+
+def test_two_notices_that_cross_leave_one_candidate() -> None:
     agent = seasoned_agent()
     agent.receive(Eliminated("p", "j", "A"))
-    with refused(agent, PeerError, "p eliminated arm 'B', its last candidate"):
-        agent.receive(Eliminated("p", "j", "B"))
+    assert agent.receive(Eliminated("p", "j", "B")).ruled_out == ()
+    assert (agent.policy.candidates, agent.endpoint.candidates) == (("B",), {"B"})
 
 
 def test_a_repeated_notice_changes_nothing() -> None:
@@ -254,14 +262,19 @@ def test_a_repeated_notice_changes_nothing() -> None:
     assert (agent.policy.candidates, agent.endpoint.candidates) == (("B",), {"B"})
 
 
-@pytest.mark.parametrize(("number", "observations"), [(0, 1), (1, 0), (-1, -1)])
-def test_a_share_with_impossible_numbers_is_refused(number: int, observations: int) -> None:
+@pytest.mark.parametrize("number", [-1, 0, 1, 3])
+def test_a_share_out_of_turn_is_refused(number: int) -> None:
+    agent = seasoned_agent()
+    with refused(agent, PeerError, f"p sent share {number} after share 1: a share is missing or repeated"):
+        agent.receive(share(record(3, 4, ArmTally("A", 3, 3)), number=number))
+
+
+def test_an_empty_share_is_refused() -> None:
     agent = seasoned_agent()
     honest = share(record(3, 4, ArmTally("A", 3, 3)))
-    with refused(agent, PeerError, "p sent an empty share, or one with impossible numbers"):
-        agent.receive(honest._replace(number=number, observations=observations))
-    with refused(agent, PeerError, "p sent an empty share, or one with impossible numbers"):
-        agent.receive(honest._replace(records=()))
+    for empty in (honest._replace(observations=0), honest._replace(records=())):
+        with refused(agent, PeerError, "p sent an empty share"):
+            agent.receive(empty)
 
 
 @pytest.mark.parametrize("arms", [None, 3, "AB", ["A", "\ud800"]])

@@ -3,6 +3,7 @@
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ from tacit.studies.demonstration import Line, plot, scenario
 def small_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundredth of every horizon, in threads instead of processes."""
     monkeypatch.setattr(demonstration, "HORIZON", 200)
-    monkeypatch.setattr(paper, "HORIZON", 400)
+    short = {name: replace(study, horizon=400) for name, study in paper.TABLES.items()}
+    monkeypatch.setattr(paper, "TABLES", short)
     for study in (demonstration, messages):
         monkeypatch.setattr(study, "ProcessPoolExecutor", ThreadPoolExecutor)
 
@@ -77,7 +79,7 @@ def test_an_interruption_is_not_a_traceback(
 
 @pytest.mark.usefixtures("small_world")
 def test_message_counts_are_printed_beside_the_published_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["messages", "3", "7", "--trials", "2", "--workers", "1"]) == 0
+    assert main(["messages", "3", "7", "--trials", "2", "--workers", "1"]) == 1  # a small world does not agree
     header, *rows = capsys.readouterr().out.splitlines()
     assert header.split()[:3] == ["experiment", "algorithm", "published"]
     assert [row[:46].rstrip() for row in rows] == [

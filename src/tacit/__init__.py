@@ -3,6 +3,8 @@
 On-demand communication for asynchronous multi-agent bandits (Chen et al., AISTATS 2023), as software.
 """
 
+from typing import TYPE_CHECKING
+
 from tacit.agent import Agent
 from tacit.errors import LocalError, PeerError, TacitError
 from tacit.policies import AAE, KLUCB, UCB, Horizon, IndexPolicy, Policy, Thompson
@@ -17,6 +19,10 @@ from tacit.protocol import (
     silent,
 )
 from tacit.protocol.state import Snapshot
+
+if TYPE_CHECKING:
+    from tacit.simulator.results import Results as Results
+    from tacit.simulator.simulate import simulate as simulate
 
 __version__ = "0.1.0"
 
@@ -42,3 +48,14 @@ __all__ = [
     "on_demand",
     "silent",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Return what needs the extra `sim`, and load it only then: agents in production need none of it."""
+    if name not in ("Results", "simulate"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from tacit.simulator import results, simulate  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise LocalError(f"tacit.{name} needs {error.name}: pip install tacit[sim]") from error
+    return results.Results if name == "Results" else simulate.simulate

@@ -56,10 +56,11 @@ class Agent:
             raise LocalError(f"the policy belongs to agent {policy.owner} already: give every agent one of its own")
         policy.owner = name
         self.policy = policy
+        self.sharing = sharing or on_demand()
         self.endpoint = Endpoint(
             name,
             policy.arms,
-            sharing or on_demand(),
+            self.sharing,
             units_per_reward=policy.quantum.per_reward,
             boot=boot,
             settles=policy.eliminates,
@@ -117,7 +118,7 @@ class Agent:
 
     def snapshot(self) -> Snapshot:
         """Return all that this agent knows."""
-        return Snapshot(SNAPSHOT_VERSION, self.endpoint.state())
+        return Snapshot(SNAPSHOT_VERSION, repr(self.sharing), self.endpoint.state())
 
     @classmethod
     def restore(
@@ -134,7 +135,7 @@ class Agent:
             snapshot: What `snapshot` returned.
             records: The records since then, in order.
             policy: A fresh policy with the same arms and the same quantum.
-            sharing: How to talk. It is not part of the snapshot, so give the same again: `on_demand()` unless told.
+            sharing: How to talk. Give the same again; another is accepted only when there are no records to replay.
 
         Raises:
             LocalError: The snapshot is of another version, is damaged, or does not fit the policy or the records.
@@ -156,7 +157,7 @@ class Agent:
             raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
         agent = cls(state.agent, policy, sharing, boot=state.boot)
         try:
-            agent.endpoint = Endpoint.from_state(state, sharing or on_demand(), settles=policy.eliminates)
+            agent.endpoint = Endpoint.from_state(state, agent.sharing, settles=policy.eliminates)
         except (KeyError, ValueError, PeerError) as error:
             reason = f"unknown name {error}" if isinstance(error, KeyError) else str(error)
             raise LocalError(f"the snapshot of {state.agent} is damaged: {reason}") from error
@@ -169,6 +170,8 @@ class Agent:
             if arm not in state.candidates:
                 policy.eliminate(arm)
         for record in records:
+            if repr(agent.sharing) != snapshot.sharing:
+                raise LocalError(f"records made under {snapshot.sharing} cannot be replayed under {agent.sharing!r}")
             try:
                 agent._replay(record)
             except PeerError as error:  # it was accepted once, so it is the record that is wrong

@@ -29,6 +29,12 @@ def check_probability(what: str, value: object) -> None:
         raise LocalError(f"{what} must be a number in [0, 1], not {value!r}")
 
 
+def check_time(now: object) -> None:
+    """Raise `LocalError` unless the value can be a time: a finite number of whatever unit the caller uses."""
+    if not (is_number(now) and -math.inf < now < math.inf):  # type: ignore[operator]
+        raise LocalError(f"now must be a finite number, not {now!r}")
+
+
 def check_positive(what: str, value: object) -> None:
     """Raise `LocalError` unless the value is a positive, finite number."""
     if not (is_number(value) and 0.0 < value < math.inf):  # type: ignore[operator]

@@ -48,7 +48,8 @@ _record_decoders: tuple[msgspec.msgpack.Decoder[Any], ...] = tuple(
     msgspec.msgpack.Decoder(tuple[bytes, float] if kind is Received else kind) for kind in _RECORDS
 )
 _decode_snapshot = msgspec.msgpack.Decoder(Snapshot).decode
-_decode_version = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw]).decode
+_decode_parts = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_decode_version = msgspec.msgpack.Decoder(int).decode
 
 
 def encode(message: Message) -> bytes:
@@ -125,7 +126,10 @@ def decode_snapshot(stored: bytes) -> Snapshot:
         LocalError: The bytes are not a snapshot, or one of another version.
     """
     try:
-        version, _ = _decode_version(stored)
+        parts = _decode_parts(stored)
+        if not parts:
+            raise LocalError("the bytes are not a snapshot of an agent: they hold nothing")
+        version = _decode_version(parts[0])
         if version != SNAPSHOT_VERSION:
             raise LocalError(
                 f"the snapshot has version {version}, this program reads version {SNAPSHOT_VERSION}: "

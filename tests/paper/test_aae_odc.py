@@ -146,3 +146,12 @@ def test_with_different_arms_a_pair_stops_when_both_have_one_candidate() -> None
     j.receive(Eliminated("p", "j", "C"))
     teach(j, A=(50, 5), B=(500, 450))
     assert [type(message) for message in j.update("B", 1.0).outgoing] == [Eliminated]
+
+
+def test_a_settled_group_stays_settled_when_an_agent_with_other_arms_joins() -> None:
+    j, p = agent("j"), agent("p")
+    met(j, p)
+    j.receive(Eliminated("p", "j", "B"))
+    assert j.update("A", 1.0).outgoing == ()
+    j.peer_joined("n", ["A", "C"])
+    assert [message.receiver for message in j.update("A", 1.0).outgoing] == ["n"]

@@ -116,6 +116,12 @@ def test_the_kernel_tells_the_same_story(world: Scenario, seed: int, trial: int)
     got = kernel.run(world, seed=seed, trial=trial, trace=got_trace, checkpoints=checkpoints)
     assert got_trace == ref_trace
     assert got == ref
+    bare = kernel.run(
+        world, seed=seed, trial=trial, sizes=False
+    )  # takes the short way where nothing special is asked for
+    assert bare.pulls.tolist() == ref.pulls.tolist()
+    assert bare.communication.shares.tolist() == ref.communication.shares.tolist()
+    assert bare.communication.notices.tolist() == ref.communication.notices.tolist()
 
 
 @pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="too slow without a compiler")

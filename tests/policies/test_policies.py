@@ -241,7 +241,7 @@ def test_the_index_of_kl_ucb_is_not_above_that_of_ucb(mean: float, count: int, b
 @pytest.fixture
 def unit_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make log(1/delta) one, so that a budget is alpha."""
-    monkeypatch.setattr("tacit.policies.aae.log_inverse_delta", lambda *_: 1.0)
+    monkeypatch.setattr("tacit.policies.confident.log_inverse_delta", lambda *_: 1.0)
 
 
 def aae(*arms: Arm, alpha: float = 2.0, confidence: Confidence = "observed") -> AAE:

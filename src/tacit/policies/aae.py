@@ -1,23 +1,16 @@
 """AAE: pull the least observed candidate and drop what is surely worse (Section 3.3 and Algorithm 3 of the paper)."""
 
-from collections.abc import Sequence
-
-from tacit.policies.base import Policy
-from tacit.policies.confidence import Confidence, checked_confidence, log_inverse_delta
-from tacit.policies.ucb import checked_alpha, confidence_width
-from tacit.rewards import MILLIONTH
+from tacit.policies.confident import Confident
+from tacit.policies.ucb import confidence_width
 from tacit.tally import Arm
 
-HORIZON_POWER = 2
-"""With a known horizon N, delta = 1/N^2 (Theorem 1b)."""
 
-
-class AAE(Policy):
-    """Active arm elimination.
+class AAE(Confident):
+    """Active arm elimination, with delta = 1/N^2 for a known horizon N (Theorem 1b).
 
     Args:
         arms: The names of the arms.
-        alpha: How cautious to be; the theorems ask for at least 3.
+        alpha: How cautious to be; 3 unless told otherwise.
         confidence: `"observed"` (default), `"own"` (as published) or `Horizon(decisions)`.
         quantum: The smallest step of a reward.
 
@@ -30,18 +23,7 @@ class AAE(Policy):
     """
 
     eliminates = True
-
-    def __init__(
-        self,
-        arms: Sequence[Arm],
-        *,
-        alpha: float = 3.0,
-        confidence: Confidence = "observed",
-        quantum: float = MILLIONTH,
-    ) -> None:
-        super().__init__(arms, quantum=quantum)
-        self.alpha = checked_alpha(alpha)
-        self.confidence = checked_confidence(confidence)
+    horizon_power = 2
 
     def select_arm(self) -> Arm:
         """Return the surviving candidate with the fewest observations; the lowest position wins a tie."""
@@ -60,7 +42,7 @@ class AAE(Policy):
         6), but the last candidate stays. Intervals of no width prove nothing: with delta = 1/n_j an agent has them
         until its second pull is made, however much it received, and would drop the best arm with the rest.
         """
-        budget = self.alpha * log_inverse_delta(self.confidence, self.own_pulls, self.tally.observations, HORIZON_POWER)
+        budget = self.budget()
         if budget == 0.0 or len(self.candidates) == 1:
             return self.candidates
         counts = self.tally.counts

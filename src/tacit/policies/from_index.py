@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Sequence
 
+from tacit.policies.base import IndexPolicy
 from tacit.policies.confidence import Confidence
-from tacit.policies.ucb import UCB
+from tacit.policies.confident import Confident
 from tacit.rewards import MILLIONTH
 from tacit.tally import Arm
 
 
-class FromIndex(UCB):
+class FromIndex(Confident, IndexPolicy):
     """Pulls the arm with the highest index, where the index is a function of yours.
 
     Args:
         arms: The names of the arms.
         index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index.
-        alpha: How much to explore.
+        alpha: How much to explore; 1 unless told otherwise.
         confidence: `"observed"` (default), `"own"` or `Horizon(decisions)`.
         quantum: The smallest step of a reward.
 
@@ -24,12 +25,14 @@ class FromIndex(UCB):
     'B'
     """
 
+    usual_alpha = 1.0
+
     def __init__(
         self,
         arms: Sequence[Arm],
         *,
         index: Callable[[float, int, float], float],
-        alpha: float = 1.0,
+        alpha: float | None = None,
         confidence: Confidence = "observed",
         quantum: float = MILLIONTH,
     ) -> None:

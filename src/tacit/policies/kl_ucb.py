@@ -5,13 +5,9 @@ For rewards in [0, 1] its bound is never above that of UCB with the same budget,
 """
 
 import math
-from collections.abc import Sequence
 
 from tacit.policies.base import IndexPolicy
-from tacit.policies.confidence import Confidence, checked_confidence, log_inverse_delta
-from tacit.policies.ucb import HORIZON_POWER, checked_alpha
-from tacit.rewards import MILLIONTH
-from tacit.tally import Arm
+from tacit.policies.confident import Confident
 
 BISECTIONS = 32
 """Enough halvings for an index that is exact to nine digits."""
@@ -31,11 +27,11 @@ def bernoulli_divergence(p: float, q: float) -> float:
     return divergence
 
 
-def kl_ucb_index(mean: float, count: int, budget: float) -> float:
+def kl_ucb_index(mean: float, count: float, budget: float) -> float:
     """Return the largest q with count kl(mean, q) <= budget.
 
     >>> round(kl_ucb_index(mean=0.5, count=100, budget=math.log(1000)), 3)
-    0.682
+    0.68
     """
     low = mean
     high = min(1.0, mean + math.sqrt(budget / (2.0 * count)))  # Pinsker: kl(p, q) >= 2 (p - q)^2
@@ -48,12 +44,12 @@ def kl_ucb_index(mean: float, count: int, budget: float) -> float:
     return low
 
 
-class KLUCB(IndexPolicy):
+class KLUCB(Confident, IndexPolicy):
     """KL-UCB.
 
     Args:
         arms: The names of the arms.
-        alpha: How much to explore; 1 is asymptotically optimal for one agent.
+        alpha: How much to explore; 1, which is asymptotically optimal for one agent, unless told otherwise.
         confidence: `"observed"` (default), `"own"` or `Horizon(decisions)`.
         quantum: The smallest step of a reward.
 
@@ -64,21 +60,7 @@ class KLUCB(IndexPolicy):
     'A'
     """
 
-    def __init__(
-        self,
-        arms: Sequence[Arm],
-        *,
-        alpha: float = 1.0,
-        confidence: Confidence = "observed",
-        quantum: float = MILLIONTH,
-    ) -> None:
-        super().__init__(arms, quantum=quantum)
-        self.alpha = checked_alpha(alpha)
-        self.confidence = checked_confidence(confidence)
-
-    def budget(self) -> float:
-        """Return alpha log(1/delta)."""
-        return self.alpha * log_inverse_delta(self.confidence, self.own_pulls, self.tally.observations, HORIZON_POWER)
+    usual_alpha = 1.0
 
     def index(self, mean: float, count: int, budget: float) -> float:
         """Return the KL upper confidence bound."""

@@ -14,7 +14,7 @@ from tacit.rewards import MILLIONTH
 from tacit.tally import Arm
 
 
-def thompson_index(rewards: float, count: int, key: int) -> float:
+def thompson_index(rewards: float, count: float, key: int) -> float:
     """Draw a mean from the posterior of an arm with these rewards over this many observations.
 
     >>> 0.0 < thompson_index(rewards=3.0, count=4, key=1) < 1.0

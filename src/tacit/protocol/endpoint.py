@@ -7,6 +7,7 @@ which arms were eliminated.
 
 from collections.abc import Sequence
 
+from tacit.checks import check_time
 from tacit.errors import LocalError, PeerError
 from tacit.protocol.exchange import Exchange, Sharing
 from tacit.protocol.ledger import Holding, Ledger, Origin
@@ -14,19 +15,20 @@ from tacit.protocol.messages import AgentId, Eliminated, Join, Leave, Message, S
 from tacit.protocol.outcome import Observed, Outcome, PeerJoined, PeerLeft, Received
 from tacit.protocol.roster import Peer, Roster
 from tacit.protocol.state import EndpointState, HeldState, LinkState
-from tacit.tally import Arm, ArmTally, Tally
+from tacit.tally import Arm, ArmTally, Tally, checked_arms
 
 
 class Link:
     """All that an agent keeps for one peer: who it is, when to talk to it, and what was last said."""
 
-    __slots__ = ("exchange", "peer", "shared_version")
+    __slots__ = ("exchange", "peer", "shared_version", "shares_received")
 
     def __init__(self, peer: Peer, exchange: Exchange) -> None:
         self.peer = peer
         self.exchange = exchange
         self.shared_version = 0
         """This agent's version when it last shared with the peer: the buffer is what came after."""
+        self.shares_received = 0
 
 
 class Endpoint:
@@ -73,6 +75,7 @@ class Endpoint:
         Raises:
             LocalError: The arm is not one of this agent's, or the reward is not from 0 to `units_per_reward`.
         """
+        check_time(now)
         self.ledger.observe(arm, units)
         candidate_count = len(self.candidates)
         outgoing: list[Message] = []
@@ -94,7 +97,7 @@ class Endpoint:
             raise LocalError(
                 f"arm {arm!r} cannot be eliminated: the candidates are {', '.join(sorted(self.candidates))}"
             )
-        self.candidates.discard(arm)
+        self._rule_out(arm)
         return Outcome(outgoing=tuple(Eliminated(self.name, peer.name, arm) for peer in self._partners()))
 
     def join(self) -> Outcome:
@@ -118,6 +121,7 @@ class Endpoint:
             PeerError: The message is from a stranger, from oneself, for somebody else, or says what cannot be. Nothing
                 changed.
         """
+        check_time(now)
         if not isinstance(message, Message):
             raise LocalError(f"receive takes one message, not {message!r}: turn bytes into one with tacit.wire.decode")
         if message.sender == self.name:
@@ -141,8 +145,10 @@ class Endpoint:
 
     def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float) -> Outcome:
         """Take it from the driver that a peer is here: exchange demand becomes true, and nothing is sent."""
-        self._greet(peer, arms)
-        return Outcome((PeerJoined(peer, tuple(arms), now),))
+        check_time(now)
+        names = checked_arms(arms)
+        self._greet(peer, names)
+        return Outcome((PeerJoined(peer, names, now),))
 
     def peer_left(self, peer: AgentId, now: float) -> Outcome:
         """Take it from the driver that a peer is gone: go on buffering for it.
@@ -150,6 +156,7 @@ class Endpoint:
         Raises:
             LocalError: No agent of that name has joined.
         """
+        check_time(now)
         if peer not in self.roster:
             raise LocalError(f"{peer!r} cannot leave {self.name}: it has not joined")
         self._part(peer)
@@ -183,6 +190,7 @@ class Endpoint:
                     share_number=link.exchange.share_number,
                     shares_sent=link.exchange.shares_sent,
                     shared_version=link.shared_version,
+                    shares_received=link.shares_received,
                 )
                 for link in self.links.values()
             ),
@@ -207,6 +215,8 @@ class Endpoint:
             tally.add_all(held.tallies)
             endpoint.ledger.held[Origin(held.agent, held.boot)] = Holding(tally, held.version)
         for saved in state.links:
+            if saved.peer in endpoint.links:
+                raise LocalError(f"{saved.peer} is listed twice")
             endpoint._greet(saved.peer, saved.arms)
             link = endpoint.links[saved.peer]
             link.peer.present = saved.present
@@ -217,14 +227,20 @@ class Endpoint:
             link.exchange.share_number = saved.share_number
             link.exchange.shares_sent = saved.shares_sent
             link.shared_version = saved.shared_version
+            link.shares_received = saved.shares_received
         return endpoint
 
     # The rest is how.
 
     def _receive_share(self, share: Share, records: tuple[Received, ...]) -> Outcome:
         link = self._link(share.sender)
-        if share.number < 1 or share.observations < 1 or not share.records:
-            raise PeerError(f"{share.sender} sent an empty share, or one with impossible numbers")
+        if share.observations < 1 or not share.records:
+            raise PeerError(f"{share.sender} sent an empty share")
+        if share.number != link.shares_received + 1:
+            raise PeerError(
+                f"{share.sender} sent share {share.number} after share {link.shares_received}: "
+                "a share is missing or repeated"
+            )
         for record in share.records:
             if record.agent != share.sender:
                 raise PeerError(f"{share.sender} sent a record of {record.agent}: agents share only what they observed")
@@ -234,6 +250,7 @@ class Endpoint:
         news: tuple[ArmTally, ...] = ()
         for record in share.records:
             news += self.ledger.merge(record)  # Algorithm 1, line 16
+        link.shares_received = share.number
         # The question of lines 17 to 21 is not put to a settled pair: it has nothing left to say.
         observations = 0 if self.settled(link) else link.exchange.share_received(len(self.candidates))
         if not observations:
@@ -245,14 +262,23 @@ class Endpoint:
         if notice.arm not in peer.arms:
             raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, which is not one of its arms")
         if peer.candidates == {notice.arm}:
-            raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, its last candidate")
-        peer.candidates.discard(notice.arm)  # Algorithm 5: C_j' <- C_j' without i
+            if not self.roster.same_arms:
+                raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, its last candidate")
+        else:
+            peer.candidates.discard(notice.arm)  # Algorithm 5: C_j' <- C_j' without i
         # Same arms for all: there is one candidate set (Algorithm 3). Two agents may rule out each other's last arm
         # while their notices are under way, so the last candidate stays.
         if not self.roster.same_arms or notice.arm not in self.candidates or len(self.candidates) == 1:
             return Outcome(records)
-        self.candidates.discard(notice.arm)
+        self._rule_out(notice.arm)
         return Outcome(records, ruled_out=(notice.arm,))
+
+    def _rule_out(self, arm: Arm) -> None:
+        self.candidates.discard(arm)
+        if self.roster.same_arms:  # one candidate set: what this agent no longer considers, nobody does
+            for peer in self.roster:
+                if len(peer.candidates) > 1:
+                    peer.candidates.discard(arm)
 
     def _receive_join(self, notice: Join) -> None:
         if notice.units_per_reward != self.ledger.units_per_reward:

@@ -25,7 +25,6 @@ A share renews the buffer and moves c on. The immediate-broadcast baseline and "
 over the same machine: see `immediate.py`.
 """
 
-from collections.abc import Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -58,12 +57,20 @@ class Step(NamedTuple):
     shares: bool
 
 
-Rules = Mapping[tuple[Input, bool, bool], Step]
+class Rules(dict[tuple[Input, bool, bool], Step]):
+    """A complete table, with a name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Rules, (self.name,), None, None, iter(self.items())
 
 
-def rules(*rows: Rule) -> Rules:
+def rules(name: str, *rows: Rule) -> Rules:
     """Expand rows into a complete table, and refuse one that leaves a case open or decides a case twice."""
-    table: dict[tuple[Input, bool, bool], Step] = {}
+    table = Rules(name)
     for row in rows:
         for demanded in (False, True) if row.demanded is None else (row.demanded,):
             for reached in (False, True) if row.reached is None else (row.reached,):
@@ -75,6 +82,7 @@ def rules(*rows: Rule) -> Rules:
 
 
 ON_DEMAND = rules(
+    "on_demand",
     Rule(Input.OBSERVATION, demanded=True, reached=True, demanded_after=False, shares=True),
     Rule(Input.OBSERVATION, demanded=True, reached=False, demanded_after=None, shares=False),
     Rule(Input.OBSERVATION, demanded=False, reached=None, demanded_after=None, shares=False),
@@ -90,6 +98,9 @@ class Sharing(NamedTuple):
 
     rules: Rules
     threshold: Threshold
+
+    def __repr__(self) -> str:
+        return f"{self.rules.name}({self.threshold!r})"
 
 
 def on_demand(threshold: Threshold | None = None) -> Sharing:

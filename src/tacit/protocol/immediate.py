@@ -9,6 +9,7 @@ from tacit.protocol.exchange import Input, Rule, Sharing, rules
 from tacit.protocol.thresholds import Constant, Threshold, checked_threshold
 
 IMMEDIATE = rules(
+    "immediate",
     Rule(Input.OBSERVATION, demanded=True, reached=True, demanded_after=None, shares=True),
     Rule(Input.OBSERVATION, demanded=True, reached=False, demanded_after=None, shares=False),
     Rule(Input.OBSERVATION, demanded=False, reached=None, demanded_after=None, shares=False),
@@ -17,7 +18,7 @@ IMMEDIATE = rules(
     Rule(Input.JOIN, demanded=None, reached=None, demanded_after=True, shares=False),
 )
 
-SILENT = rules(*(Rule(what, None, None, None, shares=False) for what in Input))
+SILENT = rules("silent", *(Rule(what, None, None, None, shares=False) for what in Input))
 
 
 def immediate(threshold: Threshold | None = None) -> Sharing:

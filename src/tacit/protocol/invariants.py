@@ -25,6 +25,8 @@ def endpoint_violations(endpoint: Endpoint) -> list[str]:
     if not _plausible(ledger.own, ledger.units_per_reward):
         wrong.append(f"{endpoint.name} has a reward sum that its own observations cannot have")
     for origin, holding in ledger.held.items():
+        if origin == ledger.origin:
+            wrong.append(f"{endpoint.name} holds its own observations as somebody else's")
         if not _plausible(holding.tally, ledger.units_per_reward) or holding.tally.observations > holding.version:
             wrong.append(f"{endpoint.name} holds impossible tallies of {origin.agent}")
     for name, link in endpoint.links.items():

@@ -19,6 +19,9 @@ from tacit.errors import LocalError, PeerError
 from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, AgentId, Record
 from tacit.tally import Arm, ArmTally, Tally
 
+MOST_BOOTS_HELD = 256
+"""Of how many boots of one agent observations are kept apart."""
+
 
 class Origin(NamedTuple):
     """Where observations were made: by which agent, in which of its boots."""
@@ -68,7 +71,7 @@ class Ledger:
         """
         if not isinstance(arm, str) or arm not in self.own.counts:
             raise LocalError(f"arm {arm!r} is not one of {', '.join(self.own.counts)}: update only arms of this agent")
-        if not 0 <= units <= self.units_per_reward:
+        if not isinstance(units, int) or not 0 <= units <= self.units_per_reward:
             raise LocalError(f"a reward of {units!r} quanta is not from 0 to {self.units_per_reward}")
 
     def observe(self, arm: Arm, units: int) -> None:
@@ -98,6 +101,8 @@ class Ledger:
         if not 0 <= boot < MOST_BOOTS or not 0 <= base <= version <= MOST_OBSERVATIONS:
             raise PeerError(f"{agent} sent an impossible record: boot {boot}, versions {base} to {version}")
         held = self.held.get(Origin(agent, boot))
+        if held is None and sum(origin.agent == agent for origin in self.held) >= MOST_BOOTS_HELD:
+            raise PeerError(f"{agent} sent records of more than {MOST_BOOTS_HELD} boots")
         if held is not None and version <= held.version:
             return  # old news is no news, whatever it says
         if base > (held.version if held is not None else 0):

@@ -18,8 +18,8 @@ AgentId = str
 """An agent's name, unique in its group."""
 
 MOST_BOOTS = 2**31
-MOST_OBSERVATIONS = 2**62
-"""No version and no count may exceed this: it fits 64 bits in every engine."""
+MOST_OBSERVATIONS = 2**32
+"""No version and no count may exceed this. With the smallest quantum a reward sum then still fits 64 bits."""
 
 
 class Record(NamedTuple):

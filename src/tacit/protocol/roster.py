@@ -51,7 +51,8 @@ class Roster:
         """
         if checked_name(name) == self.agent:
             raise LocalError(f"agent {name!r} cannot be its own peer: every agent of a group needs a name of its own")
-        offered = set(checked_arms(arms))
+        names = checked_arms(arms)
+        offered = set(names)
         peer = self._peers.get(name)
         if peer is not None:
             if set(peer.arms) != offered:
@@ -63,7 +64,7 @@ class Roster:
             return peer, False
         if len(self._peers) >= MOST_PEERS:
             raise LocalError(f"{MOST_PEERS} peers are known already, which is the limit")
-        peer = Peer(name, tuple(arms), tuple(arm for arm in self.arms if arm in offered))
+        peer = Peer(name, names, tuple(arm for arm in self.arms if arm in offered))
         self._peers[name] = peer
         self.same_arms = self.same_arms and offered == set(self.arms)
         return peer, True

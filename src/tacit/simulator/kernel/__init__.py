@@ -23,7 +23,7 @@ from tacit.simulator.kernel.filling import (
     records,
 )
 from tacit.simulator.kernel.planning import plan
-from tacit.simulator.kernel.tables import MESSAGE, MOST_DECISIONS, PAIR, Tables
+from tacit.simulator.kernel.tables import BOND, MESSAGE, MOST_DECISIONS, PAIR, Tables
 from tacit.simulator.result import Communication, Result
 
 __all__ = ["run"]
@@ -57,7 +57,7 @@ def run(
     may_wait = scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
     mail_room = max(_FIRST_ROOM, 2 * len(scenario.agents) ** 2) if may_wait else 1
     trace_room = 0 if trace is None else _FIRST_ROOM
-    with np.errstate(over="ignore"):  # chance overflows on purpose; only without a compiler does NumPy look
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # on purpose; compiled code does not look
         while True:
             tables = prepare(
                 scenario, Tape(seed, trial), checkpoints, sizes=sizes, mail_room=mail_room, trace_room=trace_room
@@ -75,7 +75,7 @@ def prepare(
     scenario: Scenario, tape: Tape, checkpoints: Sequence[int], *, sizes: bool, mail_room: int, trace_room: int
 ) -> Tables:
     """Return the tables of a run before slot 0."""
-    world = fill_world(scenario, counts_sizes=sizes)[0]
+    world = fill_world(scenario, counts_sizes=sizes, traced=trace_room > 0)[0]
     slots: list[int] = []
     agents = fill_agents(scenario, tape, slots)
     own_arms, seen, members = fill_arms(scenario)
@@ -87,13 +87,15 @@ def prepare(
     count = len(agents)
     pairs = records((count, count), PAIR)
     pairs.share_number = 1
-    pairs.believed_candidates = agents.arm_count
+    bonds = records((count, count), BOND)
+    bonds.believed_candidates = agents.arm_count
     in_common = members.astype(np.int32) @ members.astype(np.int32).T
-    pairs.common = in_common[agents.arm_set][:, agents.arm_set]
+    bonds.common = in_common[agents.arm_set][:, agents.arm_set]
     return Tables(
         world=world,
         agents=agents,
         pairs=pairs,
+        bonds=bonds,
         demanded=full_sets(count),
         knowledge=np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64),
         seen=seen,
@@ -124,7 +126,7 @@ def _result(scenario: Scenario, tables: Tables) -> Result:
         gaps=np.where(tables.seen.position >= 0, best[:, None] - np.array(scenario.arms.means), 0.0),
         communication=Communication(
             shares=tables.pairs.shares,
-            notices=tables.pairs.notices,
+            notices=tables.bonds.notices,
             bytes=int(world.bytes),
             definition_bits=float(world.bits),
         ),

@@ -72,21 +72,19 @@ def select_arm(world: Record, agents: Table, knowledge: Table, own_arms: Table, 
 def highest_index(world: Record, spend: float, known: Table, index: Table) -> int:
     """Return the arm with the highest index; an arm without observations first (`IndexPolicy.select_arm`)."""
     count = index.shape[0]
-    for arm in range(count):
-        if known[arm] == 0:
-            return arm
     if world.policy == codes.UCB:
         for arm in range(count):
             n = observations(known[arm])
-            index[arm] = ucb_index(rewards(known[arm]) / n, n, spend)
+            bound = ucb_index(rewards(known[arm]) / n, n, spend)
+            index[arm] = math.inf if n == 0.0 else bound
     elif world.policy == codes.KL_UCB:
         for arm in range(count):
             n = observations(known[arm])
-            index[arm] = kl_ucb_index(rewards(known[arm]) / n, n, spend)
+            index[arm] = math.inf if n == 0.0 else kl_ucb_index(rewards(known[arm]) / n, n, spend)
     else:
         for arm in range(count):
             n = observations(known[arm])
-            index[arm] = custom_index(rewards(known[arm]) / n, np.int64(n), spend)
+            index[arm] = math.inf if n == 0.0 else custom_index(rewards(known[arm]) / n, np.int64(n), spend)
     best, best_index = 0, -math.inf
     for arm in range(count):
         if index[arm] > best_index:

@@ -25,6 +25,7 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
     world: Record,
     agents: Table,
     pairs: Table,
+    bonds: Table,
     demanded: Table,
     knowledge: Table,
     seen: Table,
@@ -65,8 +66,8 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
             break
         if next_move < moves.shape[0] and moves[next_move, 0] == slot:
             move(
-                world, agents, pairs, demanded, knowledge, seen, history, usable, thresholds, mail, trace, own_arms,
-                slot, moves[next_move, 1], moves[next_move, 2],
+                world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail,
+                trace, own_arms, slot, moves[next_move, 1], moves[next_move, 2],
             )  # fmt: skip
             next_move += 1
             continue
@@ -75,8 +76,8 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
             if message.arrival == slot:
                 world.mail_first += 1
                 deliver(
-                    world, agents, pairs, demanded, knowledge, seen, history, usable, thresholds, mail, trace, own_arms,
-                    slot, message,
+                    world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail,
+                    trace, own_arms, slot, message,
                 )  # fmt: skip
                 continue
         agent = decision & _AGENT_MASK
@@ -98,12 +99,12 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
                     usable[agent, number] += members[number, arm]
             tell(world, trace, slot, _DECISION, agent, arm, reward, me.own_pulls, 0)
             if world.policy == codes.AAE:
-                announce_eliminations(world, agents, pairs, demanded, seen, mail, own_arms, dropped, slot, agent)
+                announce_eliminations(world, agents, bonds, demanded, seen, mail, own_arms, dropped, slot, agent)
             if world.one_table:
                 sent = broadcast(world, agents, pairs, seen, trace, slot, agent, arm)
             else:
                 sent = share_with_peers(
-                    world, agents, pairs, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+                    world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
                     slot, agent, arm,
                 )  # fmt: skip
             if sent and me.clock == codes.HALVING:

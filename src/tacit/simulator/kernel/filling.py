@@ -1,15 +1,13 @@
 """From a scenario and its tape to tables, in plain Python: what has no compiled form is refused here."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
 from tacit.errors import LocalError
-from tacit.policies import Confidence, Horizon
-from tacit.policies.aae import HORIZON_POWER as AAE_HORIZON_POWER
+from tacit.policies import AAE, UCB, Confidence, Horizon
 from tacit.policies.confidence import log_inverse_delta
-from tacit.policies.ucb import HORIZON_POWER as UCB_HORIZON_POWER
 from tacit.protocol import Constant, FromFunction, Geometric, PerCandidate, Threshold
 from tacit.protocol.exchange import ON_DEMAND
 from tacit.protocol.immediate import IMMEDIATE, SILENT
@@ -29,7 +27,7 @@ def records(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Table:
     return np.zeros(shape, dtype).view(np.recarray)
 
 
-def fill_world(scenario: Scenario, *, counts_sizes: bool) -> Table:
+def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table:
     """Return the table of single facts."""
     table = records(1, WORLD)
     world = table[0]
@@ -46,14 +44,12 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool) -> Table:
     world.same_order = all(own == own_arms[0] for own in own_arms)
     world.same_arms = all(set(own) == set(own_arms[0]) for own in own_arms)
     world.agent_names_size = sum(text_size(str(agent)) for agent in range(world.agents))
-    world.one_table = (
-        world.protocol == codes.IMMEDIATE
-        and scenario.delay == 0
-        and fill_thresholds(scenario.sharing.threshold).tolist() == [1]
-        and not world.per_candidate
-        and world.same_order
-        and not any(agent.absences for agent in scenario.agents)
-    )
+    thresholds = fill_thresholds(scenario.sharing.threshold)
+    constant = len(thresholds) == 1 and not world.per_candidate
+    nobody_waits = scenario.delay == 0 and not any(agent.absences for agent in scenario.agents)
+    simple = constant and nobody_waits and world.same_order
+    world.one_table = simple and world.protocol == codes.IMMEDIATE and thresholds[0] == 1
+    world.plain = simple and world.protocol == codes.ON_DEMAND and not (world.settles or counts_sizes or traced)
     return table
 
 
@@ -68,7 +64,7 @@ def _fill_choice(world: Record, scenario: Scenario) -> None:
         raise LocalError("a policy of your own has a compiled form only as an IndexFunction: use the readable engine")
     world.settles = world.policy == codes.AAE
     if isinstance(confidence, Horizon):
-        power = AAE_HORIZON_POWER if world.policy == codes.AAE else UCB_HORIZON_POWER
+        power = AAE.horizon_power if world.policy == codes.AAE else UCB.horizon_power
         world.confidence, world.horizon_log = codes.HORIZON, log_inverse_delta(confidence, 0, 0, power)
     else:
         world.confidence = codes.CONFIDENCES[confidence]
@@ -87,6 +83,7 @@ def _fill_talk(world: Record, scenario: Scenario) -> None:
     world.cap = sharing.threshold.cap if isinstance(sharing.threshold, PerCandidate) else 0
 
 
+@lru_cache(maxsize=64)
 def fill_thresholds(threshold: Threshold) -> Table:
     """Return f(1), f(2), ... up to where it stops growing."""
     if not isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction):

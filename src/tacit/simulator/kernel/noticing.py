@@ -44,7 +44,7 @@ def eliminate(
 def announce_eliminations(
     world: Record,
     agents: Table,
-    pairs: Table,
+    bonds: Table,
     demanded: Table,
     seen: Table,
     mail: Table,
@@ -56,9 +56,9 @@ def announce_eliminations(
     """Broadcast the arms that this decision dropped to everyone with an arm in common."""
     for place in range(world.dropped):
         for peer in range(world.agents):
-            if peer != agent and pairs[agent, peer].common > 0:
+            if peer != agent and bonds[agent, peer].common > 0:
                 notify(
-                    world, agents, pairs, demanded, seen, mail, own_arms,
+                    world, agents, bonds, demanded, seen, mail, own_arms,
                     slot, codes.ELIMINATED, agent, peer, dropped[place],
                 )  # fmt: skip
 
@@ -67,7 +67,7 @@ def announce_eliminations(
 def notify(
     world: Record,
     agents: Table,
-    pairs: Table,
+    bonds: Table,
     demanded: Table,
     seen: Table,
     mail: Table,
@@ -79,7 +79,7 @@ def notify(
     arm: int,
 ) -> None:
     """Send a notice: an arm was eliminated, or an agent joins or leaves."""
-    pairs[sender, receiver].notices += 1
+    bonds[sender, receiver].notices += 1
     if world.counts_sizes:
         world.bytes += notice_size(agents, seen, kind, sender, receiver, arm)
     if world.delay > 0:
@@ -87,14 +87,14 @@ def notify(
     elif agents[receiver].away:
         keep(world, mail, kind, sender, receiver, arm, 0, 0)
     else:
-        receive_notice(world, agents, pairs, demanded, seen, own_arms, kind, sender, receiver, arm)
+        receive_notice(world, agents, bonds, demanded, seen, own_arms, kind, sender, receiver, arm)
 
 
 @compiled
 def receive_notice(
     world: Record,
     agents: Table,
-    pairs: Table,
+    bonds: Table,
     demanded: Table,
     seen: Table,
     own_arms: Table,
@@ -115,7 +115,7 @@ def receive_notice(
             own.candidate = False
             agents[row].candidates -= 1
     else:
-        pairs[receiver, sender].believed_candidates -= 1
+        bonds[receiver, sender].believed_candidates -= 1
 
 
 @compiled
@@ -123,6 +123,7 @@ def deliver(
     world: Record,
     agents: Table,
     pairs: Table,
+    bonds: Table,
     demanded: Table,
     knowledge: Table,
     seen: Table,
@@ -143,13 +144,13 @@ def deliver(
     elif kind == codes.SHARE:
         tell(world, trace, slot, _DELIVERY, receiver, sender, number, 0, 0)
         merge(world, agents, knowledge, seen, history, sender, receiver, base, version)
-        if share_received(world, agents, pairs, demanded, usable, thresholds, receiver, sender):
+        if share_received(world, agents, pairs, bonds, demanded, usable, thresholds, receiver, sender):
             send_share(
-                world, agents, pairs, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+                world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
                 slot, receiver, sender, True,
             )  # fmt: skip
     else:
-        receive_notice(world, agents, pairs, demanded, seen, own_arms, kind, sender, receiver, base)
+        receive_notice(world, agents, bonds, demanded, seen, own_arms, kind, sender, receiver, base)
 
 
 @compiled
@@ -157,6 +158,7 @@ def move(
     world: Record,
     agents: Table,
     pairs: Table,
+    bonds: Table,
     demanded: Table,
     knowledge: Table,
     seen: Table,
@@ -177,15 +179,15 @@ def move(
     for peer in range(world.agents):
         if peer != agent:
             said = codes.LEAVE if leaves else codes.JOIN
-            notify(world, agents, pairs, demanded, seen, mail, own_arms, slot, said, agent, peer, 0)
+            notify(world, agents, bonds, demanded, seen, mail, own_arms, slot, said, agent, peer, 0)
     if leaves:
         return
     before = world.kept_end
     for place in range(before):
         if mail[KEPT, place].receiver == agent:
             deliver(
-                world, agents, pairs, demanded, knowledge, seen, history, usable, thresholds, mail, trace, own_arms,
-                slot, mail[KEPT, place],
+                world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail,
+                trace, own_arms, slot, mail[KEPT, place],
             )  # fmt: skip
     left = 0
     for place in range(world.kept_end):

@@ -36,6 +36,7 @@ WORLD = np.dtype(
         ("same_order", np.bool_),  # all agents have the same arms in the same order
         ("same_arms", np.bool_),  # all agents have the same arms
         ("one_table", np.bool_),  # everybody always knows the same: see `talking.broadcast`
+        ("plain", np.bool_),  # nothing special is asked for: see `talking.share_plainly`
         ("counts_sizes", np.bool_),
         ("agent_names_size", np.int64),  # bytes of all agents' names on the wire
         # What follows changes during a run.
@@ -54,11 +55,20 @@ WORLD = np.dtype(
 
 AGENT = np.dtype(
     [
+        # What every share touches comes first, so that it lies together.
+        ("own_pulls", np.int64),  # changes during a run, as do the next three
+        ("observed", np.int64),  # by row of `knowledge`
+        ("candidates", np.int64),  # by row of `knowledge`
+        ("away", np.bool_),
+        ("history", np.int64),  # where its history begins
         ("row", np.int64),  # of `knowledge`; agents that always know the same share a row
-        ("arm_count", np.int64),
         ("arm_set", np.int64),
         ("name_size", np.int64),
-        ("history", np.int64),  # where its history begins
+        ("arm_count", np.int64),
+        ("reward_key", np.uint64),
+        ("policy_key", np.uint64),
+        ("decision_key", np.uint64),
+        ("toggle_key", np.uint64),
         ("start", np.int64),
         ("stop", np.int64),
         ("clock", np.int64),
@@ -69,16 +79,7 @@ AGENT = np.dtype(
         ("slots_per_radian", np.float64),
         ("slots", np.int64),  # where its explicit slots begin, and end
         ("slots_end", np.int64),
-        ("decision_key", np.uint64),
-        ("toggle_key", np.uint64),
-        ("reward_key", np.uint64),
-        ("policy_key", np.uint64),
-        # What follows changes during a run.
-        ("own_pulls", np.int64),
-        ("observed", np.int64),  # by row of `knowledge`
-        ("candidates", np.int64),  # by row of `knowledge`
-        ("away", np.bool_),
-        ("drawn", np.int64),
+        ("drawn", np.int64),  # changes during a run, as do the next two
         ("toggles_drawn", np.int64),
         ("online_until", np.int64),
     ],
@@ -88,15 +89,23 @@ AGENT = np.dtype(
 PAIR = np.dtype(
     [
         ("shared_version", np.int32),  # the sender's version when it last shared with the receiver
-        ("shared_usable", np.int32),  # how many of its observations the receiver could use, then
-        ("share_number", np.int32),  # c of Algorithm 1
         ("shares", np.int32),
-        ("notices", np.int32),
-        ("believed_candidates", np.int32),  # how many candidates the first of the pair thinks that the second has
-        ("common", np.int32),  # how many arms both have
+        ("share_number", np.int32),  # c of Algorithm 1
+        ("shared_usable", np.int32),  # how many of the sender's observations the receiver could use at that version
     ],
     align=True,
 )
+"""What every share touches."""
+
+BOND = np.dtype(
+    [
+        ("common", np.int32),  # how many arms both have
+        ("notices", np.int32),
+        ("believed_candidates", np.int32),  # how many candidates the first of the pair thinks that the second has
+    ],
+    align=True,
+)
+"""What else there is between two agents."""
 
 OWN_ARM = np.dtype([("arm", np.int64), ("success", np.float64), ("candidate", np.bool_)], align=True)
 
@@ -145,6 +154,8 @@ class Tables(NamedTuple):
     agents: Table
     pairs: Table
     """By sender and receiver."""
+    bonds: Table
+    """By agent and peer."""
     demanded: Table
     """By sender, a bit for each receiver."""
     knowledge: Table

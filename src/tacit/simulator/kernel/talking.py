@@ -83,11 +83,11 @@ def buffered(world: Record, agents: Table, pair: Record, usable: Table, agent: i
 
 
 @inlined
-def settled(world: Record, agents: Table, pair: Record, agent: int) -> bool:
+def settled(world: Record, agents: Table, bonds: Table, agent: int, peer: int) -> bool:
     """Return whether the pair has nothing left to learn (`Endpoint.settled`)."""
     if not world.settles or agents[agents[agent].row].candidates > 1:
         return False
-    return world.same_arms or pair.believed_candidates == 1
+    return world.same_arms or bonds[agent, peer].believed_candidates == 1
 
 
 @inlined
@@ -107,6 +107,7 @@ def share(
     world: Record,
     agents: Table,
     pairs: Table,
+    bonds: Table,
     seen: Table,
     history: Table,
     usable: Table,
@@ -128,7 +129,7 @@ def share(
         pair.share_number += 1
     if world.counts_sizes:
         world.bytes += share_size(agents, seen, history, sender, receiver, pair.shares, count, base)
-        world.bits += 2 * pair.common * (1.0 if count == 1 else math.log2(count + 1))
+        world.bits += 2 * bonds[sender, receiver].common * (1.0 if count == 1 else math.log2(count + 1))
     tell(world, trace, slot, _SHARE, sender, receiver, pair.shares, count, version)
     return base
 
@@ -138,6 +139,7 @@ def share_received(
     world: Record,
     agents: Table,
     pairs: Table,
+    bonds: Table,
     demanded: Table,
     usable: Table,
     thresholds: Table,
@@ -146,7 +148,7 @@ def share_received(
 ) -> bool:
     """Take a share of the peer. Return whether it is to be answered now (Algorithm 1, lines 17 to 21)."""
     pair = pairs[agent, peer]
-    if world.protocol != codes.ON_DEMAND or settled(world, agents, pair, agent):
+    if world.protocol != codes.ON_DEMAND or settled(world, agents, bonds, agent, peer):
         return False
     if buffered(world, agents, pair, usable, agent, peer) >= threshold_at(world, agents, pair, thresholds, agent):
         return True
@@ -159,6 +161,7 @@ def send_share(
     world: Record,
     agents: Table,
     pairs: Table,
+    bonds: Table,
     demanded: Table,
     knowledge: Table,
     seen: Table,
@@ -173,14 +176,14 @@ def send_share(
     is_answer: bool,
 ) -> None:
     """Share the buffer. With zero delay go on until the pair is quiet: a share may be answered, and the answer too."""
-    base = share(world, agents, pairs, seen, history, usable, trace, slot, sender, receiver, is_answer)
+    base = share(world, agents, pairs, bonds, seen, history, usable, trace, slot, sender, receiver, is_answer)
     while world.delay == 0 and not agents[receiver].away:
         tell(world, trace, slot, _DELIVERY, receiver, sender, pairs[sender, receiver].shares, 0, 0)
         merge(world, agents, knowledge, seen, history, sender, receiver, base, agents[sender].own_pulls)
-        if not share_received(world, agents, pairs, demanded, usable, thresholds, receiver, sender):
+        if not share_received(world, agents, pairs, bonds, demanded, usable, thresholds, receiver, sender):
             return
         sender, receiver = receiver, sender
-        base = share(world, agents, pairs, seen, history, usable, trace, slot, sender, receiver, True)
+        base = share(world, agents, pairs, bonds, seen, history, usable, trace, slot, sender, receiver, True)
     version, number = agents[sender].own_pulls, pairs[sender, receiver].shares
     if world.delay > 0:
         post(world, mail, slot + world.delay, codes.SHARE, sender, receiver, base, version, number)
@@ -189,10 +192,56 @@ def send_share(
 
 
 @inlined
+def share_plainly(
+    agents: Table, pairs: Table, demanded: Table, knowledge: Table, history: Table, enough: int, agent: int
+) -> bool:
+    """Do what `share_with_peers` and `send_share` do, where nothing special is asked for.
+
+    That is: on demand, with a constant threshold, the same arms for all, no delay, nobody away or settled, and only
+    messages to count. It is what most of the paper's experiments are, and most of their time goes here.
+    """
+    me = agents[agent]
+    version, sent = me.own_pulls, False
+    my_place, my_bit = agent // WORD, np.uint64(1) << np.uint64(agent % WORD)
+    for place in range(demanded.shape[1]):
+        asking = demanded[agent, place]
+        still_asking = asking
+        while asking != 0:
+            peer = WORD * place + lowest(asking)
+            bit = asking & (~asking + np.uint64(1))
+            asking ^= bit
+            there, back, other = pairs[agent, peer], pairs[peer, agent], agents[peer]
+            fresh = version - there.shared_version
+            if fresh < enough:
+                continue
+            sent = True
+            for spot in range(me.history + version - fresh, me.history + version):
+                code = history[spot]
+                knowledge[peer, code >> 1] += ONE_OBSERVATION + np.int64(code & 1)
+            other.observed += fresh
+            there.shared_version = version
+            there.shares += 1
+            owed = other.own_pulls - back.shared_version
+            if owed >= enough:  # the peer answers at once, and its answer asks again
+                for spot in range(other.history + other.own_pulls - owed, other.history + other.own_pulls):
+                    code = history[spot]
+                    knowledge[agent, code >> 1] += ONE_OBSERVATION + np.int64(code & 1)
+                me.observed += owed
+                back.shared_version = other.own_pulls
+                back.shares += 1
+            else:
+                demanded[peer, my_place] |= my_bit
+                still_asking ^= bit
+        demanded[agent, place] = still_asking
+    return sent
+
+
+@inlined
 def share_with_peers(
     world: Record,
     agents: Table,
     pairs: Table,
+    bonds: Table,
     demanded: Table,
     knowledge: Table,
     seen: Table,
@@ -208,6 +257,8 @@ def share_with_peers(
     """Share with every peer that has asked and for which enough is buffered (Algorithm 1, lines 6 to 11)."""
     if world.protocol == codes.SILENT:
         return False
+    if world.plain:
+        return share_plainly(agents, pairs, demanded, knowledge, history, thresholds[0], agent)
     sent = False
     for place in range(demanded.shape[1]):
         asking = demanded[agent, place]
@@ -218,12 +269,14 @@ def share_with_peers(
             if not world.same_arms and seen[peer, arm].position < 0:
                 continue
             enough = threshold_at(world, agents, pair, thresholds, agent)
-            if buffered(world, agents, pair, usable, agent, peer) < enough or settled(world, agents, pair, agent):
+            if buffered(world, agents, pair, usable, agent, peer) < enough or settled(
+                world, agents, bonds, agent, peer
+            ):
                 continue
             if world.protocol == codes.ON_DEMAND:
                 withdraw(demanded, agent, peer)
             send_share(
-                world, agents, pairs, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+                world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
                 slot, agent, peer, False,
             )  # fmt: skip
             sent = True
