@@ -49,7 +49,7 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     nobody_waits = scenario.delay == 0 and not any(agent.absences for agent in scenario.agents)
     simple = constant and nobody_waits and world.same_order
     world.one_table = simple and world.protocol == codes.IMMEDIATE and thresholds[0] == 1
-    world.plain = simple and world.protocol == codes.ON_DEMAND and not (world.settles or counts_sizes or traced)
+    world.plain = simple and world.protocol == codes.ON_DEMAND and not (world.settles or traced)
     return table
 
 

@@ -103,6 +103,24 @@ def withdraw(demanded: Table, agent: int, peer: int) -> None:
 
 
 @inlined
+def count_size(
+    world: Record,
+    agents: Table,
+    bonds: Table,
+    seen: Table,
+    history: Table,
+    sender: int,
+    receiver: int,
+    number: int,
+    count: int,
+    base: int,
+) -> None:
+    """Add the size of a share of `count` observations, in bytes on the wire and in bits of Definition 1."""
+    world.bytes += share_size(agents, seen, history, sender, receiver, number, count, base)
+    world.bits += 2 * bonds[sender, receiver].common * (1.0 if count == 1 else math.log2(count + 1))
+
+
+@inlined
 def share(
     world: Record,
     agents: Table,
@@ -128,8 +146,7 @@ def share(
     if not is_answer or world.answers_advance:
         pair.share_number += 1
     if world.counts_sizes:
-        world.bytes += share_size(agents, seen, history, sender, receiver, pair.shares, count, base)
-        world.bits += 2 * bonds[sender, receiver].common * (1.0 if count == 1 else math.log2(count + 1))
+        count_size(world, agents, bonds, seen, history, sender, receiver, pair.shares, count, base)
     tell(world, trace, slot, _SHARE, sender, receiver, pair.shares, count, version)
     return base
 
@@ -193,12 +210,21 @@ def send_share(
 
 @inlined
 def share_plainly(
-    agents: Table, pairs: Table, demanded: Table, knowledge: Table, history: Table, enough: int, agent: int
+    world: Record,
+    agents: Table,
+    pairs: Table,
+    bonds: Table,
+    demanded: Table,
+    knowledge: Table,
+    seen: Table,
+    history: Table,
+    enough: int,
+    agent: int,
 ) -> bool:
     """Do what `share_with_peers` and `send_share` do, where nothing special is asked for.
 
-    That is: on demand, with a constant threshold, the same arms for all, no delay, nobody away or settled, and only
-    messages to count. It is what most of the paper's experiments are, and most of their time goes here.
+    That is: on demand, with a constant threshold, the same arms for all, no delay, nobody away or settled, no trace.
+    It is what most of the paper's experiments are, and most of their time goes here.
     """
     me = agents[agent]
     version, sent = me.own_pulls, False
@@ -221,6 +247,8 @@ def share_plainly(
             other.observed += fresh
             there.shared_version = version
             there.shares += 1
+            if world.counts_sizes:
+                count_size(world, agents, bonds, seen, history, agent, peer, there.shares, fresh, version - fresh)
             owed = other.own_pulls - back.shared_version
             if owed >= enough:  # the peer answers at once, and its answer asks again
                 for spot in range(other.history + other.own_pulls - owed, other.history + other.own_pulls):
@@ -229,6 +257,9 @@ def share_plainly(
                 me.observed += owed
                 back.shared_version = other.own_pulls
                 back.shares += 1
+                if world.counts_sizes:
+                    since = other.own_pulls - owed
+                    count_size(world, agents, bonds, seen, history, peer, agent, back.shares, owed, since)
             else:
                 demanded[peer, my_place] |= my_bit
                 still_asking ^= bit
@@ -258,7 +289,7 @@ def share_with_peers(
     if world.protocol == codes.SILENT:
         return False
     if world.plain:
-        return share_plainly(agents, pairs, demanded, knowledge, history, thresholds[0], agent)
+        return share_plainly(world, agents, pairs, bonds, demanded, knowledge, seen, history, thresholds[0], agent)
     sent = False
     for place in range(demanded.shape[1]):
         asking = demanded[agent, place]
