@@ -49,13 +49,14 @@ __all__ = [
     "silent",
 ]
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> object:
-    """Return what needs the extra `sim`, and load it only then: agents in production need none of it."""
-    if name not in ("Results", "simulate"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        from tacit.simulator import results, simulate  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise LocalError(f"tacit.{name} needs {error.name}: pip install tacit[sim]") from error
-    return results.Results if name == "Results" else simulate.simulate
+    def __getattr__(name: str) -> object:
+        """Return what needs the extra `sim`, and load it only then: agents in production need none of it."""
+        if name not in ("Results", "simulate"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            from tacit.simulator import results, simulate  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            raise LocalError(f"tacit.{name} needs {error.name}: pip install tacit[sim]") from error
+        return results.Results if name == "Results" else simulate.simulate

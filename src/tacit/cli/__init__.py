@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tacit
+from tacit.cli.reproduce import add_reproduce
+from tacit.cli.simulate import add_simulate
 from tacit.errors import TacitError
 from tacit.studies import demonstration, messages, paper
 
@@ -28,6 +30,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tacit", description=tacit.__doc__)
     parser.add_argument("--version", action="version", version=f"tacit {tacit.__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
+
+    add_simulate(commands.add_parser("simulate", help="run a scenario file: many trials, on one machine or many"))
+    add_reproduce(commands)
 
     demonstrate = commands.add_parser("demonstrate", help="show what on-demand communication does: a table and a plot")
     demonstrate.add_argument("--out", type=Path, default=Path("demonstration"), help="the folder for the plot")
@@ -78,10 +83,12 @@ def _messages(options: argparse.Namespace) -> int:
     for name in options.experiment:
         paper.experiment(name)
     print(f"{'experiment':12}{'algorithm':34}{'published':>12}{'sd':>9}{'trials':>8}{'counted':>12}{'difference':>18}")
+    agree = True
     for row in messages.compare(options.experiment, trials=options.trials, workers=options.workers):
         print(
             f"{row.experiment:12}{row.algorithm:34}{row.published:>12,.0f}{row.published_sd:>9,.0f}"
             f"{len(row.counted):>8}{row.mean:>12,.0f}{row.difference:>+10.2%} ± {row.standard_error:.2%}",
             flush=True,
         )
-    return 0
+        agree = agree and row.agrees
+    return 0 if agree else 1

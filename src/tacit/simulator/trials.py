@@ -9,9 +9,12 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from tacit.errors import LocalError
+from tacit.protocol import Constant, FromFunction, Geometric, PerCandidate
+from tacit.protocol.exchange import ON_DEMAND
+from tacit.protocol.immediate import IMMEDIATE, SILENT
 from tacit.scenario.scenario import BuiltIn, IndexFunction, Scenario
 from tacit.simulator import kernel, reference
 from tacit.simulator.result import Result
@@ -53,7 +56,7 @@ class Trial:
 
 def run_job(job: Job) -> Trial:
     """Run one trial."""
-    run = kernel.run if _compiles(job) else reference.run
+    run = kernel.run if engine_for(job.scenario, job.engine) == "compiled" else reference.run
     result = run(job.scenario, seed=job.seed, trial=job.trial, checkpoints=job.checkpoints)
     shares, notices = result.communication.shares, result.communication.notices
     totals: dict[str, float] = {
@@ -122,10 +125,20 @@ def jobs_for(
     ]
 
 
-def _compiles(job: Job) -> bool:
-    if job.engine == "reference":
-        return False
-    compiles = isinstance(job.scenario.policy, BuiltIn | IndexFunction)
-    if job.engine == "compiled" and not compiles:
-        raise LocalError("a policy of your own has a compiled form only as an IndexFunction: use the readable engine")
-    return compiles
+def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "reference"]:
+    """Return the engine that runs a scenario.
+
+    Raises:
+        LocalError: The compiled engine is asked for what has no compiled form.
+    """
+    if engine not in get_args(Engine):
+        raise LocalError(f"engine {engine!r} is not one of {', '.join(get_args(Engine))}")
+    if engine != "auto":
+        return engine
+    rules, threshold = scenario.sharing
+    compiles = (
+        isinstance(scenario.policy, BuiltIn | IndexFunction)
+        and isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
+        and rules in (ON_DEMAND, IMMEDIATE, SILENT)
+    )
+    return "compiled" if compiles else "reference"

@@ -4,44 +4,50 @@ All have 16 arms, alpha = 3 and, unless told otherwise, 80,000 slots. The publis
 confidence `own` (delta = 1/n_j), so that is what the experiments use. The arms of the paper come from a data set that
 cannot be shipped; `surrogate_arms.csv` has 16 means chosen so that the two IBC regrets of Experiments 5 and 7 agree
 with the paper. The message counts of UCB do not depend on the arms at all.
+
+Experiments 3, 5, 6a, 6b and 7 have a table in the paper (`TABLES`). Experiments 1 and 2 are figures with several worlds
+each, Experiment 4 and the easy instance figures with one.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from tacit.errors import LocalError
 from tacit.protocol import Constant, Geometric, Sharing, Threshold, immediate, on_demand
-from tacit.scenario import AgentSpec, Arms, BuiltIn, OnOff, Rate, Scenario, Sine
+from tacit.scenario import AgentSpec, Arms, BuiltIn, Halving, OnOff, Rate, Scenario, Sine
 from tacit.scenario.arms import read_csv
 
 _DATA = Path(__file__).parent / "data"
 
 HORIZON = 80_000
 
-Algorithm = Literal["UCB-ODC", "UCB-IBC", "AAE-ODC", "AAE-IBC"]
-
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment: who decides when, and the threshold in use."""
+    """One world of the paper: who decides when, and the threshold in use."""
 
     name: str
     title: str
     agents: tuple[AgentSpec, ...]
     threshold: Threshold
+    horizon: int = HORIZON
+    fast: frozenset[int] = frozenset()
+    """The positions of the fast agents, where the paper tells fast from slow."""
+    arms: Arms | None = None
+    """Arms that belong to the experiment, whatever arms the others use."""
 
     def scenario(self, algorithm: str, arms: Arms | None = None, threshold: Threshold | None = None) -> Scenario:
-        """Return the experiment as a scenario for one algorithm, such as "UCB-ODC"."""
-        policy, protocol = algorithm.split("-")[:2]
+        """Return the experiment as a scenario for one algorithm, such as "UCB-ODC", or "UCB-ODC-D": it doubles."""
+        policy, protocol, *doubling = algorithm.split("-")
         sharing: Callable[[Threshold], Sharing] = {"ODC": on_demand, "IBC": immediate}[protocol]
+        usual = Geometric(2) if doubling else self.threshold
         return Scenario(
-            horizon=HORIZON,
-            arms=arms or surrogate_arms(),
+            horizon=self.horizon,
+            arms=self.arms or arms or surrogate_arms(),
             agents=self.agents,
             policy=BuiltIn(policy.lower(), alpha=3.0, confidence="own"),
-            sharing=sharing(threshold or self.threshold),
+            sharing=sharing(threshold or usual),
         )
 
 
@@ -78,6 +84,57 @@ def experiment(name: str) -> Experiment:
     if name not in TABLES:
         raise LocalError(f"experiment {name!r} is not one of {', '.join(TABLES)}")
     return TABLES[name]
+
+
+FAST_AGENTS = {10: 33, 15: 21, 20: 16, 25: 13, 30: 10}
+"""Experiment 1: how many of the 40 agents are fast, by how many times as fast as the slow ones they are.
+
+The mean rate of 0.085 asks for 3 / (p - 0.01) agents of rate p. At p = 0.25 that is 12.5, which becomes 13.
+"""
+
+SLOW_AGENTS = (5, 10, 15, 20, 25, 30)
+"""Experiment 2: how many slow agents there are beside the five fast ones."""
+
+
+def experiment_1(ratio: int) -> Experiment:
+    """Return Experiment 1 with fast agents `ratio` times as fast as the slow ones, which decide at a rate of 0.01."""
+    rate = round(0.01 * ratio, 2)
+    fast = FAST_AGENTS[ratio]
+    agents = (AgentSpec(Rate(0.01)),) * (40 - fast) + (AgentSpec(Rate(rate)),) * fast
+    title = f"{40 - fast} agents at 0.01 and {fast} at {rate:.2f}"
+    return Experiment("1", title, agents, Constant(1), fast=frozenset(range(40 - fast, 40)))
+
+
+def experiment_2(slow: int) -> Experiment:
+    """Return Experiment 2 with this many slow agents: all together they make 300,000 decisions in 60,000 slots.
+
+    The paper says 80,000 slots. In those the five fast agents alone would make 320,000 decisions.
+    """
+    horizon = 60_000
+    rate = (300_000 / horizon - 5 * 0.8) / slow
+    agents = (AgentSpec(Rate(rate)),) * slow + (AgentSpec(Rate(0.8)),) * 5
+    title = f"{slow} agents at {rate:.3f} and five at 0.8"
+    return Experiment("2", title, agents, Constant(1), horizon, frozenset(range(slow, slow + 5)))
+
+
+EXPERIMENT_4 = Experiment(
+    "4",
+    "one agent at 1, nine that start at 0.1 and halve their rate when they send, doubling thresholds",
+    (AgentSpec(Rate(1.0)),) + (AgentSpec(Halving(0.1)),) * 9,
+    Geometric(2),
+    horizon=8_000_000,
+    fast=frozenset({0}),
+)
+
+EASY = Experiment(
+    "easy",
+    "five at 0.8 and ten at 0.1, on arms with larger gaps",
+    (AgentSpec(Rate(0.1)),) * 10 + (AgentSpec(Rate(0.8)),) * 5,
+    Constant(1),
+    fast=frozenset(range(10, 15)),
+    # The paper does not say which arms. These are ours: the best at 0.9, the others at 0.05, 0.10, ..., 0.75.
+    arms=Arms.of([0.9, *(round(0.05 * step, 2) for step in range(1, 16))]),
+)
 
 
 def _five_and_five(slow: AgentSpec, fast: AgentSpec) -> tuple[AgentSpec, ...]:

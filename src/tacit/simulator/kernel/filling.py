@@ -41,7 +41,7 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     _fill_choice(world, scenario)
     _fill_talk(world, scenario)
     own_arms = [scenario.arms_of(agent) for agent in range(world.agents)]
-    world.same_order = all(own == own_arms[0] for own in own_arms)
+    world.same_order = all(own == scenario.arms.names for own in own_arms)
     world.same_arms = all(set(own) == set(own_arms[0]) for own in own_arms)
     world.agent_names_size = sum(text_size(str(agent)) for agent in range(world.agents))
     thresholds = fill_thresholds(scenario.sharing.threshold)

@@ -33,7 +33,7 @@ WORLD = np.dtype(
         ("cap", np.int64),  # of a threshold per candidate
         ("answers_advance", np.bool_),
         ("settles", np.bool_),
-        ("same_order", np.bool_),  # all agents have the same arms in the same order
+        ("same_order", np.bool_),  # all agents have all arms, in the order of the world
         ("same_arms", np.bool_),  # all agents have the same arms
         ("one_table", np.bool_),  # everybody always knows the same: see `talking.broadcast`
         ("plain", np.bool_),  # nothing special is asked for: see `talking.share_plainly`

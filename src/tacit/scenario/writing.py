@@ -1,0 +1,187 @@
+"""A scenario written down: the same keys as in a scenario file, so that a result can carry its world.
+
+Reading what was written gives the same scenario again. Arms from a file or from chance are written as their means,
+a trace as its slots, so nothing outside is needed.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from itertools import groupby
+
+from tacit.errors import LocalError
+from tacit.policies import Horizon
+from tacit.protocol import Constant, Geometric, PerCandidate
+from tacit.protocol.exchange import ON_DEMAND
+from tacit.protocol.immediate import IMMEDIATE, SILENT
+from tacit.protocol.thresholds import LARGEST_THRESHOLD
+from tacit.scenario.scenario import AgentSpec, BuiltIn, Scenario
+from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
+
+Written = dict[str, object]
+Own = Callable[[str, object], object]
+"""Takes the path of a key and a value that no file can hold, and returns what to write there."""
+
+
+def scenario_to_mapping(
+    scenario: Scenario, *, trials: int | None = None, seed: int | None = None, own: Own | None = None
+) -> Written:
+    """Return the keys and values of a file that describes this scenario.
+
+    Args:
+        scenario: The scenario.
+        trials: Written too if given.
+        seed: Written too if given.
+        own: What to write in place of something of your own. A file with it cannot be read again.
+
+    Raises:
+        LocalError: The scenario uses something of your own, which no file can hold. The text names the key.
+
+    >>> from tacit.scenario import Arms
+    >>> scenario_to_mapping(Scenario(100, Arms.of([0.2]), (AgentSpec(Rate(0.5)),)))["agents"]
+    [{'count': 1, 'rate': 0.5}]
+    """
+    own = own or _refuse
+    content: Written = {"horizon": scenario.horizon}
+    if trials is not None:
+        content["trials"] = trials
+    if seed is not None:
+        content["seed"] = seed
+    names = list(scenario.arms.names)
+    content["arms"] = {"means": [float(mean) for mean in scenario.arms.means], "names": names}
+    content["agents"] = [
+        {"count": len(list(same)), **_agent(agent, f"agents[{position}]", own)}
+        for position, (agent, same) in enumerate(groupby(scenario.agents))
+    ]
+    content["policy"] = _policy(scenario, own)
+    content["sharing"] = _sharing(scenario, own)
+    return content
+
+
+def scenario_to_toml(scenario: Scenario, *, trials: int | None = None, seed: int | None = None) -> str:
+    """Return the text of a scenario file.
+
+    >>> from tacit.scenario import Arms
+    >>> print(scenario_to_toml(Scenario(100, Arms.of([0.2]), (AgentSpec(Rate(0.5)),)), seed=1))
+    horizon = 100
+    seed = 1
+    <BLANKLINE>
+    [arms]
+    means = [0.2]
+    names = ["0"]
+    <BLANKLINE>
+    [[agents]]
+    count = 1
+    rate = 0.5
+    <BLANKLINE>
+    [policy]
+    name = "ucb"
+    alpha = 3.0
+    confidence = "observed"
+    <BLANKLINE>
+    [sharing]
+    protocol = "odc"
+    threshold = { constant = 1 }
+    answers_advance = true
+    delay = 0
+    <BLANKLINE>
+    """
+    lines: list[str] = []
+    for key, value in scenario_to_mapping(scenario, trials=trials, seed=seed).items():
+        if isinstance(value, dict):
+            lines += ["", f"[{key}]", *_entries(value)]
+        elif isinstance(value, list):
+            for table in value:
+                lines += ["", f"[[{key}]]", *_entries(table)]
+        else:
+            lines.append(f"{key} = {_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _agent(agent: AgentSpec, path: str, own: Own) -> Written:
+    written = _schedule(agent.schedule, path, own)
+    if agent.start:
+        written["start"] = agent.start
+    if agent.stop is not None:
+        written["stop"] = agent.stop
+    if agent.arms is not None:
+        written["arms"] = list(agent.arms)
+    if agent.absences:
+        written["absences"] = [
+            {"leave": absence.leave} | ({} if absence.rejoin is None else {"rejoin": absence.rejoin})
+            for absence in agent.absences
+        ]
+    return written
+
+
+def _schedule(schedule: Schedule, path: str, own: Own) -> Written:
+    match schedule:
+        case Rate(rate):
+            return {"rate": float(rate)}
+        case Halving(rate):
+            return {"schedule": {"halving": {"rate": float(rate)}}}
+        case Sine(phase, pace):
+            return {"schedule": {"sine": {"phase": float(phase), "slots_per_radian": float(pace)}}}
+        case OnOff(rate, toggle):
+            return {"schedule": {"on_off": {"rate": float(rate), "toggle": float(toggle)}}}
+        case Slots(slots):
+            return {"schedule": {"slots": list(slots)}}
+    return {"schedule": own(f"{path}.schedule", schedule)}
+
+
+def _policy(scenario: Scenario, own: Own) -> object:
+    policy = scenario.policy
+    if not isinstance(policy, BuiltIn):
+        return own("policy", policy)
+    confidence = policy.confidence
+    return {
+        "name": policy.name,
+        "alpha": float(policy.exploration),
+        "confidence": {"horizon": confidence.decisions} if isinstance(confidence, Horizon) else confidence,
+    }
+
+
+def _sharing(scenario: Scenario, own: Own) -> Written:
+    rules, threshold = scenario.sharing
+    protocol: object = next((name for table, name in _PROTOCOLS if table == rules), None)
+    if protocol is None:
+        protocol = own("sharing.protocol", rules)
+    written: object
+    match threshold:
+        case Constant(size):
+            written = {"constant": size}
+        case Geometric(base, cap):
+            written = {"geometric": base} | ({} if cap == LARGEST_THRESHOLD else {"cap": cap})
+        case PerCandidate(cap):
+            written = "per-candidate" if cap == LARGEST_THRESHOLD else {"per-candidate": {"cap": cap}}
+        case _:
+            written = own("sharing.threshold", threshold)
+    return {
+        "protocol": protocol,
+        "threshold": written,
+        "answers_advance": threshold.answers_advance,
+        "delay": scenario.delay,
+    }
+
+
+_PROTOCOLS = ((ON_DEMAND, "odc"), (IMMEDIATE, "ibc"), (SILENT, "none"))
+
+
+def _refuse(path: str, value: object) -> object:
+    raise LocalError(f"{path} is {value!r}, which is your own: a scenario file cannot hold it")
+
+
+def _entries(table: Mapping[str, object]) -> list[str]:
+    return [f"{key} = {_toml(value)}" for key, value in table.items()]
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():  # the escapes of JSON are TOML's too, but for one character that TOML wants escaped
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case dict():
+            return f"{{ {', '.join(_entries(value))} }}"
+        case list():
+            return f"[{', '.join(_toml(entry) for entry in value)}]"
+    return repr(value)

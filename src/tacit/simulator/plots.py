@@ -1,0 +1,47 @@
+"""One quantity of several scenarios as a picture: lines over time, or one point each. Nothing is computed here."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tacit.simulator.interval import estimate
+
+
+def draw(scenarios: Iterable[str], trials: pd.DataFrame, over_time: pd.DataFrame, column: str, label: str) -> Figure:
+    """Return a figure of one column: over time if there are checkpoints, else at the end of the runs."""
+    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    axes = figure.subplots()
+    if len(over_time):
+        for name in scenarios:
+            _line(axes, name, over_time[over_time["scenario"] == name], column)
+        axes.set_xlabel("slot")
+        axes.legend()
+    else:
+        _points(axes, list(scenarios), trials, column)
+    axes.set_ylabel(f"{label} (mean, 95 %)")
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    return figure
+
+
+def _line(axes: Axes, name: str, rows: pd.DataFrame, column: str) -> None:
+    slots: list[int] = []
+    estimates = []
+    for slot, group in rows.groupby("slot", sort=True):
+        slots.append(int(slot))
+        estimates.append(estimate(group[column].tolist()))
+    (line,) = axes.plot(slots, [one.mean for one in estimates], label=name)
+    if all(one.low is not None for one in estimates):
+        lows, highs = [one.low or 0.0 for one in estimates], [one.high or 0.0 for one in estimates]
+        axes.fill_between(slots, lows, highs, alpha=0.2, color=line.get_color(), linewidth=0)
+
+
+def _points(axes: Axes, names: list[str], trials: pd.DataFrame, column: str) -> None:
+    for place, name in enumerate(names):
+        one = estimate(trials.loc[trials["scenario"] == name, column].tolist())
+        half = None if one.high is None else one.high - one.mean
+        axes.errorbar([place], [one.mean], yerr=half, fmt="o", capsize=4)
+    axes.set_xticks(range(len(names)), names)
+    axes.set_xlim(-0.5, len(names) - 0.5)

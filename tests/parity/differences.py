@@ -1,0 +1,104 @@
+"""Run both engines in many small worlds, and exit with 1 at the first difference: `python differences.py COUNT`."""
+
+import random
+import sys
+
+from tacit.protocol import (
+    Constant,
+    FromFunction,
+    Geometric,
+    PerCandidate,
+    Sharing,
+    Threshold,
+    immediate,
+    on_demand,
+    silent,
+)
+from tacit.scenario import (
+    Absence,
+    AgentSpec,
+    Arms,
+    BuiltIn,
+    Halving,
+    OnOff,
+    Rate,
+    Row,
+    Scenario,
+    Schedule,
+    Sine,
+    Slots,
+)
+from tacit.simulator import kernel, reference
+
+HORIZON = 100
+THRESHOLDS: list[Threshold] = [
+    Constant(1),
+    Constant(1),
+    Constant(3),
+    Geometric(2),
+    Geometric(2, answers_advance=False),
+    PerCandidate(),
+    FromFunction(lambda c: c),
+]
+
+
+def main() -> int:
+    """Compare the engines in as many worlds as the first argument says."""
+    for seed in range(int(sys.argv[1])):
+        world = random_world(random.Random(seed))
+        ref_trace: list[Row] = []
+        got_trace: list[Row] = []
+        ref = reference.run(world, seed=seed, trace=ref_trace, checkpoints=(0, 50))
+        got = kernel.run(world, seed=seed, trace=got_trace, checkpoints=(0, 50))
+        bare = kernel.run(world, seed=seed)
+        same_counts = bare.pulls.tolist() == ref.pulls.tolist() and bare.communication.bytes == ref.communication.bytes
+        if got_trace != ref_trace or got != ref or not same_counts:
+            sys.stdout.write(f"the engines differ in world {seed}: {world}\n")
+            return 1
+    return 0
+
+
+def random_world(luck: random.Random) -> Scenario:
+    """Return a small world with a bit of everything."""
+    arms = Arms.of([luck.choice([0.05, 0.5, 0.55, 0.95]) for _ in range(luck.randint(1, 4))])
+    differ, churn = luck.random() < 0.3, luck.random() < 0.3
+    agents = []
+    for _ in range(luck.randint(2, 4)):
+        own = luck.sample(arms.names, luck.randint(1, len(arms.names))) if differ else None
+        slots = sorted(luck.sample(range(1, HORIZON), 2))
+        agents.append(
+            AgentSpec(
+                random_schedule(luck),
+                start=luck.choice([0, 0, 20]),
+                stop=luck.choice([None, None, 80]),
+                arms=None if own is None else tuple(own),
+                absences=(Absence(*slots),) if churn else (),
+            )
+        )
+    name = luck.choice(["ucb", "ucb", "aae", "aae", "kl-ucb", "thompson"])
+    policy = BuiltIn(name, luck.choice([0.02, 0.1, 3.0]), luck.choice(["own", "observed"]))
+    return Scenario(HORIZON, arms, tuple(agents), policy, random_sharing(luck), luck.choice([0, 0, 0, 1, 5]))
+
+
+def random_schedule(luck: random.Random) -> Schedule:
+    """Return one of the schedules."""
+    schedules: list[Schedule] = [
+        Rate(luck.choice([0.1, 0.5, 1.0])),
+        Rate(0.7),
+        Halving(0.9),
+        OnOff(0.9, 0.1),
+        Sine(luck.uniform(0, 6), 5.0),
+        Slots(tuple(sorted(luck.sample(range(HORIZON), 20)))),
+    ]
+    return luck.choice(schedules)
+
+
+def random_sharing(luck: random.Random) -> Sharing:
+    """Return one of the ways of sharing."""
+    if luck.random() < 0.05:
+        return silent()
+    return luck.choice([on_demand, on_demand, immediate])(luck.choice(THRESHOLDS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""The parity proof can fail: every broken kernel in this list is caught, without a compiler, in a few small worlds."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tacit
+
+WORLDS = "300"
+
+MUTANTS = [
+    ("talking.py", ">= threshold_at(world, agents, pair,", "> threshold_at(world, agents, pair,"),
+    ("talking.py", "    demand(demanded, agent, peer)\n    return False", "    return False"),
+    ("talking.py", "    if not is_answer or world.answers_advance:\n", "    if True:\n"),
+    ("talking.py", "                withdraw(demanded, agent, peer)\n", "                pass\n"),
+    ("talking.py", "            if fresh < enough:", "            if fresh <= enough:"),
+    ("talking.py", "                still_asking ^= bit\n", "                pass\n"),
+    ("talking.py", "    pair.shared_version = version\n", "    pair.shared_version = version - 1\n"),
+    ("talking.py", "    if not world.settles or agents", "    if agents"),
+    ("talking.py", "        agents[receiver].observed += version - base\n", ""),
+    ("talking.py", "    mine.changed_at = me.own_pulls\n", ""),
+    ("noticing.py", "        if own.candidate and agents[row].candidates > 1:\n", "        if own.candidate:\n"),
+    ("noticing.py", "    if spend == 0.0 or agents", "    if agents"),
+    ("noticing.py", "        withdraw(demanded, receiver, sender)", "        pass"),
+    ("noticing.py", "    left = 0\n", "    left = before\n"),
+    ("choosing.py", "if index[arm] > best_index:", "if index[arm] >= best_index:"),
+    ("choosing.py", "known[arm] >> 32 < known[best] >> 32", "known[arm] >> 32 <= known[best] >> 32"),
+    ("choosing.py", "math.log(max(1, agents[position].own_pulls))", "math.log(max(1, 1 + agents[position].own_pulls))"),
+    ("planning.py", "next_of_rate(agent, online_again - 1)", "next_of_rate(agent, online_again)"),
+    ("planning.py", "            agent.drawn = 0\n", "            pass\n"),
+    ("engine.py", "            if sent and me.clock == codes.HALVING:", "            if me.clock == codes.HALVING:"),
+    ("engine.py", "        if not me.away:\n", "        if True:\n"),
+    ("sizes.py", "    if value < 128:\n", "    if value < 60:\n"),
+    ("filling.py", "and thresholds[0] == 1\n", "\n"),
+    ("filling.py", "all(own == scenario.arms.names for own", "all(own == own_arms[0] for own"),
+]  # fmt: skip
+
+
+def differences(source: Path) -> subprocess.CompletedProcess[str]:
+    """Compare the engines of the package in this folder."""
+    command = [sys.executable, str(Path(__file__).with_name("differences.py")), WORLDS]
+    environment = {**os.environ, "PYTHONPATH": str(source), "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_kernel_as_it_is_differs_nowhere() -> None:
+    done = differences(Path(tacit.__file__).parent.parent)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize(("file", "right", "wrong"), MUTANTS, ids=[str(number) for number in range(len(MUTANTS))])
+def test_a_broken_kernel_is_caught(file: str, right: str, wrong: str, tmp_path: Path) -> None:
+    shutil.copytree(Path(tacit.__file__).parent, tmp_path / "tacit", ignore=shutil.ignore_patterns("__pycache__"))
+    broken = tmp_path / "tacit" / "simulator" / "kernel" / file
+    text = broken.read_text(encoding="utf-8")
+    assert text.count(right) >= 1, "the line to break is gone: mend this list"
+    broken.write_text(text.replace(right, wrong, 1), encoding="utf-8")
+    done = differences(tmp_path)
+    assert done.returncode == 1, f"nobody noticed: {wrong!r} {done.stderr[-500:]}"

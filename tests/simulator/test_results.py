@@ -1,0 +1,508 @@
+"""Many trials: the same bits wherever they run, resumed where they stopped, tidy when they are done."""
+
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from pandas.testing import assert_frame_equal
+
+import tacit
+from tacit import UCB, Constant, LocalError, immediate, on_demand, silent
+from tacit.rewards import BERNOULLI
+from tacit.scenario import (
+    AgentSpec,
+    Arms,
+    BuiltIn,
+    IndexFunction,
+    Rate,
+    Scenario,
+    scenario_from_mapping,
+    scenario_to_toml,
+)
+from tacit.simulator import run
+from tacit.simulator import trials as trials_module
+from tacit.simulator.results import Results
+from tacit.simulator.simulate import simulate
+
+WORLD = Scenario(
+    120,
+    Arms.of([0.2, 0.5, 0.8]),
+    (AgentSpec(Rate(0.9)), AgentSpec(Rate(0.2)), AgentSpec(Rate(0.2))),
+    BuiltIn("ucb", alpha=3.0),
+)
+PAIR = {"on demand": WORLD, "alone": replace(WORLD, sharing=silent())}
+FRAMES = ("trials", "agents", "over_time")
+
+
+def own_policy(arms: Sequence[str], _seed: int) -> UCB:
+    return UCB(arms, quantum=BERNOULLI)
+
+
+def small(world: Scenario | dict[str, Scenario] = WORLD, **options: Any) -> Results:  # noqa: ANN401
+    return simulate(world, **{"trials": 4, "seed": 7, "engine": "reference", **options})
+
+
+def assert_equal(got: Results, ref: Results) -> None:
+    for frame in FRAMES:
+        assert_frame_equal(getattr(got, frame), getattr(ref, frame), check_exact=True)
+
+
+def bits(results: Results) -> list[bytes]:
+    """The columns of all frames, bit by bit."""
+    frames = [getattr(results, frame) for frame in FRAMES]
+    return [
+        frame[column].to_numpy().tobytes() if frame[column].dtype.kind in "if" else "\n".join(frame[column]).encode()
+        for frame in frames
+        for column in frame.columns
+    ]
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Which trials were run."""
+    names: list[tuple[str, int]] = []
+    run_job = trials_module.run_job
+
+    def noted(job: trials_module.Job) -> trials_module.Trial:
+        names.append((job.name, job.trial))
+        return run_job(job)
+
+    monkeypatch.setattr(trials_module, "run_job", noted)
+    return names
+
+
+# The frames.
+
+
+def test_a_row_per_trial_per_agent_and_per_checkpoint_is_what_the_runs_measured() -> None:
+    results = small(PAIR, trials=2, checkpoints=(60, 120))
+    refs = [
+        (name, trial, run(world, seed=7, trial=trial, checkpoints=(60, 120)))
+        for name, world in PAIR.items()
+        for trial in range(2)
+    ]
+    assert results.trials.to_dict("records") == [
+        {
+            "scenario": name,
+            "trial": trial,
+            "decisions": sum(ref.decisions),
+            "shares": ref.shares,
+            "notices": ref.notices,
+            "bytes": ref.communication.bytes,
+            "group_regret": ref.group_regret,
+        }
+        for name, trial, ref in refs
+    ]
+    assert results.agents.to_dict("records") == [
+        {
+            "scenario": name,
+            "trial": trial,
+            "agent": agent,
+            "decisions": ref.decisions[agent],
+            "regret": ref.regrets[agent],
+            "shares_sent": ref.communication.shares[agent].sum(),
+            "shares_received": ref.communication.shares[:, agent].sum(),
+            "notices_sent": ref.communication.notices[agent].sum(),
+        }
+        for name, trial, ref in refs
+        for agent in range(3)
+    ]
+    assert results.over_time.to_dict("records") == [
+        {"scenario": name, "trial": trial, "slot": slot, "group_regret": regret, "shares": shares}
+        for name, trial, ref in refs
+        for slot, regret, shares in zip((60, 120), ref.group_regret_at, ref.shares_at, strict=True)
+    ]
+
+
+def test_counts_are_whole_numbers_and_the_frames_are_there_without_checkpoints() -> None:
+    results = small()
+    kinds = {
+        frame: {column: kind.kind for column, kind in getattr(results, frame).dtypes.items() if column != "scenario"}
+        for frame in FRAMES
+    }
+    assert kinds == {
+        "trials": {"trial": "i", "decisions": "i", "shares": "i", "notices": "i", "bytes": "i", "group_regret": "f"},
+        "agents": {
+            "trial": "i",
+            "agent": "i",
+            "decisions": "i",
+            "regret": "f",
+            "shares_sent": "i",
+            "shares_received": "i",
+            "notices_sent": "i",
+        },
+        "over_time": {"trial": "i", "slot": "i", "group_regret": "f", "shares": "i"},
+    }
+    assert len(results.over_time) == 0
+
+
+def test_a_comparison_is_paired() -> None:
+    trials = small(PAIR).trials
+    decisions = [trials.loc[trials["scenario"] == name, "decisions"].tolist() for name in PAIR]
+    assert decisions[0] == decisions[1]
+    assert len(set(decisions[0])) > 1
+
+
+def test_a_summary_has_mean_sd_and_interval_of_every_quantity() -> None:
+    results = small(PAIR)
+    summary = results.summary()
+    assert list(summary) == ["on demand", "alone"]
+    assert {name: list(quantities) for name, quantities in summary.items()} == {
+        name: ["shares", "notices", "bytes", "decisions", "group_regret"] for name in PAIR
+    }
+    shares = results.trials.loc[results.trials["scenario"] == "on demand", "shares"]
+    half = 3.182446305284 * shares.std() / math.sqrt(4)
+    assert summary["on demand"]["shares"] == pytest.approx(
+        {"mean": shares.mean(), "sd": shares.std(), "low": shares.mean() - half, "high": shares.mean() + half}
+    )
+    assert summary["alone"]["shares"] == {"mean": 0.0, "sd": 0.0, "low": 0.0, "high": 0.0}
+
+
+def test_a_number_of_checkpoints_is_spread_evenly_and_ends_at_the_horizon() -> None:
+    assert small(trials=1, checkpoints=5).over_time["slot"].tolist() == [24, 48, 72, 96, 120]
+    assert small(trials=1, checkpoints=[120, 0, 50, 50]).over_time["slot"].tolist() == [0, 50, 120]
+
+
+def test_both_engines_give_the_same_frames() -> None:
+    ref = small(PAIR, trials=2, checkpoints=3)
+    got = small(PAIR, trials=2, checkpoints=3, engine="compiled")
+    assert bits(got) == bits(ref)
+    assert (ref.about.engine, got.about.engine) == ("reference", "compiled")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        lambda: {"workers": 1},
+        lambda: {"workers": 3},
+        lambda: {"executor": ThreadPoolExecutor(2)},
+        lambda: {"executor": ProcessPoolExecutor(2, mp_context=get_context("spawn"))},
+    ],
+    ids=["one worker", "three workers", "threads", "processes"],
+)
+def test_the_same_seed_gives_the_same_bits_wherever_it_runs(where: Callable[[], dict[str, Any]]) -> None:
+    ref = small(PAIR, workers=2, checkpoints=2)
+    options = where()
+    got = small(PAIR, checkpoints=2, **options)
+    if "executor" in options:
+        options["executor"].shutdown()
+    assert bits(got) == bits(ref)
+    assert bits(small(PAIR, seed=8, checkpoints=2)) != bits(ref)
+
+
+def test_a_policy_of_your_own_runs_on_the_readable_engine_unless_it_is_an_index() -> None:
+    own = replace(WORLD, policy=own_policy)
+    results = simulate({"own": own}, trials=1, seed=1)
+    assert results.about.engine == "reference"
+    assert results.about.scenarios["own"]["policy"] == {"python": f"{__name__}.own_policy"}
+    index = replace(WORLD, policy=IndexFunction(lambda mean, count, budget: mean + budget / count))
+    assert trials_module.engine_for(index, "auto") == "compiled"
+
+
+def test_a_threshold_class_of_your_own_runs_on_the_readable_engine() -> None:
+    class Two(Constant):
+        pass
+
+    class Own:
+        answers_advance = True
+
+        def at(self, share_number: int, candidate_count: int) -> int:  # noqa: ARG002
+            return 2
+
+    assert trials_module.engine_for(replace(WORLD, sharing=on_demand(Own())), "auto") == "reference"
+    assert trials_module.engine_for(replace(WORLD, sharing=immediate(Two(2))), "auto") == "compiled"
+
+
+# Scenario files.
+
+
+def test_a_file_gives_its_name_its_trials_and_its_seed(tmp_path: Path) -> None:
+    file = tmp_path / "my world.toml"
+    file.write_text(scenario_to_toml(WORLD, trials=3, seed=7), encoding="utf-8")
+    results = simulate(file, engine="reference")
+    assert (list(results.about.scenarios), results.about.trials, results.about.seed) == (["my world"], 3, 7)
+    ref = small({"my world": WORLD}, trials=3)
+    assert_equal(results, ref)
+    assert_equal(simulate(str(file), trials=4, seed=8, engine="reference"), small({"my world": WORLD}, seed=8))
+
+
+def test_without_numbers_there_are_thirty_trials_from_seed_one() -> None:
+    about = simulate(replace(WORLD, horizon=1), engine="reference").about
+    assert (about.trials, about.seed, list(about.scenarios)) == (30, 1, ["scenario"])
+
+
+def test_files_that_disagree_need_a_word(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        (tmp_path / f"{seed}.toml").write_text(scenario_to_toml(WORLD, trials=2, seed=seed), encoding="utf-8")
+    both = {"a": tmp_path / "1.toml", "b": tmp_path / "2.toml"}
+    with pytest.raises(LocalError, match=r"the scenario files disagree on seed \(1, 2\): say which"):
+        simulate(both)
+    assert simulate(both, seed=5, engine="reference").about.seed == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"trials": 0}, "trials must be a whole number from 1 to 10000000, not 0"),
+        ({"seed": -1}, "seed must be a whole number from 0 to 9223372036854775807, not -1"),
+        ({"workers": 0}, "workers must be a whole number of at least 1, not 0"),
+        ({"engine": "fast"}, "engine 'fast' is not one of auto, compiled, reference"),
+        ({"checkpoints": (121,)}, "a checkpoint must be a whole number from 0 to 120, not 121"),
+        ({"checkpoints": -1}, "the number of checkpoints must be a whole number from 0 to 120, not -1"),
+        ({"world": {}}, "there is no scenario to simulate: give at least one"),
+        ({"world": 5}, "a scenario is a Scenario or the path of a scenario file, not 5"),
+        ({"world": "none.toml"}, "cannot read none.toml: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_simulated_is_said_before_anything_runs(
+    options: dict[str, Any], text: str, ran: list[tuple[str, int]]
+) -> None:
+    with pytest.raises(LocalError) as refused:
+        small(**{"world": WORLD, **options})
+    assert str(refused.value) == text
+    assert ran == []
+
+
+# On disk.
+
+
+def test_saved_results_are_loaded_bit_by_bit(tmp_path: Path) -> None:
+    results = small(PAIR, checkpoints=2)
+    results.save(tmp_path / "saved")
+    again = Results.load(tmp_path / "saved")
+    assert_equal(again, results)
+    assert bits(again) == bits(results)
+    assert again.about == results.about
+    assert again.summary() == results.summary()
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_parquet_file_carries_its_scenarios_its_seed_and_its_versions(frame: str, tmp_path: Path) -> None:
+    small(PAIR, checkpoints=2, out=tmp_path)
+    about = json.loads(pq.read_schema(tmp_path / f"{frame}.parquet").metadata[b"tacit"])
+    worlds = {name: scenario_from_mapping(world).scenario for name, world in about.pop("scenarios").items()}
+    assert worlds == PAIR
+    assert about == {
+        "trials": 4,
+        "seed": 7,
+        "checkpoints": [60, 120],
+        "engine": "reference",
+        "versions": {
+            "tacit": tacit.__version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+        },
+    }
+    assert_frame_equal(pd.read_parquet(tmp_path / f"{frame}.parquet"), getattr(small(PAIR, checkpoints=2), frame))
+
+
+def test_the_files_are_the_same_bits_on_one_worker_and_on_many(tmp_path: Path) -> None:
+    for workers in (1, 3):
+        small(PAIR, checkpoints=2, workers=workers, out=tmp_path / str(workers))
+    files = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("1", "3")]
+    for held in files:
+        held["journal.jsonl"] = b"".join(sorted(held["journal.jsonl"].splitlines(keepends=True)))
+    assert files[0] == files[1]
+
+
+def test_a_finished_run_is_not_run_again(tmp_path: Path, ran: list[tuple[str, int]]) -> None:
+    ref = small(PAIR, out=tmp_path)
+    ran.clear()
+    assert_equal(small(PAIR, out=tmp_path), ref)
+    assert ran == []
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, ran: list[tuple[str, int]]) -> None:
+    def interrupt(done: int, _total: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        small(PAIR, out=tmp_path, workers=1, progress=interrupt)
+    with pytest.raises(LocalError, match="holds a run that is not finished: run the same again to finish it"):
+        Results.load(tmp_path)
+    kept = {(json.loads(line)["name"], json.loads(line)["trial"]) for line in journal_lines(tmp_path)}
+    ran.clear()
+    told: list[tuple[int, int]] = []
+    got = small(PAIR, out=tmp_path, workers=1, progress=lambda done, total: told.append((done, total)))
+    assert len(kept) == 3
+    assert set(ran) == {(name, trial) for name in PAIR for trial in range(4)} - kept
+    assert told == [(done, 8) for done in range(3, 9)]
+    assert_equal(got, small(PAIR))
+    assert_equal(Results.load(tmp_path), got)
+
+
+def test_more_trials_are_added_to_those_that_are_there(tmp_path: Path, ran: list[tuple[str, int]]) -> None:
+    small(out=tmp_path, trials=2)
+    ran.clear()
+    got = small(out=tmp_path, trials=5)
+    assert sorted(ran) == [("scenario", 2), ("scenario", 3), ("scenario", 4)]
+    assert_equal(got, small(trials=5))
+    assert_equal(Results.load(tmp_path), got)
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        ({"seed": 8}, r"holds another run \(seed 7 in place of 8\)"),
+        ({"world": replace(WORLD, horizon=121)}, r"holds another run \(scenarios\)"),
+        ({"world": {"w": WORLD}}, r"holds another run \(scenarios, order\)"),
+        ({"checkpoints": 2}, r"holds another run \(checkpoints\)"),
+        ({"trials": 3}, "holds the same run with 4 trials, more than 3"),
+    ],
+)
+def test_a_folder_with_another_run_is_left_as_it_is(
+    other: dict[str, Any], text: str, tmp_path: Path, ran: list[tuple[str, int]]
+) -> None:
+    results = small(out=tmp_path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    ran.clear()
+    with pytest.raises(LocalError, match=text):
+        small(**{"world": WORLD, **other}, out=tmp_path)
+    assert ran == []
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    assert_equal(Results.load(tmp_path), results)
+
+
+def test_a_run_with_something_of_your_own_is_kept_but_not_gone_on_with(tmp_path: Path) -> None:
+    own = replace(WORLD, policy=own_policy)
+    results = small(own, out=tmp_path)
+    assert_equal(Results.load(tmp_path), results)
+    with pytest.raises(LocalError, match="nobody can tell whether it is the same"):
+        small(own, out=tmp_path)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tacit.scenario import scenario_from_mapping
+from tacit.simulator import store
+from tacit.simulator.simulate import simulate
+import tomllib
+
+point, out = sys.argv[1], Path(sys.argv[2])
+
+def killed_at(name, owner, attribute):
+    call = getattr(owner, attribute)
+    def maybe(*arguments):
+        if name == point and (attribute != "_write_all" or b'"trial":2' in arguments[1]):
+            if attribute == "_write_all":
+                os.write(arguments[0], arguments[1][:40])
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*arguments)
+    setattr(owner, attribute, maybe)
+
+killed_at("in a line of the journal", store, "_write_all")
+killed_at("before a frame is renamed", Path, "replace")
+killed_at("after the frames, before the manifest", store, "_sync_folder")
+world = scenario_from_mapping(tomllib.loads(sys.stdin.read())).scenario
+simulate(world, trials=4, seed=7, engine="reference", workers=1, out=out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("point", "left"),
+    [
+        ("in a line of the journal", 2),
+        ("before a frame is renamed", 0),
+        ("after the frames, before the manifest", 0),
+    ],
+)
+def test_a_killed_run_never_reads_as_complete_and_can_be_finished(
+    point: str, left: int, tmp_path: Path, ran: list[tuple[str, int]]
+) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, point, str(tmp_path / "out")],
+        input=scenario_to_toml(WORLD).encode(),
+        check=False,
+        env=os.environ,
+    )
+    assert killed.returncode == -9
+    with pytest.raises(LocalError, match="holds a run that is not finished: run the same again to finish it"):
+        Results.load(tmp_path / "out")
+    got = small(out=tmp_path / "out")
+    assert len(ran) == left
+    assert_equal(got, small())
+    assert_equal(Results.load(tmp_path / "out"), got)
+
+
+def journal_lines(folder: Path) -> list[str]:
+    return (folder / "journal.jsonl").read_text(encoding="utf-8").splitlines()[1:]
+
+
+# Pictures.
+
+
+@pytest.mark.parametrize("checkpoints", [0, 4])
+@pytest.mark.parametrize("trials", [1, 3])
+def test_pictures_are_drawn_with_and_without_checkpoints(checkpoints: int, trials: int, tmp_path: Path) -> None:
+    results = small(PAIR, trials=trials, checkpoints=checkpoints)
+    for name, plot in (("regret", results.plot_regret), ("communication", results.plot_communication)):
+        figure = plot(tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        (axes,) = figure.axes
+        shown = (
+            axes.get_legend_handles_labels()[1] if checkpoints else [text.get_text() for text in axes.get_xticklabels()]
+        )
+        assert shown == list(PAIR)
+
+
+def test_a_line_over_time_is_the_mean_over_trials() -> None:
+    results = small(checkpoints=3)
+    (line,) = results.plot_communication().axes[0].lines
+    means = results.over_time.groupby("slot")["shares"].mean()
+    assert np.asarray(line.get_xdata()).tolist() == [40, 80, 120]
+    assert np.asarray(line.get_ydata()).tolist() == pytest.approx(means.tolist())
+
+
+@pytest.mark.parametrize("path", ["none/picture.png", "picture.unknown"])
+def test_a_picture_that_cannot_be_written_is_named(path: str, tmp_path: Path) -> None:
+    with pytest.raises(LocalError, match=f"cannot write .*{path}"):
+        small(trials=1).plot_regret(tmp_path / path)
+
+
+def test_without_matplotlib_a_picture_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = small(trials=1)
+    monkeypatch.delitem(sys.modules, "tacit.simulator.plots", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(LocalError, match=r"plots need matplotlib: pip install tacit\[sim\]"):
+        results.plot_regret()
+
+
+# The door.
+
+
+def test_the_core_is_imported_without_arrays_frames_or_a_compiler() -> None:
+    program = (
+        "import sys, tacit; print(sorted({'numpy', 'numba', 'pandas', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"
+
+
+def test_simulate_and_results_are_at_the_front_door() -> None:
+    assert tacit.simulate is simulate
+    assert tacit.Results is Results
+    with pytest.raises(AttributeError, match="module 'tacit' has no attribute 'simulat'"):
+        _ = tacit.simulat  # type: ignore[attr-defined]
+
+
+def test_without_pandas_the_front_door_says_what_to_install() -> None:
+    program = "import sys; sys.modules['pandas'] = None; import tacit; tacit.simulate"
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert done.stderr.endswith("LocalError: tacit.simulate needs pandas: pip install tacit[sim]\n")

@@ -1,0 +1,176 @@
+"""All experiments are run, measured and reported; here with a few hundred slots each."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tacit.cli import main
+from tacit.errors import LocalError
+from tacit.simulator.trials import Trial
+from tacit.studies import report as reporting
+from tacit.studies import reproduction
+from tacit.studies.bounds import shares_allowed
+from tacit.studies.comparison import cells
+from tacit.studies.paper import experiment_1, published, surrogate_arms
+from tacit.studies.report import Report, as_html, as_json
+from tacit.studies.reproduction import ALGORITHMS, KINDS, STUDIES, Reproduced, Run, reproduce, studies
+
+SHORT = {
+    name: replace(
+        study,
+        points=min(study.points, 4),
+        worlds={point: replace(world, horizon=400) for point, world in study.worlds.items()},
+    )
+    for name, study in STUDIES.items()
+}
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four hundred slots of every experiment."""
+    for module in (reproduction, reporting):
+        monkeypatch.setattr(module, "STUDIES", SHORT)
+
+
+@pytest.fixture(scope="module")
+def tables() -> list[Reproduced]:
+    """Two short trials of every experiment that has a table."""
+    return list(reproduce([SHORT[name] for name in ("3", "5", "6a", "6b", "7")], trials=2, workers=2))
+
+
+def as_published(name: str) -> Reproduced:
+    """An experiment in which every trial is exactly as published, but AAE's regret and ODC's messages are halved."""
+    runs = {}
+    for (point, algorithm), world in {(0, a): STUDIES[name].worlds[0] for a in ALGORITHMS}.items():
+        row = published()[name, algorithm]
+        totals = {
+            "shares": row.communications / (2 if "ODC" in algorithm else 1),
+            "group_regret": row.group_regret / (2 if "AAE" in algorithm else 1),
+        }
+        trial = Trial(algorithm, 0, totals, {"decisions": [1.0] * 10})
+        runs[point, algorithm] = Run(world, world.scenario(algorithm), algorithm, (trial, trial))
+    return Reproduced(STUDIES[name], runs, trials=2, seconds=1.0)
+
+
+def test_all_experiments_come_in_the_order_of_the_paper() -> None:
+    assert [study.name for study in studies()] == ["1", "2", "3", "4", "5", "6a", "6b", "7", "easy"]
+    assert [study.name for study in studies(["7", "3", "7"])] == ["3", "7"]
+
+
+def test_a_quick_run_has_fewer_worlds_but_every_experiment() -> None:
+    quick = studies(quick=True)
+    assert [study.name for study in quick] == list(STUDIES)
+    assert [list(study.worlds) for study in quick[:2]] == [[10, 20, 30], [5, 15, 30]]
+
+
+def test_an_unknown_experiment_is_named() -> None:
+    with pytest.raises(LocalError, match="experiment '8' is not one of 1, 2, 3, 4, 5, 6a, 6b, 7, easy"):
+        studies(["5", "8"])
+
+
+def test_the_kinds_of_pairs_add_up_to_all_shares() -> None:
+    (one,) = reproduce([SHORT["1"].quick()], trials=2, workers=2)
+    for run in one.runs.values():
+        assert sum(run.mean(kind) for kind in KINDS) == run.mean("shares") > 0
+    broadcast = one.run("UCB-IBC", 30)
+    fast = sum(broadcast.by_agent("decisions")[agent] for agent in experiment_1(30).fast)
+    assert broadcast.mean("among fast") == pytest.approx(9 * fast)
+    assert len(broadcast.individual_regrets(fast=True)) == 2 * 10
+    assert len(broadcast.individual_regrets(fast=False)) == 2 * 30
+
+
+def test_no_kind_of_pair_sends_more_than_theorem_2_allows() -> None:
+    (one,) = reproduce([SHORT["2"].quick()], trials=2, workers=2)
+    on_demand = [run for run in one.runs.values() if "ODC" in run.algorithm]
+    assert len(on_demand) == 3 * 4
+    for run in on_demand:
+        allowed = shares_allowed(run)
+        assert all(run.mean(kind) <= allowed[kind] for kind in KINDS)
+
+
+def test_one_and_two_workers_measure_the_same() -> None:
+    (one,), (two,) = (reproduce([SHORT["5"]], trials=3, workers=workers) for workers in (1, 2))
+    assert one.runs == two.runs
+
+
+def test_experiment_3_is_shown_with_both_kinds_of_answers(tables: list[Reproduced]) -> None:
+    assert list(tables[0].study.algorithms) == [
+        *ALGORITHMS,
+        "UCB-ODC, answers do not advance",
+        "AAE-ODC, answers do not advance",
+    ]
+
+
+def test_the_report_has_every_published_cell(tables: list[Reproduced]) -> None:
+    found = {(cell.experiment, cell.algorithm, cell.quantity): cell for cell in cells(tables)}
+    page = as_html(Report(tables, 1, surrogate_arms()), [], {one.study.name: [] for one in tables})
+    for (name, algorithm), row in published().items():
+        assert found[name, algorithm, "communications"].published == row.communications
+        assert found[name, algorithm, "group regret"].published == row.group_regret
+        for number in (row.communications, row.communications_sd, row.group_regret, row.group_regret_sd):
+            assert f"{number:,.0f}<" in page
+    assert len(found) == 2 * len(published()) + 4
+
+
+def test_a_cell_that_differs_has_its_word_on_the_page() -> None:
+    report = Report([as_published("3"), as_published("5")], 1, surrogate_arms())
+    page = as_html(report, [], {"3": [], "5": []})
+    assert "<strong>8 of 16 cells</strong>" in page
+    assert page.count('class="far"') == page.count('class="word"') == 8
+    assert "cannot reach the published number" in page
+    assert "A prediction that fails." in page
+    assert "Not explained." in page
+
+
+def test_the_report_for_programs_says_the_same_as_the_page(tables: list[Reproduced]) -> None:
+    content = json.loads(json.dumps(as_json(Report(tables, 1, surrogate_arms()))))
+    assert len(content["cells"]) == 44
+    for cell in content["cells"]:
+        assert cell["reproduced"]["trials"] == 2
+        assert bool(cell["word"]) >= cell["differs"]
+    assert [one["experiment"] for one in content["experiments"]] == ["3", "5", "6a", "6b", "7"]
+    assert (content["seed"], content["complete"], content["arms"]["file"]) == (1, False, None)
+
+
+@pytest.mark.usefixtures("short")
+def test_the_command_writes_a_page_that_needs_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "folder"
+    assert main(["reproduce", "--quick", "--trials", "2", "--workers", "2", "--out", str(folder)]) == 0
+    printed = capsys.readouterr()
+    assert f"The report is in {folder / 'report.html'}." in printed.out
+    assert "`tacit reproduce` runs all of it" in printed.out
+    assert [line.split(":")[0] for line in printed.err.splitlines()] == list(STUDIES)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"""(src|srcset|href)="(?!data:image/png;base64,|\#)""", page)
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", re.sub(r"base64,[^\"]+", "", page))
+    assert "prefers-color-scheme: dark" in page
+    drawn = {path.stem for path in folder.glob("*.png")}
+    assert drawn == {
+        "overview", "experiment-1", "experiment-1-thresholds", "experiment-1-individual", "experiment-2",
+        "experiment-2-thresholds", "experiment-2-individual", "experiment-4", "easy",
+    }  # fmt: skip
+    assert page.count("<figure>") == len(drawn)
+    assert json.loads((folder / "report.json").read_text(encoding="utf-8"))["complete"] is False
+    assert list(folder.glob("*.part")) == []
+
+
+@pytest.mark.usefixtures("short")
+def test_arms_of_a_user_are_used_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arms = tmp_path / "<my> arms.csv"
+    arms.write_text("arm,mean\nA,0.5\nB,0.25\n", encoding="utf-8")
+    assert main(["reproduce", "5", "--trials", "2", "--arms", str(arms), "--out", str(tmp_path)]) == 0
+    assert "The report is in" in capsys.readouterr().out
+    content = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert content["arms"] == {"file": "<my> arms.csv", "means": [0.5, 0.25]}
+    assert "&lt;my&gt; arms.csv" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_wrong_arguments_are_named_before_anything_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "5", "8", "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == "tacit: experiment '8' is not one of 1, 2, 3, 4, 5, 6a, 6b, 7, easy\n"
+    assert main(["reproduce", "--arms", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
+    assert "cannot read" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,220 @@
+"""`tacit simulate` runs a scenario file, prints what it measured, and says what is wrong in one line."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit.cli import main
+from tacit.cli.simulate import Progress
+from tacit.simulator import simulate as simulate_module
+from tacit.simulator.results import Results
+from tacit.simulator.simulate import simulate
+from tacit.simulator.trials import run_jobs
+
+EXAMPLE = re.search(
+    r"```toml\n(.*?)```",
+    (Path(__file__).parent.parent / "docs" / "scenario-files.md").read_text(encoding="utf-8"),
+    re.DOTALL,
+)
+SMALL = """
+horizon = 60
+trials = 3
+seed = 4
+[arms]
+means = [0.2, 0.8]
+[[agents]]
+count = 2
+rate = 0.5
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    file = tmp_path / "world.toml"
+    file.write_text(SMALL, encoding="utf-8")
+    return file
+
+
+def run(world: Path, *options: str) -> int:
+    return main(["simulate", str(world), "--engine", "reference", *options])
+
+
+def test_the_documented_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert EXAMPLE is not None
+    file = tmp_path / "example.toml"
+    file.write_text(EXAMPLE[1], encoding="utf-8")
+    assert main(["simulate", str(file), "--trials", "2", "--engine", "reference"]) == 0
+    assert capsys.readouterr().out.startswith("example: trials 2, seed 1, engine reference\n")
+
+
+def test_a_table_is_printed_for_people(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(world) == 0
+    printed = capsys.readouterr()
+    shares = simulate(world, engine="reference").summary()["world"]["shares"]
+    mean, sd, low, high = (f"{shares[key]:,.1f}" for key in ("mean", "sd", "low", "high"))
+    title, _, header, *rows = printed.out.splitlines()
+    assert title == "world: trials 3, seed 4, engine reference"
+    assert header.split() == ["mean", "sd", "95", "%", "interval"]
+    assert [row[:14].rstrip() for row in rows] == ["shares", "notices", "bytes", "decisions", "group regret"]
+    assert rows[0].split() == ["shares", mean, sd, low, "to", high]
+    assert printed.err == ""
+
+
+def test_one_trial_has_no_interval(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(world, "--trials", "1") == 0
+    assert [len(row.split()) for row in capsys.readouterr().out.splitlines()[3:7]] == [2, 2, 2, 2]
+    assert run(world, "--trials", "1", "--json") == 0
+    shares = json.loads(capsys.readouterr().out)["summary"]["shares"]
+    assert (shares["sd"], shares["low"], shares["high"]) == (None, None, None)
+
+
+def test_one_json_object_is_printed_for_programs(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(world, "--json", "--seed", "9", "--workers", "2") == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {
+        "scenario": "world",
+        "trials": 3,
+        "seed": 9,
+        "engine": "reference",
+        "summary": simulate(world, seed=9, engine="reference").summary()["world"],
+    }
+    assert printed.err == ""
+
+
+def test_results_go_to_a_folder(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "results"
+    assert run(world, "--out", str(out), "--checkpoints", "4") == 0
+    assert capsys.readouterr().out.endswith(f"\nThe results are in {out}.\n")
+    assert Results.load(out).over_time["slot"].tolist() == [15, 30, 45, 60] * 3
+
+
+def test_a_broken_file_is_one_line_and_exit_code_two(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write_text(SMALL.replace("rate = 0.5", "rate = 5"), encoding="utf-8")
+    assert run(world) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == f"tacit: {world}: agents[0].rate must be a number in [0, 1], not 5\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--trials", "0"], "tacit: trials must be a whole number from 1 to 10000000, not 0\n"),
+        (["--seed", "-1"], "tacit: seed must be a whole number from 0 to 9223372036854775807, not -1\n"),
+        (["--workers", "0"], "tacit: workers must be a whole number of at least 1, not 0\n"),
+        (["--checkpoints", "61"], "tacit: the number of checkpoints must be a whole number from 0 to 60, not 61\n"),
+    ],
+)
+def test_an_option_that_cannot_be_is_one_line(
+    options: list[str], text: str, world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(world, *options) == 2
+    assert capsys.readouterr().err == text
+
+
+@pytest.mark.parametrize("options", [["--trials", "many"], ["--engine", "fast"], ["--workers", "2", "--cluster", "x"]])
+def test_an_option_that_cannot_be_read_shows_the_usage(
+    options: list[str], world: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["simulate", str(world), *options])
+    assert ended.value.code == 2
+    assert "usage: tacit simulate" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("out", "how"),
+    [(True, "run the same command again to go on"), (False, "nothing is kept; with --out DIR it could go on")],
+)
+def test_an_interruption_says_how_to_go_on(
+    out: bool,
+    how: str,
+    world: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+        for count, trial in enumerate(run_jobs(*arguments, **options)):
+            if count == 2:
+                raise KeyboardInterrupt
+            yield trial
+
+    options = ["--workers", "1", *(["--out", str(tmp_path / "out")] if out else [])]
+    with monkeypatch.context() as patch:
+        patch.setattr(simulate_module, "run_jobs", interrupted)
+        assert run(world, *options) == 130
+    assert capsys.readouterr().err == f"tacit: interrupted with 2 of 3 trials done: {how}\n"
+    assert run(world, *options) == 0
+
+
+def test_a_real_interruption_ends_the_process_with_130_and_the_run_goes_on(world: Path, tmp_path: Path) -> None:
+    """The process interrupts itself from a trial, so that no clock is needed."""
+    program = (
+        "import os, signal, sys; from tacit.simulator import trials; from tacit.cli import main\n"
+        "run_job = trials.run_job\n"
+        "def interrupting(job):\n"
+        "    if job.trial == 1: os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return run_job(job)\n"
+        "trials.run_job = interrupting\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    out = tmp_path / "out"
+    command = ["simulate", str(world), "--engine", "reference", "--workers", "1", "--out", str(out)]
+    ended = subprocess.run(
+        [sys.executable, "-c", program, *command], check=False, capture_output=True, text=True, env=os.environ
+    )
+    assert ended.returncode == 130
+    assert re.fullmatch(
+        r"tacit: interrupted with \d of 3 trials done: run the same command again to go on\n", ended.stderr
+    )
+    assert run(world, "--out", str(out)) == 0
+    assert len(Results.load(out).trials) == 3
+
+
+# The bar.
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_tells_how_much_is_done_and_how_long_it_will_take() -> None:
+    stream, now = Terminal(), iter([100.0, 110.0, 3000.0])
+    bar = Progress(stream, clock=lambda: next(now))
+    for done in (2, 3, 4, 6):
+        bar(done, 6)
+    bar.clear()
+    assert stream.getvalue().split("\r\x1b[K") == [
+        "",
+        "[##########                    ] 2 of 6 trials",
+        "[###############               ] 3 of 6 trials, about 0:30 left",
+        "[####################          ] 4 of 6 trials, about 48:20 left",
+        "[##############################] 6 of 6 trials",
+        "",
+    ]
+
+
+def test_hours_are_told_as_hours() -> None:
+    stream, now = Terminal(), iter([0.0, 3600.0])
+    bar = Progress(stream, clock=lambda: next(now))
+    bar(0, 3)
+    bar(1, 3)
+    assert stream.getvalue().endswith("1 of 3 trials, about 2:00:00 left")
+
+
+def test_the_bar_is_silent_where_nobody_looks() -> None:
+    stream = io.StringIO()
+    bar = Progress(stream)
+    bar(1, 2)
+    bar.clear()
+    assert stream.getvalue() == ""
+    assert (bar.done, bar.total) == (1, 2)
