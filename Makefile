@@ -5,10 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test messages format lock clean
+.PHONY: run paper test messages benchmark format lock clean
 
 run: $(READY)
-	$(BIN)/tacit demonstrate --out demonstration
+	$(BIN)/tacit reproduce --quick --out reproduction
+
+# Every table and figure of the paper, 30 trials each.
+paper: $(READY)
+	$(BIN)/tacit reproduce --out reproduction
 
 test: $(READY)
 	$(BIN)/ruff format --check .
@@ -20,6 +24,11 @@ test: $(READY)
 # The paper's message counts beside the readable engine's: about eight minutes on two cores.
 messages: $(READY)
 	$(BIN)/tacit messages
+
+# The compiled engine against a literal Algorithm 1 in C, and up to ten thousand agents.
+benchmark: $(READY)
+	$(BIN)/python benchmarks/kernel_against_c.py
+	$(BIN)/python benchmarks/scale.py
 
 format: $(READY)
 	$(BIN)/ruff format .
@@ -36,4 +45,4 @@ $(READY): requirements-dev.txt pyproject.toml tools/make-environment
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demonstration .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) reproduction .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -60,6 +60,9 @@ def main() -> int:
 
 def random_world(luck: random.Random) -> Scenario:
     """Return a small world with a bit of everything."""
+    if luck.random() < 0.1:  # two agents that rule out each other's arm while their notices are under way
+        sure = BuiltIn("aae", 0.001, "observed")
+        return Scenario(HORIZON, Arms.of([0.5, 0.5]), (AgentSpec(Rate(0.8)),) * 2, sure, on_demand(), delay=5)
     arms = Arms.of([luck.choice([0.05, 0.5, 0.55, 0.95]) for _ in range(luck.randint(1, 4))])
     differ, churn = luck.random() < 0.3, luck.random() < 0.3
     agents = []

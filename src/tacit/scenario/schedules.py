@@ -68,7 +68,7 @@ def gap(chance: float, log_miss: float) -> int:
     """
     if log_miss == 0.0:
         return NEVER
-    slots = math.log1p(-chance) / log_miss
+    slots = math.log(1.0 - chance) / log_miss  # 1 - chance is exact: chance is a multiple of 2^-53
     return NEVER if slots >= NEVER else 1 + int(slots)
 
 

@@ -181,7 +181,7 @@ def _table(report: Report, rows: Sequence[Cell]) -> str:
         lines.append(
             f"<tr{kind}><th>{_name(cell)}<span>{cell.quantity}</span></th>"
             f"<td>{_number(cell.published, cell.published_sd)}</td><td>{_number(cell.mean, cell.sd)}</td>"
-            f"<td>{_signed(f'{cell.errors:+.1f}')}</td><td>{_signed(f'{cell.relative:+.1%}')}</td></tr>"
+            f"<td>{_signed(f'{cell.errors:+.1f}')}</td><td>{_signed(f'{cell.relative:+.2%}')}</td></tr>"
         )
         said = report.word(cell)
         if said:

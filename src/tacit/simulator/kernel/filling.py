@@ -94,21 +94,31 @@ def fill_thresholds(threshold: Threshold) -> Table:
 
 def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
     """Return the table of agents; the explicit slots of those that have them are appended to `slots`."""
-    table = records(len(scenario.agents), AGENT)
-    sets: dict[frozenset[str], int] = {}
+    count = len(scenario.agents)
+    table = records(count, AGENT)
+    own_arms = [scenario.arms_of(position) for position in range(count)]
+    sets: dict[tuple[str, ...], int] = {}
+    members: dict[frozenset[str], int] = {}
+    for own in own_arms:  # agents with the same tuple share one look at it
+        if own not in sets:
+            sets[own] = members.setdefault(frozenset(own), len(members))
+    table.row = np.arange(count)
+    table.arm_count = table.candidates = [len(own) for own in own_arms]
+    table.arm_set = [sets[own] for own in own_arms]
+    table.name_size = [text_size(str(position)) for position in range(count)]
+    table.start = [spec.start for spec in scenario.agents]
+    horizon = scenario.horizon
+    table.stop = [horizon if spec.stop is None else min(spec.stop, horizon) for spec in scenario.agents]
+    table.online_until = -1
+    for column, purpose in (
+        ("decision_key", Stream.DECISIONS),
+        ("toggle_key", Stream.TOGGLES),
+        ("reward_key", Stream.REWARDS),
+        ("policy_key", Stream.POLICY),
+    ):
+        table[column] = [tape.key(position, purpose) for position in range(count)]
     for position, spec in enumerate(scenario.agents):
-        agent, own = table[position], scenario.arms_of(position)
-        agent.row = position
-        agent.arm_count = agent.candidates = len(own)
-        agent.arm_set = sets.setdefault(frozenset(own), len(sets))
-        agent.name_size = text_size(str(position))
-        agent.start = spec.start
-        agent.stop = scenario.horizon if spec.stop is None else min(spec.stop, scenario.horizon)
-        agent.online_until = -1
-        agent.decision_key = tape.key(position, Stream.DECISIONS)
-        agent.toggle_key = tape.key(position, Stream.TOGGLES)
-        agent.reward_key = tape.key(position, Stream.REWARDS)
-        agent.policy_key = tape.key(position, Stream.POLICY)
+        agent = table[position]
         agent.slots = len(slots)
         _fill_clock(agent, spec.schedule, slots, partial(_walk, scenario, tape, position))
         agent.slots_end = len(slots)
@@ -154,12 +164,15 @@ def fill_arms(scenario: Scenario) -> tuple[Table, Table, Table]:
     seen = records((len(owns), len(names)), SEEN)
     seen.position = -1
     seen.name_size = [text_size(name) for name in names]
-    for agent, own in enumerate(owns):
-        positions = [where[name] for name in own]
-        own_arms.arm[agent, : len(own)] = positions
-        own_arms.success[agent, : len(own)] = [scenario.arms.means[position] for position in positions]
-        own_arms.candidate[agent, : len(own)] = True
-        seen.position[agent, positions] = np.arange(len(own))
+    arm, success, candidate, position = own_arms.arm, own_arms.success, own_arms.candidate, seen.position
+    means = np.array(scenario.arms.means)
+    for own in dict.fromkeys(owns):  # agents with the same arms are filled at once
+        agents = [agent for agent, arms in enumerate(owns) if arms == own] if len(set(owns)) > 1 else slice(None)
+        places = np.array([where[name] for name in own])
+        arm[agents, : len(own)] = places
+        success[agents, : len(own)] = means[places]
+        candidate[agents, : len(own)] = True
+        position[np.ix_(np.arange(len(owns))[agents], places)] = np.arange(len(own))
     sets = list(dict.fromkeys(frozenset(own) for own in owns))
     return own_arms, seen, np.array([[name in members for name in names] for members in sets], np.bool_)
 
