@@ -17,7 +17,7 @@ from tacit.scenario import AgentSpec, BuiltIn, Rate, Scenario
 from tacit.simulator import kernel
 from tacit.studies.paper import surrogate_arms
 
-TURNS = 15
+TURNS = 25
 FAST, SLOW, HORIZON = (10, 0.3), (30, 0.01), 80_000
 
 

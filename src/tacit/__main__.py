@@ -2,6 +2,6 @@
 
 import sys
 
-from tacit.cli import main
+from tacit.cli import console
 
-sys.exit(main())
+sys.exit(console())

@@ -27,7 +27,7 @@ MUTANTS = [
     ("noticing.py", "    if spend == 0.0 or agents", "    if agents"),
     ("noticing.py", "        withdraw(demanded, receiver, sender)", "        pass"),
     ("noticing.py", "    left = 0\n", "    left = before\n"),
-    ("choosing.py", "if index[arm] > best_index:", "if index[arm] >= best_index:"),
+    ("choosing.py", "        if index[arm] == best_index:", "        if index[arm] >= best_index - 0.01:"),
     ("choosing.py", "known[arm] >> 32 < known[best] >> 32", "known[arm] >> 32 <= known[best] >> 32"),
     ("choosing.py", "math.log(max(1, agents[position].own_pulls))", "math.log(max(1, 1 + agents[position].own_pulls))"),
     ("planning.py", "next_of_rate(agent, online_again - 1)", "next_of_rate(agent, online_again)"),

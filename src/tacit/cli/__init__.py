@@ -12,6 +12,19 @@ from tacit.cli.simulate import add_simulate
 from tacit.errors import TacitError
 from tacit.studies import demonstration, messages, paper
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
+
+def console() -> int:
+    """Run the command line as a program. An interrupted one ends at once, whatever its threads are computing."""
+    code = main()
+    if code == INTERRUPTED:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
@@ -23,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("tacit: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:

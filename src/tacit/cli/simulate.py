@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             else "run the same command again to go on"
         )
         print(f"tacit: interrupted with {progress.done} of {progress.total} trials done: {how}", file=sys.stderr)
-        return 130
+        return 130  # as `tacit.cli.INTERRUPTED`
     _print(results, options)
     return 0
 

@@ -96,8 +96,11 @@ def run_jobs(jobs: Sequence[Job], executor: Executor | None = None, *, workers: 
         workers: How many threads; one for each core unless told otherwise.
     """
     if executor is None:
-        with ThreadPoolExecutor(workers or os.cpu_count() or 1) as threads:
+        threads = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+        try:
             yield from run_jobs(jobs, threads)
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)  # whoever interrupts does not want to wait for a trial
         return
     futures = [executor.submit(run_job, job) for job in jobs]
     try:

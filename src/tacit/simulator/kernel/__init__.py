@@ -79,7 +79,9 @@ def prepare(
     slots: list[int] = []
     agents = fill_agents(scenario, tape, slots)
     own_arms, seen, members = fill_arms(scenario)
-    planned, most = plan(agents, np.array(slots, np.int64), scenario.horizon)
+    likely = int(np.sum(agents.rate * np.maximum(0, agents.stop - agents.start)))
+    room = _FIRST_ROOM + min(likely + likely // 50, MOST_DECISIONS)  # more is made where it does not suffice
+    planned, most = plan(agents, np.array(slots, np.int64), scenario.horizon, room)
     if most > MOST_DECISIONS:
         raise LocalError(f"{most} decisions are more than the compiled engine counts ({MOST_DECISIONS})")
     if world.one_table:

@@ -85,11 +85,14 @@ def highest_index(world: Record, spend: float, known: Table, index: Table) -> in
         for arm in range(count):
             n = observations(known[arm])
             index[arm] = math.inf if n == 0.0 else custom_index(rewards(known[arm]) / n, np.int64(n), spend)
-    best, best_index = 0, -math.inf
+    # Two plain walks are faster than one that remembers where it was.
+    best_index = -math.inf
     for arm in range(count):
-        if index[arm] > best_index:
-            best, best_index = arm, index[arm]
-    return best
+        best_index = max(best_index, index[arm])
+    for arm in range(count):
+        if index[arm] == best_index:
+            return arm
+    return 0
 
 
 @compiled

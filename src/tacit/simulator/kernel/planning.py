@@ -75,13 +75,13 @@ def next_slot(agent: Record, slots: Table, after: int, horizon: int) -> int:
 
 
 @compiled_with_memory
-def plan(agents: Table, slots: Table, horizon: int) -> tuple[Table, int]:
+def plan(agents: Table, slots: Table, horizon: int, room: int) -> tuple[Table, int]:
     """Walk every clock. Return the decisions, unsorted, and how many there may be in all.
 
     A clock that halves its rate is walked as if it did not, for the length of its history alone: the same numbers at a
     lower rate give no more decisions.
     """
-    planned = np.empty(1024, np.int64)
+    planned = np.empty(room, np.int64)
     count = 0
     history = 0
     for position in range(agents.shape[0]):
