@@ -219,23 +219,23 @@ def test_a_peer_that_rejoins_with_doubled_arms_is_refused(arms: tuple[str, ...])
 def test_the_elimination_of_a_foreign_arm_is_refused() -> None:
     agent = seasoned_agent()
     with refused(agent, LocalError, "arm 'Z' cannot be eliminated: the candidates are A, B"):
-        agent.endpoint.eliminate("Z")
+        agent.endpoint.eliminate("Z", 0.0)
     with refused(agent, LocalError, "arm 'Z' is not one of A, B"):
         agent.policy.eliminate("Z")
 
 
 def test_the_elimination_of_an_arm_that_is_gone_is_refused() -> None:
     agent = seasoned_agent()
-    agent.endpoint.eliminate("A")
+    agent.endpoint.eliminate("A", 0.0)
     with refused(agent, LocalError, "arm 'A' cannot be eliminated: the candidates are B"):
-        agent.endpoint.eliminate("A")
+        agent.endpoint.eliminate("A", 0.0)
 
 
 def test_the_elimination_of_the_last_candidate_is_refused() -> None:
     agent = seasoned_agent()
     agent.receive(Eliminated("p", "j", "A"))
     with refused(agent, LocalError, "arm 'B' cannot be eliminated: the candidates are B"):
-        agent.endpoint.eliminate("B")
+        agent.endpoint.eliminate("B", 0.0)
     with refused(agent, LocalError, "arm 'B' is the last candidate and cannot be eliminated"):
         agent.policy.eliminate("B")
 
@@ -262,10 +262,10 @@ def test_a_repeated_notice_changes_nothing() -> None:
     assert (agent.policy.candidates, agent.endpoint.candidates) == (("B",), {"B"})
 
 
-@pytest.mark.parametrize("number", [-1, 0, 1, 3])
-def test_a_share_out_of_turn_is_refused(number: int) -> None:
+@pytest.mark.parametrize("number", [-1, 0, 1026, 2**40])
+def test_a_share_with_an_absurd_number_is_refused(number: int) -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, f"p sent share {number} after share 1: a share is missing or repeated"):
+    with refused(agent, PeerError, f"p sent share {number} after share 1"):
         agent.receive(share(record(3, 4, ArmTally("A", 3, 3)), number=number))
 
 

@@ -13,6 +13,7 @@ from tacit.protocol import (
     AgentId,
     Endpoint,
     InputRecord,
+    Introduced,
     Message,
     Observed,
     Outcome,
@@ -20,6 +21,8 @@ from tacit.protocol import (
     PeerLeft,
     Received,
     Sharing,
+    TolerantEndpoint,
+    Woke,
     on_demand,
 )
 from tacit.protocol.invariants import endpoint_violations
@@ -57,7 +60,7 @@ class Agent:
         policy.owner = name
         self.policy = policy
         self.sharing = sharing or on_demand()
-        self.endpoint = Endpoint(
+        self.endpoint = _endpoint_class(self.sharing)(
             name,
             policy.arms,
             self.sharing,
@@ -108,13 +111,17 @@ class Agent:
         """Take it that a peer is gone. What is observed from now on is kept for its return."""
         return self.endpoint.peer_left(peer, now)
 
-    def join(self) -> Outcome:
+    def join(self, now: float = 0.0) -> Outcome:
         """Say to every known peer that this agent is here, or here again."""
-        return self.endpoint.join()
+        return self.endpoint.join(now)
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""
         return self.endpoint.leave()
+
+    def wake(self, now: float = 0.0) -> Outcome:
+        """Take it that the time has come that the last outcome asked for with `wake_at`."""
+        return self.endpoint.wake(now)
 
     def snapshot(self) -> Snapshot:
         """Return all that this agent knows."""
@@ -128,14 +135,19 @@ class Agent:
         *,
         policy: Policy,
         sharing: Sharing | None = None,
+        boot: int | None = None,
     ) -> "Agent":
         """Rebuild an agent from a snapshot and the records of every outcome since.
+
+        After a start that may have forgotten something (a crash, an older disk) give a `boot` above all earlier ones:
+        what was observed before is kept apart, peers return what they know of it, and nothing is counted twice.
 
         Args:
             snapshot: What `snapshot` returned.
             records: The records since then, in order.
             policy: A fresh policy with the same arms and the same quantum.
             sharing: How to talk. Give the same again; another is accepted only when there are no records to replay.
+            boot: The new boot, if it is one. Only agents that are loss-tolerant start again; take a snapshot after it.
 
         Raises:
             LocalError: The snapshot is of another version, is damaged, or does not fit the policy or the records.
@@ -157,26 +169,32 @@ class Agent:
             raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
         agent = cls(state.agent, policy, sharing, boot=state.boot)
         try:
-            agent.endpoint = Endpoint.from_state(state, agent.sharing, settles=policy.eliminates)
+            agent.endpoint = _endpoint_class(agent.sharing).from_state(state, agent.sharing, settles=policy.eliminates)
         except (KeyError, ValueError, PeerError) as error:
             reason = f"unknown name {error}" if isinstance(error, KeyError) else str(error)
             raise LocalError(f"the snapshot of {state.agent} is damaged: {reason}") from error
         if damage := endpoint_violations(agent.endpoint):
             raise LocalError(f"the snapshot of {state.agent} is damaged: {damage[0]}")
         policy.learn(agent.endpoint.ledger.own.entries(), own=True)
-        for holding in agent.endpoint.ledger.held.values():
-            policy.learn(holding.tally.entries())
-        for arm in state.arms:
-            if arm not in state.candidates:
-                policy.eliminate(arm)
-        for record in records:
-            if repr(agent.sharing) != snapshot.sharing:
-                raise LocalError(f"records made under {snapshot.sharing} cannot be replayed under {agent.sharing!r}")
-            try:
-                agent._replay(record)
-            except PeerError as error:  # it was accepted once, so it is the record that is wrong
-                raise LocalError(f"a record does not fit the snapshot of {state.agent}: {error}") from error
+        for origin, holding in agent.endpoint.ledger.held.items():
+            policy.learn(holding.tally.entries(), own=origin.agent == state.agent)
+        for arm in state.eliminated:
+            policy.eliminate(arm)
+        agent._replay_all(records, snapshot)
+        if boot is not None:
+            if not isinstance(agent.endpoint, TolerantEndpoint):
+                raise LocalError("only an agent that shares with loss_tolerant=True can start again with a new boot")
+            agent.endpoint.start_again(boot)
         return agent
+
+    def _replay_all(self, records: Iterable[InputRecord], snapshot: Snapshot) -> None:
+        for record in records:
+            if repr(self.sharing) != snapshot.sharing:
+                raise LocalError(f"records made under {snapshot.sharing} cannot be replayed under {self.sharing!r}")
+            try:
+                self._replay(record)
+            except PeerError as error:  # it was accepted once, so it is the record that is wrong
+                raise LocalError(f"a record does not fit the snapshot of {self.name}: {error}") from error
 
     def _observe(self, arm: Arm, units: int, now: float) -> Outcome:
         self.endpoint.ledger.check_observation(arm, units)
@@ -186,7 +204,7 @@ class Agent:
         if self.policy.candidates is not candidates_before:
             for gone in candidates_before:
                 if gone not in self.policy.candidates:
-                    notices += self.endpoint.eliminate(gone).outgoing
+                    notices += self.endpoint.eliminate(gone, now).outgoing
         outcome = self.endpoint.observe(arm, units, now)
         return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
 
@@ -200,5 +218,13 @@ class Agent:
                 self.peer_joined(peer, arms, now)
             case PeerLeft(peer, now):
                 self.peer_left(peer, now)
+            case Introduced(now):
+                self.join(now)
+            case Woke(now):
+                self.wake(now)
             case other:
                 raise LocalError(f"{other!r} is not a record: pass the records of each outcome, in order")
+
+
+def _endpoint_class(sharing: Sharing) -> type[Endpoint]:
+    return Endpoint if sharing.patience is None else TolerantEndpoint

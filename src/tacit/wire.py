@@ -1,18 +1,21 @@
 """Messages, records and snapshots to bytes and back: the only serializer.
 
-The format is MessagePack: an array of the format's version, the kind of value, and its fields in order. Decoding is
-strict: a wrong version, a wrong type or a missing field is refused with a reason, and nothing is executed or
-imported.
+The format is MessagePack: an array of the format's version, the group, the kind of value, and its fields in order. A
+message begins with a checksum of the rest. Decoding is strict: a damaged message, a wrong version, a foreign group, a
+wrong type or a missing field is refused with a reason, and nothing is executed or imported.
 """
 
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import msgspec
 
 from tacit.errors import LocalError, PeerError
 from tacit.protocol import (
+    Acknowledgement,
     Eliminated,
     InputRecord,
+    Introduced,
     Join,
     Leave,
     Message,
@@ -21,18 +24,22 @@ from tacit.protocol import (
     PeerLeft,
     Received,
     Share,
+    Woke,
 )
 from tacit.protocol.state import SNAPSHOT_VERSION, Snapshot
 
-WIRE_VERSION = 1
+WIRE_VERSION = 2
 LARGEST_MESSAGE = 4 * 2**20
 """Bytes. More than every arm of the largest arm set needs."""
 
-_KINDS: tuple[type[Any], ...] = (Share, Eliminated, Join, Leave)
+_KINDS: tuple[type[Any], ...] = (Share, Eliminated, Join, Leave, Acknowledgement)
 """The position in this tuple is the number on the wire: append, never reorder."""
 
-_RECORDS: tuple[type[Any], ...] = (Observed, Received, PeerJoined, PeerLeft)
+_RECORDS: tuple[type[Any], ...] = (Observed, Received, PeerJoined, PeerLeft, Introduced, Woke)
 """Likewise, in what is persisted."""
+
+
+_CHECKSUM = 4
 
 
 class _Envelope(NamedTuple):
@@ -41,7 +48,15 @@ class _Envelope(NamedTuple):
     body: msgspec.Raw
 
 
+class _Frame(NamedTuple):
+    version: int
+    group: str
+    kind: int
+    body: msgspec.Raw
+
+
 _encode = msgspec.msgpack.Encoder().encode
+_decode_frame = msgspec.msgpack.Decoder(_Frame).decode
 _decode_envelope = msgspec.msgpack.Decoder(_Envelope).decode
 _decoders: tuple[msgspec.msgpack.Decoder[Any], ...] = tuple(msgspec.msgpack.Decoder(kind) for kind in _KINDS)
 _record_decoders: tuple[msgspec.msgpack.Decoder[Any], ...] = tuple(
@@ -52,8 +67,12 @@ _decode_parts = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 _decode_version = msgspec.msgpack.Decoder(int).decode
 
 
-def encode(message: Message) -> bytes:
+def encode(message: Message, group: str = "") -> bytes:
     """Return a message as bytes.
+
+    Args:
+        message: The message.
+        group: The group or experiment that it belongs to; others refuse it.
 
     >>> from tacit.protocol import Leave
     >>> decode(encode(Leave("j", "p")))
@@ -61,21 +80,28 @@ def encode(message: Message) -> bytes:
     """
     if type(message) not in _KINDS:
         raise LocalError(f"only messages can be encoded, not {message!r}")
-    return _encode((WIRE_VERSION, _KINDS.index(type(message)), message))
+    body = _encode((WIRE_VERSION, group, _KINDS.index(type(message)), message))
+    return crc32(body).to_bytes(_CHECKSUM) + body
 
 
-def decode(frame: bytes) -> Message:
+def decode(frame: bytes, group: str = "") -> Message:
     """Return the message in these bytes.
 
     Raises:
-        PeerError: The bytes are not a message of this version.
+        PeerError: The bytes are damaged, or are not a message of this version and group.
     """
     if len(frame) > LARGEST_MESSAGE:
         raise PeerError(f"a message of {len(frame)} bytes was refused: the limit is {LARGEST_MESSAGE}")
+    if crc32(frame[_CHECKSUM:]) != int.from_bytes(frame[:_CHECKSUM]):
+        raise PeerError(f"a message of {len(frame)} bytes was refused: it is damaged (its checksum is wrong)")
     try:
-        version, kind, body = _decode_envelope(frame)
+        parts = _decode_parts(frame[_CHECKSUM:])
+        version = _decode_version(parts[0]) if parts else None
         if version != WIRE_VERSION:
             raise PeerError(f"a message of wire version {version} was refused: this side speaks version {WIRE_VERSION}")
+        _, foreign, kind, body = _decode_frame(frame[_CHECKSUM:])
+        if foreign != group:
+            raise PeerError(f"a message of group {foreign!r} was refused: this side is of group {group!r}")
         if not 0 <= kind < len(_KINDS):
             raise PeerError(f"a message of unknown kind {kind} was refused")
         message: Message = _decoders[kind].decode(body)

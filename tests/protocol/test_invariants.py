@@ -108,7 +108,7 @@ class Group(RuleBasedStateMachine):
     def eliminate(self, name: str, position: int) -> None:
         candidates = sorted(self.agents[name].candidates)
         if name not in self.away and len(candidates) > 1:
-            self._send(self.agents[name].eliminate(candidates[position % len(candidates)]).outgoing)
+            self._send(self.agents[name].eliminate(candidates[position % len(candidates)], 0.0).outgoing)
 
     @rule(pair=st.sampled_from([("j", "p"), ("p", "j"), ("j", "q"), ("q", "j"), ("p", "q"), ("q", "p")]))
     def deliver(self, pair: tuple[str, str]) -> None:
@@ -127,7 +127,7 @@ class Group(RuleBasedStateMachine):
         name = min(self.away)
         self.away.discard(name)
         self.rejoins += 1
-        self._send(self.agents[name].join().outgoing)
+        self._send(self.agents[name].join(0.0).outgoing)
 
     def _send(self, messages: tuple[Message, ...]) -> None:
         for message in messages:

@@ -15,7 +15,7 @@ def arrivals(network: Network, slot: int) -> list[Message]:
 
 def test_a_message_arrives_after_the_delay_and_not_before() -> None:
     network = Network(delay=3)
-    network.send(FIRST, slot=10)
+    network.send(FIRST, 13)
     assert network.next_arrival() == 13
     assert arrivals(network, 12) == []
     assert arrivals(network, 13) == [FIRST]
@@ -24,9 +24,9 @@ def test_a_message_arrives_after_the_delay_and_not_before() -> None:
 
 def test_messages_arrive_in_the_order_of_sending() -> None:
     network = Network(delay=3)
-    network.send(FIRST, slot=10)
-    network.send(SECOND, slot=10)
-    network.send(THIRD, slot=11)
+    network.send(FIRST, 13)
+    network.send(SECOND, 13)
+    network.send(THIRD, 14)
     assert arrivals(network, 13) == [FIRST, SECOND]
     assert network.next_arrival() == 14
     assert arrivals(network, 20) == [THIRD]
@@ -57,8 +57,8 @@ def test_a_kept_message_is_no_arrival() -> None:
 
 def test_in_flight_is_all_that_was_sent_and_has_not_arrived() -> None:
     network = Network(delay=2)
-    network.send(FIRST, slot=0)
-    network.send(SECOND, slot=1)
+    network.send(FIRST, 2)
+    network.send(SECOND, 3)
     network.keep(THIRD)
     assert network.in_flight() == [THIRD, FIRST, SECOND]
     arrivals(network, 2)

@@ -3,14 +3,17 @@
 Read `exchange.py` first, beside Algorithm 1 of the paper; then `ledger.py`; then `endpoint.py`.
 """
 
+from tacit.protocol.delivery import Patience
 from tacit.protocol.endpoint import Endpoint
 from tacit.protocol.exchange import Sharing, on_demand
 from tacit.protocol.immediate import immediate, silent
-from tacit.protocol.messages import AgentId, Eliminated, Join, Leave, Message, Record, Share
-from tacit.protocol.outcome import InputRecord, Observed, Outcome, PeerJoined, PeerLeft, Received
+from tacit.protocol.messages import Acknowledgement, AgentId, Eliminated, Join, Leave, Message, Record, Share
+from tacit.protocol.outcome import InputRecord, Introduced, Observed, Outcome, PeerJoined, PeerLeft, Received, Woke
 from tacit.protocol.thresholds import Constant, FromFunction, Geometric, PerCandidate, Threshold
+from tacit.protocol.tolerant import TolerantEndpoint
 
 __all__ = [
+    "Acknowledgement",
     "AgentId",
     "Constant",
     "Eliminated",
@@ -18,11 +21,13 @@ __all__ = [
     "FromFunction",
     "Geometric",
     "InputRecord",
+    "Introduced",
     "Join",
     "Leave",
     "Message",
     "Observed",
     "Outcome",
+    "Patience",
     "PeerJoined",
     "PeerLeft",
     "PerCandidate",
@@ -31,6 +36,8 @@ __all__ = [
     "Share",
     "Sharing",
     "Threshold",
+    "TolerantEndpoint",
+    "Woke",
     "immediate",
     "on_demand",
     "silent",

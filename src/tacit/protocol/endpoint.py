@@ -9,26 +9,33 @@ from collections.abc import Sequence
 
 from tacit.checks import check_time
 from tacit.errors import LocalError, PeerError
+from tacit.protocol.delivery import Delivery
 from tacit.protocol.exchange import Exchange, Sharing
 from tacit.protocol.ledger import Holding, Ledger, Origin
-from tacit.protocol.messages import AgentId, Eliminated, Join, Leave, Message, Share
-from tacit.protocol.outcome import Observed, Outcome, PeerJoined, PeerLeft, Received
+from tacit.protocol.messages import Acknowledgement, AgentId, Eliminated, Join, Leave, Message, Share
+from tacit.protocol.outcome import Introduced, Observed, Outcome, PeerJoined, PeerLeft, Received, Woke
 from tacit.protocol.roster import Peer, Roster
 from tacit.protocol.state import EndpointState, HeldState, LinkState
 from tacit.tally import Arm, ArmTally, Tally, checked_arms
+
+LARGEST_JUMP = 1024
+"""A share whose number is further above the last one than this was not sent by a program that counts."""
 
 
 class Link:
     """All that an agent keeps for one peer: who it is, when to talk to it, and what was last said."""
 
-    __slots__ = ("exchange", "peer", "shared_version", "shares_received")
+    __slots__ = ("delivery", "exchange", "peer", "shared_version", "shares_received")
 
-    def __init__(self, peer: Peer, exchange: Exchange) -> None:
+    def __init__(self, peer: Peer, exchange: Exchange, delivery: Delivery | None = None) -> None:
         self.peer = peer
         self.exchange = exchange
+        self.delivery = delivery
+        """Only where messages may be lost."""
         self.shared_version = 0
         """This agent's version when it last shared with the peer: the buffer is what came after."""
         self.shares_received = 0
+        """The highest number of a share that came from the peer."""
 
 
 class Endpoint:
@@ -57,9 +64,15 @@ class Endpoint:
         self.ledger = Ledger(agent, boot, self.roster.arms, units_per_reward)
         self.candidates = set(self.roster.arms)
         """The arms that this agent still considers (C of Algorithm 3, C_j of Algorithm 5)."""
+        self.eliminated: list[Arm] = []
+        """The others, in the order in which they went."""
+        self.own_eliminations = 0
+        """How many of those, counted from the first, end with the last one that this agent eliminated itself."""
         self.links: dict[AgentId, Link] = {}
         self._sharing = sharing
         self._settles = settles
+        self.last_observed: float | None = None
+        self.wake_at: float | None = None
         self._links_using: dict[Arm, list[Link]] = {arm: [] for arm in self.roster.arms}
 
     @property
@@ -84,10 +97,10 @@ class Endpoint:
                 continue
             observations = link.exchange.observe(candidate_count)
             if observations:
-                outgoing.append(self._share(link, observations))
+                outgoing.append(self._share(link, observations, now))
         return Outcome((Observed(arm, units, now),), tuple(outgoing))
 
-    def eliminate(self, arm: Arm) -> Outcome:
+    def eliminate(self, arm: Arm, now: float) -> Outcome:  # noqa: ARG002  # for loss tolerance
         """Stop considering an arm, and tell the others (Algorithm 3, "broadcast index of arm i").
 
         Raises:
@@ -98,19 +111,22 @@ class Endpoint:
                 f"arm {arm!r} cannot be eliminated: the candidates are {', '.join(sorted(self.candidates))}"
             )
         self._rule_out(arm)
+        self.own_eliminations = len(self.eliminated)
         return Outcome(outgoing=tuple(Eliminated(self.name, peer.name, arm) for peer in self._partners()))
 
-    def join(self) -> Outcome:
+    def join(self, now: float) -> Outcome:
         """Say to every known peer that this agent is here, or here again."""
-        return Outcome(
-            outgoing=tuple(
-                Join(self.name, peer.name, self.roster.arms, self.ledger.units_per_reward) for peer in self.roster
-            )
-        )
+        check_time(now)
+        return Outcome((Introduced(now),), tuple(self._introduction(peer) for peer in self.roster))
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""
         return Outcome(outgoing=tuple(Leave(self.name, peer.name) for peer in self.roster))
+
+    def wake(self, now: float) -> Outcome:
+        """Take it that the time has come that an outcome asked for. Where no message is lost nobody asks."""
+        check_time(now)
+        return Outcome((Woke(now),))
 
     # Inputs from outside.
 
@@ -131,7 +147,9 @@ class Endpoint:
         records = (Received(message, now),)
         match message:
             case Share():
-                outcome = self._receive_share(message, records)
+                outcome = self._receive_share(message, records, now)
+            case Acknowledgement():
+                outcome = self._receive_acknowledgement(message, records, now)
             case Eliminated():
                 outcome = self._receive_eliminated(message, records)
             case Join():
@@ -140,7 +158,8 @@ class Endpoint:
             case Leave():
                 self._part(message.sender)
                 outcome = Outcome(records)
-        self.links[message.sender].peer.last_heard = now
+        if outcome.records:
+            self.links[message.sender].peer.last_heard = now
         return outcome
 
     def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float) -> Outcome:
@@ -173,7 +192,9 @@ class Endpoint:
             units_per_reward=self.ledger.units_per_reward,
             own=self.ledger.own.entries(),
             changed_at=tuple(self.ledger.changed_at.values()),
-            candidates=tuple(arm for arm in self.roster.arms if arm in self.candidates),
+            eliminated=tuple(self.eliminated),
+            own_eliminations=self.own_eliminations,
+            formers=self.ledger.formers,
             held=tuple(
                 HeldState(origin.agent, origin.boot, holding.version, holding.tally.entries())
                 for origin, holding in self.ledger.held.items()
@@ -191,9 +212,12 @@ class Endpoint:
                     shares_sent=link.exchange.shares_sent,
                     shared_version=link.shared_version,
                     shares_received=link.shares_received,
+                    delivery=None if link.delivery is None else link.delivery.state(),
                 )
                 for link in self.links.values()
             ),
+            last_observed=self.last_observed,
+            wake_at=self.wake_at,
         )
 
     @classmethod
@@ -207,7 +231,13 @@ class Endpoint:
             boot=state.boot,
             settles=settles,
         )
-        endpoint.candidates = set(state.candidates)
+        if not set(state.eliminated) < endpoint.candidates:
+            raise LocalError("the eliminated arms are not some of the arms")
+        endpoint.eliminated = list(state.eliminated)
+        endpoint.own_eliminations = state.own_eliminations
+        endpoint.candidates -= set(state.eliminated)
+        endpoint.last_observed, endpoint.wake_at = state.last_observed, state.wake_at
+        endpoint.ledger.formers = state.formers
         endpoint.ledger.own.add_all(state.own)
         endpoint.ledger.changed_at = dict(zip(endpoint.roster.arms, state.changed_at, strict=True))
         for held in state.held:
@@ -228,19 +258,24 @@ class Endpoint:
             link.exchange.shares_sent = saved.shares_sent
             link.shared_version = saved.shared_version
             link.shares_received = saved.shares_received
+            if (link.delivery is None) != (saved.delivery is None):
+                raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
+            if link.delivery is not None and saved.delivery is not None:
+                link.delivery.restore(saved.delivery)
         return endpoint
 
     # The rest is how.
 
-    def _receive_share(self, share: Share, records: tuple[Received, ...]) -> Outcome:
+    def _receive_share(self, share: Share, records: tuple[Received, ...], now: float) -> Outcome:
         link = self._link(share.sender)
+        if share.handling is not None:
+            raise PeerError(f"{share.sender} is loss-tolerant and {self.name} is not: a whole group must agree")
         if share.observations < 1 or not share.records:
             raise PeerError(f"{share.sender} sent an empty share")
-        if share.number != link.shares_received + 1:
-            raise PeerError(
-                f"{share.sender} sent share {share.number} after share {link.shares_received}: "
-                "a share is missing or repeated"
-            )
+        if not 1 <= share.number <= link.shares_received + LARGEST_JUMP:
+            raise PeerError(f"{share.sender} sent share {share.number} after share {link.shares_received}")
+        if share.number <= link.shares_received:
+            return Outcome()  # it has come before, or a later one has
         for record in share.records:
             if record.agent != share.sender:
                 raise PeerError(f"{share.sender} sent a record of {record.agent}: agents share only what they observed")
@@ -255,26 +290,38 @@ class Endpoint:
         observations = 0 if self.settled(link) else link.exchange.share_received(len(self.candidates))
         if not observations:
             return Outcome(records, news=news)
-        return Outcome(records, (self._share(link, observations),), news)
+        return Outcome(records, (self._share(link, observations, now),), news)
+
+    def _receive_acknowledgement(
+        self,
+        message: Acknowledgement,
+        records: tuple[Received, ...],  # noqa: ARG002  # for loss tolerance, as the next
+        now: float,  # noqa: ARG002
+    ) -> Outcome:
+        raise PeerError(f"{message.sender} is loss-tolerant and {self.name} is not: a whole group must agree")
 
     def _receive_eliminated(self, notice: Eliminated, records: tuple[Received, ...]) -> Outcome:
         peer = self.roster.get(notice.sender)
         if notice.arm not in peer.arms:
             raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, which is not one of its arms")
-        if peer.candidates == {notice.arm}:
-            if not self.roster.same_arms:
-                raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, its last candidate")
-        else:
-            peer.candidates.discard(notice.arm)  # Algorithm 5: C_j' <- C_j' without i
+        if peer.candidates == {notice.arm} and not self.roster.same_arms:
+            raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, its last candidate")
+        return Outcome(records, ruled_out=self._follow(peer, notice.arm))
+
+    def _follow(self, peer: Peer, arm: Arm) -> tuple[Arm, ...]:
+        """Take it that a peer no longer considers an arm. Return which arms this agent now drops as well."""
+        if len(peer.candidates) > 1:
+            peer.candidates.discard(arm)  # Algorithm 5: C_j' <- C_j' without i
         # Same arms for all: there is one candidate set (Algorithm 3). Two agents may rule out each other's last arm
         # while their notices are under way, so the last candidate stays.
-        if not self.roster.same_arms or notice.arm not in self.candidates or len(self.candidates) == 1:
-            return Outcome(records)
-        self._rule_out(notice.arm)
-        return Outcome(records, ruled_out=(notice.arm,))
+        if not self.roster.same_arms or arm not in self.candidates or len(self.candidates) == 1:
+            return ()
+        self._rule_out(arm)
+        return (arm,)
 
     def _rule_out(self, arm: Arm) -> None:
         self.candidates.discard(arm)
+        self.eliminated.append(arm)
         if self.roster.same_arms:  # one candidate set: what this agent no longer considers, nobody does
             for peer in self.roster:
                 if len(peer.candidates) > 1:
@@ -295,11 +342,18 @@ class Endpoint:
         peer, is_new = self.roster.join(name, arms)
         if is_new:
             buffered = sum(self.ledger.own.counts[arm] for arm in peer.common)
-            link = self.links[name] = Link(peer, Exchange(self._sharing, buffered=buffered))
+            link = self.links[name] = self._new_link(peer, Exchange(self._sharing, buffered=buffered))
             for arm in peer.common:
                 self._links_using[arm].append(link)
         else:
-            self.links[name].exchange.peer_joined()
+            self._return(self.links[name])
+
+    def _return(self, link: Link) -> None:
+        """Take it that a known peer is here again."""
+        link.exchange.peer_joined()
+
+    def _new_link(self, peer: Peer, exchange: Exchange) -> Link:
+        return Link(peer, exchange)
 
     def _part(self, name: AgentId) -> None:
         self.roster.leave(name)
@@ -309,7 +363,10 @@ class Endpoint:
         self.roster.get(name)  # raises for a stranger
         return self.links[name]
 
-    def _share(self, link: Link, observations: int) -> Share:
+    def _introduction(self, peer: Peer) -> Join:
+        return Join(self.name, peer.name, self.roster.arms, self.ledger.units_per_reward)
+
+    def _share(self, link: Link, observations: int, now: float) -> Share:  # noqa: ARG002  # for loss tolerance
         record = self.ledger.record_since(link.shared_version, link.peer.common)
         link.shared_version = record.version
         return Share(self.name, link.peer.name, link.exchange.shares_sent, observations, (record,))

@@ -28,6 +28,8 @@ over the same machine: see `immediate.py`.
 from enum import IntEnum
 from typing import NamedTuple
 
+from tacit.errors import LocalError
+from tacit.protocol.delivery import Patience
 from tacit.protocol.thresholds import Threshold, checked_threshold
 
 
@@ -98,14 +100,25 @@ class Sharing(NamedTuple):
 
     rules: Rules
     threshold: Threshold
+    patience: Patience | None = None
+    """When to repeat what may have been lost; `None` trusts the network, as the paper does."""
 
     def __repr__(self) -> str:
-        return f"{self.rules.name}({self.threshold!r})"
+        return f"{self.rules.name}({self.threshold!r}{'' if self.patience is None else f', {self.patience!r}'})"
 
 
-def on_demand(threshold: Threshold | None = None) -> Sharing:
-    """Talk on demand (ODC, Algorithm 1), with a threshold of one observation unless told otherwise."""
-    return Sharing(ON_DEMAND, checked_threshold(threshold))
+def on_demand(threshold: Threshold | None = None, *, loss_tolerant: bool | Patience = False) -> Sharing:
+    """Talk on demand (ODC, Algorithm 1).
+
+    Args:
+        threshold: How much a buffer must hold: one observation unless told otherwise.
+        loss_tolerant: Whether messages may be lost, and if you like how long to wait before one is repeated. The paper
+            assumes that none is.
+    """
+    if not isinstance(loss_tolerant, bool | Patience):
+        raise LocalError(f"loss_tolerant must be True, False or Patience(...), not {loss_tolerant!r}")
+    patience = Patience() if loss_tolerant is True else loss_tolerant or None
+    return Sharing(ON_DEMAND, checked_threshold(threshold), patience)
 
 
 class Exchange:
@@ -129,6 +142,15 @@ class Exchange:
     def share_received(self, candidate_count: int) -> int:
         """Take a share of the peer. Return how many observations to answer with: the whole buffer, or none."""
         return self._take(Input.SHARE, candidate_count)
+
+    def has_reached(self, candidate_count: int) -> bool:
+        """Return whether the buffer holds enough for a share, whether or not one is demanded."""
+        return self.buffered >= self.threshold.at(self.share_number, candidate_count)
+
+    def repeat(self, candidate_count: int) -> None:
+        """Take it that everything was sent without being demanded. If it was enough for a share, c moves on."""
+        self.share_number += self.has_reached(candidate_count)
+        self.buffered = 0
 
     def peer_left(self) -> None:
         """Take a leave notice."""

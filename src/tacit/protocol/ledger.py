@@ -19,7 +19,7 @@ from tacit.errors import LocalError, PeerError
 from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, AgentId, Record
 from tacit.tally import Arm, ArmTally, Tally
 
-MOST_BOOTS_HELD = 256
+MOST_BOOTS_HELD = 1024
 """Of how many boots of one agent observations are kept apart."""
 
 
@@ -57,6 +57,8 @@ class Ledger:
         self.changed_at: dict[Arm, int] = dict.fromkeys(self.own.counts, 0)
         """The version at which each arm was last observed by this agent; 0 for never."""
         self.held: dict[Origin, Holding] = {}
+        self.formers = 0
+        """How often what is known of this agent's own former boots has changed."""
 
     @property
     def version(self) -> int:
@@ -91,8 +93,12 @@ class Ledger:
             tuple([ArmTally(arm, counts[arm], sums[arm]) for arm in arms if changed_at[arm] > base]),
         )
 
-    def check(self, record: Record) -> None:
+    def check(self, record: Record, *, is_over: bool = False) -> None:
         """Refuse a record that cannot be true.
+
+        Args:
+            record: The record.
+            is_over: Whether its boot is over, so that `complete` will take it and not `merge`.
 
         Raises:
             PeerError: And nothing changed.
@@ -103,13 +109,8 @@ class Ledger:
         held = self.held.get(Origin(agent, boot))
         if held is None and sum(origin.agent == agent for origin in self.held) >= MOST_BOOTS_HELD:
             raise PeerError(f"{agent} sent records of more than {MOST_BOOTS_HELD} boots")
-        if held is not None and version <= held.version:
+        if held is not None and version <= held.version and not is_over:
             return  # old news is no news, whatever it says
-        if base > (held.version if held is not None else 0):
-            raise PeerError(
-                f"{agent} sent what changed after its observation {base}, but only "
-                f"{held.version if held is not None else 0} are known here: a share between them is missing"
-            )
         listed: set[Arm] = set()
         counted = 0 if held is None else held.tally.observations
         for arm, count, reward_sum in tallies:
@@ -120,6 +121,8 @@ class Ledger:
             listed.add(arm)
             count_before = 0 if held is None else held.tally.counts[arm]
             sum_before = 0 if held is None else held.tally.sums[arm]
+            if is_over and count <= count_before:
+                continue
             counted += count - count_before
             if count < count_before or reward_sum < sum_before:
                 raise PeerError(
@@ -131,8 +134,58 @@ class Ledger:
                     f"{agent} sent a reward sum of {reward_sum} for {count} observations of arm {arm!r}: more than "
                     f"{self.units_per_reward} for each new observation (do both sides declare the same quantum?)"
                 )
-        if counted > version:
+        if counted > (version if held is None else max(version, held.version)):
             raise PeerError(f"{agent} sent tallies of {counted} observations but says it made {version}")
+
+    def is_usable(self, record: Record) -> bool:
+        """Return whether what the record builds on is held, so that holding its version too means to hold it all."""
+        return record.base <= self.version_held(Origin(record.agent, record.boot))
+
+    def version_held(self, origin: Origin) -> int:
+        """Return the newest version that is held of an origin."""
+        held = self.held.get(origin)
+        return 0 if held is None else held.version
+
+    def former_boots(self, agent: AgentId, newest: int) -> list[tuple[int, Holding]]:
+        """Return what is held of an agent's boots before its newest one."""
+        return [
+            (origin.boot, holding)
+            for origin, holding in self.held.items()
+            if origin.agent == agent and origin.boot < newest
+        ]
+
+    def start_again(self, boot: int) -> None:
+        """Begin a new boot: what this agent observed so far becomes what a former boot did."""
+        check_whole("boot", boot, self.origin.boot + 1, MOST_BOOTS - 1)
+        if self.own.observations:
+            self.held[self.origin] = Holding(self.own, self.own.observations)
+        self.origin = Origin(self.origin.agent, boot)
+        self.own = Tally(self.own.counts)
+        self.changed_at = dict.fromkeys(self.own.counts, 0)
+        self.formers = len(self.former_boots(*self.origin))
+
+    def complete(self, record: Record) -> tuple[ArmTally, ...]:
+        """Take a checked record of a boot that is over. Return the observations in it that were not counted before.
+
+        Different agents may know different ends of what that boot did, and different arms of it. Within one boot the
+        counts of an arm only grow, so of each arm the higher count is the later one.
+        """
+        origin = Origin(record.agent, record.boot)
+        held = self.held.get(origin) or Holding(Tally(self.own.counts), 0)
+        news = tuple(
+            [
+                ArmTally(arm, count - held.tally.counts[arm], reward_sum - held.tally.sums[arm])
+                for arm, count, reward_sum in record.tallies
+                if count > held.tally.counts[arm]
+            ]
+        )
+        if news or record.version > held.version:
+            self.held[origin] = held
+            held.tally.add_all(news)
+            held.version = max(held.version, record.version)
+            if record.agent == self.origin.agent:
+                self.formers += 1
+        return news
 
     def merge(self, record: Record) -> tuple[ArmTally, ...]:
         """Take a checked record. Return the observations in it that were not counted before."""

@@ -1,8 +1,8 @@
 """What agents say to each other, as frozen values.
 
-There are four messages. A `Share` carries observations and is at the same time a request for the receiver's: that is
-the idea of on-demand communication. The other three are notices: an arm was eliminated, an agent joined, an agent
-left.
+There are five messages. A `Share` carries observations and is at the same time a request for the receiver's: that is
+the idea of on-demand communication. Three are notices: an arm was eliminated, an agent joined, an agent left. The last
+one, a bare acknowledgement, is sent only where messages may be lost.
 
 What a share carries is *cumulative*: for each arm that changed, all that its owner ever observed of it in its current
 boot. The paper sends the difference since the last share (Definition 1); the difference is what the receiver computes
@@ -36,6 +36,34 @@ class Record(NamedTuple):
     tallies: tuple[ArmTally, ...]
 
 
+class Receipt(NamedTuple):
+    """What the sender of a message has of its receiver's."""
+
+    boot: int
+    """The receiver's newest boot that the sender has heard of; the next three belong to it."""
+    number: int
+    """The highest number of the receiver's shares that the sender has seen, in whatever boot."""
+    version: int
+    eliminated: int
+    """How many of the receiver's eliminations the sender knows."""
+    formers: int
+    """How much the sender knows of what the receiver knows of its own former boots."""
+
+
+class Handling(NamedTuple):
+    """What a share carries in addition where messages may be lost."""
+
+    boot: int
+    """The sender's boot."""
+    attempt: int
+    """How often the share was repeated; 0 for a fresh one."""
+    eliminated: tuple[Arm, ...]
+    """All arms that the sender no longer considers, in order, if the receiver does not know all of them."""
+    formers: int
+    """How often the sender's knowledge of its own former boots has changed."""
+    receipt: Receipt
+
+
 class Share(NamedTuple):
     """Observations for the receiver, and a request for the receiver's (Definition 1)."""
 
@@ -46,6 +74,18 @@ class Share(NamedTuple):
     observations: int
     """How many of the sender's own observations are in it that no earlier share to this receiver carried."""
     records: tuple[Record, ...]
+    handling: Handling | None = None
+    """Only where messages may be lost."""
+
+
+class Acknowledgement(NamedTuple):
+    """A repetition has arrived, and so had what it repeated: no need to repeat it again."""
+
+    sender: AgentId
+    receiver: AgentId
+    boot: int
+    """The sender's boot."""
+    receipt: Receipt
 
 
 class Eliminated(NamedTuple):
@@ -72,4 +112,4 @@ class Leave(NamedTuple):
     receiver: AgentId
 
 
-Message = Share | Eliminated | Join | Leave
+Message = Share | Eliminated | Join | Leave | Acknowledgement

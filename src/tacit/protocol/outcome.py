@@ -1,8 +1,8 @@
 """What an input produced.
 
 Every input of an agent returns one `Outcome`; there is no queue that a caller must remember to drain. Its order is
-part of the contract: persist the records, then send the outgoing messages. A record says which input happened. An
-agent is deterministic, so the records since a snapshot, given back in order, rebuild it exactly.
+part of the contract: persist the records, then send the outgoing messages, then set the timer. A record says which
+input happened. An agent is deterministic, so the records since a snapshot, given back in order, rebuild it exactly.
 """
 
 from typing import NamedTuple
@@ -41,11 +41,23 @@ class PeerLeft(NamedTuple):
     now: float
 
 
-InputRecord = Observed | Received | PeerJoined | PeerLeft
+class Introduced(NamedTuple):
+    """The agent said to everyone that it is here. Only where messages may be lost does that change its state."""
+
+    now: float
+
+
+class Woke(NamedTuple):
+    """The time that the agent had asked for has come."""
+
+    now: float
+
+
+InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke
 
 
 class Outcome(NamedTuple):
-    """What one input produced. Persist `records`, then send `outgoing`."""
+    """What one input produced. Persist `records`, then send `outgoing`, then set the timer to `wake_at`."""
 
     records: tuple[InputRecord, ...] = ()
     outgoing: tuple[Message, ...] = ()
@@ -53,3 +65,8 @@ class Outcome(NamedTuple):
     """Observations of others that this input brought and that were not counted before: for the policy."""
     ruled_out: tuple[Arm, ...] = ()
     """Arms that this input removed from this agent's own candidates: for the policy."""
+    wake_at: float | None = None
+    """When to call `wake`, if nothing happens before; it replaces what an earlier outcome said. `None` for never."""
+    superseded_by: int | None = None
+    """A later boot of this agent that a peer knows: another process runs under this name, or this one has forgotten
+    that it did. Stop, or start again with a boot above it."""

@@ -5,10 +5,10 @@ Only shapes are here; `endpoint.py` fills and reads them. A change of any shape 
 
 from typing import NamedTuple
 
-from tacit.protocol.messages import AgentId
+from tacit.protocol.messages import AgentId, Receipt
 from tacit.tally import Arm, ArmTally
 
-SNAPSHOT_VERSION = 1
+SNAPSHOT_VERSION = 2
 
 
 class HeldState(NamedTuple):
@@ -18,6 +18,29 @@ class HeldState(NamedTuple):
     boot: int
     version: int
     tallies: tuple[ArmTally, ...]
+
+
+class DeliveryState(NamedTuple):
+    """What is kept for one peer so that nothing is lost for good."""
+
+    phase: str
+    acknowledged: Receipt
+    peer_boot: int | None
+    peer_eliminated: int
+    peer_formers: int
+    returns: tuple[int, ...]
+    attempts: int
+    can_be_timed: bool
+    is_known: bool
+    has_counted: bool
+    is_unheard: bool
+    shared_at: float
+    sent_at: float
+    retry_at: float
+    size: float
+    wait: float
+    mean: float
+    deviation: float
 
 
 class LinkState(NamedTuple):
@@ -34,6 +57,7 @@ class LinkState(NamedTuple):
     shares_sent: int
     shared_version: int
     shares_received: int
+    delivery: DeliveryState | None
 
 
 class EndpointState(NamedTuple):
@@ -45,9 +69,14 @@ class EndpointState(NamedTuple):
     units_per_reward: int
     own: tuple[ArmTally, ...]
     changed_at: tuple[int, ...]
-    candidates: tuple[Arm, ...]
+    eliminated: tuple[Arm, ...]
+    """Arms that the agent no longer considers, in the order in which they went."""
+    own_eliminations: int
+    formers: int
     held: tuple[HeldState, ...]
     links: tuple[LinkState, ...]
+    last_observed: float | None
+    wake_at: float | None
 
 
 class Snapshot(NamedTuple):

@@ -1,6 +1,7 @@
 """The world as data, and the chance and the record of a run in it."""
 
 from tacit.scenario.arms import Arms
+from tacit.scenario.faults import Faults, Partition
 from tacit.scenario.file import ScenarioFile, read_scenario, scenario_from_mapping
 from tacit.scenario.scenario import Absence, AgentSpec, BuildPolicy, BuiltIn, IndexFunction, Scenario
 from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
@@ -14,10 +15,12 @@ __all__ = [
     "Arms",
     "BuildPolicy",
     "BuiltIn",
+    "Faults",
     "Halving",
     "IndexFunction",
     "Kind",
     "OnOff",
+    "Partition",
     "Rate",
     "Row",
     "Scenario",

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from tacit.errors import LocalError
 from tacit.policies import Confidence, Horizon
-from tacit.protocol import Constant, Geometric, PerCandidate, Sharing, Threshold, immediate, on_demand, silent
+from tacit.protocol import Constant, Geometric, Patience, PerCandidate, Sharing, Threshold, immediate, on_demand, silent
 from tacit.protocol.thresholds import LARGEST_THRESHOLD
 from tacit.scenario.arms import Arms
+from tacit.scenario.faults import LONGEST_HOLDUP, Faults, Partition
 from tacit.scenario.keys import Table, as_number, as_whole, located, wrong
 from tacit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS, Absence, AgentSpec, BuiltIn, Scenario
 from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
@@ -75,9 +76,7 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
         agents.extend(_agents(Table(entry, path, _AGENT_KEYS, deeper=_MISPLACED), arms, Path(folder)))
         if len(agents) > MOST_AGENTS:
             raise LocalError(f"{path} brings the number of agents to {len(agents)}: at most {MOST_AGENTS} are allowed")
-    sharing = Table(
-        top.get("sharing") if "sharing" in top else {}, "sharing", ("protocol", "threshold", "answers_advance", "delay")
-    )
+    sharing = Table(top.get("sharing") if "sharing" in top else {}, "sharing", _SHARING_KEYS)
     scenario = Scenario(
         horizon=horizon,
         arms=arms,
@@ -85,6 +84,7 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
         policy=_policy(Table(top.get("policy") if "policy" in top else {}, "policy", ("name", "alpha", "confidence"))),
         sharing=_sharing(sharing),
         delay=sharing.whole("delay", 0, LONGEST_DELAY, default=0),
+        faults=_faults(sharing, len(agents)),
     )
     return ScenarioFile(
         scenario,
@@ -210,12 +210,69 @@ def _policy(table: Table) -> BuiltIn:
     return BuiltIn(name, alpha, confidence)
 
 
+_PATIENCE_KEYS = ("first", "least", "growth", "tick", "longest")
+_PARTITION_KEYS = ("start", "stop", "senders", "receivers", "one_way")
+_SHARING_KEYS = (
+    "protocol",
+    "threshold",
+    "answers_advance",
+    "delay",
+    "loss_tolerant",
+    "loss",
+    "duplication",
+    "jitter",
+    "reordering",
+    "held_back",
+    "partitions",
+)
+
+
 def _sharing(table: Table) -> Sharing:
     protocol = table.choice("protocol", ("odc", "ibc", "none"), default="odc")
     threshold = _threshold(table, answers_advance=table.truth("answers_advance", default=True))
+    patience = _patience(table)
+    if patience is not None and protocol != "odc":
+        raise LocalError(f'{table.key("loss_tolerant")} belongs to protocol "odc", but the protocol is "{protocol}"')
     if protocol == "none":
         return silent()
-    return on_demand(threshold) if protocol == "odc" else immediate(threshold)
+    return on_demand(threshold, loss_tolerant=patience or False) if protocol == "odc" else immediate(threshold)
+
+
+def _patience(sharing: Table) -> Patience | None:
+    given, path = sharing.get("loss_tolerant"), sharing.key("loss_tolerant")
+    if not isinstance(given, Mapping):
+        return Patience() if sharing.truth("loss_tolerant", default=False) else None
+    table = Table(given, path, _PATIENCE_KEYS)
+    with located(path):
+        return Patience(**{name: table.positive(name) for name in _PATIENCE_KEYS if name in table})
+
+
+def _faults(table: Table, agent_count: int) -> Faults:
+    usual = Faults()
+    partitions: list[Partition] = []
+    if "partitions" in table:
+        for path, entry in table.rows("partitions", "tables with start, stop, senders and receivers"):
+            partitions.append(_partition(Table(entry, path, _PARTITION_KEYS), agent_count))
+    chances = {
+        name: table.number(name, low=0.0, high=1.0) if name in table else 0.0
+        for name in ("loss", "duplication", "reordering")
+    }
+    return Faults(
+        **chances,
+        jitter=table.whole("jitter", 0, LONGEST_HOLDUP, default=usual.jitter),
+        held_back=table.whole("held_back", 1, LONGEST_HOLDUP, default=usual.held_back),
+        partitions=tuple(partitions),
+    )
+
+
+def _partition(table: Table, agent_count: int) -> Partition:
+    start = table.whole("start", 0, LONGEST_HORIZON)
+    sides = [
+        tuple(as_whole(path, agent, 0, agent_count - 1) for path, agent in table.rows(side, "positions of agents"))
+        for side in ("senders", "receivers")
+    ]
+    stop = table.whole("stop", start + 1, LONGEST_HORIZON)
+    return Partition(start, stop, sides[0], sides[1], one_way=table.truth("one_way", default=False))
 
 
 def _threshold(sharing: Table, *, answers_advance: bool) -> Threshold:

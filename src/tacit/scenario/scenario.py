@@ -17,6 +17,7 @@ from tacit.policies.from_index import FromIndex
 from tacit.protocol import Sharing, on_demand
 from tacit.rewards import BERNOULLI
 from tacit.scenario.arms import Arms
+from tacit.scenario.faults import Faults
 from tacit.scenario.schedules import Schedule
 from tacit.tally import Arm, checked_arms
 
@@ -152,6 +153,7 @@ class Scenario:
         policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1.
         sharing: How they talk.
         delay: How many slots a message takes; 0 means within the slot.
+        faults: What the network does to messages; nothing unless told otherwise.
     """
 
     horizon: int
@@ -160,6 +162,7 @@ class Scenario:
     policy: BuildPolicy = field(default_factory=lambda: BuiltIn("ucb"))
     sharing: Sharing = field(default_factory=on_demand)
     delay: int = 0
+    faults: Faults = field(default_factory=Faults)
 
     def __post_init__(self) -> None:
         check_whole("horizon", self.horizon, 1, LONGEST_HORIZON)
@@ -170,6 +173,11 @@ class Scenario:
         if not isinstance(self.sharing, Sharing):
             raise LocalError(f"sharing must be on_demand(...), immediate(...) or silent(), not {self.sharing!r}")
         check_whole("delay", self.delay, 0, LONGEST_DELAY)
+        if not isinstance(self.faults, Faults):
+            raise LocalError(f"faults must be Faults(...), not {self.faults!r}")
+        for partition in self.faults.partitions:
+            for position in (*partition.senders, *partition.receivers):
+                check_whole("an agent of a partition", position, 0, len(self.agents) - 1)
         check_whole("the number of agents", len(self.agents), 1, MOST_AGENTS)
         for position, agent in enumerate(self.agents):
             if agent.arms is not None and not set(agent.arms) <= set(self.arms.names):

@@ -20,6 +20,7 @@ class Stream(IntEnum):
     TOGGLES = 2
     REWARDS = 3
     POLICY = 4
+    NETWORK = 5
 
 
 class Tape:

@@ -9,6 +9,9 @@ depends on the kind of the row.
     ELIMINATION  who        arm         candidates left  0                   0
     DELIVERY     receiver   sender      share number     0                   0
     JOIN, LEAVE  who        0           0                0                   0
+    RETRY        sender     receiver    share number     repetition, from 1  sender's version
+    ACKNOWLEDGE  sender     receiver    number seen      version held        0
+    LOSS         sender     receiver    0                0                   0
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,6 +28,9 @@ class Kind(IntEnum):
     DELIVERY = 3
     JOIN = 4
     LEAVE = 5
+    RETRY = 6
+    ACKNOWLEDGE = 7
+    LOSS = 8
 
 
 class Row(NamedTuple):
@@ -48,7 +54,7 @@ def transcript(rows: Iterable[Row], agents: Sequence[str], arms: Sequence[str]) 
     return "\n".join(f"slot {row.slot}: {_tell(row, agents, arms)}" for row in rows)
 
 
-def _tell(row: Row, agents: Sequence[str], arms: Sequence[str]) -> str:
+def _tell(row: Row, agents: Sequence[str], arms: Sequence[str]) -> str:  # noqa: PLR0911  # a sentence each
     who = agents[row.agent]
     match row.kind:
         case Kind.DECISION:
@@ -63,4 +69,10 @@ def _tell(row: Row, agents: Sequence[str], arms: Sequence[str]) -> str:
             return f"{who} joins"
         case Kind.LEAVE:
             return f"{who} leaves"
+        case Kind.RETRY:
+            return f"{who} -> {agents[row.other]} share {row.a} again, repetition {row.b}"
+        case Kind.ACKNOWLEDGE:
+            return f"{who} -> {agents[row.other]} acknowledges share {row.a}"
+        case Kind.LOSS:
+            return f"{who} -> {agents[row.other]} is lost"
     raise AssertionError(f"no kind {row.kind}")

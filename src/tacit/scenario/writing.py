@@ -6,6 +6,7 @@ a trace as its slots, so nothing outside is needed.
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from itertools import groupby
 
 from tacit.errors import LocalError
@@ -14,6 +15,7 @@ from tacit.protocol import Constant, Geometric, PerCandidate
 from tacit.protocol.exchange import ON_DEMAND
 from tacit.protocol.immediate import IMMEDIATE, SILENT
 from tacit.protocol.thresholds import LARGEST_THRESHOLD
+from tacit.scenario.faults import Faults
 from tacit.scenario.scenario import AgentSpec, BuiltIn, Scenario
 from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
 
@@ -141,7 +143,7 @@ def _policy(scenario: Scenario, own: Own) -> object:
 
 
 def _sharing(scenario: Scenario, own: Own) -> Written:
-    rules, threshold = scenario.sharing
+    rules, threshold, patience = scenario.sharing
     protocol: object = next((name for table, name in _PROTOCOLS if table == rules), None)
     if protocol is None:
         protocol = own("sharing.protocol", rules)
@@ -159,8 +161,31 @@ def _sharing(scenario: Scenario, own: Own) -> Written:
         "protocol": protocol,
         "threshold": written,
         "answers_advance": threshold.answers_advance,
+        "loss_tolerant": False if patience is None else {name: float(wait) for name, wait in asdict(patience).items()},
         "delay": scenario.delay,
+        **_faults(scenario.faults),
     }
+
+
+def _faults(faults: Faults) -> Written:
+    """Return what a network does, unless it does nothing: so that files without faults stay as they are."""
+    usual = Faults()
+    written: Written = {}
+    for name in ("loss", "duplication", "jitter", "reordering", "held_back"):
+        if getattr(faults, name) != getattr(usual, name):
+            written[name] = getattr(faults, name)
+    if faults.partitions:
+        written["partitions"] = [
+            {
+                "start": partition.start,
+                "stop": partition.stop,
+                "senders": list(partition.senders),
+                "receivers": list(partition.receivers),
+                "one_way": partition.one_way,
+            }
+            for partition in faults.partitions
+        ]
+    return written
 
 
 _PROTOCOLS = ((ON_DEMAND, "odc"), (IMMEDIATE, "ibc"), (SILENT, "none"))

@@ -1,34 +1,64 @@
-"""A network that takes a fixed number of slots, keeps the order, and loses nothing.
+"""A network in virtual time: it takes a number of slots, and does to messages what the scenario's faults say.
 
-The paper assumes reliable communication. So a message for an agent that is away is not lost: it waits, and arrives
-when the agent is back, in the order of sending.
+Without faults it is the paper's: it keeps the order and loses nothing. A message for an agent that is away is not
+lost: it waits, and arrives when the agent is back, in the order of sending.
 """
 
+import heapq
 from collections import deque
 
+from tacit.chance import stream
 from tacit.protocol import AgentId, Message
+from tacit.scenario.faults import FIRST_COPY, SECOND_COPY, Faults, holdup, is_doubled, is_lost
 
 
 class Network:
     """Messages on their way."""
 
-    def __init__(self, delay: int) -> None:
+    def __init__(self, delay: int, faults: Faults | None = None) -> None:
         self.delay = delay
-        self._under_way: deque[tuple[int, Message]] = deque()
+        self.faults = faults or Faults()
+        self._under_way: list[tuple[int, int, Message]] = []
+        self._sequence = 0
         self._waiting: dict[AgentId, deque[Message]] = {}
+        self._sent: dict[tuple[int, int], int] = {}
 
-    def send(self, message: Message, slot: int) -> None:
-        """Take a message sent in this slot."""
-        self._under_way.append((slot + self.delay, message))
+    def delays(self, slot: int, key: int, sender: int, receiver: int) -> tuple[int, ...]:
+        """Return how many slots each copy of a message takes that is sent now: none if it is lost.
+
+        Args:
+            slot: The slot.
+            key: The sender's stream for its messages.
+            sender: The sender's position.
+            receiver: The receiver's position.
+        """
+        faults = self.faults
+        if faults.are_none:
+            return (self.delay,)
+        number = self._sent.get((sender, receiver), 0)
+        self._sent[sender, receiver] = number + 1
+        message_key = stream(key, receiver, number)
+        if faults.cut(slot, sender, receiver) or is_lost(message_key, faults.loss):
+            return ()
+        copies = (FIRST_COPY, SECOND_COPY) if is_doubled(message_key, faults.duplication) else (FIRST_COPY,)
+        return tuple(
+            self.delay + holdup(message_key, copy, faults.jitter, faults.reordering, faults.held_back)
+            for copy in copies
+        )
+
+    def send(self, message: Message, arrival: int) -> None:
+        """Take a message that arrives in this slot."""
+        heapq.heappush(self._under_way, (arrival, self._sequence, message))
+        self._sequence += 1
 
     def next_arrival(self) -> int | None:
         """Return the slot of the next arrival, if anything is on its way."""
         return self._under_way[0][0] if self._under_way else None
 
     def take_arrival(self, slot: int) -> Message | None:
-        """Take out the next message that arrives by this slot, if there is one."""
+        """Take out the next message that arrives by this slot, if there is one; of several the one sent first."""
         if self._under_way and self._under_way[0][0] <= slot:
-            return self._under_way.popleft()[1]
+            return heapq.heappop(self._under_way)[2]
         return None
 
     def keep(self, message: Message) -> None:
@@ -43,4 +73,4 @@ class Network:
     def in_flight(self) -> list[Message]:
         """Return every message that was sent and has not arrived: kept ones first, then in sending order."""
         kept = [message for messages in self._waiting.values() for message in messages]
-        return kept + [message for _, message in self._under_way]
+        return kept + [message for _, _, message in sorted(self._under_way, key=lambda entry: entry[1])]

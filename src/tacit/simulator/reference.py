@@ -5,7 +5,8 @@ slot is fixed, because counts depend on it:
 
 1. agents leave and join, and their notices go out;
 2. messages that are due arrive, in sending order, and answers go out;
-3. agents whose slot it is decide, in the order of the scenario: each pulls, records and shares, and with zero delay
+3. agents that asked to be woken are woken, in the order of the scenario;
+4. agents whose slot it is decide, in the order of the scenario: each pulls, records and shares, and with zero delay
    each share arrives at once, is answered at once, and so on until quiet, before the next agent decides.
 """
 
@@ -13,12 +14,13 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import TypeGuard
 
 import numpy as np
 
 from tacit.agent import Agent
 from tacit.errors import LocalError
-from tacit.protocol import Message, Share
+from tacit.protocol import Acknowledgement, Message, Outcome, Share
 from tacit.scenario.scenario import Scenario
 from tacit.scenario.tape import Stream, Tape, bernoulli_reward
 from tacit.scenario.trace import Kind, Row
@@ -72,7 +74,7 @@ class ReferenceRun:
     ) -> None:
         self.scenario = scenario
         self.agents = _meet(scenario, tape)
-        self.network = Network(scenario.delay)
+        self.network = Network(scenario.delay, scenario.faults)
         self._outbox: deque[Message] = deque()
         self.away: set[str] = set()
         self.slot = 0
@@ -92,7 +94,11 @@ class ReferenceRun:
         ]
         self._pulls = np.zeros((count, len(scenario.arms.names)), np.int64)
         self._pull_counts = [0] * count
-        self.communication = Communication(np.zeros((count, count), np.int64), np.zeros((count, count), np.int64))
+        self.communication = Communication.none(count)
+        self.lacking = 0
+        self._observed_by_arm = dict.fromkeys(scenario.arms.names, 0)
+        self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(count)]
+        self._wakes: list[float | None] = [None] * count
 
     def run(self) -> None:
         """Walk from event to event until the horizon."""
@@ -105,6 +111,7 @@ class ReferenceRun:
             arrival = self.network.next_arrival()
             if arrival is not None:
                 next_slots.append(arrival)
+            next_slots.extend(math.ceil(time) for time in self._wakes if time is not None)
             self.slot = min(next_slots, default=self.scenario.horizon)
             self._remember(until=min(self.slot, self.scenario.horizon))
             if self.slot >= self.scenario.horizon:
@@ -115,6 +122,10 @@ class ReferenceRun:
             while (message := self.network.take_arrival(self.slot)) is not None:
                 self._deliver(message)
                 self._send_all()
+            for position, time in enumerate(self._wakes):
+                if time is not None and time <= self.slot and self.agents[position].name not in self.away:
+                    self._take(position, self.agents[position].wake(self.slot))
+                    self._send_all()
             while decisions and decisions[0][0] == self.slot:
                 _, position = heapq.heappop(decisions)
                 if self.agents[position].name not in self.away:
@@ -144,6 +155,7 @@ class ReferenceRun:
             self._pulls,
             gaps,
             self.communication,
+            self.lacking,
             np.array(self._checkpoints, np.int64),
             np.array(self._pulls_at, np.int64).reshape(-1, *self._pulls.shape),
             np.array(self._shares_at, np.int64),
@@ -164,14 +176,21 @@ class ReferenceRun:
         reward = bernoulli_reward(self._reward_keys[position], pull, self._means[arm])
         self._pull_counts[position] = pull + 1
         self._pulls[position, self._arm_position[arm]] += 1
+        known = agent.policy.tally.observations
+        self.lacking += sum(self._observed_by_arm[own] for own in agent.arms) - known
+        self._observed_by_arm[arm] += 1
         candidates_before = agent.policy.candidates
         outcome = agent.update(arm, reward, self.slot)
         if agent.policy.candidates is not candidates_before:
             self._tell_eliminations(position, candidates_before)
         self._tell(Kind.DECISION, position, self._arm_position[arm], reward, pull + 1)
-        self._outbox.extend(outcome.outgoing)
+        self._take(position, outcome)
         self._send_all()
-        self._clocks[position].decided(sent=any(isinstance(message, Share) for message in outcome.outgoing))
+        self._clocks[position].decided(sent=any(_is_fresh(message) for message in outcome.outgoing))
+
+    def _take(self, position: int, outcome: Outcome) -> None:
+        self._outbox.extend(outcome.outgoing)
+        self._wakes[position] = outcome.wake_at
 
     def _move(self, position: int, kind: Kind) -> None:
         agent = self.agents[position]
@@ -182,7 +201,7 @@ class ReferenceRun:
             self._send_all()
             return
         self.away.discard(agent.name)
-        self._outbox.extend(agent.join().outgoing)
+        self._take(position, agent.join(self.slot))
         self._send_all()
         while (message := self.network.take_kept(agent.name)) is not None:
             self._deliver(message)
@@ -193,14 +212,21 @@ class ReferenceRun:
         if self._watch is not None:
             self._watch(self)
         while self._outbox:
-            message = self._outbox.popleft()
-            self._count(message)
-            if self.network.delay:
-                self.network.send(message, self.slot)
-            else:
-                self._deliver(message)
+            self._transmit(self._outbox.popleft())
             if self._watch is not None:
                 self._watch(self)
+
+    def _transmit(self, message: Message) -> None:
+        self._count(message)
+        sender, receiver = self._position[message.sender], self._position[message.receiver]
+        delays = self.network.delays(self.slot, self._message_keys[sender], sender, receiver)
+        if not delays:
+            self._tell(Kind.LOSS, sender, receiver)
+        for delay in delays:
+            if delay:
+                self.network.send(message, self.slot + delay)
+            else:
+                self._deliver(message)
 
     def _deliver(self, message: Message) -> None:
         if message.receiver in self.away:
@@ -210,6 +236,7 @@ class ReferenceRun:
         if isinstance(message, Share):
             self._tell(Kind.DELIVERY, position, self._position[message.sender], message.number)
         outcome = self.agents[position].receive(message, self.slot)
+        self._wakes[position] = outcome.wake_at
         if outcome.outgoing:
             self._outbox.extendleft(reversed(outcome.outgoing))
 
@@ -217,11 +244,20 @@ class ReferenceRun:
         sender, receiver = self._position[message.sender], self._position[message.receiver]
         link = self.agents[sender].endpoint.links[message.receiver]
         self.communication.bytes += len(encode(message))
+        version = self.agents[sender].endpoint.ledger.version
         if isinstance(message, Share):
-            self.communication.shares[sender, receiver] += 1
             self.communication.definition_bits += 2 * len(link.peer.common) * math.log2(message.observations + 1)
-            version = message.records[0].version
+        if _is_fresh(message):
+            self.communication.shares[sender, receiver] += 1
             self._tell(Kind.SHARE, sender, receiver, message.number, message.observations, version)
+        elif isinstance(message, Share):
+            attempt = 0 if message.handling is None else message.handling.attempt
+            self.communication.retries[sender, receiver] += 1
+            self._tell(Kind.RETRY, sender, receiver, message.number, attempt, version)
+        elif isinstance(message, Acknowledgement):
+            seen = message.receipt
+            self.communication.acknowledgements[sender, receiver] += 1
+            self._tell(Kind.ACKNOWLEDGE, sender, receiver, seen.number, seen.version)
         else:
             self.communication.notices[sender, receiver] += 1
 
@@ -235,6 +271,10 @@ class ReferenceRun:
     def _tell(self, kind: Kind, agent: int, other: int = 0, a: int = 0, b: int = 0, c: int = 0) -> None:
         if self._trace is not None:
             self._trace.append(Row(self.slot, int(kind), agent, other, a, b, c))
+
+
+def _is_fresh(message: Message) -> TypeGuard[Share]:
+    return isinstance(message, Share) and (message.handling is None or message.handling.attempt == 0)
 
 
 def _meet(scenario: Scenario, tape: Tape) -> list[Agent]:

@@ -19,17 +19,28 @@ def _none() -> Counts:
 class Communication:
     """What one run sent.
 
-    A communication in the sense of the paper's C is a share. Notices (elimination, join, leave) are counted apart.
+    A communication in the sense of the paper's C is a share. Notices (elimination, join, leave) are counted apart, and
+    so is what only agents that are loss-tolerant send.
     """
 
     shares: Counts
     """Shares by sender and receiver."""
     notices: Counts
     """Notices by sender and receiver."""
+    retries: Counts
+    """Repeated shares by sender and receiver."""
+    acknowledgements: Counts
+    """Bare acknowledgements by sender and receiver."""
     bytes: int = 0
     """The size of all messages in the project's own wire format."""
     definition_bits: float = 0.0
     """The size of all shares by the footnote of Definition 1: log2(n + 1) bits for each number in a share of n."""
+
+    @classmethod
+    def none(cls, agents: int) -> "Communication":
+        """Return what a run has sent before it begins."""
+        shares, notices, retries, acknowledgements = np.zeros((4, agents, agents), np.int64)
+        return cls(shares, notices, retries, acknowledgements)
 
 
 @dataclass(slots=True)
@@ -42,6 +53,8 @@ class Result:
     gaps: Numbers
     """By agent and arm: how far the arm's mean is below that of the best arm that the agent can pull."""
     communication: Communication
+    lacking: int = 0
+    """Added up over all decisions: how many observations of others, of arms that it has, an agent did not know of."""
     checkpoints: Counts = field(default_factory=_none)
     """Slots at whose beginning the counts were kept."""
     pulls_at: Counts = field(default_factory=_none)
@@ -80,6 +93,26 @@ class Result:
         """All notices."""
         return int(self.communication.notices.sum())
 
+    @property
+    def retries(self) -> int:
+        """All repeated shares."""
+        return int(self.communication.retries.sum())
+
+    @property
+    def acknowledgements(self) -> int:
+        """All bare acknowledgements."""
+        return int(self.communication.acknowledgements.sum())
+
+    @property
+    def messages(self) -> int:
+        """Shares, repeated shares and bare acknowledgements."""
+        return self.shares + self.retries + self.acknowledgements
+
+    @property
+    def staleness(self) -> float:
+        """How many observations of others an agent did not know of when it decided, on average."""
+        return self.lacking / max(1, int(self.pulls.sum()))
+
     def __eq__(self, other: object) -> bool:
         """Return whether two runs measured exactly the same."""
         if not isinstance(other, Result):
@@ -91,6 +124,9 @@ class Result:
             and np.array_equal(self.gaps, other.gaps)
             and np.array_equal(mine.shares, theirs.shares)
             and np.array_equal(mine.notices, theirs.notices)
+            and np.array_equal(mine.retries, theirs.retries)
+            and np.array_equal(mine.acknowledgements, theirs.acknowledgements)
+            and self.lacking == other.lacking
             and (mine.bytes, mine.definition_bits) == (theirs.bytes, theirs.definition_bits)
             and np.array_equal(self.checkpoints, other.checkpoints)
             and np.array_equal(self.pulls_at, other.pulls_at)

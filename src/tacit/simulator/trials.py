@@ -47,7 +47,8 @@ class Trial:
     name: str
     trial: int
     totals: dict[str, float]
-    """`decisions`, `shares`, `notices`, `bytes`, `group_regret`, and what `measure` added."""
+    """`decisions`, `shares`, `notices`, `retries`, `acknowledgements`, `messages`, `bytes`, `staleness`,
+    `group_regret`, and what `measure` added."""
     by_agent: dict[str, list[float]]
     """`decisions`, `regret`, `shares_sent`, `shares_received`, `notices_sent`, each with an entry for every agent."""
     over_time: dict[str, list[float]] = field(default_factory=dict)
@@ -63,7 +64,11 @@ def run_job(job: Job) -> Trial:
         "decisions": sum(result.decisions),
         "shares": result.shares,
         "notices": result.notices,
+        "retries": result.retries,
+        "acknowledgements": result.acknowledgements,
+        "messages": result.messages,
         "bytes": result.communication.bytes,
+        "staleness": result.staleness,
         "group_regret": result.group_regret,
     }
     if job.measure is not None:
@@ -138,10 +143,12 @@ def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "refer
         raise LocalError(f"engine {engine!r} is not one of {', '.join(get_args(Engine))}")
     if engine != "auto":
         return engine
-    rules, threshold = scenario.sharing
+    rules, threshold, patience = scenario.sharing
     compiles = (
         isinstance(scenario.policy, BuiltIn | IndexFunction)
         and isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
         and rules in (ON_DEMAND, IMMEDIATE, SILENT)
+        and patience is None
+        and scenario.faults.are_none
     )
     return "compiled" if compiles else "reference"

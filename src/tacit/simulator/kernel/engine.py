@@ -41,6 +41,7 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
     planned: Table,
     heap: Table,
     moves: Table,
+    observed: Table,
     checkpoints: Table,
     pulls_at: Table,
     shares_at: Table,
@@ -93,6 +94,9 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
             arm = own_arms[agent, position].arm
             chance = own_arms[agent, position].success
             reward = bernoulli_reward(me.reward_key, np.uint64(me.own_pulls), chance)
+            world.lacking += made_so_far(world, own_arms, observed, agent, me.arm_count) - agents[me.row].observed
+            world.decisions += 1
+            observed[arm] += 1
             observe(world, agents, knowledge, seen, history, agent, arm, reward)
             if not world.same_arms:
                 for number in range(members.shape[0]):
@@ -113,6 +117,17 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
             plan_halving(world, agents, heap, agent, slot)
     if world.one_table:
         finish(world, pairs)
+
+
+@compiled
+def made_so_far(world: Record, own_arms: Table, observed: Table, agent: int, arm_count: int) -> int:
+    """Return how many observations all agents have made of an agent's arms."""
+    if world.same_arms:
+        return world.decisions
+    made = 0
+    for position in range(arm_count):
+        made += observed[own_arms[agent, position].arm]
+    return made
 
 
 @compiled

@@ -4,11 +4,14 @@ from tacit.simulator.kernel import codes
 from tacit.simulator.kernel.jit import compiled, inlined
 from tacit.simulator.kernel.tables import Record, Table
 
-SHARE_FRAME = 8
-"""Heads of the envelope, the share, its list of records, the record and its tallies; wire version, kind and boot."""
+MESSAGE_FRAME = 8
+"""A checksum; the head of the envelope, wire version, the empty group and kind."""
 
-NOTICE_FRAME = 4
-"""Heads of the envelope and the notice; wire version and kind."""
+SHARE_FRAME = MESSAGE_FRAME + 6
+"""Heads of the share, its list of records, the record and its tallies; the boot; and that there is no handling."""
+
+NOTICE_FRAME = MESSAGE_FRAME + 1
+"""And the head of the notice."""
 
 JOIN_QUANTUM = 1
 """A join notice tells the quantum; rewards of simulated arms are 0 or 1."""

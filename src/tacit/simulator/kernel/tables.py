@@ -40,6 +40,8 @@ WORLD = np.dtype(
         ("counts_sizes", np.bool_),
         ("agent_names_size", np.int64),  # bytes of all agents' names on the wire
         # What follows changes during a run.
+        ("decisions", np.int64),
+        ("lacking", np.int64),
         ("bytes", np.int64),
         ("bits", np.float64),
         ("mail_first", np.int64),
@@ -185,6 +187,8 @@ class Tables(NamedTuple):
     """Decisions of agents whose clock depends on what they do, the next one first."""
     moves: Table
     """When who leaves and joins: slot, agent, kind of trace row; in order."""
+    observed: Table
+    """By arm: the observations of all agents."""
     checkpoints: Table
     pulls_at: Table
     """By checkpoint, agent and arm."""

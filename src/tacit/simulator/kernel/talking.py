@@ -12,7 +12,7 @@ from tacit.simulator.kernel import codes
 from tacit.simulator.kernel.bits import WORD, lowest
 from tacit.simulator.kernel.jit import compiled, inlined
 from tacit.simulator.kernel.mail import keep, post, tell
-from tacit.simulator.kernel.sizes import entry_size, integer_size, share_size
+from tacit.simulator.kernel.sizes import SHARE_FRAME, entry_size, integer_size, share_size
 from tacit.simulator.kernel.tables import ONE_OBSERVATION, Record, Table
 
 _SHARE, _DELIVERY = int(Kind.SHARE), int(Kind.DELIVERY)
@@ -325,7 +325,7 @@ def broadcast(
     number = me.own_pulls  # every pull so far was shared with everybody; `engine.finish` copies it to all pairs
     pairs[agent, agent].shares = number
     if world.counts_sizes:
-        size = 9 + 2 * me.name_size + 2 * integer_size(number) + integer_size(number - 1)
+        size = SHARE_FRAME + 1 + 2 * me.name_size + 2 * integer_size(number) + integer_size(number - 1)
         world.bytes += (world.agents - 1) * (size + seen[agent, arm].entry_size)
         world.bytes += world.agent_names_size - me.name_size
         world.bits += 2 * me.arm_count * (world.agents - 1)

@@ -1,0 +1,437 @@
+"""One agent's side of the protocol where messages may be lost, doubled, late or out of order, and agents restart.
+
+Fresh shares are the paper's, sent when the paper sends them (`endpoint.py`). This file adds what a message must carry
+so that a loss does no lasting harm, and says again what was not acknowledged. When to do so is `delivery.py`.
+
+What an agent owes its peers, all of it acknowledged by receipts and repeated until it is:
+
+* its last share, because it is also the request for the peer's (a token, in the language of docs/loss-tolerance.md);
+* which arms it no longer considers;
+* what its own former boots observed, and what it knows better than the peer of the *peer's* former boots;
+* that it is here, once it said so.
+
+What it observed needs no repetition of its own as long as it goes on: the next share carries everything since the
+last receipt. Only when it has made no observation for a long time does `wake` send what is left.
+"""
+
+import math
+from collections.abc import Sequence
+
+from tacit.checks import check_time
+from tacit.errors import PeerError
+from tacit.protocol.delivery import Delivery, Effect, Event, Phase
+from tacit.protocol.endpoint import LARGEST_JUMP, Endpoint, Link
+from tacit.protocol.exchange import Exchange, Sharing
+from tacit.protocol.ledger import Origin
+from tacit.protocol.messages import (
+    MOST_BOOTS,
+    MOST_OBSERVATIONS,
+    Acknowledgement,
+    AgentId,
+    Handling,
+    Message,
+    Receipt,
+    Record,
+    Share,
+)
+from tacit.protocol.outcome import Outcome, Received, Woke
+from tacit.protocol.roster import Peer
+from tacit.tally import Arm, ArmTally
+
+
+class TolerantLink(Link):
+    """A link whose delivery is looked after."""
+
+    __slots__ = ()
+    delivery: Delivery
+
+
+class TolerantEndpoint(Endpoint):
+    """The protocol state of one agent that expects messages to be lost."""
+
+    links: dict[AgentId, TolerantLink]  # type: ignore[assignment]  # every link is made by `_new_link`
+
+    def __init__(
+        self,
+        agent: AgentId,
+        arms: Sequence[Arm],
+        sharing: Sharing,
+        *,
+        units_per_reward: int,
+        boot: int = 0,
+        settles: bool = False,
+    ) -> None:
+        super().__init__(agent, arms, sharing, units_per_reward=units_per_reward, boot=boot, settles=settles)
+        assert sharing.patience is not None
+        self._patience = sharing.patience
+        self._next_retry = -math.inf
+        """No wait for a peer is over before this. It may be too early, never too late."""
+
+    # Inputs of this agent.
+
+    def observe(self, arm: Arm, units: int, now: float) -> Outcome:
+        """Take one own observation; then repeat what was not acknowledged in time."""
+        outcome = super().observe(arm, units, now)
+        clock_went_back = self.last_observed is not None and now < self.last_observed
+        self.last_observed = now
+        self.wake_at = now + self._patience.tick
+        repeated = self._repeat_what_is_due(now) if now >= self._next_retry or clock_went_back else ()
+        return outcome._replace(outgoing=outcome.outgoing + repeated, wake_at=self.wake_at)
+
+    def eliminate(self, arm: Arm, now: float) -> Outcome:
+        """Stop considering an arm, tell the others, and expect them to acknowledge it."""
+        outcome = super().eliminate(arm, now)
+        self._expect_from_all(now)
+        return outcome._replace(wake_at=self.wake_at)
+
+    def join(self, now: float) -> Outcome:
+        """Say to every known peer that this agent is here, and say so again until each is heard of."""
+        outcome = super().join(now)
+        for link in self.links.values():
+            link.delivery.is_unheard = True
+        self._expect_from_all(now)
+        return outcome._replace(wake_at=self.wake_at)
+
+    def wake(self, now: float) -> Outcome:
+        """Send what is not acknowledged, if this agent has not observed anything for long."""
+        check_time(now)
+        outgoing: list[Message] = []
+        self.wake_at = None
+        for link in self.links.values():
+            if not (self.owes(link) or self._has_unsaid(link)):
+                continue
+            if now >= self._flush_at(link) or now < link.delivery.sent_at:
+                outgoing += self._repeat(link, now)
+            self._wake_by(self._flush_at(link))
+        return Outcome((Woke(now),), tuple(outgoing), wake_at=self.wake_at)
+
+    def start_again(self, boot: int) -> None:
+        """Begin a new boot, after a start that may have forgotten something. Introduce yourself with `join` then."""
+        self.ledger.start_again(boot)
+        for link in self.links.values():
+            link.shared_version = 0
+            link.exchange.buffered = 0
+            link.delivery.acknowledged = Receipt(boot, link.delivery.acknowledged.number, 0, 0, 0)
+            link.delivery.is_known = link.delivery.has_counted = False
+
+    # What is owed.
+
+    def owes(self, link: TolerantLink) -> bool:
+        """Return whether the peer must acknowledge something."""
+        return link.peer.present and (
+            (link.delivery.phase is Phase.WAITING and not self.settled(link)) or self._owes_notice(link)
+        )
+
+    def _owes_notice(self, link: TolerantLink) -> bool:
+        """Return whether the peer must acknowledge something that does not wait until a buffer is full."""
+        delivery = link.delivery
+        return (
+            delivery.is_unheard
+            or (delivery.acknowledged.eliminated < self.own_eliminations and bool(link.peer.common))
+            or delivery.acknowledged.formers < self.ledger.formers
+            or bool(delivery.returns)
+        )
+
+    def _is_worth_it(self, link: TolerantLink) -> bool:
+        """Return whether a repetition has enough to say: as much as a share must have.
+
+        So whatever is lost, an agent never speaks more often on its own accord than its buffers are full.
+        """
+        return link.exchange.has_reached(len(self.candidates)) or self._owes_notice(link)
+
+    def _has_unsaid(self, link: TolerantLink) -> bool:
+        """Return whether the peer can use observations that it has not acknowledged."""
+        if not link.peer.present or self.settled(link):
+            return False
+        changed_at, version = self.ledger.changed_at, link.delivery.acknowledged.version
+        return any(changed_at[arm] > version for arm in link.peer.common)
+
+    def _expect_from_all(self, now: float) -> None:
+        for link in self.links.values():
+            self._expect(link, now)
+
+    def _expect(self, link: TolerantLink, now: float) -> None:
+        """Give the peer the usual time to acknowledge something new; a wait that is under way goes on."""
+        if link.delivery.retry_at <= now:
+            link.delivery.expect(now)
+        self._schedule(link)
+
+    def _schedule(self, link: TolerantLink) -> None:
+        self._next_retry = min(self._next_retry, link.delivery.retry_at)
+        self._wake_by(self._flush_at(link))
+
+    def _flush_at(self, link: TolerantLink) -> float:
+        quiet_since = link.delivery.sent_at
+        if self.last_observed is not None:
+            quiet_since = max(quiet_since, self.last_observed)
+        return max(link.delivery.retry_at, quiet_since + self._patience.tick)
+
+    def _wake_by(self, time: float) -> None:
+        self.wake_at = time if self.wake_at is None else min(self.wake_at, time)
+
+    # What is said.
+
+    def _repeat_what_is_due(self, now: float) -> tuple[Message, ...]:
+        outgoing: list[Message] = []
+        self._next_retry = math.inf
+        for link in self.links.values():
+            if not self.owes(link):
+                continue
+            if link.delivery.is_over(now) and self._is_worth_it(link):
+                link.delivery.take(Event.DUE)
+                outgoing += self._repeat(link, now)
+            self._next_retry = min(self._next_retry, link.delivery.retry_at)
+        return tuple(outgoing)
+
+    def _repeat(self, link: TolerantLink, now: float) -> list[Message]:
+        """Send the last share again: the same number, the newest state. To the unheard, say who speaks as well."""
+        carried = self.ledger.version - link.delivery.acknowledged.version
+        link.exchange.repeat(len(self.candidates))
+        link.delivery.repeated(now)
+        self._schedule(link)
+        share = self._message(link, carried)
+        return [self._introduction(link.peer), share] if link.delivery.is_unheard else [share]
+
+    def _share(self, link: Link, observations: int, now: float) -> Share:
+        assert isinstance(link, TolerantLink)
+        share_number = max(1, link.exchange.share_number - 1)
+        link.delivery.shared(self._sharing.threshold.at(share_number, len(self.candidates)), now)
+        self._schedule(link)
+        return self._message(link, observations)
+
+    def _message(self, link: TolerantLink, observations: int) -> Share:
+        delivery, ledger = link.delivery, self.ledger
+        acknowledged = delivery.acknowledged
+        records: list[Record] = []
+        link.shared_version = ledger.version
+        if ledger.version > acknowledged.version:
+            records.append(ledger.record_since(acknowledged.version, link.peer.common))
+        owes_formers = acknowledged.formers < ledger.formers
+        if owes_formers:
+            records += self._former_records(self.name, ledger.origin.boot, link.peer)
+        if delivery.returns and delivery.peer_boot is not None:
+            known = self._former_records(link.peer.name, delivery.peer_boot, link.peer)
+            records += [record for record in known if record.boot in delivery.returns]
+        handling = Handling(
+            boot=ledger.origin.boot,
+            attempt=delivery.attempts,
+            eliminated=tuple(self.eliminated) if acknowledged.eliminated < len(self.eliminated) else (),
+            formers=ledger.formers if owes_formers else 0,
+            receipt=self._receipt(link),
+        )
+        return Share(self.name, link.peer.name, link.exchange.shares_sent, observations, tuple(records), handling)
+
+    def _former_records(self, agent: AgentId, boot: int, peer: Peer) -> list[Record]:
+        """Return all that is known of an agent's boots before this one, for the arms that the peer has too."""
+        return [
+            Record(
+                agent,
+                former,
+                0,
+                holding.version,
+                tuple(entry for entry in holding.tally.entries() if entry.arm in peer.common),
+            )
+            for former, holding in self.ledger.former_boots(agent, boot)
+        ]
+
+    def _receipt(self, link: TolerantLink) -> Receipt:
+        delivery = link.delivery
+        boot = delivery.peer_boot or 0
+        version = self.ledger.version_held(Origin(link.peer.name, boot))
+        return Receipt(boot, link.shares_received, version, delivery.peer_eliminated, delivery.peer_formers)
+
+    def _acknowledge(self, link: TolerantLink) -> Acknowledgement:
+        return Acknowledgement(self.name, link.peer.name, self.ledger.origin.boot, self._receipt(link))
+
+    # What is heard.
+
+    def _receive_share(self, share: Share, records: tuple[Received, ...], now: float) -> Outcome:
+        link, handling = self._tolerant_link(share.sender), share.handling
+        if handling is None:
+            raise PeerError(f"{share.sender} is not loss-tolerant and {self.name} is: a whole group must agree")
+        self._check_share(link, share, handling)
+        if handling.receipt.boot > self.ledger.origin.boot:
+            return Outcome(wake_at=self.wake_at, superseded_by=handling.receipt.boot)
+        if link.delivery.peer_boot is not None and handling.boot < link.delivery.peer_boot:
+            return Outcome(outgoing=(self._acknowledge(link),), wake_at=self.wake_at)  # a word from a former life
+        self._hear(link, handling.boot, handling.receipt, now)
+        news = self._merge(share, handling)
+        ruled_out: tuple[Arm, ...] = ()
+        for arm in handling.eliminated:
+            ruled_out += self._follow(link.peer, arm)
+        link.delivery.peer_eliminated = max(link.delivery.peer_eliminated, len(handling.eliminated))
+        if handling.formers:
+            link.delivery.peer_formers = max(link.delivery.peer_formers, handling.formers)
+            link.delivery.returns = self._better_known(share, handling)
+        if share.number > link.shares_received:
+            outgoing = self._take_turn(link, share, handling, now)
+        else:
+            outgoing = self._take_repetition(link, handling, now) if handling.attempt else []
+        if link.delivery.returns:
+            self._expect(link, now)
+        return Outcome(records, tuple(outgoing), news, ruled_out, self.wake_at)
+
+    def _take_turn(self, link: TolerantLink, share: Share, handling: Handling, now: float) -> list[Message]:
+        """Take a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
+        if handling.receipt.number >= link.exchange.shares_sent:
+            link.delivery.answered(now)
+        link.shares_received = share.number
+        link.delivery.has_counted = True
+        if self.settled(link):
+            return self._repeat(link, now) if self._knows_more_eliminations(link) else []
+        observations = link.exchange.share_received(len(self.candidates))
+        if observations:
+            return [self._share(link, observations, now)]
+        link.delivery.take(Event.ASKED)
+        return []
+
+    def _take_repetition(self, link: TolerantLink, handling: Handling, now: float) -> list[Message]:
+        """Answer what was said again: with the answer again, if that is what was lost."""
+        is_lacking = handling.receipt.number < link.exchange.shares_sent
+        effect = link.delivery.take(Event.REPEATED_LACKING if is_lacking else Event.REPEATED)
+        is_missing = self._knows_more_eliminations(link) if self.settled(link) else effect is Effect.REPEAT
+        return self._repeat(link, now) if is_missing else [self._acknowledge(link)]
+
+    def _knows_more_eliminations(self, link: TolerantLink) -> bool:
+        return link.delivery.acknowledged.eliminated < len(self.eliminated)
+
+    def _receive_acknowledgement(self, message: Acknowledgement, records: tuple[Received, ...], now: float) -> Outcome:
+        link = self._tolerant_link(message.sender)
+        self._check_boot(link, message.boot)
+        self._check_receipt(link, message.receipt)
+        if message.receipt.boot > self.ledger.origin.boot:
+            return Outcome(wake_at=self.wake_at, superseded_by=message.receipt.boot)
+        if link.delivery.peer_boot is not None and message.boot < link.delivery.peer_boot:
+            return Outcome(wake_at=self.wake_at)
+        if message.receipt.number >= link.exchange.shares_sent:
+            link.delivery.quenched()
+        self._hear(link, message.boot, message.receipt, now)
+        return Outcome(records, wake_at=self.wake_at)
+
+    def _hear(self, link: TolerantLink, boot: int, receipt: Receipt, now: float) -> None:
+        """Take what every message says: who speaks, and what it has of this agent's."""
+        delivery, own_boot = link.delivery, self.ledger.origin.boot
+        if not link.peer.present:  # its join notice was lost
+            self._greet(link.peer.name, link.peer.arms)
+        is_new = boot != delivery.peer_boot
+        if is_new:
+            delivery.peer_boot = boot
+            delivery.peer_eliminated = delivery.peer_formers = 0
+            link.peer.candidates = set(link.peer.arms)
+            if self.roster.same_arms:
+                link.peer.candidates -= set(self.eliminated)
+            delivery.returns = frozenset(former for former, _ in self.ledger.former_boots(link.peer.name, boot))
+            if delivery.returns:
+                self._expect(link, now)
+        delivery.is_unheard = False
+        if receipt.boot == own_boot:
+            delivery.is_known = True
+        else:
+            receipt = Receipt(own_boot, receipt.number, 0, 0, 0)
+        if not is_new:
+            receipt = Receipt(own_boot, *map(max, receipt[1:], delivery.acknowledged[1:]))
+        delivery.acknowledged = receipt
+        link.exchange.shares_sent = max(link.exchange.shares_sent, receipt.number)  # or this agent has forgotten some
+        if receipt.number >= link.exchange.shares_sent:
+            delivery.take(Event.SEEN)
+        elif is_new:
+            delivery.take(Event.FORGOTTEN)
+            delivery.retry_at = min(delivery.retry_at, now)
+            self._schedule(link)
+
+    def _merge(self, share: Share, handling: Handling) -> tuple[ArmTally, ...]:
+        news: tuple[ArmTally, ...] = ()
+        for record in share.records:
+            if record.agent == share.sender and record.boot == handling.boot:
+                if self.ledger.is_usable(record):
+                    news += self.ledger.merge(record)  # Algorithm 1, line 16
+            else:
+                news += self.ledger.complete(record)
+        return news
+
+    def _better_known(self, share: Share, handling: Handling) -> frozenset[int]:
+        """Return the sender's former boots of which this agent knows more than the sender says."""
+        said = {
+            (record.boot, arm): count
+            for record in share.records
+            if record.agent == share.sender
+            for arm, count, _ in record.tallies
+        }
+        return frozenset(
+            former
+            for former, holding in self.ledger.former_boots(share.sender, handling.boot)
+            if any(entry.observations > said.get((former, entry.arm), 0) for entry in holding.tally.entries())
+        )
+
+    # What cannot be.
+
+    def _check_share(self, link: TolerantLink, share: Share, handling: Handling) -> None:
+        sender, own_boot = share.sender, self.ledger.origin.boot
+        self._check_boot(link, handling.boot)
+        self._check_receipt(link, handling.receipt)
+        highest = link.shares_received + LARGEST_JUMP if link.delivery.has_counted else MOST_OBSERVATIONS
+        if not 0 <= share.number <= highest:
+            raise PeerError(f"{sender} sent share {share.number} after share {link.shares_received}")
+        for what, value in (("observations", share.observations), ("attempt", handling.attempt)):
+            if not 0 <= value <= MOST_OBSERVATIONS:
+                raise PeerError(f"{sender} sent a share with {what} {value}")
+        if not 0 <= handling.formers <= MOST_OBSERVATIONS:
+            raise PeerError(f"{sender} sent a share that knows {handling.formers} changes of its former boots")
+        gone = set(handling.eliminated)
+        if gone and not (gone < set(link.peer.arms) and len(gone) == len(handling.eliminated)):
+            raise PeerError(f"{sender} eliminated {', '.join(handling.eliminated)}, of {', '.join(link.peer.arms)}")
+        seen: set[Origin] = set()
+        for record in share.records:
+            newest = handling.boot if record.agent == sender else own_boot - 1
+            if record.agent not in (sender, self.name):
+                raise PeerError(f"{sender} sent a record of {record.agent}: agents share only what they observed")
+            if record.boot > newest:
+                raise PeerError(f"{sender} sent a record of boot {record.boot} of {record.agent}, which is not before")
+            if Origin(record.agent, record.boot) in seen:
+                raise PeerError(f"{sender} sent two records of one boot in one share")
+            seen.add(Origin(record.agent, record.boot))
+            is_current = record.agent == sender and record.boot == handling.boot
+            if not is_current and record.base:
+                raise PeerError(f"{sender} sent only a part of what boot {record.boot} of {record.agent} observed")
+            self.ledger.check(record, is_over=not is_current)
+
+    def _check_boot(self, link: TolerantLink, boot: int) -> None:
+        if not 0 <= boot < MOST_BOOTS:
+            raise PeerError(f"{link.peer.name} speaks of itself as boot {boot}")
+
+    def _check_receipt(self, link: TolerantLink, receipt: Receipt) -> None:
+        name, limit = link.peer.name, MOST_OBSERVATIONS
+        if not all(0 <= value <= limit for value in receipt):
+            raise PeerError(f"{name} sent an impossible receipt: {receipt}")
+        if receipt.boot != self.ledger.origin.boot:
+            return
+        if link.delivery.is_known and receipt.number > link.exchange.shares_sent:
+            raise PeerError(
+                f"{name} acknowledges share {receipt.number}, but only {link.exchange.shares_sent} were sent"
+            )
+        if (
+            receipt.version > self.ledger.version
+            or receipt.eliminated > len(self.eliminated)
+            or receipt.formers > self.ledger.formers
+        ):
+            raise PeerError(f"{name} acknowledges more than {self.name} has said: do two processes run under one name?")
+
+    # How links are made.
+
+    def _return(self, link: Link) -> None:
+        super()._return(link)
+        assert link.delivery is not None
+        link.delivery.take(Event.ASKED)
+
+    def _greet(self, name: AgentId, arms: Sequence[Arm]) -> None:
+        super()._greet(name, arms)
+        if self.owes(self.links[name]):
+            self._schedule(self.links[name])
+
+    def _new_link(self, peer: Peer, exchange: Exchange) -> TolerantLink:
+        return TolerantLink(peer, exchange, Delivery(self._patience, self.ledger.origin.boot))
+
+    def _tolerant_link(self, name: AgentId) -> TolerantLink:
+        link = self._link(name)
+        assert isinstance(link, TolerantLink)
+        return link

@@ -1,0 +1,115 @@
+"""What a network does to messages: it loses, doubles, delays and reorders them, and it falls apart.
+
+A record of options, and the chance behind it as pure functions: what befalls a message is a hash of who sends it to
+whom and the how-manieth between the two it is. So two engines meet the same network.
+"""
+
+from dataclasses import dataclass
+
+from tacit.chance import uniform
+from tacit.checks import check_probability, check_whole
+from tacit.errors import LocalError
+
+LONGEST_HOLDUP = 2**30
+"""The longest that a message can be late, in slots."""
+
+FIRST_COPY, SECOND_COPY = 2, 5
+"""Which numbers of a message's stream say how late each copy is; the numbers before say whether there are any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """From slot `start` until just before slot `stop`, nothing that the ones send reaches the others.
+
+    Args:
+        start: The first slot in which messages are lost.
+        stop: The first slot in which they are not lost any more.
+        senders: Agents on one side, by position.
+        receivers: Agents on the other side.
+        one_way: Whether messages from the receivers to the senders still pass.
+    """
+
+    start: int
+    stop: int
+    senders: tuple[int, ...]
+    receivers: tuple[int, ...]
+    one_way: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole("the start of a partition", self.start, 0)
+        check_whole("the stop of a partition", self.stop, self.start + 1)
+        for side in (self.senders, self.receivers):
+            if not side:
+                raise LocalError("a partition needs agents on both sides")
+            for agent in side:
+                check_whole("an agent of a partition", agent, 0)
+
+    def cuts(self, slot: int, sender: int, receiver: int) -> bool:
+        """Return whether a message sent in this slot is lost."""
+        if not self.start <= slot < self.stop:
+            return False
+        if sender in self.senders and receiver in self.receivers:
+            return True
+        return not self.one_way and sender in self.receivers and receiver in self.senders
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What a network does to messages. Without arguments, nothing.
+
+    Args:
+        loss: The probability that a message is lost.
+        duplication: The probability that a message that is not lost arrives twice.
+        jitter: Every copy takes up to so many slots longer than `delay`, each number of slots as likely.
+        reordering: The probability that a copy is held back further, so that later ones overtake it.
+        held_back: By how many slots at most, each as likely.
+        partitions: When who cannot reach whom.
+    """
+
+    loss: float = 0.0
+    duplication: float = 0.0
+    jitter: int = 0
+    reordering: float = 0.0
+    held_back: int = 16
+    partitions: tuple[Partition, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_probability("loss", self.loss)
+        check_probability("duplication", self.duplication)
+        check_whole("jitter", self.jitter, 0, LONGEST_HOLDUP)
+        check_probability("reordering", self.reordering)
+        check_whole("held_back", self.held_back, 1, LONGEST_HOLDUP)
+        if not all(isinstance(partition, Partition) for partition in self.partitions):
+            raise LocalError(f"partitions must be a tuple of Partition(...), not {self.partitions!r}")
+
+    @property
+    def are_none(self) -> bool:
+        """Whether the network is as the paper wants it."""
+        return self.lose_nothing and not (self.duplication or self.jitter or self.reordering)
+
+    @property
+    def lose_nothing(self) -> bool:
+        """Whether every message arrives."""
+        return not (self.loss or self.partitions)
+
+    def cut(self, slot: int, sender: int, receiver: int) -> bool:
+        """Return whether a partition keeps a message sent in this slot from arriving."""
+        return any(partition.cuts(slot, sender, receiver) for partition in self.partitions)
+
+
+def is_lost(key: int, loss: float) -> bool:
+    """Return whether the message with this stream is lost."""
+    return uniform(key, 0) < loss
+
+
+def is_doubled(key: int, duplication: float) -> bool:
+    """Return whether the message with this stream arrives twice."""
+    return uniform(key, 1) < duplication
+
+
+def holdup(key: int, copy: int, jitter: int, reordering: float, held_back: int) -> int:
+    """Return how many slots later than usual a copy of the message with this stream arrives."""
+    slots = int(uniform(key, copy) * (jitter + 1))
+    if uniform(key, copy + 1) < reordering:
+        slots += 1 + int(uniform(key, copy + 2) * held_back)
+    return slots
