@@ -245,15 +245,27 @@ class TolerantEndpoint(Endpoint):
 
     # What is heard.
 
+    def receive(self, message: Message, now: float) -> Outcome:
+        """Take a message."""
+        return super().receive(message, now)._replace(wake_at=self.wake_at)
+
+    def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float) -> Outcome:
+        """Take it from the driver that a peer is here."""
+        return super().peer_joined(peer, arms, now)._replace(wake_at=self.wake_at)
+
+    def peer_left(self, peer: AgentId, now: float) -> Outcome:
+        """Take it from the driver that a peer is gone."""
+        return super().peer_left(peer, now)._replace(wake_at=self.wake_at)
+
     def _receive_share(self, share: Share, records: tuple[Received, ...], now: float) -> Outcome:
         link, handling = self._tolerant_link(share.sender), share.handling
         if handling is None:
             raise PeerError(f"{share.sender} is not loss-tolerant and {self.name} is: a whole group must agree")
         self._check_share(link, share, handling)
         if handling.receipt.boot > self.ledger.origin.boot:
-            return Outcome(wake_at=self.wake_at, superseded_by=handling.receipt.boot)
+            return Outcome(superseded_by=handling.receipt.boot)
         if link.delivery.peer_boot is not None and handling.boot < link.delivery.peer_boot:
-            return Outcome(outgoing=(self._acknowledge(link),), wake_at=self.wake_at)  # a word from a former life
+            return Outcome(outgoing=(self._acknowledge(link),))  # a word from a former life
         self._hear(link, handling.boot, handling.receipt, now)
         news = self._merge(share, handling)
         ruled_out: tuple[Arm, ...] = ()
@@ -269,7 +281,7 @@ class TolerantEndpoint(Endpoint):
             outgoing = self._take_repetition(link, handling, now) if handling.attempt else []
         if link.delivery.returns:
             self._expect(link, now)
-        return Outcome(records, tuple(outgoing), news, ruled_out, self.wake_at)
+        return Outcome(records, tuple(outgoing), news, ruled_out)
 
     def _take_turn(self, link: TolerantLink, share: Share, handling: Handling, now: float) -> list[Message]:
         """Take a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
@@ -300,22 +312,22 @@ class TolerantEndpoint(Endpoint):
         self._check_boot(link, message.boot)
         self._check_receipt(link, message.receipt)
         if message.receipt.boot > self.ledger.origin.boot:
-            return Outcome(wake_at=self.wake_at, superseded_by=message.receipt.boot)
+            return Outcome(superseded_by=message.receipt.boot)
         if link.delivery.peer_boot is not None and message.boot < link.delivery.peer_boot:
-            return Outcome(wake_at=self.wake_at)
+            return Outcome()
         if message.receipt.number >= link.exchange.shares_sent:
             link.delivery.quenched()
         self._hear(link, message.boot, message.receipt, now)
-        return Outcome(records, wake_at=self.wake_at)
+        return Outcome(records)
 
     def _hear(self, link: TolerantLink, boot: int, receipt: Receipt, now: float) -> None:
         """Take what every message says: who speaks, and what it has of this agent's."""
         delivery, own_boot = link.delivery, self.ledger.origin.boot
         if not link.peer.present:  # its join notice was lost
             self._greet(link.peer.name, link.peer.arms)
-        is_new = boot != delivery.peer_boot
-        if is_new:
-            delivery.peer_boot = boot
+        has_restarted = delivery.peer_boot is not None and boot != delivery.peer_boot
+        delivery.peer_boot = boot
+        if has_restarted:
             delivery.peer_eliminated = delivery.peer_formers = 0
             link.peer.candidates = set(link.peer.arms)
             if self.roster.same_arms:
@@ -328,13 +340,13 @@ class TolerantEndpoint(Endpoint):
             delivery.is_known = True
         else:
             receipt = Receipt(own_boot, receipt.number, 0, 0, 0)
-        if not is_new:
+        if not has_restarted:
             receipt = Receipt(own_boot, *map(max, receipt[1:], delivery.acknowledged[1:]))
         delivery.acknowledged = receipt
         link.exchange.shares_sent = max(link.exchange.shares_sent, receipt.number)  # or this agent has forgotten some
         if receipt.number >= link.exchange.shares_sent:
             delivery.take(Event.SEEN)
-        elif is_new:
+        elif has_restarted:
             delivery.take(Event.FORGOTTEN)
             delivery.retry_at = min(delivery.retry_at, now)
             self._schedule(link)

@@ -1,20 +1,19 @@
 """What a network does to messages: it loses, doubles, delays and reorders them, and it falls apart.
 
-A record of options, and the chance behind it as pure functions: what befalls a message is a hash of who sends it to
-whom and the how-manieth between the two it is. So two engines meet the same network.
+What befalls a message depends on a stream of chance of its own, keyed by who sends it to whom and the how-manieth
+between the two it is. So two engines meet the same network.
 """
 
 from dataclasses import dataclass
 
-from tacit.chance import uniform
 from tacit.checks import check_probability, check_whole
 from tacit.errors import LocalError
 
 LONGEST_HOLDUP = 2**30
 """The longest that a message can be late, in slots."""
 
-FIRST_COPY, SECOND_COPY = 2, 5
-"""Which numbers of a message's stream say how late each copy is; the numbers before say whether there are any."""
+LOST, DOUBLED, FIRST_COPY, SECOND_COPY = 0, 1, 2, 5
+"""Which numbers of a message's stream say whether it is lost, whether it comes twice, and (three each) how late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +96,13 @@ class Faults:
         return any(partition.cuts(slot, sender, receiver) for partition in self.partitions)
 
 
-def is_lost(key: int, loss: float) -> bool:
-    """Return whether the message with this stream is lost."""
-    return uniform(key, 0) < loss
+def holdup(jitter: int, reordering: float, held_back: int, late: float, is_held: float, how_long: float) -> int:
+    """Return how many slots later than usual a copy arrives, from three numbers of chance.
 
-
-def is_doubled(key: int, duplication: float) -> bool:
-    """Return whether the message with this stream arrives twice."""
-    return uniform(key, 1) < duplication
-
-
-def holdup(key: int, copy: int, jitter: int, reordering: float, held_back: int) -> int:
-    """Return how many slots later than usual a copy of the message with this stream arrives."""
-    slots = int(uniform(key, copy) * (jitter + 1))
-    if uniform(key, copy + 1) < reordering:
-        slots += 1 + int(uniform(key, copy + 2) * held_back)
+    >>> holdup(4, 0.1, 16, late=0.5, is_held=0.7, how_long=0.5), holdup(4, 0.1, 16, late=0.5, is_held=0.0, how_long=0.5)
+    (2, 11)
+    """
+    slots = int(late * (jitter + 1))
+    if is_held < reordering:
+        slots += 1 + int(how_long * held_back)
     return slots

@@ -7,9 +7,9 @@ lost: it waits, and arrives when the agent is back, in the order of sending.
 import heapq
 from collections import deque
 
-from tacit.chance import stream
+from tacit.chance import stream, uniform
 from tacit.protocol import AgentId, Message
-from tacit.scenario.faults import FIRST_COPY, SECOND_COPY, Faults, holdup, is_doubled, is_lost
+from tacit.scenario.faults import DOUBLED, FIRST_COPY, LOST, SECOND_COPY, Faults, holdup
 
 
 class Network:
@@ -38,12 +38,18 @@ class Network:
         number = self._sent.get((sender, receiver), 0)
         self._sent[sender, receiver] = number + 1
         message_key = stream(key, receiver, number)
-        if faults.cut(slot, sender, receiver) or is_lost(message_key, faults.loss):
+        if faults.cut(slot, sender, receiver) or uniform(message_key, LOST) < faults.loss:
             return ()
-        copies = (FIRST_COPY, SECOND_COPY) if is_doubled(message_key, faults.duplication) else (FIRST_COPY,)
+        is_doubled = uniform(message_key, DOUBLED) < faults.duplication
         return tuple(
-            self.delay + holdup(message_key, copy, faults.jitter, faults.reordering, faults.held_back)
-            for copy in copies
+            self.delay
+            + holdup(
+                faults.jitter,
+                faults.reordering,
+                faults.held_back,
+                *(uniform(message_key, copy + place) for place in range(3)),
+            )
+            for copy in ((FIRST_COPY, SECOND_COPY) if is_doubled else (FIRST_COPY,))
         )
 
     def send(self, message: Message, arrival: int) -> None:

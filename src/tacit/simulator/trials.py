@@ -143,12 +143,10 @@ def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "refer
         raise LocalError(f"engine {engine!r} is not one of {', '.join(get_args(Engine))}")
     if engine != "auto":
         return engine
-    rules, threshold, patience = scenario.sharing
+    rules, threshold, _ = scenario.sharing
     compiles = (
         isinstance(scenario.policy, BuiltIn | IndexFunction)
         and isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
         and rules in (ON_DEMAND, IMMEDIATE, SILENT)
-        and patience is None
-        and scenario.faults.are_none
     )
     return "compiled" if compiles else "reference"

@@ -17,13 +17,15 @@ from tacit.simulator.kernel.custom import run_with_index
 from tacit.simulator.kernel.filling import (
     fill_agents,
     fill_arms,
+    fill_cuts,
+    fill_links,
     fill_moves,
     fill_thresholds,
     fill_world,
     records,
 )
 from tacit.simulator.kernel.planning import plan
-from tacit.simulator.kernel.tables import BOND, MESSAGE, MOST_DECISIONS, PAIR, Tables
+from tacit.simulator.kernel.tables import BOND, MESSAGE, MOST_DECISIONS, PAIR, Record, Table, Tables
 from tacit.simulator.result import Communication, Result
 
 __all__ = ["run"]
@@ -54,7 +56,8 @@ def run(
         LocalError: The scenario uses something of your own that has no compiled form, or is too large.
     """
     run_tables = run_with_index(scenario.policy.index) if isinstance(scenario.policy, IndexFunction) else engine.run
-    may_wait = scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
+    is_lossy = not scenario.faults.are_none or scenario.sharing.patience is not None
+    may_wait = is_lossy or scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
     mail_room = max(_FIRST_ROOM, 2 * len(scenario.agents) ** 2) if may_wait else 1
     trace_room = 0 if trace is None else _FIRST_ROOM
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # on purpose; compiled code does not look
@@ -93,6 +96,7 @@ def prepare(
     bonds.believed_candidates = agents.arm_count
     in_common = members.astype(np.int32) @ members.astype(np.int32).T
     bonds.common = in_common[agents.arm_set][:, agents.arm_set]
+    cuts, cut_from, cut_until = fill_cuts(scenario)
     return Tables(
         world=world,
         agents=agents,
@@ -113,11 +117,27 @@ def prepare(
         planned=np.sort(planned),
         heap=np.zeros(count, np.int64),
         moves=fill_moves(scenario),
+        links=fill_links(count if world.lossy else 0),
+        letters=records(mail_room if world.lossy else 0, MESSAGE),
+        counted=np.zeros((count, count, len(scenario.arms.names)) if world.has_faults else (0, 0, 0), np.int64),
+        believed=_believed(seen, world),
+        gone=np.zeros((count, own_arms.shape[1]) if world.lossy else (0, 0), np.int64),
+        cuts=cuts,
+        cut_from=cut_from,
+        cut_until=cut_until,
         observed=np.zeros(len(scenario.arms.names), np.int64),
         checkpoints=np.array(sorted(checkpoints), np.int64),
         pulls_at=np.zeros((len(checkpoints), count, len(scenario.arms.names)), np.int64),
         shares_at=np.zeros(len(checkpoints), np.int64),
     )
+
+
+def _believed(seen: Table, world: Record) -> Table:
+    """Return which arms every agent thinks that every peer considers, where it must be known arm by arm."""
+    if not world.lossy or not world.settles or world.same_arms:
+        return np.zeros((0, 0, 0), np.bool_)
+    has_arm = seen.position >= 0
+    return np.repeat(has_arm[None], len(has_arm), axis=0)
 
 
 def _result(scenario: Scenario, tables: Tables) -> Result:
@@ -130,8 +150,8 @@ def _result(scenario: Scenario, tables: Tables) -> Result:
         communication=Communication(
             shares=tables.pairs.shares,
             notices=tables.bonds.notices,
-            retries=np.zeros_like(tables.bonds.notices),
-            acknowledgements=np.zeros_like(tables.bonds.notices),
+            retries=tables.bonds.retries,
+            acknowledgements=tables.bonds.acknowledgements,
             bytes=int(world.bytes),
             definition_bits=float(world.bits),
         ),

@@ -9,5 +9,8 @@ CONFIDENCES = {"own": OWN, "observed": OBSERVED}
 
 RATE, HALVING, SINE, ON_OFF, SLOTS = range(5)
 
-SHARE, ELIMINATED, JOIN, LEAVE = range(4)
+SHARE, ELIMINATED, JOIN, LEAVE, ACKNOWLEDGEMENT = range(5)
 """Kinds of messages under way; also their order on the wire."""
+
+OPEN, WAITING, TRUSTING = range(3)
+"""Phases of a pair where messages may be lost."""

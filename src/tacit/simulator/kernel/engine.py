@@ -1,5 +1,7 @@
 """The compiled run: the order of events is that of `tacit.simulator.reference`, line by line."""
 
+import math
+
 import numpy as np
 
 from tacit.scenario.tape import bernoulli_reward
@@ -7,15 +9,24 @@ from tacit.scenario.trace import Kind
 from tacit.simulator.kernel import codes
 from tacit.simulator.kernel.choosing import select_arm
 from tacit.simulator.kernel.jit import borrow, compiled
+from tacit.simulator.kernel.lossy import SCRATCH, take_arrival, turn_round
 from tacit.simulator.kernel.mail import UNDER_WAY, tell
 from tacit.simulator.kernel.noticing import announce_eliminations, deliver, eliminate, move
 from tacit.simulator.kernel.planning import halve, plan_halving, pop
 from tacit.simulator.kernel.tables import AGENT_BITS, Record, Table
 from tacit.simulator.kernel.talking import broadcast, observe, share_with_peers
+from tacit.simulator.kernel.tolerating import (
+    after_decision,
+    deliver_current,
+    send_all,
+    take_kept,
+    wake,
+    write_move,
+)
 
 borrow(bernoulli_reward)
 
-_DECISION = int(Kind.DECISION)
+_DECISION, _LEAVE = int(Kind.DECISION), int(Kind.LEAVE)
 _FAR = 2**62
 _AGENT_MASK = (1 << AGENT_BITS) - 1
 
@@ -41,6 +52,14 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
     planned: Table,
     heap: Table,
     moves: Table,
+    links: Table,
+    letters: Table,
+    counted: Table,
+    believed: Table,
+    gone: Table,
+    cuts: Table,
+    cut_from: Table,
+    cut_until: Table,
     observed: Table,
     checkpoints: Table,
     pulls_at: Table,
@@ -50,12 +69,14 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
     for agent in range(world.agents):
         if agents[agent].clock == codes.HALVING:
             plan_halving(world, agents, heap, agent, agents[agent].start - 1)
-    next_planned = next_move = next_checkpoint = 0
+    next_planned = next_move = next_checkpoint = slot = 0
     while not world.overflow:
         decision = planned[next_planned] if next_planned < planned.shape[0] else _FAR
         if world.heap_size > 0:
             decision = min(decision, heap[0])
-        slot = decision >> AGENT_BITS
+        before, slot = slot, decision >> AGENT_BITS
+        if world.tolerant and world.next_wake < _FAR:
+            slot = min(slot, max(before, math.ceil(world.next_wake)))
         if next_move < moves.shape[0]:
             slot = min(slot, moves[next_move, 0])
         if world.mail_end > world.mail_first:
@@ -66,14 +87,32 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
         if slot >= world.horizon:
             break
         if next_move < moves.shape[0] and moves[next_move, 0] == slot:
-            move(
-                world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail,
-                trace, own_arms, slot, moves[next_move, 1], moves[next_move, 2],
-            )  # fmt: skip
+            if world.lossy:
+                move_lossy(
+                    world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+                    own_arms, links, letters, counted, believed, gone, cuts, cut_from, cut_until,
+                    slot, moves[next_move, 1], moves[next_move, 2],
+                )  # fmt: skip
+            else:
+                move(
+                    world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail,
+                    trace, own_arms, slot, moves[next_move, 1], moves[next_move, 2],
+                )  # fmt: skip
             next_move += 1
             continue
         if world.mail_end > world.mail_first:
             message = mail[UNDER_WAY, world.mail_first % mail.shape[1]]
+            if message.arrival == slot and world.lossy:
+                take_arrival(world, mail, letters)
+                deliver_current(
+                    world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+                    own_arms, links, letters, counted, believed, gone, slot,
+                )  # fmt: skip
+                send_all(
+                    world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+                    own_arms, links, letters, counted, believed, gone, cuts, cut_from, cut_until, slot,
+                )  # fmt: skip
+                continue
             if message.arrival == slot:
                 world.mail_first += 1
                 deliver(
@@ -81,6 +120,12 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
                     trace, own_arms, slot, message,
                 )  # fmt: skip
                 continue
+        if world.tolerant and world.next_wake <= slot:
+            wake_who_is_due(
+                world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+                own_arms, links, letters, counted, believed, gone, cuts, cut_from, cut_until, slot,
+            )  # fmt: skip
+            continue
         agent = decision & _AGENT_MASK
         me = agents[agent]
         if me.clock == codes.HALVING:
@@ -94,7 +139,7 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
             arm = own_arms[agent, position].arm
             chance = own_arms[agent, position].success
             reward = bernoulli_reward(me.reward_key, np.uint64(me.own_pulls), chance)
-            world.lacking += made_so_far(world, own_arms, observed, agent, me.arm_count) - agents[me.row].observed
+            world.lacking += lacked(world, agents, own_arms, observed, agent)
             world.decisions += 1
             observed[arm] += 1
             observe(world, agents, knowledge, seen, history, agent, arm, reward)
@@ -102,9 +147,19 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
                 for number in range(members.shape[0]):
                     usable[agent, number] += members[number, arm]
             tell(world, trace, slot, _DECISION, agent, arm, reward, me.own_pulls, 0)
-            if world.policy == codes.AAE:
+            if world.policy == codes.AAE and not world.lossy:
                 announce_eliminations(world, agents, bonds, demanded, seen, mail, own_arms, dropped, slot, agent)
-            if world.one_table:
+            if world.lossy:
+                sent = after_decision(
+                    world, agents, pairs, bonds, demanded, seen, usable, thresholds, links, letters, gone, dropped,
+                    slot, agent, arm,
+                )  # fmt: skip
+                turn_round(world, letters, SCRATCH)
+                send_all(
+                    world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+                    own_arms, links, letters, counted, believed, gone, cuts, cut_from, cut_until, slot,
+                )  # fmt: skip
+            elif world.one_table:
                 sent = broadcast(world, agents, pairs, seen, trace, slot, agent, arm)
             else:
                 sent = share_with_peers(
@@ -120,20 +175,122 @@ def run(  # noqa: PLR0912, PLR0915  # one loop: what it calls is named, what it 
 
 
 @compiled
-def made_so_far(world: Record, own_arms: Table, observed: Table, agent: int, arm_count: int) -> int:
-    """Return how many observations all agents have made of an agent's arms."""
-    if world.same_arms:
-        return world.decisions
-    made = 0
-    for position in range(arm_count):
-        made += observed[own_arms[agent, position].arm]
-    return made
+def wake_who_is_due(
+    world: Record,
+    agents: Table,
+    pairs: Table,
+    bonds: Table,
+    demanded: Table,
+    knowledge: Table,
+    seen: Table,
+    history: Table,
+    usable: Table,
+    thresholds: Table,
+    mail: Table,
+    trace: Table,
+    own_arms: Table,
+    links: Table,
+    letters: Table,
+    counted: Table,
+    believed: Table,
+    gone: Table,
+    cuts: Table,
+    cut_from: Table,
+    cut_until: Table,
+    slot: int,
+) -> None:
+    """Wake every agent whose time has come, the first one first, and find out when the next one's comes."""
+    agent = 0
+    while agent < world.agents:
+        if agents[agent].away or agents[agent].wake_at > slot:
+            agent += 1
+            continue
+        wake(world, agents, pairs, bonds, seen, usable, thresholds, links, letters, slot, agent)
+        turn_round(world, letters, SCRATCH)
+        send_all(
+            world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+            own_arms, links, letters, counted, believed, gone, cuts, cut_from, cut_until, slot,
+        )  # fmt: skip
+        agent = 0
+    world.next_wake = math.inf
+    for agent in range(world.agents):
+        if not agents[agent].away:
+            world.next_wake = min(world.next_wake, agents[agent].wake_at)
+
+
+@compiled
+def move_lossy(
+    world: Record,
+    agents: Table,
+    pairs: Table,
+    bonds: Table,
+    demanded: Table,
+    knowledge: Table,
+    seen: Table,
+    history: Table,
+    usable: Table,
+    thresholds: Table,
+    mail: Table,
+    trace: Table,
+    own_arms: Table,
+    links: Table,
+    letters: Table,
+    counted: Table,
+    believed: Table,
+    gone: Table,
+    cuts: Table,
+    cut_from: Table,
+    cut_until: Table,
+    slot: int,
+    agent: int,
+    kind: int,
+) -> None:
+    """Leave, or join again, where messages may be lost (`ReferenceRun._move`)."""
+    leaves = kind == _LEAVE
+    tell(world, trace, slot, kind, agent, 0, 0, 0, 0)
+    agents[agent].away = leaves
+    write_move(world, agents, links, letters, slot, agent, leaves)
+    turn_round(world, letters, SCRATCH)
+    send_all(
+        world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+        own_arms, links, letters, counted, believed, gone, cuts, cut_from, cut_until, slot,
+    )  # fmt: skip
+    if leaves:
+        return
+    world.next_wake = min(world.next_wake, agents[agent].wake_at)
+    while take_kept(world, mail, letters, agent):
+        deliver_current(
+            world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+            own_arms, links, letters, counted, believed, gone, slot,
+        )  # fmt: skip
+        send_all(
+            world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
+            own_arms, links, letters, counted, believed, gone, cuts, cut_from, cut_until, slot,
+        )  # fmt: skip
+
+
+@compiled
+def lacked(world: Record, agents: Table, own_arms: Table, observed: Table, agent: int) -> int:
+    """Return how many observations of its arms have been made that an agent does not know of."""
+    me = agents[agent]
+    if world.one_table and world.settles and agents[0].candidates == 1:  # from now on everybody learns alone
+        if world.settled_after == 0:
+            world.settled_after = 1 + world.decisions
+            for position in range(world.agents):
+                agents[position].settled_after = agents[position].own_pulls
+        return 1 + world.decisions - world.settled_after - (me.own_pulls - me.settled_after)
+    made = world.decisions
+    if not world.same_arms:
+        made = 0
+        for position in range(me.arm_count):
+            made += observed[own_arms[agent, position].arm]
+    return made - agents[me.row].observed
 
 
 @compiled
 def remember(world: Record, pairs: Table, seen: Table, pulls: Table, shares_at: Table, checkpoint: int) -> None:
     """Keep the counts so far, as they are at the beginning of a slot."""
-    shares = 0
+    shares = np.int64(0)
     for agent in range(world.agents):
         for arm in range(world.arms):
             pulls[agent, arm] = seen[agent, arm].pulls

@@ -9,6 +9,7 @@ from tacit.errors import LocalError
 from tacit.policies import AAE, UCB, Confidence, Horizon
 from tacit.policies.confidence import log_inverse_delta
 from tacit.protocol import Constant, FromFunction, Geometric, PerCandidate, Threshold
+from tacit.protocol.delivery import UNKNOWN
 from tacit.protocol.exchange import ON_DEMAND
 from tacit.protocol.immediate import IMMEDIATE, SILENT
 from tacit.protocol.thresholds import TABULATED_SHARES
@@ -17,7 +18,8 @@ from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
 from tacit.scenario.tape import Stream, Tape
 from tacit.scenario.trace import Kind
 from tacit.simulator.kernel import codes
-from tacit.simulator.kernel.tables import AGENT, AGENT_BITS, OWN_ARM, SEEN, WORLD, Record, Table
+from tacit.simulator.kernel.lossy import SCRATCH
+from tacit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, SEEN, WORLD, Record, Table
 
 _POLICIES = {"ucb": codes.UCB, "kl-ucb": codes.KL_UCB, "aae": codes.AAE, "thompson": codes.THOMPSON}
 
@@ -48,6 +50,18 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     constant = len(thresholds) == 1 and not world.per_candidate
     nobody_waits = scenario.delay == 0 and not any(agent.absences for agent in scenario.agents)
     simple = constant and nobody_waits and world.same_order
+    faults, patience = scenario.faults, scenario.sharing.patience
+    world.has_faults = not faults.are_none
+    world.tolerant = patience is not None
+    world.lossy = world.has_faults or world.tolerant
+    world.loss, world.duplication, world.jitter = faults.loss, faults.duplication, faults.jitter
+    world.reordering, world.held_back = faults.reordering, faults.held_back
+    if patience is not None:
+        world.first, world.least, world.growth = patience.first, patience.least, patience.growth
+        world.tick, world.longest = patience.tick, patience.longest
+    world.next_wake = np.inf
+    world.letters_end = SCRATCH
+    simple = simple and not world.lossy
     world.one_table = simple and world.protocol == codes.IMMEDIATE and thresholds[0] == 1
     world.plain = simple and world.protocol == codes.ON_DEMAND and not (world.settles or traced)
     return table
@@ -110,11 +124,14 @@ def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
     horizon = scenario.horizon
     table.stop = [horizon if spec.stop is None else min(spec.stop, horizon) for spec in scenario.agents]
     table.online_until = -1
+    table.last_observed = table.next_retry = -np.inf
+    table.wake_at = np.inf
     for column, purpose in (
         ("decision_key", Stream.DECISIONS),
         ("toggle_key", Stream.TOGGLES),
         ("reward_key", Stream.REWARDS),
         ("policy_key", Stream.POLICY),
+        ("network_key", Stream.NETWORK),
     ):
         table[column] = [tape.key(position, purpose) for position in range(count)]
     for position, spec in enumerate(scenario.agents):
@@ -175,6 +192,27 @@ def fill_arms(scenario: Scenario) -> tuple[Table, Table, Table]:
         position[np.ix_(np.arange(len(owns))[agents], places)] = np.arange(len(own))
     sets = list(dict.fromkeys(frozenset(own) for own in owns))
     return own_arms, seen, np.array([[name in members for name in names] for members in sets], np.bool_)
+
+
+def fill_links(count: int) -> Table:
+    """Return the table of links before anything was said."""
+    links = records((count, count), LINK)
+    links.size = 1.0
+    links.mean_wait = UNKNOWN
+    links.present = True
+    return links
+
+
+def fill_cuts(scenario: Scenario) -> tuple[Table, Table, Table]:
+    """Return who cannot reach whom in each partition, and when each begins and ends."""
+    partitions, count = scenario.faults.partitions, len(scenario.agents)
+    cuts = np.zeros((len(partitions), count, count), np.bool_)
+    for place, partition in enumerate(partitions):
+        cuts[np.ix_([place], partition.senders, partition.receivers)] = True
+        if not partition.one_way:
+            cuts[np.ix_([place], partition.receivers, partition.senders)] = True
+    start, stop = ([getattr(partition, end) for partition in partitions] for end in ("start", "stop"))
+    return cuts, np.array(start, np.int64), np.array(stop, np.int64)
 
 
 def fill_moves(scenario: Scenario) -> Table:

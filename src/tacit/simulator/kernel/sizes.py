@@ -13,6 +13,18 @@ SHARE_FRAME = MESSAGE_FRAME + 6
 NOTICE_FRAME = MESSAGE_FRAME + 1
 """And the head of the notice."""
 
+HANDLED_FRAME = MESSAGE_FRAME + 6
+"""Heads of the share, its list of records, the handling and its list of eliminations; boot and formers."""
+
+RECORD_FRAME = 3
+"""Heads of the record and its tallies; the boot."""
+
+RECEIPT_FRAME = 3
+"""Its head, boot and formers."""
+
+ACKNOWLEDGEMENT_FRAME = MESSAGE_FRAME + 2
+"""Its head and boot."""
+
 JOIN_QUANTUM = 1
 """A join notice tells the quantum; rewards of simulated arms are 0 or 1."""
 
@@ -57,6 +69,32 @@ def share_size(
             if seen[sender, arm].changed_at > base and seen[receiver, arm].position >= 0:
                 listed += 1
                 size += seen[sender, arm].entry_size
+    return size + (0 if listed < 16 else 2)
+
+
+@compiled
+def letter_size(world: Record, agents: Table, seen: Table, history: Table, gone: Table, letter: Record) -> int:
+    """Return the bytes of a share or of a bare acknowledgement, where messages may be lost."""
+    sender, receiver = letter.sender, letter.receiver
+    names = agents[sender].name_size + agents[receiver].name_size
+    if not world.tolerant:
+        return share_size(agents, seen, history, sender, receiver, letter.number, letter.count, letter.since)
+    receipt = RECEIPT_FRAME + integer_size(letter.seen) + integer_size(letter.held) + integer_size(letter.known_gone)
+    if letter.kind == codes.ACKNOWLEDGEMENT:
+        return ACKNOWLEDGEMENT_FRAME + names + receipt
+    size = HANDLED_FRAME + names + receipt
+    size += integer_size(letter.number) + integer_size(letter.count) + integer_size(letter.attempt)
+    size += 0 if letter.gone < 16 else 2
+    for place in range(letter.gone):
+        size += seen[sender, gone[sender, place]].name_size
+    if letter.version == 0:
+        return size
+    listed = 0
+    for arm in range(seen.shape[1]):
+        if seen[sender, arm].changed_at > letter.since and seen[receiver, arm].position >= 0:
+            listed += 1
+            size += seen[sender, arm].entry_size
+    size += RECORD_FRAME + agents[sender].name_size + integer_size(letter.since) + integer_size(letter.version)
     return size + (0 if listed < 16 else 2)
 
 

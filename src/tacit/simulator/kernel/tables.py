@@ -39,14 +39,31 @@ WORLD = np.dtype(
         ("plain", np.bool_),  # nothing special is asked for: see `talking.share_plainly`
         ("counts_sizes", np.bool_),
         ("agent_names_size", np.int64),  # bytes of all agents' names on the wire
+        ("lossy", np.bool_),  # there are faults, or agents that expect them: see `tolerating.py`
+        ("tolerant", np.bool_),
+        ("has_faults", np.bool_),
+        ("loss", np.float64),
+        ("duplication", np.float64),
+        ("jitter", np.int64),
+        ("reordering", np.float64),
+        ("held_back", np.int64),
+        ("first", np.float64),  # of `Patience`, as the next four
+        ("least", np.float64),
+        ("growth", np.float64),
+        ("tick", np.float64),
+        ("longest", np.float64),
         # What follows changes during a run.
         ("decisions", np.int64),
         ("lacking", np.int64),
+        ("settled_after", np.int64),  # decisions, where everybody always knows the same, plus one
         ("bytes", np.int64),
         ("bits", np.float64),
         ("mail_first", np.int64),
         ("mail_end", np.int64),
         ("kept_end", np.int64),
+        ("letters_end", np.int64),  # the top of the stack
+        ("sequence", np.int64),  # of messages under way
+        ("next_wake", np.float64),  # nobody asked to be woken before this; it may be too early
         ("trace_end", np.int64),
         ("heap_size", np.int64),
         ("dropped", np.int64),  # arms that the decision at hand rules out
@@ -84,6 +101,12 @@ AGENT = np.dtype(
         ("drawn", np.int64),  # changes during a run, as do the next two
         ("toggles_drawn", np.int64),
         ("online_until", np.int64),
+        ("network_key", np.uint64),
+        ("settled_after", np.int64),  # own pulls, where everybody always knows the same
+        ("own_eliminations", np.int64),  # changes during a run, as do the next three
+        ("last_observed", np.float64),
+        ("wake_at", np.float64),
+        ("next_retry", np.float64),
     ],
     align=True,
 )
@@ -104,10 +127,38 @@ BOND = np.dtype(
         ("common", np.int32),  # how many arms both have
         ("notices", np.int32),
         ("believed_candidates", np.int32),  # how many candidates the first of the pair thinks that the second has
+        ("retries", np.int32),
+        ("acknowledgements", np.int32),
+        ("sent", np.int64),  # messages of any kind
     ],
     align=True,
 )
 """What else there is between two agents."""
+
+LINK = np.dtype(
+    [
+        ("phase", np.int64),
+        ("seen", np.int64),  # the highest number of the peer's shares
+        ("held", np.int64),  # the version of the peer that is held
+        ("peer_gone", np.int64),  # how many of the peer's eliminations are known
+        ("acknowledged_number", np.int64),
+        ("acknowledged_version", np.int64),
+        ("acknowledged_gone", np.int64),
+        ("attempts", np.int64),
+        ("can_be_timed", np.bool_),
+        ("is_unheard", np.bool_),
+        ("present", np.bool_),
+        ("shared_at", np.float64),
+        ("sent_at", np.float64),
+        ("retry_at", np.float64),
+        ("size", np.float64),
+        ("wait", np.float64),
+        ("mean_wait", np.float64),
+        ("deviation", np.float64),
+    ],
+    align=True,
+)
+"""What an agent keeps for a peer where messages may be lost: `Delivery`."""
 
 OWN_ARM = np.dtype([("arm", np.int64), ("success", np.float64), ("candidate", np.bool_)], align=True)
 
@@ -132,6 +183,14 @@ MESSAGE = np.dtype(
         ("since", np.int64),  # a share carries the sender's history from here, or a notice names this arm
         ("version", np.int64),  # to here
         ("number", np.int64),
+        # What follows is used where messages may be lost.
+        ("sequence", np.int64),
+        ("count", np.int64),  # how many observations a share carries
+        ("attempt", np.int64),
+        ("gone", np.int64),  # how many eliminations a share carries
+        ("seen", np.int64),  # the receipt
+        ("held", np.int64),
+        ("known_gone", np.int64),
     ],
     align=True,
 )
@@ -187,6 +246,20 @@ class Tables(NamedTuple):
     """Decisions of agents whose clock depends on what they do, the next one first."""
     moves: Table
     """When who leaves and joins: slot, agent, kind of trace row; in order."""
+    links: Table
+    """By agent and peer."""
+    letters: Table
+    """Messages that were made and not sent yet: see `lossy.py`."""
+    counted: Table
+    """By receiver, sender and arm, where shares may be missing: what the receiver knows of the sender's."""
+    believed: Table
+    """By agent, peer and arm: whether the agent thinks that the peer still considers the arm."""
+    gone: Table
+    """By agent: the arms that it no longer considers, in the order in which they went."""
+    cuts: Table
+    """By partition, sender and receiver: whether messages are lost."""
+    cut_from: Table
+    cut_until: Table
     observed: Table
     """By arm: the observations of all agents."""
     checkpoints: Table
