@@ -21,6 +21,7 @@ from tacit.scenario import (
     Halving,
     OnOff,
     Rate,
+    Row,
     Scenario,
     ScenarioFile,
     Sine,
@@ -31,6 +32,7 @@ from tacit.scenario import (
     scenario_to_toml,
 )
 from tacit.scenario.schedules import Clock, ClockKeys
+from tacit.simulator import run
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "scenario-files.md"
 SMALL: dict[str, Any] = {
@@ -183,6 +185,19 @@ def test_files_are_looked_for_beside_the_scenario(tmp_path: Path, monkeypatch: p
     )
 
 
+def test_the_last_slots_of_a_world_can_be_named() -> None:
+    assert agents_of(rate=0.5, start=99, stop=100) == (AgentSpec(Rate(0.5), start=99, stop=100),)
+    assert agents_of(rate=0.5, absences=[{"leave": 98, "rejoin": 99}])[0].absences == (Absence(98, 99),)
+    assert agents_of(schedule={"slots": [0, 99]}) == (AgentSpec(Slots((0, 99))),)
+
+
+def test_a_trace_may_be_longer_than_the_horizon(tmp_path: Path) -> None:
+    (tmp_path / "slots.csv").write_text("agent,slot\na,99\na,100\nb,5000\n", encoding="utf-8")
+    content = {**SMALL, "agents": [{"schedule": {"trace": "slots.csv"}}]}
+    agents = scenario_from_mapping(content, folder=tmp_path).scenario.agents
+    assert agents == (AgentSpec(Slots((99,))), AgentSpec(Slots(())))
+
+
 # What is wrong with a file.
 
 WRONG: list[tuple[str, object, str]] = [
@@ -227,20 +242,40 @@ WRONG: list[tuple[str, object, str]] = [
     ),
     ("agents[1].count", 0, "agents[1].count must be a whole number from 1 to 100000, not 0"),
     ("agents[1].count", 100_000, "agents[1] brings the number of agents to 100001: at most 100000 are allowed"),
-    ("agents[1].start", -1, "agents[1].start must be a whole number from 0 to 1099511627776, not -1"),
-    ("agents[1].stop", 0, "agents[1].stop must be a whole number from 1 to 1099511627776, not 0"),
+    ("agents[1].start", -1, "agents[1].start must be a slot, a whole number from 0 to 99 (the horizon is 100), not -1"),
+    (
+        "agents[1].start",
+        100,
+        "agents[1].start must be a slot, a whole number from 0 to 99 (the horizon is 100), not 100",
+    ),
+    ("agents[1].stop", 0, "agents[1].stop must be a whole number after start (0), at most the horizon (100), not 0"),
+    (
+        "agents[1].stop",
+        101,
+        "agents[1].stop must be a whole number after start (0), at most the horizon (100), not 101",
+    ),
     ("agents[1].arms", ["0", "9"], "agents[1].arms[1] must be one of the arms 0, 1, not '9'"),
     ("agents[1].arms", "0", "agents[1].arms must be a list of names of arms, not '0'"),
     ("agents[1].arms", ["0", "0"], "agents[1]: arm names must differ, but 0 is given more than once"),
     (
         "agents[1].absences",
         [{"rejoin": 5}],
-        "agents[1].absences[0].leave is missing: it must be a whole number from 0 to ",
+        "agents[1].absences[0].leave is missing: it must be a slot, a whole number from 0 to 99",
     ),
     (
         "agents[1].absences",
         [{"leave": 5, "rejoin": 5}],
-        "agents[1].absences[0].rejoin must be a whole number from 6 to",
+        "agents[1].absences[0].rejoin must be a slot after leave (5) and before the horizon (100), or left out",
+    ),
+    (
+        "agents[1].absences",
+        [{"leave": 99, "rejoin": 100}],
+        "agents[1].absences[0].rejoin must be a slot after leave (99) and before the horizon (100), or left out",
+    ),
+    (
+        "agents[1].absences",
+        [{"leave": 100}],
+        "agents[1].absences[0].leave must be a slot, a whole number from 0 to 99 (the horizon is 100), not 100",
     ),
     ("agents[1].absences", [{"leave": 5}, {"leave": 9}], "agents[1]: an agent away since slot 5 cannot leave again"),
     (
@@ -280,7 +315,12 @@ WRONG: list[tuple[str, object, str]] = [
         "agents[1].schedule.on_off.toggle must be a number in [0, 1], not 2",
     ),
     ("agents[1]", {"schedule": {"halving": 1.0}}, "agents[1].schedule.halving must be a table with rate, not 1.0"),
-    ("agents[1]", {"schedule": {"slots": [1, -2]}}, "agents[1].schedule.slots[1] must be a whole number of at least 0"),
+    ("agents[1]", {"schedule": {"slots": [1, -2]}}, "agents[1].schedule.slots[1] must be a slot, a whole number from"),
+    (
+        "agents[1]",
+        {"schedule": {"slots": [5, 100]}},
+        "agents[1].schedule.slots[1] must be a slot, a whole number from 0 to 99 (the horizon is 100), not 100",
+    ),
     ("agents[1]", {"schedule": {"slots": [5, 3]}}, "agents[1].schedule.slots: decision slots must increase, but 3"),
     ("agents[1]", {"schedule": {"slots": [1], "agent": "b"}}, "agents[1].schedule.agent = 'b' is not allowed here: it"),
     ("agents[1]", {"schedule": {"trace": "none.csv"}}, "agents[1].schedule.trace: cannot read none.csv"),
@@ -413,6 +453,33 @@ def test_every_policy_and_every_sharing_can_be_written(sharing: Sharing, confide
     )
     assert scenario_from_mapping(tomllib.loads(scenario_to_toml(world))) == ScenarioFile(world)
     assert scenario_from_mapping(scenario_to_mapping(world)) == ScenarioFile(world)
+
+
+def test_what_an_agent_would_do_after_the_horizon_is_not_written() -> None:
+    """The world that is read again has another text and the same runs."""
+    world = Scenario(
+        100,
+        Arms.of([0.2, 0.8]),
+        (
+            AgentSpec(Slots((5, 100, 200))),
+            AgentSpec(Rate(0.5), start=100, stop=300),
+            AgentSpec(Rate(0.5), start=50, stop=101),
+            AgentSpec(Rate(0.5), stop=100, absences=(Absence(5, 9), Absence(20, 100), Absence(150, 160))),
+            AgentSpec(Rate(0.9), start=700, absences=(Absence(30, 60),)),
+        ),
+    )
+    again = scenario_from_mapping(tomllib.loads(scenario_to_toml(world))).scenario
+    assert again.agents == (
+        AgentSpec(Slots((5,))),
+        AgentSpec(Slots(())),
+        AgentSpec(Rate(0.5), start=50),
+        AgentSpec(Rate(0.5), stop=100, absences=(Absence(5, 9), Absence(20))),
+        AgentSpec(Slots(()), absences=(Absence(30, 60),)),
+    )
+    first, second = list[Row](), list[Row]()
+    run(world, seed=1, trace=first)
+    run(again, seed=1, trace=second)
+    assert first == second
 
 
 class EveryTenth:

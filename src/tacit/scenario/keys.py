@@ -8,6 +8,7 @@ import difflib
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeGuard
 
 from tacit.checks import is_number
 from tacit.errors import LocalError
@@ -126,9 +127,14 @@ class Table:
 
 def as_whole(path: str, value: object, low: int, high: int | None = None) -> int:
     """Return the value if it is a whole number in the range."""
-    if isinstance(value, int) and not isinstance(value, bool) and low <= value and (high is None or value <= high):
+    if is_whole(value, low, high):
         return value
     raise wrong(path, "a whole number " + (f"of at least {low}" if high is None else f"from {low} to {high}"), value)
+
+
+def is_whole(value: object, low: int, high: int | None = None) -> TypeGuard[int]:
+    """Return whether the value is a whole number in the range."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value and (high is None or value <= high)
 
 
 def as_number(path: str, value: object, *, low: float | None = None, high: float | None = None) -> float:
