@@ -109,7 +109,8 @@ def test_a_broken_file_is_one_line_and_exit_code_two(world: Path, capsys: pytest
         (["--trials", "0"], "tacit: trials must be a whole number from 1 to 10000000, not 0\n"),
         (["--seed", "-1"], "tacit: seed must be a whole number from 0 to 9223372036854775807, not -1\n"),
         (["--workers", "0"], "tacit: workers must be a whole number of at least 1, not 0\n"),
-        (["--checkpoints", "61"], "tacit: the number of checkpoints must be a whole number from 0 to 60, not 61\n"),
+        (["--checkpoints", "61"], "tacit: the number of checkpoints must be a whole number from 1 to 60, not 61\n"),
+        (["--checkpoints", "0"], "tacit: the number of checkpoints must be a whole number from 1 to 60, not 0\n"),
     ],
 )
 def test_an_option_that_cannot_be_is_one_line(

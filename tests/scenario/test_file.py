@@ -211,8 +211,8 @@ WRONG: list[tuple[str, object, str]] = [
         5,
         "x = 5 is not a key that tacit knows: the keys here are horizon, trials, seed, arms, agents, policy, sharing",
     ),
-    ("arms", 3, "arms must be a table with means or file or uniform or count, not 3"),
-    ("arms.means", [], "arms.means must be a list of numbers in [0, 1], not []"),
+    ("arms", 3, "arms must be a table, written [arms], with means, file or uniform, not 3"),
+    ("arms.means", [], "arms.means must be a list of numbers in [0, 1], at least one, not []"),
     ("arms.means", [0.5, 1.5], "arms.means[1] must be a number in [0, 1], not 1.5"),
     ("arms.means", [True], "arms.means[0] must be a number in [0, 1], not True"),
     ("arms.means", [float("nan")], "arms.means[0] must be a number in [0, 1], not nan"),
@@ -229,8 +229,8 @@ WRONG: list[tuple[str, object, str]] = [
     ("arms", {"uniform": [0, 1], "count": 0}, "arms.count must be a whole number from 1 to "),
     ("arms", {"file": "none.csv"}, "arms.file: cannot read none.csv"),
     ("arms", {"file": 5}, "arms.file must be a string, not 5"),
-    ("agents", [], "agents must be a list of tables: write [[agents]], not []"),
-    ("agents", {"rate": 1.0}, "agents must be a list of tables: write [[agents]], not {'rate': 1.0}"),
+    ("agents", [], "agents must be a list of tables, each written [[agents]], at least one, not []"),
+    ("agents", {"rate": 1.0}, "agents must be a list of tables, each written [[agents]], at least one, not {'rate'"),
     ("agents[1]", 5, "agents[1] must be a table with count or rate or schedule or start, not 5"),
     ("agents[1].rate", 7, "agents[1].rate must be a number in [0, 1], not 7"),
     ("agents[1].rate", "fast", "agents[1].rate must be a number in [0, 1], not 'fast'"),
@@ -255,7 +255,7 @@ WRONG: list[tuple[str, object, str]] = [
         "agents[1].stop must be a whole number after start (0), at most the horizon (100), not 101",
     ),
     ("agents[1].arms", ["0", "9"], "agents[1].arms[1] must be one of the arms 0, 1, not '9'"),
-    ("agents[1].arms", "0", "agents[1].arms must be a list of names of arms, not '0'"),
+    ("agents[1].arms", "0", "agents[1].arms must be a list of names of arms, at least one, not '0'"),
     ("agents[1].arms", ["0", "0"], "agents[1]: arm names must differ, but 0 is given more than once"),
     (
         "agents[1].absences",
@@ -296,13 +296,17 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "agents[1]",
         {"schedule": {"sine": {"phase": 10**400}}},
-        "agents[1].schedule.sine.phase must be a number, not 100",
+        "agents[1].schedule.sine.phase must be a number between -1e+300 and 1e+300, not 100",
     ),
-    ("agents[1]", {"schedule": {"sine": {"phase": "up"}}}, "agents[1].schedule.sine.phase must be a number, not 'up'"),
+    (
+        "agents[1]",
+        {"schedule": {"sine": {"phase": "up"}}},
+        "agents[1].schedule.sine.phase must be a number between -1e+300 and 1e+300, not 'up'",
+    ),
     (
         "agents[1]",
         {"schedule": {"sine": {"phase": 0, "slots_per_radian": 0}}},
-        "agents[1].schedule.sine.slots_per_radian must be a positive number, not 0",
+        "agents[1].schedule.sine.slots_per_radian must be a positive number below 1e+300, not 0",
     ),
     (
         "agents[1]",
@@ -326,8 +330,10 @@ WRONG: list[tuple[str, object, str]] = [
     ("agents[1]", {"schedule": {"trace": "none.csv"}}, "agents[1].schedule.trace: cannot read none.csv"),
     ("policy.name", "usb", 'policy.name must be "ucb" or "aae" or "kl-ucb" or "thompson", not \'usb\''),
     ("policy.alhpa", 3.0, "policy.alhpa = 3.0 is not a key that tacit knows: did you mean policy.alpha?"),
-    ("policy.alpha", 0, "policy.alpha must be a positive number, not 0"),
-    ("policy.alpha", float("inf"), "policy.alpha must be a number, not inf"),
+    ("policy.alpha", 0, "policy.alpha must be a positive number below 1e+300, not 0"),
+    ("policy.alpha", 1e308, "policy.alpha must be a positive number below 1e+300, not 1e+308"),
+    ("policy.alpha", float("inf"), "policy.alpha must be a positive number below 1e+300, not inf"),
+    ("policy.alpha", "3", "policy.alpha must be a positive number below 1e+300, not '3'"),
     (
         "policy.confidence",
         "none",
@@ -360,12 +366,19 @@ def test_an_error_names_the_key_the_value_and_what_is_allowed(path: str, value: 
     assert str(refused.value).startswith(text)
 
 
-@pytest.mark.parametrize("key", ["horizon", "arms", "agents"])
-def test_a_file_needs_a_horizon_arms_and_agents(key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "allowed"),
+    [
+        ("horizon", "a whole number from 1 to 1099511627776"),
+        ("arms", "a table, written [arms], with means, file or uniform"),
+        ("agents", "a list of tables, each written [[agents]], at least one"),
+    ],
+)
+def test_a_file_needs_a_horizon_arms_and_agents(key: str, allowed: str) -> None:
     content = {name: value for name, value in SMALL.items() if name != key}
     with pytest.raises(LocalError) as refused:
         scenario_from_mapping(content)
-    assert str(refused.value).startswith(f"{key} is missing: it must be a ")
+    assert str(refused.value) == f"{key} is missing: it must be {allowed}"
 
 
 def test_a_trace_of_several_agents_cannot_be_repeated_and_names_its_agents(tmp_path: Path) -> None:
@@ -386,6 +399,12 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(LocalError) as refused:
         read_scenario(tmp_path / "none.toml")
     assert str(refused.value) == f"cannot read {tmp_path / 'none.toml'}: No such file or directory"
+
+
+def test_a_byte_order_mark_and_the_line_ends_of_windows_are_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "world.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + example().replace("\n", "\r\n").encode())
+    assert read_scenario(file) == scenario_from_mapping(tomllib.loads(example()))
 
 
 @pytest.mark.parametrize(

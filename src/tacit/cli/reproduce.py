@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tacit.cli.folder import make_folder
 from tacit.cli.simulate import Progress
 from tacit.scenario import Arms
 from tacit.studies import paper
@@ -38,7 +39,7 @@ def _reproduce(options: argparse.Namespace) -> int:
 
     chosen = studies(options.experiment, quick=options.quick)
     arms = None if options.arms is None else Arms.from_csv(options.arms)
-    options.out.mkdir(parents=True, exist_ok=True)
+    make_folder(options.out)
     bars: dict[str, Progress] = {}
 
     def progress(experiment: str, trials_done: int, count: int) -> None:

@@ -24,7 +24,7 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="a folder for the results; an interrupted run goes on")
     parser.add_argument("--engine", choices=("auto", "compiled", "reference"), default="auto")
     parser.add_argument(
-        "--checkpoints", type=int, metavar="N", default=0, help="keep regret and shares at N slots, evenly spaced"
+        "--checkpoints", type=int, metavar="N", default=(), help="keep regret and shares at N slots, evenly spaced"
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, metavar="N", help="how many threads (default: one for each core)")

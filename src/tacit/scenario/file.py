@@ -39,8 +39,7 @@ def read_scenario(path: Path | str) -> ScenarioFile:
             value and what is allowed.
     """
     try:
-        with Path(path).open("rb") as file:
-            content = tomllib.load(file)
+        content = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))  # some editors put a mark in front
     except OSError as error:
         raise LocalError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
@@ -69,9 +68,9 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
     """
     top = Table(content, "", ("horizon", "trials", "seed", "arms", "agents", "policy", "sharing"))
     horizon = top.whole("horizon", 1, LONGEST_HORIZON)
-    arms = _arms(Table(top.get("arms"), "arms", ("means", "file", "uniform", "count", "seed", "names")), Path(folder))
+    arms = _arms(Table(top.get("arms"), "arms", _ARM_KEYS, wanted=_WANTED_ARMS), Path(folder))
     agents: list[AgentSpec] = []
-    for path, entry in top.rows("agents", "tables: write [[agents]]"):
+    for path, entry in top.rows("agents", "tables, each written [[agents]]"):
         agents.extend(_agents(Table(entry, path, _AGENT_KEYS, deeper=_MISPLACED), arms, horizon, Path(folder)))
         if len(agents) > MOST_AGENTS:
             raise LocalError(f"{path} brings the number of agents to {len(agents)}: at most {MOST_AGENTS} are allowed")
@@ -91,6 +90,10 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
         trials=top.whole("trials", 1, MOST_TRIALS) if "trials" in top else None,
         seed=top.whole("seed", 0, LARGEST_SEED) if "seed" in top else None,
     )
+
+
+_ARM_KEYS = ("means", "file", "uniform", "count", "seed", "names")
+_WANTED_ARMS = "a table, written [arms], with means, file or uniform"
 
 
 def _arms(table: Table, folder: Path) -> Arms:
@@ -119,7 +122,7 @@ def _arms(table: Table, folder: Path) -> Arms:
 
 
 def _range(table: Table) -> tuple[float, float]:
-    given = table.rows("uniform", "two numbers, the lowest and the highest mean")
+    given = table.rows("uniform", "two numbers, the lowest and the highest mean", may_be_empty=True)
     numbers = [as_number(path, bound, low=0.0, high=1.0) for path, bound in given]
     if len(numbers) != 2 or numbers[0] > numbers[1]:
         raise wrong(table.key("uniform"), "[lowest, highest] with 0 <= lowest <= highest <= 1", table.get("uniform"))
