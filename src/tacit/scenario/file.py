@@ -107,7 +107,9 @@ def _arms(table: Table, folder: Path) -> Arms:
             return Arms.from_csv(file)
     if kind == "means":
         given = table.rows("means", "numbers in [0, 1]")
-        arms = Arms.of([as_number(path, mean, low=0.0, high=1.0) for path, mean in given])
+        means = [as_number(path, mean, low=0.0, high=1.0) for path, mean in given]
+        with located(table.key("means")):
+            arms = Arms.of(means)
     else:
         low, high = _range(table)
         count = table.whole("count", 1, MOST_ARMS)
