@@ -1,6 +1,5 @@
 """`tacit simulate` runs a scenario file, prints what it measured, and says what is wrong in one line."""
 
-import io
 import json
 import os
 import re
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 
 from tacit.cli import main
-from tacit.cli.simulate import Progress
 from tacit.simulator import simulate as simulate_module
 from tacit.simulator.results import Results
 from tacit.simulator.simulate import simulate
@@ -178,44 +176,3 @@ def test_a_real_interruption_ends_the_process_with_130_and_the_run_goes_on(world
     )
     assert run(world, "--out", str(out)) == 0
     assert len(Results.load(out).trials) == 3
-
-
-# The bar.
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_the_bar_tells_how_much_is_done_and_how_long_it_will_take() -> None:
-    stream, now = Terminal(), iter([100.0, 110.0, 3000.0])
-    bar = Progress(stream, clock=lambda: next(now))
-    for done in (2, 3, 4, 6):
-        bar(done, 6)
-    bar.clear()
-    assert stream.getvalue().split("\r\x1b[K") == [
-        "",
-        "[##########                    ] 2 of 6 trials",
-        "[###############               ] 3 of 6 trials, about 0:30 left",
-        "[####################          ] 4 of 6 trials, about 48:20 left",
-        "[##############################] 6 of 6 trials",
-        "",
-    ]
-
-
-def test_hours_are_told_as_hours() -> None:
-    stream, now = Terminal(), iter([0.0, 3600.0])
-    bar = Progress(stream, clock=lambda: next(now))
-    bar(0, 3)
-    bar(1, 3)
-    assert stream.getvalue().endswith("1 of 3 trials, about 2:00:00 left")
-
-
-def test_the_bar_is_silent_where_nobody_looks() -> None:
-    stream = io.StringIO()
-    bar = Progress(stream)
-    bar(1, 2)
-    bar.clear()
-    assert stream.getvalue() == ""
-    assert (bar.done, bar.total) == (1, 2)
