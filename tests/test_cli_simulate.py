@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -154,10 +155,55 @@ def test_an_interruption_says_how_to_go_on(
     assert run(world, *options) == 0
 
 
+LONG = """
+horizon = 10000
+trials = 1
+[arms]
+means = [0.2, 0.8]
+[[agents]]
+count = 1000
+rate = 1.0
+"""
+
+
+def test_ctrl_c_in_a_long_compiled_trial_ends_the_process_with_130_and_no_traceback(tmp_path: Path) -> None:
+    """The trial would take minutes. The process says when compiled code is about to run; it was compiled before."""
+    program = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from tacit.cli import console; from tacit.scenario import read_scenario; from tacit.simulator import kernel\n"
+        "kernel.run(read_scenario(sys.argv.pop()).scenario, seed=1)\n"
+        "run = kernel.engine.run\n"
+        "def telling(*tables):\n"
+        "    print('running', flush=True)\n"
+        "    run(*tables)\n"
+        "kernel.engine.run = telling\n"
+        "sys.exit(console())"
+    )
+    long, short = tmp_path / "long.toml", tmp_path / "short.toml"
+    long.write_text(LONG, encoding="utf-8")
+    short.write_text(SMALL, encoding="utf-8")
+    command = ["simulate", str(long), "--engine", "compiled", str(short)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            printed, said = process.communicate(timeout=60.0)  # to wait for the trial would take much longer
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert printed == ""
+    assert said == ("tacit: interrupted with 0 of 1 trials done: nothing is kept; with --out DIR it could go on\n")
+
+
 def test_a_real_interruption_ends_the_process_with_130_and_the_run_goes_on(world: Path, tmp_path: Path) -> None:
     """The process interrupts itself from a trial, so that no clock is needed."""
     program = (
         "import os, signal, sys; from tacit.simulator import trials; from tacit.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "run_job = trials.run_job\n"
         "def interrupting(job):\n"
         "    if job.trial == 1: os.kill(os.getpid(), signal.SIGINT)\n"
