@@ -262,7 +262,7 @@ def test_files_that_disagree_need_a_word(tmp_path: Path) -> None:
         ({"workers": 0}, "workers must be a whole number of at least 1, not 0"),
         ({"engine": "fast"}, "engine 'fast' is not one of auto, compiled, reference"),
         ({"checkpoints": (121,)}, "a checkpoint must be a whole number from 0 to 120, not 121"),
-        ({"checkpoints": -1}, "the number of checkpoints must be a whole number from 0 to 120, not -1"),
+        ({"checkpoints": -1}, "the number of checkpoints must be a whole number from 1 to 120, not -1"),
         ({"world": {}}, "there is no scenario to simulate: give at least one"),
         ({"world": 5}, "a scenario is a Scenario or the path of a scenario file, not 5"),
         ({"world": "none.toml"}, "cannot read none.toml: No such file or directory"),
