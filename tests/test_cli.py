@@ -56,14 +56,27 @@ def test_an_unknown_experiment_is_named_before_anything_is_run(capsys: pytest.Ca
     assert printed.err == "tacit: experiment '9' is not one of 3, 5, 6a, 6b, 7\n"
 
 
+@pytest.mark.parametrize("command", [["demonstrate"], ["reproduce", "7"], ["simulate", "world.toml"]])
+def test_a_file_in_place_of_the_folder_is_named(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("world.toml").write_text("horizon = 1\narms.means = [0.5]\nagents = [{ rate = 1 }]\n", encoding="utf-8")
+    Path("taken").write_text("a file", encoding="utf-8")
+    assert main([*command, "--out", "taken"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "tacit: out must be a folder or a new name, but taken is a file\n"
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     taken = tmp_path / "taken"
     taken.write_text("a file", encoding="utf-8")
-    assert main(["demonstrate", "--out", str(taken)]) == 2
+    assert main(["demonstrate", "--out", str(taken / "inside")]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("tacit: ")
-    assert str(taken) in printed.err
+    assert str(taken / "inside") in printed.err
 
 
 def test_an_interruption_is_not_a_traceback(

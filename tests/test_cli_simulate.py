@@ -1,9 +1,9 @@
 """`tacit simulate` runs a scenario file, prints what it measured, and says what is wrong in one line."""
 
-import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tacit.cli import main
-from tacit.cli.simulate import Progress
 from tacit.simulator import simulate as simulate_module
 from tacit.simulator.results import Results
 from tacit.simulator.simulate import simulate
@@ -109,7 +108,8 @@ def test_a_broken_file_is_one_line_and_exit_code_two(world: Path, capsys: pytest
         (["--trials", "0"], "tacit: trials must be a whole number from 1 to 10000000, not 0\n"),
         (["--seed", "-1"], "tacit: seed must be a whole number from 0 to 9223372036854775807, not -1\n"),
         (["--workers", "0"], "tacit: workers must be a whole number of at least 1, not 0\n"),
-        (["--checkpoints", "61"], "tacit: the number of checkpoints must be a whole number from 0 to 60, not 61\n"),
+        (["--checkpoints", "61"], "tacit: the number of checkpoints must be a whole number from 1 to 60, not 61\n"),
+        (["--checkpoints", "0"], "tacit: the number of checkpoints must be a whole number from 1 to 60, not 0\n"),
     ],
 )
 def test_an_option_that_cannot_be_is_one_line(
@@ -155,10 +155,55 @@ def test_an_interruption_says_how_to_go_on(
     assert run(world, *options) == 0
 
 
+LONG = """
+horizon = 10000
+trials = 1
+[arms]
+means = [0.2, 0.8]
+[[agents]]
+count = 1000
+rate = 1.0
+"""
+
+
+def test_ctrl_c_in_a_long_compiled_trial_ends_the_process_with_130_and_no_traceback(tmp_path: Path) -> None:
+    """The trial would take minutes. The process says when compiled code is about to run; it was compiled before."""
+    program = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from tacit.cli import console; from tacit.scenario import read_scenario; from tacit.simulator import kernel\n"
+        "kernel.run(read_scenario(sys.argv.pop()).scenario, seed=1)\n"
+        "run = kernel.engine.run\n"
+        "def telling(*tables):\n"
+        "    print('running', flush=True)\n"
+        "    run(*tables)\n"
+        "kernel.engine.run = telling\n"
+        "sys.exit(console())"
+    )
+    long, short = tmp_path / "long.toml", tmp_path / "short.toml"
+    long.write_text(LONG, encoding="utf-8")
+    short.write_text(SMALL, encoding="utf-8")
+    command = ["simulate", str(long), "--engine", "compiled", str(short)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "running\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            printed, said = process.communicate(timeout=60.0)  # to wait for the trial would take much longer
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert printed == ""
+    assert said == ("tacit: interrupted with 0 of 1 trials done: nothing is kept; with --out DIR it could go on\n")
+
+
 def test_a_real_interruption_ends_the_process_with_130_and_the_run_goes_on(world: Path, tmp_path: Path) -> None:
     """The process interrupts itself from a trial, so that no clock is needed."""
     program = (
         "import os, signal, sys; from tacit.simulator import trials; from tacit.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "run_job = trials.run_job\n"
         "def interrupting(job):\n"
         "    if job.trial == 1: os.kill(os.getpid(), signal.SIGINT)\n"
@@ -177,44 +222,3 @@ def test_a_real_interruption_ends_the_process_with_130_and_the_run_goes_on(world
     )
     assert run(world, "--out", str(out)) == 0
     assert len(Results.load(out).trials) == 3
-
-
-# The bar.
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_the_bar_tells_how_much_is_done_and_how_long_it_will_take() -> None:
-    stream, now = Terminal(), iter([100.0, 110.0, 3000.0])
-    bar = Progress(stream, clock=lambda: next(now))
-    for done in (2, 3, 4, 6):
-        bar(done, 6)
-    bar.clear()
-    assert stream.getvalue().split("\r\x1b[K") == [
-        "",
-        "[##########                    ] 2 of 6 trials",
-        "[###############               ] 3 of 6 trials, about 0:30 left",
-        "[####################          ] 4 of 6 trials, about 48:20 left",
-        "[##############################] 6 of 6 trials",
-        "",
-    ]
-
-
-def test_hours_are_told_as_hours() -> None:
-    stream, now = Terminal(), iter([0.0, 3600.0])
-    bar = Progress(stream, clock=lambda: next(now))
-    bar(0, 3)
-    bar(1, 3)
-    assert stream.getvalue().endswith("1 of 3 trials, about 2:00:00 left")
-
-
-def test_the_bar_is_silent_where_nobody_looks() -> None:
-    stream = io.StringIO()
-    bar = Progress(stream)
-    bar(1, 2)
-    bar.clear()
-    assert stream.getvalue() == ""
-    assert (bar.done, bar.total) == (1, 2)

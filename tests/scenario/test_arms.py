@@ -94,8 +94,10 @@ def test_a_file_gives_arms_in_its_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("arm,mean\nred,0.5\nblue,high\n", r"arms\.csv, line 3: 'high' is not a number"),
-        ("arm,mean\nred,0.5\nblue\n", r"arms\.csv, line 3: None is not a number"),
+        ("arm,mean\nred,0.5\nblue,high\n", r"arms\.csv, line 3: mean must be a number, not 'high'"),
+        ("arm,mean\nred,0.5\nblue\n", r"arms\.csv, line 3: the cell of mean is missing: write arm,mean"),
+        ("arm,mean\nred\nblue,0.5\n", r"arms\.csv, line 2: the cell of mean is missing: write arm,mean"),
+        ("arm,mean\nred,0,5\n", r"arms\.csv, line 2: more cells than columns: write arm,mean"),
         ("arm,mean\nred,1.5\n", r"the mean of arm red must be a number in \[0, 1\], not 1.5"),
         ("arm,mean\nred,nan\n", r"the mean of arm red must be a number in \[0, 1\], not nan"),
         ("arm,mean\nred,0.5\nred,0.6\n", "arm names must differ, but red is given more than once"),

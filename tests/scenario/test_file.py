@@ -21,6 +21,7 @@ from tacit.scenario import (
     Halving,
     OnOff,
     Rate,
+    Row,
     Scenario,
     ScenarioFile,
     Sine,
@@ -31,6 +32,7 @@ from tacit.scenario import (
     scenario_to_toml,
 )
 from tacit.scenario.schedules import Clock, ClockKeys
+from tacit.simulator import run
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "scenario-files.md"
 SMALL: dict[str, Any] = {
@@ -183,6 +185,19 @@ def test_files_are_looked_for_beside_the_scenario(tmp_path: Path, monkeypatch: p
     )
 
 
+def test_the_last_slots_of_a_world_can_be_named() -> None:
+    assert agents_of(rate=0.5, start=99, stop=100) == (AgentSpec(Rate(0.5), start=99, stop=100),)
+    assert agents_of(rate=0.5, absences=[{"leave": 98, "rejoin": 99}])[0].absences == (Absence(98, 99),)
+    assert agents_of(schedule={"slots": [0, 99]}) == (AgentSpec(Slots((0, 99))),)
+
+
+def test_a_trace_may_be_longer_than_the_horizon(tmp_path: Path) -> None:
+    (tmp_path / "slots.csv").write_text("agent,slot\na,99\na,100\nb,5000\n", encoding="utf-8")
+    content = {**SMALL, "agents": [{"schedule": {"trace": "slots.csv"}}]}
+    agents = scenario_from_mapping(content, folder=tmp_path).scenario.agents
+    assert agents == (AgentSpec(Slots((99,))), AgentSpec(Slots(())))
+
+
 # What is wrong with a file.
 
 WRONG: list[tuple[str, object, str]] = [
@@ -196,8 +211,8 @@ WRONG: list[tuple[str, object, str]] = [
         5,
         "x = 5 is not a key that tacit knows: the keys here are horizon, trials, seed, arms, agents, policy, sharing",
     ),
-    ("arms", 3, "arms must be a table with means or file or uniform or count, not 3"),
-    ("arms.means", [], "arms.means must be a list of numbers in [0, 1], not []"),
+    ("arms", 3, "arms must be a table, written [arms], with means, file or uniform, not 3"),
+    ("arms.means", [], "arms.means must be a list of numbers in [0, 1], at least one, not []"),
     ("arms.means", [0.5, 1.5], "arms.means[1] must be a number in [0, 1], not 1.5"),
     ("arms.means", [True], "arms.means[0] must be a number in [0, 1], not True"),
     ("arms.means", [float("nan")], "arms.means[0] must be a number in [0, 1], not nan"),
@@ -214,8 +229,8 @@ WRONG: list[tuple[str, object, str]] = [
     ("arms", {"uniform": [0, 1], "count": 0}, "arms.count must be a whole number from 1 to "),
     ("arms", {"file": "none.csv"}, "arms.file: cannot read none.csv"),
     ("arms", {"file": 5}, "arms.file must be a string, not 5"),
-    ("agents", [], "agents must be a list of tables: write [[agents]], not []"),
-    ("agents", {"rate": 1.0}, "agents must be a list of tables: write [[agents]], not {'rate': 1.0}"),
+    ("agents", [], "agents must be a list of tables, each written [[agents]], at least one, not []"),
+    ("agents", {"rate": 1.0}, "agents must be a list of tables, each written [[agents]], at least one, not {'rate'"),
     ("agents[1]", 5, "agents[1] must be a table with count or rate or schedule or start, not 5"),
     ("agents[1].rate", 7, "agents[1].rate must be a number in [0, 1], not 7"),
     ("agents[1].rate", "fast", "agents[1].rate must be a number in [0, 1], not 'fast'"),
@@ -227,20 +242,40 @@ WRONG: list[tuple[str, object, str]] = [
     ),
     ("agents[1].count", 0, "agents[1].count must be a whole number from 1 to 100000, not 0"),
     ("agents[1].count", 100_000, "agents[1] brings the number of agents to 100001: at most 100000 are allowed"),
-    ("agents[1].start", -1, "agents[1].start must be a whole number from 0 to 1099511627776, not -1"),
-    ("agents[1].stop", 0, "agents[1].stop must be a whole number from 1 to 1099511627776, not 0"),
+    ("agents[1].start", -1, "agents[1].start must be a slot, a whole number from 0 to 99 (the horizon is 100), not -1"),
+    (
+        "agents[1].start",
+        100,
+        "agents[1].start must be a slot, a whole number from 0 to 99 (the horizon is 100), not 100",
+    ),
+    ("agents[1].stop", 0, "agents[1].stop must be a whole number after start (0), at most the horizon (100), not 0"),
+    (
+        "agents[1].stop",
+        101,
+        "agents[1].stop must be a whole number after start (0), at most the horizon (100), not 101",
+    ),
     ("agents[1].arms", ["0", "9"], "agents[1].arms[1] must be one of the arms 0, 1, not '9'"),
-    ("agents[1].arms", "0", "agents[1].arms must be a list of names of arms, not '0'"),
+    ("agents[1].arms", "0", "agents[1].arms must be a list of names of arms, at least one, not '0'"),
     ("agents[1].arms", ["0", "0"], "agents[1]: arm names must differ, but 0 is given more than once"),
     (
         "agents[1].absences",
         [{"rejoin": 5}],
-        "agents[1].absences[0].leave is missing: it must be a whole number from 0 to ",
+        "agents[1].absences[0].leave is missing: it must be a slot, a whole number from 0 to 99",
     ),
     (
         "agents[1].absences",
         [{"leave": 5, "rejoin": 5}],
-        "agents[1].absences[0].rejoin must be a whole number from 6 to",
+        "agents[1].absences[0].rejoin must be a slot after leave (5) and before the horizon (100), or left out",
+    ),
+    (
+        "agents[1].absences",
+        [{"leave": 99, "rejoin": 100}],
+        "agents[1].absences[0].rejoin must be a slot after leave (99) and before the horizon (100), or left out",
+    ),
+    (
+        "agents[1].absences",
+        [{"leave": 100}],
+        "agents[1].absences[0].leave must be a slot, a whole number from 0 to 99 (the horizon is 100), not 100",
     ),
     ("agents[1].absences", [{"leave": 5}, {"leave": 9}], "agents[1]: an agent away since slot 5 cannot leave again"),
     (
@@ -261,13 +296,17 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "agents[1]",
         {"schedule": {"sine": {"phase": 10**400}}},
-        "agents[1].schedule.sine.phase must be a number, not 100",
+        "agents[1].schedule.sine.phase must be a number between -1e+300 and 1e+300, not 100",
     ),
-    ("agents[1]", {"schedule": {"sine": {"phase": "up"}}}, "agents[1].schedule.sine.phase must be a number, not 'up'"),
+    (
+        "agents[1]",
+        {"schedule": {"sine": {"phase": "up"}}},
+        "agents[1].schedule.sine.phase must be a number between -1e+300 and 1e+300, not 'up'",
+    ),
     (
         "agents[1]",
         {"schedule": {"sine": {"phase": 0, "slots_per_radian": 0}}},
-        "agents[1].schedule.sine.slots_per_radian must be a positive number, not 0",
+        "agents[1].schedule.sine.slots_per_radian must be a positive number below 1e+300, not 0",
     ),
     (
         "agents[1]",
@@ -280,14 +319,21 @@ WRONG: list[tuple[str, object, str]] = [
         "agents[1].schedule.on_off.toggle must be a number in [0, 1], not 2",
     ),
     ("agents[1]", {"schedule": {"halving": 1.0}}, "agents[1].schedule.halving must be a table with rate, not 1.0"),
-    ("agents[1]", {"schedule": {"slots": [1, -2]}}, "agents[1].schedule.slots[1] must be a whole number of at least 0"),
+    ("agents[1]", {"schedule": {"slots": [1, -2]}}, "agents[1].schedule.slots[1] must be a slot, a whole number from"),
+    (
+        "agents[1]",
+        {"schedule": {"slots": [5, 100]}},
+        "agents[1].schedule.slots[1] must be a slot, a whole number from 0 to 99 (the horizon is 100), not 100",
+    ),
     ("agents[1]", {"schedule": {"slots": [5, 3]}}, "agents[1].schedule.slots: decision slots must increase, but 3"),
     ("agents[1]", {"schedule": {"slots": [1], "agent": "b"}}, "agents[1].schedule.agent = 'b' is not allowed here: it"),
     ("agents[1]", {"schedule": {"trace": "none.csv"}}, "agents[1].schedule.trace: cannot read none.csv"),
     ("policy.name", "usb", 'policy.name must be "ucb" or "aae" or "kl-ucb" or "thompson", not \'usb\''),
     ("policy.alhpa", 3.0, "policy.alhpa = 3.0 is not a key that tacit knows: did you mean policy.alpha?"),
-    ("policy.alpha", 0, "policy.alpha must be a positive number, not 0"),
-    ("policy.alpha", float("inf"), "policy.alpha must be a number, not inf"),
+    ("policy.alpha", 0, "policy.alpha must be a positive number below 1e+300, not 0"),
+    ("policy.alpha", 1e308, "policy.alpha must be a positive number below 1e+300, not 1e+308"),
+    ("policy.alpha", float("inf"), "policy.alpha must be a positive number below 1e+300, not inf"),
+    ("policy.alpha", "3", "policy.alpha must be a positive number below 1e+300, not '3'"),
     (
         "policy.confidence",
         "none",
@@ -320,12 +366,19 @@ def test_an_error_names_the_key_the_value_and_what_is_allowed(path: str, value: 
     assert str(refused.value).startswith(text)
 
 
-@pytest.mark.parametrize("key", ["horizon", "arms", "agents"])
-def test_a_file_needs_a_horizon_arms_and_agents(key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "allowed"),
+    [
+        ("horizon", "a whole number from 1 to 1099511627776"),
+        ("arms", "a table, written [arms], with means, file or uniform"),
+        ("agents", "a list of tables, each written [[agents]], at least one"),
+    ],
+)
+def test_a_file_needs_a_horizon_arms_and_agents(key: str, allowed: str) -> None:
     content = {name: value for name, value in SMALL.items() if name != key}
     with pytest.raises(LocalError) as refused:
         scenario_from_mapping(content)
-    assert str(refused.value).startswith(f"{key} is missing: it must be a ")
+    assert str(refused.value) == f"{key} is missing: it must be {allowed}"
 
 
 def test_a_trace_of_several_agents_cannot_be_repeated_and_names_its_agents(tmp_path: Path) -> None:
@@ -346,6 +399,12 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(LocalError) as refused:
         read_scenario(tmp_path / "none.toml")
     assert str(refused.value) == f"cannot read {tmp_path / 'none.toml'}: No such file or directory"
+
+
+def test_a_byte_order_mark_and_the_line_ends_of_windows_are_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "world.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + example().replace("\n", "\r\n").encode())
+    assert read_scenario(file) == scenario_from_mapping(tomllib.loads(example()))
 
 
 @pytest.mark.parametrize(
@@ -413,6 +472,33 @@ def test_every_policy_and_every_sharing_can_be_written(sharing: Sharing, confide
     )
     assert scenario_from_mapping(tomllib.loads(scenario_to_toml(world))) == ScenarioFile(world)
     assert scenario_from_mapping(scenario_to_mapping(world)) == ScenarioFile(world)
+
+
+def test_what_an_agent_would_do_after_the_horizon_is_not_written() -> None:
+    """The world that is read again has another text and the same runs."""
+    world = Scenario(
+        100,
+        Arms.of([0.2, 0.8]),
+        (
+            AgentSpec(Slots((5, 100, 200))),
+            AgentSpec(Rate(0.5), start=100, stop=300),
+            AgentSpec(Rate(0.5), start=50, stop=101),
+            AgentSpec(Rate(0.5), stop=100, absences=(Absence(5, 9), Absence(20, 100), Absence(150, 160))),
+            AgentSpec(Rate(0.9), start=700, absences=(Absence(30, 60),)),
+        ),
+    )
+    again = scenario_from_mapping(tomllib.loads(scenario_to_toml(world))).scenario
+    assert again.agents == (
+        AgentSpec(Slots((5,))),
+        AgentSpec(Slots(())),
+        AgentSpec(Rate(0.5), start=50),
+        AgentSpec(Rate(0.5), stop=100, absences=(Absence(5, 9), Absence(20))),
+        AgentSpec(Slots(()), absences=(Absence(30, 60),)),
+    )
+    first, second = list[Row](), list[Row]()
+    run(world, seed=1, trace=first)
+    run(again, seed=1, trace=second)
+    assert first == second
 
 
 class EveryTenth:

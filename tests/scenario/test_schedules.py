@@ -269,6 +269,10 @@ def test_a_file_of_times_starts_at_its_earliest(tmp_path: Path) -> None:
     assert schedules_from_csv(path, seconds_per_slot=0.5) == {"a": Slots((2, 7)), "b": Slots((0, 1))}
 
 
+def test_a_cell_that_nobody_asks_for_may_be_missing(tmp_path: Path) -> None:
+    assert schedules_from_csv(table(tmp_path, "slot,agent,note", "5,a")) == {"a": Slots((5,))}
+
+
 def test_two_agents_may_decide_in_the_same_slot(tmp_path: Path) -> None:
     path = table(tmp_path, "agent,slot", "a,3", "b,3")
     assert schedules_from_csv(path) == {"a": Slots((3,)), "b": Slots((3,))}
@@ -290,19 +294,19 @@ def test_a_cell_that_is_no_slot_is_refused_with_its_line(tmp_path: Path, cell: s
 @pytest.mark.parametrize("cell", ["soon", ""])
 def test_a_cell_that_is_no_number_is_refused_with_its_line(tmp_path: Path, cell: str) -> None:
     path = table(tmp_path, "agent,slot", "a,3", f"b,{cell}")
-    with pytest.raises(LocalError, match=rf"decisions\.csv, line 3: '{cell}' is not a number"):
+    with pytest.raises(LocalError, match=rf"decisions\.csv, line 3: slot must be a number, not '{cell}'"):
         schedules_from_csv(path)
 
 
 def test_a_row_without_its_last_cell_is_refused_with_its_line(tmp_path: Path) -> None:
     path = table(tmp_path, "agent,slot", "a,3", "b")
-    with pytest.raises(LocalError, match=r"decisions\.csv, line 3: None is not a number"):
+    with pytest.raises(LocalError, match=r"decisions\.csv, line 3: the cell of slot is missing: write agent,slot"):
         schedules_from_csv(path)
 
 
 def test_a_row_without_an_agent_is_refused_with_its_line(tmp_path: Path) -> None:
     path = table(tmp_path, "slot,agent", "3,a", "4")
-    with pytest.raises(LocalError, match=r"decisions\.csv, line 3"):
+    with pytest.raises(LocalError, match=r"decisions\.csv, line 3: the cell of agent is missing: write slot,agent"):
         schedules_from_csv(path)
 
 

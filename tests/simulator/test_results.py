@@ -262,7 +262,7 @@ def test_files_that_disagree_need_a_word(tmp_path: Path) -> None:
         ({"workers": 0}, "workers must be a whole number of at least 1, not 0"),
         ({"engine": "fast"}, "engine 'fast' is not one of auto, compiled, reference"),
         ({"checkpoints": (121,)}, "a checkpoint must be a whole number from 0 to 120, not 121"),
-        ({"checkpoints": -1}, "the number of checkpoints must be a whole number from 0 to 120, not -1"),
+        ({"checkpoints": -1}, "the number of checkpoints must be a whole number from 1 to 120, not -1"),
         ({"world": {}}, "there is no scenario to simulate: give at least one"),
         ({"world": 5}, "a scenario is a Scenario or the path of a scenario file, not 5"),
         ({"world": "none.toml"}, "cannot read none.toml: No such file or directory"),
@@ -347,6 +347,20 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, ran: list[t
     assert_equal(Results.load(tmp_path), got)
 
 
+def test_an_interrupted_run_does_not_go_on_with_the_other_engine(tmp_path: Path, ran: list[tuple[str, int]]) -> None:
+    def interrupt(done: int, _total: int) -> None:
+        if done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        small(out=tmp_path, workers=1, progress=interrupt)
+    ran.clear()
+    with pytest.raises(LocalError, match=r"holds another run \(engine 'reference' in place of 'compiled'\)"):
+        small(out=tmp_path, engine="compiled")
+    assert ran == []
+    assert small(out=tmp_path).about.engine == "reference"
+
+
 def test_more_trials_are_added_to_those_that_are_there(tmp_path: Path, ran: list[tuple[str, int]]) -> None:
     small(out=tmp_path, trials=2)
     ran.clear()
@@ -363,6 +377,7 @@ def test_more_trials_are_added_to_those_that_are_there(tmp_path: Path, ran: list
         ({"world": replace(WORLD, horizon=121)}, r"holds another run \(scenarios\)"),
         ({"world": {"w": WORLD}}, r"holds another run \(scenarios, order\)"),
         ({"checkpoints": 2}, r"holds another run \(checkpoints\)"),
+        ({"engine": "compiled"}, r"holds another run \(engine 'reference' in place of 'compiled'\)"),
         ({"trials": 3}, "holds the same run with 4 trials, more than 3"),
     ],
 )
@@ -448,7 +463,7 @@ def journal_lines(folder: Path) -> list[str]:
 # Pictures.
 
 
-@pytest.mark.parametrize("checkpoints", [0, 4])
+@pytest.mark.parametrize("checkpoints", [(), 4])
 @pytest.mark.parametrize("trials", [1, 3])
 def test_pictures_are_drawn_with_and_without_checkpoints(checkpoints: int, trials: int, tmp_path: Path) -> None:
     results = small(PAIR, trials=trials, checkpoints=checkpoints)

@@ -199,7 +199,7 @@ FOREIGN: list[tuple[Callable[[Path], None], str]] = [
     (_a_manifest_that_is_a_folder, "manifest.json cannot be read: it is left as it is; choose another folder"),
     (_a_binary_manifest, "manifest.json cannot be read: it is left as it is; choose another folder"),
     (_other_files, "holds other files (thesis.tex): choose an empty or a new folder"),
-    (_no_folder, "File exists"),
+    (_no_folder, "out is a file"),
     (complete, "holds a saved result without its journal: choose another folder"),
 ]
 

@@ -2,21 +2,28 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from tacit.cli import main
 from tacit.errors import LocalError
 from tacit.simulator.trials import Trial
+from tacit.studies import figures as drawing
 from tacit.studies import report as reporting
 from tacit.studies import reproduction
-from tacit.studies.bounds import shares_allowed
+from tacit.studies.bounds import regret_allowed, shares_allowed
+from tacit.studies.canvas import Picture
 from tacit.studies.comparison import cells
-from tacit.studies.paper import experiment_1, published, surrogate_arms
+from tacit.studies.figures import pictures
+from tacit.studies.paper import EASY, experiment_1, published, surrogate_arms
 from tacit.studies.report import Report, as_html, as_json
 from tacit.studies.reproduction import ALGORITHMS, KINDS, STUDIES, Reproduced, Run, reproduce, studies
+from tacit.theory import aae_regret_bound, gaps_of, ucb_regret_bound
 
 SHORT = {
     name: replace(
@@ -89,6 +96,64 @@ def test_no_kind_of_pair_sends_more_than_theorem_2_allows() -> None:
     for run in on_demand:
         allowed = shares_allowed(run)
         assert all(run.mean(kind) <= allowed[kind] for kind in KINDS)
+
+
+def test_group_regret_is_below_what_theorem_1_allows_and_that_is_known_for_constant_thresholds_only() -> None:
+    """The easy instance, whole: with its large gaps the theorem says something, less than the worst arm would cost."""
+    (one,) = reproduce([STUDIES["easy"]], trials=2, workers=2)
+    gaps = gaps_of(one.run("UCB-ODC").scenario.arms.means)
+    for algorithm, theorem in (("UCB-ODC", ucb_regret_bound), ("AAE-ODC", aae_regret_bound)):
+        run = one.run(algorithm)
+        by_trial = [
+            theorem(gaps, agent_count=15, alpha=3.0, total_decisions=round(decisions), thresholds=1)
+            for decisions in run.values("decisions")
+        ]
+        allowed = regret_allowed(run)
+        assert allowed is not None
+        assert allowed == pytest.approx(sum(by_trial) / 2)
+        assert run.mean("group_regret") < allowed < run.mean("decisions") * max(gaps)
+    doubling = replace(run, scenario=EASY.scenario("AAE-ODC-D"))
+    assert regret_allowed(doubling) is None
+
+
+def test_the_report_tells_what_the_theorems_allow_to_odc_as_printed(tables: list[Reproduced]) -> None:
+    content = as_json(Report(tables, 1, surrogate_arms()))
+    told = {
+        (one["experiment"], run["algorithm"]): (run["theorem_1"], run["theorem_2"])
+        for one in json.loads(json.dumps(content))["experiments"]
+        for run in one["runs"]
+    }
+    for one in tables:
+        for algorithm in one.study.algorithms:
+            run = one.run(algorithm)
+            as_printed = algorithm in ("UCB-ODC", "AAE-ODC")
+            expected = (regret_allowed(run), sum(shares_allowed(run).values())) if as_printed else (None, None)
+            assert told[one.study.name, algorithm] == expected
+    assert told["3", "UCB-ODC"][0] is None
+    assert told["5", "UCB-ODC"][0] > 0.0
+
+
+def test_the_figures_have_a_line_for_what_theorem_1_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = list(reproduce([SHORT[name].quick() for name in ("1", "easy")], trials=1, workers=2))
+    figures: list[Figure] = []
+
+    def keep(name: str, caption: str, height: float, draw: Callable[[Figure], None]) -> Picture:
+        figures.append(Figure(figsize=(9.0, height)))
+        draw(figures[-1])
+        return Picture(name, caption, b"", b"")
+
+    monkeypatch.setattr(drawing, "picture", keep)
+    for one, panel in zip(drawn, (2, 0), strict=True):
+        list(pictures(one))
+        main, *_ = figures
+        figures.clear()
+        axes = main.axes[panel]
+        lines = [line for line in axes.lines if line.get_linestyle() == "--"]
+        heights = [np.asarray(line.get_ydata())[0] for line in lines]
+        point = next(iter(one.study.worlds))
+        assert heights == [regret_allowed(one.run(f"{policy}-ODC", point)) for policy in ("UCB", "AAE")]
+        assert [text.get_text()[:19] for text in axes.texts] == ["Theorem 1 (UCB-ODC)", "Theorem 1 (AAE-ODC)"]
+        assert 0.0 < axes.get_ylim()[0] < max(heights) < axes.get_ylim()[1]
 
 
 def test_one_and_two_workers_measure_the_same() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tacit
+from tacit.cli.folder import make_folder
 from tacit.cli.reproduce import add_reproduce
 from tacit.cli.simulate import add_simulate
 from tacit.errors import TacitError
@@ -74,7 +75,7 @@ def _positive(text: str) -> int:
 
 
 def _demonstrate(options: argparse.Namespace) -> int:
-    options.out.mkdir(parents=True, exist_ok=True)
+    make_folder(options.out)
     print(f"{'':27}{'messages':>10}{'per decision':>14}{'group regret':>14}{'':8}")
     lines = []
     for line in demonstration.measure(trials=options.trials, workers=options.workers):

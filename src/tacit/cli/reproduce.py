@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.cli.simulate import Progress
+from tacit.cli.folder import make_folder
+from tacit.cli.progress import Progress
 from tacit.scenario import Arms
 from tacit.studies import paper
 
@@ -38,25 +39,29 @@ def _reproduce(options: argparse.Namespace) -> int:
 
     chosen = studies(options.experiment, quick=options.quick)
     arms = None if options.arms is None else Arms.from_csv(options.arms)
-    options.out.mkdir(parents=True, exist_ok=True)
+    make_folder(options.out)
     bars: dict[str, Progress] = {}
 
     def progress(experiment: str, trials_done: int, count: int) -> None:
         bars.setdefault(experiment, Progress(sys.stderr))(trials_done, count)
 
     done: list[Reproduced] = []
-    for one in reproduce(
-        chosen,
-        trials=options.trials,
-        quick=options.quick,
-        arms=arms,
-        workers=options.workers,
-        seed=options.seed,
-        progress=progress,
-    ):
-        bars[one.study.name].clear()
-        print(f"{one.study.name}: {one.trials} trials in {one.seconds:.1f} s", file=sys.stderr, flush=True)
-        done.append(one)
+    try:
+        for one in reproduce(
+            chosen,
+            trials=options.trials,
+            quick=options.quick,
+            arms=arms,
+            workers=options.workers,
+            seed=options.seed,
+            progress=progress,
+        ):
+            bars[one.study.name].clear()
+            print(f"{one.study.name}: {one.trials} trials in {one.seconds:.1f} s", file=sys.stderr, flush=True)
+            done.append(one)
+    finally:
+        for bar in bars.values():
+            bar.clear()
     report = Report(done, options.seed, arms or paper.surrogate_arms(), options.arms, options.quick)
     page = write(report, options.out)
     _print_cells(report)

@@ -1,18 +1,16 @@
-"""The command `tacit simulate`: arguments, a progress bar and printing."""
+"""The command `tacit simulate`: arguments and printing."""
 
 import argparse
 import json
 import sys
-import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
+
+from tacit.cli.progress import Progress
 
 if TYPE_CHECKING:
     from tacit.simulator.results import Results
-
-_BAR = 30
 
 
 def add_simulate(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +22,7 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="a folder for the results; an interrupted run goes on")
     parser.add_argument("--engine", choices=("auto", "compiled", "reference"), default="auto")
     parser.add_argument(
-        "--checkpoints", type=int, metavar="N", default=0, help="keep regret and shares at N slots, evenly spaced"
+        "--checkpoints", type=int, metavar="N", default=(), help="keep regret and shares at N slots, evenly spaced"
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, metavar="N", help="how many threads (default: one for each core)")
@@ -84,40 +82,3 @@ def _print(results: "Results", options: argparse.Namespace) -> None:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:,.1f}"
-
-
-class Progress:
-    """A bar with an estimate of the time left. It is silent where nobody is looking."""
-
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream = stream
-        self._clock = clock
-        self._shown = stream.isatty()
-        self._began: tuple[float, int] | None = None
-        self.done = self.total = 0
-
-    def __call__(self, done: int, total: int) -> None:
-        """Show how many trials are done."""
-        self.done, self.total = done, total
-        self._began = self._began or (self._clock(), done)
-        if self._shown:
-            filled = _BAR * done // total
-            left = self._left()
-            self._stream.write(f"\r\x1b[K[{'#' * filled:{_BAR}}] {done} of {total} trials{left}")
-            self._stream.flush()
-
-    def clear(self) -> None:
-        """Take the bar away."""
-        if self._shown and self._began is not None:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-
-    def _left(self) -> str:
-        assert self._began is not None
-        since, before = self._began
-        if self.done in (before, self.total):
-            return ""
-        seconds = round((self._clock() - since) / (self.done - before) * (self.total - self.done))
-        minutes, seconds = divmod(seconds, 60)
-        hours, minutes = divmod(minutes, 60)
-        return f", about {f'{hours}:{minutes:02}' if hours else minutes}:{seconds:02} left"

@@ -50,7 +50,7 @@ class Arms:
         rows = read_csv(path, ("arm", "mean"))
         return cls(
             tuple(row["arm"] for _, row in rows),
-            tuple(as_number(path, line, row["mean"]) for line, row in rows),
+            tuple(as_number(path, line, "mean", row["mean"]) for line, row in rows),
         )
 
     def mean(self, arm: Arm) -> float:
@@ -68,19 +68,26 @@ def read_csv(path: Path | str, columns: Sequence[str]) -> list[tuple[int, dict[s
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
             rows = [(reader.line_num, row) for row in reader]
+            header = reader.fieldnames or ()
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise LocalError(f"cannot read {path}: {error}") from error
     if not rows:
         raise LocalError(f"{path} has no rows: it needs a header {','.join(columns)} and at least one row")
     for column in columns:
-        if rows[0][1].get(column) is None:
+        if column not in header:
             raise LocalError(f"{path} has no column {column!r}: it needs {','.join(columns)}")
+    for line, row in rows:
+        for column in columns:
+            if row[column] is None:
+                raise LocalError(f"{path}, line {line}: the cell of {column} is missing: write {','.join(header)}")
+        if None in row:  # where the reader puts what no column is for, such as the 5 of a mean written 0,5
+            raise LocalError(f"{path}, line {line}: more cells than columns: write {','.join(header)}")
     return rows
 
 
-def as_number(path: Path | str, line: int, text: str) -> float:
+def as_number(path: Path | str, line: int, column: str, text: str) -> float:
     """Return a cell as a number, or say where it is not one."""
     try:
         return float(text)
-    except (TypeError, ValueError) as error:
-        raise LocalError(f"{path}, line {line}: {text!r} is not a number") from error
+    except ValueError as error:
+        raise LocalError(f"{path}, line {line}: {column} must be a number, not {text!r}") from error

@@ -14,7 +14,7 @@ from tacit.protocol import Constant, Geometric, Patience, PerCandidate, Sharing,
 from tacit.protocol.thresholds import LARGEST_THRESHOLD
 from tacit.scenario.arms import Arms
 from tacit.scenario.faults import LONGEST_HOLDUP, Faults, Partition
-from tacit.scenario.keys import Table, as_number, as_whole, located, wrong
+from tacit.scenario.keys import Table, as_number, as_whole, is_whole, located, wrong
 from tacit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS, Absence, AgentSpec, BuiltIn, Scenario
 from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
 from tacit.scenario.tape import LARGEST_SEED
@@ -40,8 +40,7 @@ def read_scenario(path: Path | str) -> ScenarioFile:
             value and what is allowed.
     """
     try:
-        with Path(path).open("rb") as file:
-            content = tomllib.load(file)
+        content = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))  # some editors put a mark in front
     except OSError as error:
         raise LocalError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
@@ -70,10 +69,10 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
     """
     top = Table(content, "", ("horizon", "trials", "seed", "arms", "agents", "policy", "sharing"))
     horizon = top.whole("horizon", 1, LONGEST_HORIZON)
-    arms = _arms(Table(top.get("arms"), "arms", ("means", "file", "uniform", "count", "seed", "names")), Path(folder))
+    arms = _arms(Table(top.get("arms"), "arms", _ARM_KEYS, wanted=_WANTED_ARMS), Path(folder))
     agents: list[AgentSpec] = []
-    for path, entry in top.rows("agents", "tables: write [[agents]]"):
-        agents.extend(_agents(Table(entry, path, _AGENT_KEYS, deeper=_MISPLACED), arms, Path(folder)))
+    for path, entry in top.rows("agents", "tables, each written [[agents]]"):
+        agents.extend(_agents(Table(entry, path, _AGENT_KEYS, deeper=_MISPLACED), arms, horizon, Path(folder)))
         if len(agents) > MOST_AGENTS:
             raise LocalError(f"{path} brings the number of agents to {len(agents)}: at most {MOST_AGENTS} are allowed")
     sharing = Table(top.get("sharing") if "sharing" in top else {}, "sharing", _SHARING_KEYS)
@@ -93,6 +92,10 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
     )
 
 
+_ARM_KEYS = ("means", "file", "uniform", "count", "seed", "names")
+_WANTED_ARMS = "a table, written [arms], with means, file or uniform"
+
+
 def _arms(table: Table, folder: Path) -> Arms:
     kind = table.one_of(("means", "file", "uniform"))
     if kind != "uniform":
@@ -104,7 +107,9 @@ def _arms(table: Table, folder: Path) -> Arms:
             return Arms.from_csv(file)
     if kind == "means":
         given = table.rows("means", "numbers in [0, 1]")
-        arms = Arms.of([as_number(path, mean, low=0.0, high=1.0) for path, mean in given])
+        means = [as_number(path, mean, low=0.0, high=1.0) for path, mean in given]
+        with located(table.key("means")):
+            arms = Arms.of(means)
     else:
         low, high = _range(table)
         count = table.whole("count", 1, MOST_ARMS)
@@ -119,7 +124,7 @@ def _arms(table: Table, folder: Path) -> Arms:
 
 
 def _range(table: Table) -> tuple[float, float]:
-    given = table.rows("uniform", "two numbers, the lowest and the highest mean")
+    given = table.rows("uniform", "two numbers, the lowest and the highest mean", may_be_empty=True)
     numbers = [as_number(path, bound, low=0.0, high=1.0) for path, bound in given]
     if len(numbers) != 2 or numbers[0] > numbers[1]:
         raise wrong(table.key("uniform"), "[lowest, highest] with 0 <= lowest <= highest <= 1", table.get("uniform"))
@@ -131,33 +136,52 @@ _SCHEDULES = ("sine", "on_off", "halving", "slots", "trace")
 _MISPLACED = tuple(f"schedule.{kind}" for kind in _SCHEDULES)
 
 
-def _agents(table: Table, arms: Arms, folder: Path) -> list[AgentSpec]:
+def _agents(table: Table, arms: Arms, horizon: int, folder: Path) -> list[AgentSpec]:
     if table.one_of(("rate", "schedule")) == "rate":
         schedules: list[Schedule] = [Rate(table.number("rate", low=0.0, high=1.0))]
     else:
-        schedules = _schedules(table, folder)
+        schedules = _schedules(table, horizon, folder)
     count = table.whole("count", 1, MOST_AGENTS, default=1)
     if len(schedules) > 1:
         table.refuse(("count",), f"the trace has {len(schedules)} agents; name one of them with schedule.agent")
-    start = table.whole("start", 0, LONGEST_HORIZON, default=0)
-    stop = table.whole("stop", start + 1, LONGEST_HORIZON) if "stop" in table else None
+    start = _as_slot(table.key("start"), table.get("start"), horizon) if "start" in table else 0
+    stop = _stop(table, start, horizon) if "stop" in table else None
     own = None
     if "arms" in table:
         own = tuple(_as_arm(path, arm, arms) for path, arm in table.rows("arms", "names of arms"))
     absences: tuple[Absence, ...] = ()
     if "absences" in table:
         given = table.rows("absences", "tables with leave and rejoin")
-        absences = tuple(_absence(Table(entry, path, ("leave", "rejoin"))) for path, entry in given)
+        absences = tuple(_absence(Table(entry, path, ("leave", "rejoin")), horizon) for path, entry in given)
     with located(table.path):
         return [AgentSpec(schedule, start, stop, own, absences) for schedule in schedules] * count
 
 
-def _absence(table: Table) -> Absence:
-    leave = table.whole("leave", 0, LONGEST_HORIZON)
-    return Absence(leave, table.whole("rejoin", leave + 1, LONGEST_HORIZON) if "rejoin" in table else None)
+def _stop(table: Table, start: int, horizon: int) -> int:
+    stop = table.get("stop")
+    if not is_whole(stop, start + 1, horizon):
+        raise wrong(table.key("stop"), f"a whole number after start ({start}), at most the horizon ({horizon})", stop)
+    return stop
 
 
-def _schedules(agent: Table, folder: Path) -> list[Schedule]:
+def _absence(table: Table, horizon: int) -> Absence:
+    leave = _as_slot(table.key("leave"), table.get("leave"), horizon)
+    rejoin = table.get("rejoin")
+    if "rejoin" not in table:
+        return Absence(leave)
+    if not is_whole(rejoin, leave + 1, horizon - 1):
+        allowed = f"a slot after leave ({leave}) and before the horizon ({horizon}), or left out if it stays away"
+        raise wrong(table.key("rejoin"), allowed, rejoin)
+    return Absence(leave, rejoin)
+
+
+def _as_slot(path: str, value: object, horizon: int) -> int:
+    if not is_whole(value, 0, horizon - 1):
+        raise wrong(path, f"a slot, a whole number from 0 to {horizon - 1} (the horizon is {horizon})", value)
+    return value
+
+
+def _schedules(agent: Table, horizon: int, folder: Path) -> list[Schedule]:
     """Return one schedule, or one for each agent of a trace."""
     path = agent.key("schedule")
     table = Table(agent.get("schedule"), path, (*_SCHEDULES, "agent", "seconds_per_slot"))
@@ -176,17 +200,19 @@ def _schedules(agent: Table, folder: Path) -> list[Schedule]:
             return [Halving(Table(table.get(kind), table.key(kind), ("rate",)).number("rate", low=0.0, high=1.0))]
         case "slots":
             given = table.rows(kind, "whole numbers that increase", may_be_empty=True)
-            slots = tuple(as_whole(where, slot, 0) for where, slot in given)
+            slots = tuple(_as_slot(where, slot, horizon) for where, slot in given)
             with located(table.key(kind)):
                 return [Slots(slots)]
-    return _trace(table, folder)
+    return _trace(table, horizon, folder)
 
 
-def _trace(table: Table, folder: Path) -> list[Schedule]:
+def _trace(table: Table, horizon: int, folder: Path) -> list[Schedule]:
+    """Return one schedule, or one for each agent of the file; a real system may well go on after the horizon."""
     pace = table.positive("seconds_per_slot") if "seconds_per_slot" in table else None
     file = folder / table.text("trace")
     with located(table.key("trace")):
         found = schedules_from_csv(file, seconds_per_slot=pace)
+    found = {name: Slots(tuple(slot for slot in one.slots if slot < horizon)) for name, one in found.items()}
     if "agent" not in table:
         return list(found.values())
     name = table.text("agent")

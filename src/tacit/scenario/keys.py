@@ -8,9 +8,13 @@ import difflib
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeGuard
 
 from tacit.checks import is_number
 from tacit.errors import LocalError
+
+LARGEST_NUMBER = 1e300
+"""No number of a file is as large, in either direction: nothing that is made from it overflows."""
 
 _LONGEST_VALUE = 200
 MISSING = object()
@@ -29,7 +33,9 @@ class Table:
     tacit.errors.LocalError: agents[1].rate must be a number in [0, 1], not 7
     """
 
-    def __init__(self, value: object, path: str, known: Sequence[str], *, deeper: Sequence[str] = ()) -> None:
+    def __init__(
+        self, value: object, path: str, known: Sequence[str], *, deeper: Sequence[str] = (), wanted: str = ""
+    ) -> None:
         """Take a table.
 
         Args:
@@ -37,10 +43,11 @@ class Table:
             path: Where it is in the file.
             known: Its keys.
             deeper: Keys that are often looked for here and belong one table deeper, such as `schedule.slots`.
+            wanted: What must be here, for whoever writes something else; a table with some of its keys if not said.
         """
         self.path = path
         if not isinstance(value, Mapping):
-            raise wrong(path, f"a table with {' or '.join(known[:4])}", value)
+            raise wrong(path, wanted or f"a table with {' or '.join(known[:4])}", value)
         self._values: Mapping[str, object] = value
         for key in value:
             if key not in known:
@@ -84,10 +91,10 @@ class Table:
 
     def positive(self, name: str) -> float:
         """Return a positive number."""
-        value = self.number(name)
-        if value <= 0.0:
-            raise wrong(self.key(name), "a positive number", self.get(name))
-        return value
+        value = self.get(name)
+        if not (is_number(value) and 0.0 < value < LARGEST_NUMBER):  # type: ignore[operator]
+            raise wrong(self.key(name), f"a positive number below {LARGEST_NUMBER:g}", value)
+        return float(value)  # type: ignore[arg-type]
 
     def truth(self, name: str, *, default: bool) -> bool:
         """Return true or false."""
@@ -114,7 +121,7 @@ class Table:
         """Return the entries of a list, each with its path."""
         value = self.get(name)
         if not isinstance(value, list | tuple) or not (value or may_be_empty):
-            raise wrong(self.key(name), f"a list of {what}", value)
+            raise wrong(self.key(name), f"a list of {what}{'' if may_be_empty else ', at least one'}", value)
         return [(f"{self.key(name)}[{position}]", entry) for position, entry in enumerate(value)]
 
     def _unknown(self, key: str, known: Sequence[str], value: object) -> LocalError:
@@ -126,16 +133,23 @@ class Table:
 
 def as_whole(path: str, value: object, low: int, high: int | None = None) -> int:
     """Return the value if it is a whole number in the range."""
-    if isinstance(value, int) and not isinstance(value, bool) and low <= value and (high is None or value <= high):
+    if is_whole(value, low, high):
         return value
     raise wrong(path, "a whole number " + (f"of at least {low}" if high is None else f"from {low} to {high}"), value)
 
 
+def is_whole(value: object, low: int, high: int | None = None) -> TypeGuard[int]:
+    """Return whether the value is a whole number in the range."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value and (high is None or value <= high)
+
+
 def as_number(path: str, value: object, *, low: float | None = None, high: float | None = None) -> float:
     """Return the value if it is a finite number in the range."""
-    number = float(value) if is_number(value) and -1e300 < value < 1e300 else None  # type: ignore[arg-type, operator]
+    number = float(value) if is_number(value) and abs(value) < LARGEST_NUMBER else None  # type: ignore[arg-type]
     if number is None or (low is not None and number < low) or (high is not None and number > high):
-        raise wrong(path, "a number" if low is None or high is None else f"a number in [{low:g}, {high:g}]", value)
+        wide = low is None or high is None
+        limits = f"between {-LARGEST_NUMBER:g} and {LARGEST_NUMBER:g}" if wide else f"in [{low:g}, {high:g}]"
+        raise wrong(path, f"a number {limits}", value)
     return number
 
 

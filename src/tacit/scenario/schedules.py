@@ -168,7 +168,7 @@ def schedules_from_csv(path: Path | str, *, seconds_per_slot: float | None = Non
     """
     column = "slot" if seconds_per_slot is None else "time"
     rows = read_csv(path, ("agent", column))
-    numbers = [as_number(path, line, row[column]) for line, row in rows]
+    numbers = [as_number(path, line, column, row[column]) for line, row in rows]
     if seconds_per_slot is not None:
         check_positive("seconds_per_slot", seconds_per_slot)
         finite = [number for number in numbers if math.isfinite(number)]

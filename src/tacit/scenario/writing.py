@@ -1,12 +1,13 @@
 """A scenario written down: the same keys as in a scenario file, so that a result can carry its world.
 
 Reading what was written gives the same scenario again. Arms from a file or from chance are written as their means,
-a trace as its slots, so nothing outside is needed.
+a trace as its slots, so nothing outside is needed. What an agent would do after the horizon is not written: a file may
+not say it, and no run reaches it.
 """
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 
 from tacit.errors import LocalError
@@ -16,7 +17,7 @@ from tacit.protocol.exchange import ON_DEMAND
 from tacit.protocol.immediate import IMMEDIATE, SILENT
 from tacit.protocol.thresholds import LARGEST_THRESHOLD
 from tacit.scenario.faults import Faults
-from tacit.scenario.scenario import AgentSpec, BuiltIn, Scenario
+from tacit.scenario.scenario import Absence, AgentSpec, BuiltIn, Scenario
 from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
 
 Written = dict[str, object]
@@ -52,7 +53,7 @@ def scenario_to_mapping(
     content["arms"] = {"means": [float(mean) for mean in scenario.arms.means], "names": names}
     content["agents"] = [
         {"count": len(list(same)), **_agent(agent, f"agents[{position}]", own)}
-        for position, (agent, same) in enumerate(groupby(scenario.agents))
+        for position, (agent, same) in enumerate(groupby(_before(scenario.horizon, one) for one in scenario.agents))
     ]
     content["policy"] = _policy(scenario, own)
     content["sharing"] = _sharing(scenario, own)
@@ -97,6 +98,25 @@ def scenario_to_toml(scenario: Scenario, *, trials: int | None = None, seed: int
         else:
             lines.append(f"{key} = {_toml(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _before(horizon: int, agent: AgentSpec) -> AgentSpec:
+    """Return an agent that does the same before the horizon, and nothing after it."""
+    if agent.start >= horizon:
+        return replace(agent, schedule=Slots(()), start=0, stop=None, absences=_absences(horizon, agent))
+    schedule = agent.schedule
+    if isinstance(schedule, Slots):
+        schedule = Slots(tuple(slot for slot in schedule.slots if slot < horizon))
+    stop = None if agent.stop is None or agent.stop > horizon else agent.stop
+    return replace(agent, schedule=schedule, stop=stop, absences=_absences(horizon, agent))
+
+
+def _absences(horizon: int, agent: AgentSpec) -> tuple[Absence, ...]:
+    return tuple(
+        absence if absence.rejoin is None or absence.rejoin < horizon else Absence(absence.leave)
+        for absence in agent.absences
+        if absence.leave < horizon
+    )
 
 
 def _agent(agent: AgentSpec, path: str, own: Own) -> Written:

@@ -54,12 +54,17 @@ class About:
 
     @property
     def identity(self) -> store.Identity:
-        """What must be equal for a run to be the same, whatever the number of trials and the engine."""
+        """What must be equal for a run to be the same, whatever the number of trials.
+
+        Both engines give the same numbers. Their trials are kept apart all the same: a folder says which engine it
+        comes from, and whoever compares the two must not be shown one of them twice.
+        """
         identity = {
             "scenarios": {name: dict(scenario) for name, scenario in self.scenarios.items()},
             "order": list(self.scenarios),
             "seed": self.seed,
             "checkpoints": list(self.checkpoints),
+            "engine": self.engine,
             "version": self.versions["tacit"],
         }
         plain: store.Identity = json.loads(json.dumps(identity))

@@ -152,7 +152,7 @@ def _agreed(what: str, given: int | None, in_files: Sequence[int | None], defaul
 
 def _slots(checkpoints: int | Sequence[int], horizon: int) -> tuple[int, ...]:
     if isinstance(checkpoints, int):
-        check_whole("the number of checkpoints", checkpoints, 0, horizon)
+        check_whole("the number of checkpoints", checkpoints, 1, horizon)
         return tuple(horizon * position // checkpoints for position in range(1, checkpoints + 1))
     for slot in checkpoints:
         check_whole("a checkpoint", slot, 0, horizon)

@@ -243,6 +243,8 @@ def _line(value: Mapping[str, Any]) -> bytes:
 
 
 def _make(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise LocalError(f"out must be a folder or a new name, but {folder} is a file")
     with _failing(folder):
         folder.mkdir(parents=True, exist_ok=True)
 

@@ -1,9 +1,43 @@
-"""Theorem 2 for the runs of an experiment: how many shares it allows, by kind of pair."""
+"""Theorems 1 and 2 for the runs of an experiment: how much regret and how many shares they allow to ODC."""
 
 import statistics
 
+from tacit.protocol import Constant
 from tacit.studies.reproduction import KINDS, Run
-from tacit.theory import aae_share_counts, gaps_of, share_bounds, ucb_share_counts
+from tacit.theory import (
+    aae_regret_bound,
+    aae_share_counts,
+    gaps_of,
+    share_bounds,
+    ucb_regret_bound,
+    ucb_share_counts,
+)
+
+ALPHA = 3.0
+"""How much the agents of every experiment explore; the theorems ask for at least so much."""
+
+
+def regret_allowed(run: Run) -> float | None:
+    """Return the most group regret that Theorem 1 allows to ODC: the mean over the trials.
+
+    It needs nothing from a trial but how often all agents together decided, as long as the threshold is constant. With
+    one that grows, the theorem asks for the thresholds in force at a moment that no trial keeps: there is no number.
+    The theorem is about delta = 1/N (UCB) and 1/N^2 (AAE), and the experiments use 1/n_j: it is a yardstick for them.
+    """
+    threshold = run.scenario.sharing.threshold
+    if not isinstance(threshold, Constant):
+        return None
+    theorem = aae_regret_bound if run.algorithm.startswith("AAE") else ucb_regret_bound
+    return statistics.fmean(
+        theorem(
+            gaps_of(run.scenario.arms.means),
+            agent_count=len(run.scenario.agents),
+            alpha=ALPHA,
+            total_decisions=round(sum(trial.by_agent["decisions"])),
+            thresholds=threshold.size,
+        )
+        for trial in run.trials
+    )
 
 
 def shares_allowed(run: Run) -> dict[str, float]:
@@ -18,7 +52,7 @@ def shares_allowed(run: Run) -> dict[str, float]:
 def _allowed(run: Run, decisions: list[int]) -> dict[str, int]:
     threshold = run.scenario.sharing.threshold
     if run.algorithm.startswith("AAE"):
-        counts = aae_share_counts(decisions, threshold, gaps_of(run.scenario.arms.means), alpha=3.0)
+        counts = aae_share_counts(decisions, threshold, gaps_of(run.scenario.arms.means), alpha=ALPHA)
     else:
         counts = ucb_share_counts(decisions, threshold)
     allowed = dict.fromkeys(KINDS, 0)

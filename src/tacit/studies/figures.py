@@ -3,12 +3,13 @@
 This file owns colours, axes and captions. It knows where the numbers are, not how they came about.
 """
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from tacit.studies.bounds import shares_allowed
+from tacit.studies.bounds import regret_allowed, shares_allowed
 from tacit.studies.canvas import Picture, picture
 from tacit.studies.comparison import FAR, Cell
 from tacit.studies.reproduction import KINDS, Reproduced, Run, deviation
@@ -52,9 +53,9 @@ def _draw_main(figure: "Figure", one: Reproduced, label: str) -> None:
     for policy, marker in (("UCB", "o"), ("AAE", "s")):
         for protocol in _PROTOCOLS:
             _draw_series(axes[2], one, f"{policy}-{protocol}", "group_regret", marker)
-    axes[2].set_ylim(bottom=0)
-    axes[2].set_title("group regret (mean, sd)")
-    axes[2].legend(loc="best", fontsize=7.5)
+        _draw_regret_bound(axes[2], one, f"{policy}-ODC")
+    axes[2].set_title("group regret (mean, sd; log axis)")
+    axes[2].legend(loc="center", bbox_to_anchor=(0.5, 0.42), ncols=2, fontsize=7.5)
     for panel in axes:
         panel.set_xlabel(label)
     _label_stacks(figure)
@@ -85,6 +86,22 @@ def _draw_stacks(axes: "Axes", one: Reproduced, policy: str) -> None:
                 most = sum(shares_allowed(run).values()) / 1e6
                 axes.plot([place - 0.26, place + 0.26], [most, most], color=ink, linestyle="dashed", linewidth=1.3)
     axes.set_xticks(range(len(points)), [str(point) for point in points])
+
+
+def _draw_regret_bound(axes: "Axes", one: Reproduced, algorithm: str) -> None:
+    """Draw what Theorem 1 allows in each world, and write beside the line whom it is for."""
+    points = list(one.study.worlds)
+    most = [regret_allowed(one.run(algorithm, point)) or math.nan for point in points]
+    axes.plot(points, most, color=axes.xaxis.label.get_color(), linestyle="dashed", linewidth=1.3)
+    _name_bound(axes, f"Theorem 1 ({algorithm})", points[0], most[0])
+
+
+def _name_bound(axes: "Axes", text: str, x: float, y: float) -> None:
+    """Write on a line what it is, and leave room above it."""
+    ink = axes.xaxis.label.get_color()
+    axes.annotate(text, (x, y), (3, 4), textcoords="offset points", color=ink, fontsize=7.5)
+    axes.set_yscale("log")
+    axes.margins(y=0.12)
 
 
 def _label_stacks(figure: "Figure") -> None:
@@ -224,7 +241,9 @@ def _draw_over_time(figure: "Figure", one: Reproduced, unit: float = 1.0, unit_n
         scale = unit if quantity == "shares" else 1.0
         for run in one.runs.values():
             slots, values = run.over_time(quantity)
-            axes.plot(slots, [value / scale for value in values], **_line(run), label=run.algorithm)
+            axes.plot(
+                slots, [value / scale for value in values], color=_colour(run), linewidth=1.8, label=run.algorithm
+            )
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=0)
         axes.set_title(title)
@@ -236,8 +255,20 @@ def _draw_over_time(figure: "Figure", one: Reproduced, unit: float = 1.0, unit_n
     style = {"linestyle": "dashed", "linewidth": 1.2, "color": row[1].xaxis.label.get_color()}
     row[1].axhline(max(bound) / unit, label=f"{_BOUND}, whole run", **style)
     row[1].set_ylim(top=1.12 * max(row[1].get_ylim()[1] / 1.05, max(bound) / unit))
+    _draw_regret_bounds(row[0], one)
     for axes in row:
         axes.legend(loc="best")
+
+
+def _draw_regret_bounds(axes: "Axes", one: Reproduced) -> None:
+    """Draw what Theorem 1 allows to a whole run, where it is known; it is far up, so the axis becomes a log axis."""
+    for run in one.runs.values():
+        most = regret_allowed(run) if "ODC" in run.algorithm else None
+        if most is not None:
+            axes.axhline(most, linestyle="dashed", linewidth=1.2, color=_colour(run))
+            axes.autoscale(axis="y")
+            _name_bound(axes, f"Theorem 1 ({run.algorithm}), whole run", 0, most)
+            axes.set_title("group regret (log axis)")
 
 
 def _locator() -> "object":
@@ -246,9 +277,9 @@ def _locator() -> "object":
     return MaxNLocator(4)
 
 
-def _line(run: Run) -> dict[str, object]:
+def _colour(run: Run) -> str:
     policy, protocol = run.algorithm.split("-")[:2]
-    return {"color": _PROTOCOLS[protocol] if policy == "UCB" else _KIND_COLOURS["between"], "linewidth": 1.8}
+    return _PROTOCOLS[protocol] if policy == "UCB" else _KIND_COLOURS["between"]
 
 
 def _draw_overview(figure: "Figure", cells: Sequence[Cell]) -> None:
@@ -306,7 +337,7 @@ _FIGURES: dict[str, tuple[_Figure, ...]] = {
             "experiment-1",
             3.3,
             "Forty agents with a mean rate of 0.085; the fast ones get fewer and faster. Messages by kind of pair. "
-            "IBC tells slow agents ever more that they have no use for; ODC does not.",
+            "IBC tells slow agents ever more that they have no use for; ODC does not. Dashed: what the theorems allow.",
             partial(_draw_main, label=_RATIO),
         ),
         _Figure(
@@ -328,7 +359,7 @@ _FIGURES: dict[str, tuple[_Figure, ...]] = {
             "experiment-2",
             3.3,
             "Five fast agents and ever more, ever slower ones; 300,000 decisions in all. IBC pays for each agent that "
-            "is added; ODC hardly does.",
+            "is added; ODC hardly does. Dashed: what the theorems allow.",
             partial(_draw_main, label=_SLOW),
         ),
         _Figure(
@@ -359,7 +390,7 @@ _FIGURES: dict[str, tuple[_Figure, ...]] = {
             "easy",
             3.2,
             "The easy instance: with large gaps AAE is soon done, and then silent. UCB talks for ever. Mean over the "
-            "trials.",
+            "trials. Dashed: what the theorems allow.",
             partial(_draw_over_time, unit=1e6, unit_name=" (millions)"),
         ),
     ),

@@ -152,13 +152,15 @@ def reproduce(
         arms: The arms, if not the surrogate ones. The easy instance keeps its own.
         workers: How many threads; one for each core unless told otherwise.
         seed: The seed of all chance.
-        progress: Is called after every trial.
+        progress: Is called at the start of each study, and after every trial.
     """
     for study in chosen:
         count = trials or (study.quick_trials if quick else None) or study.trials
         started = time.perf_counter()
         jobs = _jobs(study, trials=count, seed=seed, arms=arms)
         done: dict[str, list[Trial]] = {}
+        if progress is not None:
+            progress(study.name, 0, len(jobs))
         for number, trial in enumerate(run_jobs(jobs, workers=workers), start=1):
             done.setdefault(trial.name, []).append(trial)
             if progress is not None:
