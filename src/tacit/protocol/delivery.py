@@ -37,9 +37,9 @@ from tacit.errors import LocalError
 from tacit.protocol.messages import Receipt
 from tacit.protocol.state import DeliveryState
 
-MEAN_GAIN, DEVIATION_GAIN, DEVIATIONS = 0.125, 0.25, 6.0
+MEAN_GAIN, DEVIATION_GAIN, DEVIATIONS = 0.125, 0.25, 5.0
 """How a mean wait and its deviation are learned, as TCP does (RFC 6298), and how many deviations to wait on top. TCP
-takes four; six because an answer comes when the peer decides, which is far more irregular than a network."""
+takes four; five because an answer comes when the peer decides, which is far more irregular than a network."""
 
 UNKNOWN = -1.0
 """Stands for a mean wait when no answer has been timed."""
@@ -135,7 +135,7 @@ def first_wait(mean: float, deviation: float, size: float, first: float, least: 
     full: with doubling thresholds every exchange takes twice as long as the one before.
 
     >>> first_wait(UNKNOWN, 0.0, 1.0, 64.0, 1.0, 65536.0), first_wait(10.0, 5.0, 2.0, 64.0, 1.0, 65536.0)
-    (64.0, 80.0)
+    (64.0, 70.0)
     """
     wait = first * size if mean < 0.0 else (mean + DEVIATIONS * deviation) * size
     return min(max(wait, least), longest)
