@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from tacit.studies.bounds import regret_allowed, shares_allowed
 from tacit.studies.canvas import Picture, picture
 from tacit.studies.comparison import FAR, Cell
+from tacit.studies.loss_figures import CAPTION as LOSS_CAPTION
+from tacit.studies.loss_figures import draw_loss
 from tacit.studies.reproduction import KINDS, Reproduced, Run, deviation
 
 if TYPE_CHECKING:
@@ -394,4 +396,5 @@ _FIGURES: dict[str, tuple[_Figure, ...]] = {
             partial(_draw_over_time, unit=1e6, unit_name=" (millions)"),
         ),
     ),
+    "loss": (_Figure("loss", 3.4, LOSS_CAPTION, draw_loss),),
 }

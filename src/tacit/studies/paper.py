@@ -9,13 +9,12 @@ Experiments 3, 5, 6a, 6b and 7 have a table in the paper (`TABLES`). Experiments
 each, Experiment 4 and the easy instance figures with one.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.errors import LocalError
-from tacit.protocol import Constant, Geometric, Sharing, Threshold, immediate, on_demand
-from tacit.scenario import AgentSpec, Arms, BuiltIn, Halving, OnOff, Rate, Scenario, Sine
+from tacit.protocol import Constant, Geometric, Sharing, Threshold, immediate, on_demand, silent
+from tacit.scenario import AgentSpec, Arms, BuiltIn, Faults, Halving, OnOff, Rate, Scenario, Sine
 from tacit.scenario.arms import read_csv
 
 _DATA = Path(__file__).parent / "data"
@@ -36,19 +35,34 @@ class Experiment:
     """The positions of the fast agents, where the paper tells fast from slow."""
     arms: Arms | None = None
     """Arms that belong to the experiment, whatever arms the others use."""
+    faults: Faults = Faults()
+    """What the network does; in the paper, nothing."""
 
     def scenario(self, algorithm: str, arms: Arms | None = None, threshold: Threshold | None = None) -> Scenario:
-        """Return the experiment as a scenario for one algorithm, such as "UCB-ODC", or "UCB-ODC-D": it doubles."""
-        policy, protocol, *doubling = algorithm.split("-")
-        sharing: Callable[[Threshold], Sharing] = {"ODC": on_demand, "IBC": immediate}[protocol]
-        usual = Geometric(2) if doubling else self.threshold
+        """Return the experiment as a scenario for one algorithm.
+
+        Args:
+            algorithm: Such as "UCB-ODC"; "UCB-ODC-D" has doubling thresholds, "UCB-ODC-LT" is loss-tolerant, and
+                "UCB-NONE" shares nothing.
+            arms: The arms, if not the surrogate ones.
+            threshold: The threshold, if not the experiment's.
+        """
+        policy, protocol, *options = algorithm.split("-")
+        usual = threshold or (Geometric(2) if "D" in options else self.threshold)
         return Scenario(
             horizon=self.horizon,
             arms=self.arms or arms or surrogate_arms(),
             agents=self.agents,
             policy=BuiltIn(policy.lower(), alpha=3.0, confidence="own"),
-            sharing=sharing(threshold or usual),
+            sharing=_sharing(protocol, usual, loss_tolerant="LT" in options),
+            faults=self.faults,
         )
+
+
+def _sharing(protocol: str, threshold: Threshold, *, loss_tolerant: bool) -> Sharing:
+    if protocol == "ODC":
+        return on_demand(threshold, loss_tolerant=loss_tolerant)
+    return immediate(threshold) if protocol == "IBC" else silent()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tacit.protocol import Geometric
 from tacit.scenario import Arms, Scenario
 from tacit.simulator.result import Result
 from tacit.simulator.trials import Job, Trial, jobs_for, run_jobs
-from tacit.studies import paper
+from tacit.studies import beyond, paper
 from tacit.studies.paper import Experiment
 
 TRIALS = 30
@@ -121,15 +121,16 @@ class Reproduced:
 
 
 def studies(names: Sequence[str] = (), *, quick: bool = False) -> list[Study]:
-    """Return the named experiments, or all, in the order of the paper.
+    """Return the named experiments in the order of the paper, and then what is beyond it; or all of the paper.
 
     Raises:
         LocalError: There is no experiment of that name.
     """
     for name in names:
-        if name not in STUDIES:
-            raise LocalError(f"experiment {name!r} is not one of {', '.join(STUDIES)}")
+        if name not in {**STUDIES, **BEYOND}:
+            raise LocalError(f"experiment {name!r} is not one of {', '.join({**STUDIES, **BEYOND})}")
     chosen = [study for name, study in STUDIES.items() if not names or name in names]
+    chosen += [study for name, study in BEYOND.items() if name in names]
     return [study.quick() for study in chosen] if quick else chosen
 
 
@@ -250,3 +251,15 @@ _TABLES = tuple(
 )
 
 STUDIES: dict[str, Study] = {study.name: study for study in sorted(_FIGURES + _TABLES, key=lambda study: study.name)}
+
+BEYOND: dict[str, Study] = {
+    "loss": Study(
+        "loss",
+        {percent: beyond.loss_world(percent) for percent in beyond.LOSSES},
+        beyond.LOSS_ALGORITHMS,
+        quick_worlds=(0, 10, 30),
+        trials=10,
+        quick_trials=3,
+    )
+}
+"""What the paper leaves open. It is run when it is named."""
