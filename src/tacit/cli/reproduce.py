@@ -20,7 +20,7 @@ def add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
     """Add the command."""
     parser = commands.add_parser("reproduce", help="run the paper's experiments and write a report with its figures")
     parser.add_argument(
-        "experiment", nargs="*", help="1, 2, 3, 4, 5, 6a, 6b, 7, easy (all of them unless named), and loss"
+        "experiment", nargs="*", help="1, 2, 3, 4, 5, 6a, 6b, 7, easy (all of them unless named); and loss, if named"
     )
     parser.add_argument("--quick", action="store_true", help="fewer points and trials in Experiments 1, 2 and 4")
     parser.add_argument(

@@ -68,8 +68,8 @@ def draw_loss(figure: "Figure", one: Reproduced) -> None:
 def loss_table(one: Reproduced) -> str:
     """Return the numbers, each beside what the same algorithm does when nothing is lost."""
     lines = "".join(
-        f"<tr><th>{escape(_STYLES[algorithm].label)}<span>{point} % lost</span></th>{_cells(one, algorithm, point)}</tr>"
-        for algorithm in one.study.algorithms
+        f"<tr><th>{escape(style.label)}<span>{point} % lost</span></th>{_cells(one, algorithm, point)}</tr>"
+        for algorithm, style in _STYLES.items()
         for point in one.study.worlds
     )
     heads = "".join(
@@ -80,11 +80,11 @@ def loss_table(one: Reproduced) -> str:
 
 def _cells(one: Reproduced, algorithm: str, point: int) -> str:
     run, lossless = one.run(algorithm, point), one.runs.get((0, algorithm))
-    regret = f"{run.mean('group_regret'):,.0f}<small> ± {run.sd('group_regret'):,.0f}{_ratio(run, lossless, 'group_regret')}</small>"
+    spread = f" ± {run.sd('group_regret'):,.0f}{_ratio(run, lossless, 'group_regret')}"
     return (
         f"<td>{run.mean('messages'):,.0f}<small>{_ratio(run, lossless, 'messages')}</small></td>"
         f"<td>{run.mean('retries'):,.0f}</td><td>{run.mean('acknowledgements'):,.0f}</td>"
-        f"<td>{regret}</td><td>{run.mean('staleness'):,.0f}</td>"
+        f"<td>{run.mean('group_regret'):,.0f}<small>{spread}</small></td><td>{run.mean('staleness'):,.0f}</td>"
     )
 
 

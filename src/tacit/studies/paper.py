@@ -9,7 +9,7 @@ Experiments 3, 5, 6a, 6b and 7 have a table in the paper (`TABLES`). Experiments
 each, Experiment 4 and the easy instance figures with one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tacit.errors import LocalError
@@ -35,7 +35,7 @@ class Experiment:
     """The positions of the fast agents, where the paper tells fast from slow."""
     arms: Arms | None = None
     """Arms that belong to the experiment, whatever arms the others use."""
-    faults: Faults = Faults()
+    faults: Faults = field(default_factory=Faults)
     """What the network does; in the paper, nothing."""
 
     def scenario(self, algorithm: str, arms: Arms | None = None, threshold: Threshold | None = None) -> Scenario:
