@@ -2,11 +2,13 @@
 
 import random
 import sys
+from dataclasses import replace
 
 from tacit.protocol import (
     Constant,
     FromFunction,
     Geometric,
+    Patience,
     PerCandidate,
     Sharing,
     Threshold,
@@ -19,8 +21,10 @@ from tacit.scenario import (
     AgentSpec,
     Arms,
     BuiltIn,
+    Faults,
     Halving,
     OnOff,
+    Partition,
     Rate,
     Row,
     Scenario,
@@ -59,7 +63,35 @@ def main() -> int:
 
 
 def random_world(luck: random.Random) -> Scenario:
-    """Return a small world with a bit of everything."""
+    """Return a small world with a bit of everything, and every other one on a network with faults."""
+    world = quiet_world(luck)
+    if luck.random() < 0.5:
+        return world
+    faults = Faults(
+        loss=luck.choice([0.0, 0.3, 0.6]),
+        duplication=luck.choice([0.0, 0.3]),
+        jitter=luck.choice([0, 0, 3]),
+        reordering=luck.choice([0.0, 0.2]),
+        held_back=9,
+        partitions=random_partitions(luck) if luck.random() < 0.3 else (),
+    )
+    patience = Patience(
+        first=luck.choice([1.0, 5.0]), growth=1.5, tick=luck.choice([4.0, 20.0]), longest=luck.choice([6.0, 50.0])
+    )
+    sharing = on_demand(luck.choice(THRESHOLDS), loss_tolerant=patience) if luck.random() < 0.8 else world.sharing
+    return replace(world, sharing=sharing, faults=faults)
+
+
+def random_partitions(luck: random.Random) -> tuple[Partition, ...]:
+    """Return several short partitions between the first two agents, so that messages meet their ends."""
+    return tuple(
+        Partition(start, start + luck.randint(1, 4), (0,), (1,), one_way=luck.random() < 0.5)
+        for start in range(0, HORIZON, 7)
+    )
+
+
+def quiet_world(luck: random.Random) -> Scenario:
+    """Return a small world on a network that loses nothing."""
     if luck.random() < 0.1:  # two agents that rule out each other's arm while their notices are under way
         sure = BuiltIn("aae", 0.001, "observed")
         return Scenario(HORIZON, Arms.of([0.5, 0.5]), (AgentSpec(Rate(0.8)),) * 2, sure, on_demand(), delay=5)

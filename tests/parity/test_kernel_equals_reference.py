@@ -8,22 +8,36 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.policies import Horizon
-from tacit.protocol import Constant, FromFunction, Geometric, PerCandidate, Sharing, immediate, on_demand, silent
+from tacit.protocol import (
+    Constant,
+    FromFunction,
+    Geometric,
+    Patience,
+    PerCandidate,
+    Sharing,
+    Threshold,
+    immediate,
+    on_demand,
+    silent,
+)
 from tacit.scenario import (
     Absence,
     AgentSpec,
     Arms,
     BuildPolicy,
     BuiltIn,
+    Faults,
     Halving,
     IndexFunction,
     OnOff,
+    Partition,
     Rate,
     Row,
     Scenario,
@@ -56,7 +70,7 @@ def optimist(mean: float, count: int, budget: float) -> float:
     return mean + budget / (count + 1)
 
 
-thresholds = st.sampled_from(
+thresholds: st.SearchStrategy[Threshold] = st.sampled_from(
     [
         Constant(1),
         Constant(3),
@@ -67,6 +81,21 @@ thresholds = st.sampled_from(
         PerCandidate(cap=9),
         FromFunction(lambda c: c * c),
     ]
+)
+impatient = st.builds(
+    Patience,
+    first=st.sampled_from([1.0, 6.5, 20.0]),
+    growth=st.sampled_from([1.0, 1.5]),
+    tick=st.sampled_from([1.0, 9.0, 25.5]),
+    longest=st.sampled_from([20.0, 60.0]),
+)
+faults = st.builds(
+    Faults,
+    loss=st.sampled_from([0.0, 0.2, 0.6]),
+    duplication=st.sampled_from([0.0, 0.3]),
+    jitter=st.sampled_from([0, 3]),
+    reordering=st.sampled_from([0.0, 0.2]),
+    held_back=st.sampled_from([1, 9]),
 )
 protocols: st.SearchStrategy[Callable[..., Sharing]] = st.sampled_from([on_demand, on_demand, immediate])
 sharings = st.one_of(
@@ -106,9 +135,33 @@ def worlds(draw: st.DrawFn) -> Scenario:
     )
 
 
+@st.composite
+def faulty_worlds(draw: st.DrawFn) -> Scenario:
+    """Worlds whose network has faults, with and without agents that expect them."""
+    world = draw(worlds())
+    partitions: tuple[Partition, ...] = ()
+    if len(world.agents) > 1 and draw(st.booleans()):
+        start, one_way = draw(st.integers(0, HORIZON)), draw(st.booleans())
+        partitions = (Partition(start, start + 30, (0,), tuple(range(1, len(world.agents))), one_way),)
+    sharing = world.sharing
+    if draw(st.sampled_from([True, True, False])):
+        sharing = on_demand(draw(thresholds), loss_tolerant=draw(impatient))
+    return replace(world, sharing=sharing, faults=replace(draw(faults), partitions=partitions))
+
+
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
 @given(world=worlds(), seed=st.integers(0, 2**62), trial=st.integers(0, 3))
 def test_the_kernel_tells_the_same_story(world: Scenario, seed: int, trial: int) -> None:
+    check_both_tell_the_same(world, seed, trial)
+
+
+@settings(max_examples=2 * EXAMPLES, deadline=None, derandomize=True)
+@given(world=faulty_worlds(), seed=st.integers(0, 2**62), trial=st.integers(0, 3))
+def test_the_kernel_tells_the_same_story_on_a_network_with_faults(world: Scenario, seed: int, trial: int) -> None:
+    check_both_tell_the_same(world, seed, trial)
+
+
+def check_both_tell_the_same(world: Scenario, seed: int, trial: int) -> None:
     ref_trace: list[Row] = []
     got_trace: list[Row] = []
     checkpoints = (0, 17, 60, HORIZON)
@@ -122,6 +175,7 @@ def test_the_kernel_tells_the_same_story(world: Scenario, seed: int, trial: int)
     assert bare.pulls.tolist() == ref.pulls.tolist()
     assert bare.communication.shares.tolist() == ref.communication.shares.tolist()
     assert bare.communication.notices.tolist() == ref.communication.notices.tolist()
+    assert (bare.messages, bare.lacking) == (ref.messages, ref.lacking)
 
 
 @pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="too slow without a compiler")

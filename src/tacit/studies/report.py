@@ -284,9 +284,9 @@ _NOTES = {
     "4": "The paper has this as a figure only.",
     "5": "Going offline is silence: no agent says that it leaves or comes back.",
     "loss": "The paper assumes that no message is lost. As printed, ODC falls silent pair by pair: a lost share is "
-    "also a lost request. The loss-tolerant protocol repeats what is not acknowledged. In brackets: the number over the "
-    "same algorithm's number when nothing is lost. A lost share of immediate broadcast is made good by the next one "
-    "that names the same arm, because shares are cumulative here; the paper's would be lost for good.",
+    "also a lost request. The loss-tolerant protocol repeats what is not acknowledged. In brackets: the number over "
+    "the same algorithm's number when nothing is lost. A lost share of immediate broadcast is made good by the next "
+    "one that names the same arm, because shares are cumulative here; the paper's would be lost for good.",
     "easy": "The paper does not say which arms it used. These are ours: the best arm at 0.9, the others at 0.05, 0.10, "
     "..., 0.75. What is to be shown: AAE-ODC sends far fewer messages than UCB-ODC. " + _BOUNDS,
 }

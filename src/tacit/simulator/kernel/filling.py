@@ -197,7 +197,7 @@ def fill_arms(scenario: Scenario) -> tuple[Table, Table, Table]:
 def fill_links(count: int) -> Table:
     """Return the table of links before anything was said."""
     links = records((count, count), LINK)
-    links.size = 1.0
+    links.filled = 1.0
     links.mean_wait = UNKNOWN
     links.present = True
     return links

@@ -151,7 +151,7 @@ LINK = np.dtype(
         ("shared_at", np.float64),
         ("sent_at", np.float64),
         ("retry_at", np.float64),
-        ("size", np.float64),
+        ("filled", np.float64),  # how much the buffer had to hold for the last share (`Delivery.size`)
         ("wait", np.float64),
         ("mean_wait", np.float64),
         ("deviation", np.float64),

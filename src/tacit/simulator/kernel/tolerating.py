@@ -117,7 +117,7 @@ def schedule(world: Record, agents: Table, link: Record, agent: int) -> None:
 @compiled
 def expect(world: Record, link: Record, now: float) -> None:
     """Wait for something new to be acknowledged, as for an answer (`Delivery.expect`)."""
-    link.wait = first_wait(link.mean_wait, link.deviation, link.size, world.first, world.least, world.longest)
+    link.wait = first_wait(link.mean_wait, link.deviation, link.filled, world.first, world.least, world.longest)
     link.sent_at = now
     link.retry_at = now + link.wait
 
@@ -194,7 +194,7 @@ def share(
         link = links[agent, peer]
         link.phase = codes.WAITING
         link.shared_at = now
-        link.size = np.float64(threshold_of(world, agents, thresholds, agent, max(1, pair.share_number - 1)))
+        link.filled = np.float64(threshold_of(world, agents, thresholds, agent, max(1, pair.share_number - 1)))
         link.attempts = 0
         link.can_be_timed = True
         expect(world, link, now)
@@ -457,7 +457,8 @@ def receive_share(
             share(world, agents, pairs, links, usable, thresholds, letters, agent, peer, True, now)
         return
     hear(world, agents, pairs, bonds, demanded, links, letter)
-    if letter.version > link.held and letter.since <= link.held:
+    # Nobody forgets anything here, so what a share builds on is always held: `Ledger.is_usable` need not be asked.
+    if letter.version > link.held:
         merge(world, agents, knowledge, seen, history, peer, agent, np.int64(link.held), letter.version)
         link.held = letter.version
     for place in range(letter.gone):
@@ -563,7 +564,7 @@ def answered(link: Record, now: float) -> None:
     """Learn how long an answer took (`Delivery.answered`)."""
     if link.phase == codes.OPEN or not link.can_be_timed:
         return
-    wait = max(0.0, now - link.shared_at) / link.size
+    wait = max(0.0, now - link.shared_at) / link.filled
     link.deviation = learned_deviation(link.mean_wait, link.deviation, wait)
     link.mean_wait = learned_mean(link.mean_wait, wait)
 
