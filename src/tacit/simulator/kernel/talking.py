@@ -36,6 +36,14 @@ def observe(
 
 
 @inlined
+def add_slice(knowledge: Table, history: Table, receiver: int, begin: int, end: int) -> None:
+    """Add observations, from one place in the history to another, to what an agent knows; all have the same arms."""
+    for spot in range(np.uint64(begin), np.uint64(end)):
+        code = history[spot]
+        knowledge[receiver, code >> np.uint16(1)] += ONE_OBSERVATION + np.int64(code & np.uint16(1))
+
+
+@inlined
 def merge(
     world: Record,
     agents: Table,
@@ -50,9 +58,7 @@ def merge(
     """Add a slice of the sender's history to what the receiver knows (`Ledger.merge`, Algorithm 1, line 16)."""
     begin = agents[sender].history
     if world.same_order:
-        for place in range(begin + base, begin + version):
-            code = history[place]
-            knowledge[receiver, code >> 1] += ONE_OBSERVATION + np.int64(code & 1)
+        add_slice(knowledge, history, receiver, begin + base, begin + version)
         agents[receiver].observed += version - base
         return
     for place in range(begin + base, begin + version):
@@ -226,44 +232,44 @@ def share_plainly(
     That is: on demand, with a constant threshold, the same arms for all, no delay, nobody away or settled, no trace.
     It is what most of the paper's experiments are, and most of their time goes here.
     """
-    me = agents[agent]
+    # Unsigned positions: a compiler that knows that an index is not negative need not look.
+    me, my_place = agents[agent], np.uint64(agent)
     version, sent = me.own_pulls, False
-    my_place, my_bit = agent // WORD, np.uint64(1) << np.uint64(agent % WORD)
-    for place in range(demanded.shape[1]):
-        asking = demanded[agent, place]
+    my_word, my_bit = my_place // np.uint64(WORD), np.uint64(1) << (my_place % np.uint64(WORD))
+    for word in range(np.uint64(demanded.shape[1])):
+        asking = demanded[my_place, word]
         still_asking = asking
         while asking != 0:
-            peer = WORD * place + lowest(asking)
+            peer = np.uint64(WORD) * np.uint64(word) + np.uint64(lowest(asking))
             bit = asking & (~asking + np.uint64(1))
             asking ^= bit
-            there, back, other = pairs[agent, peer], pairs[peer, agent], agents[peer]
+            there, back, other = pairs[my_place, peer], pairs[peer, my_place], agents[peer]
             fresh = version - there.shared_version
             if fresh < enough:
                 continue
             sent = True
-            for spot in range(me.history + version - fresh, me.history + version):
-                code = history[spot]
-                knowledge[peer, code >> 1] += ONE_OBSERVATION + np.int64(code & 1)
+            add_slice(knowledge, history, peer, me.history + version - fresh, me.history + version)
             other.observed += fresh
             there.shared_version = version
             there.shares += 1
             if world.counts_sizes:
-                count_size(world, agents, bonds, seen, history, agent, peer, there.shares, fresh, version - fresh)
+                count_size(
+                    world, agents, bonds, seen, history, agent, np.int64(peer), there.shares, fresh, version - fresh
+                )
             owed = other.own_pulls - back.shared_version
             if owed >= enough:  # the peer answers at once, and its answer asks again
-                for spot in range(other.history + other.own_pulls - owed, other.history + other.own_pulls):
-                    code = history[spot]
-                    knowledge[agent, code >> 1] += ONE_OBSERVATION + np.int64(code & 1)
+                begin = other.history + other.own_pulls - owed
+                add_slice(knowledge, history, my_place, begin, begin + owed)
                 me.observed += owed
                 back.shared_version = other.own_pulls
                 back.shares += 1
                 if world.counts_sizes:
                     since = other.own_pulls - owed
-                    count_size(world, agents, bonds, seen, history, peer, agent, back.shares, owed, since)
+                    count_size(world, agents, bonds, seen, history, np.int64(peer), agent, back.shares, owed, since)
             else:
-                demanded[peer, my_place] |= my_bit
+                demanded[peer, my_word] |= my_bit
                 still_asking ^= bit
-        demanded[agent, place] = still_asking
+        demanded[my_place, word] = still_asking
     return sent
 
 
