@@ -227,7 +227,7 @@ class Delivery:
         """Take it that a fresh share goes out."""
         self.take(Event.SHARED)
         self.shared_at = now
-        self.size = size
+        self.size = float(size)
         self.attempts = 0
         self.can_be_timed = True
         self.expect(now)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from tacit.checks import check_time
 from tacit.errors import PeerError
 from tacit.protocol.delivery import Delivery, Effect, Event, Phase
-from tacit.protocol.endpoint import LARGEST_JUMP, Endpoint, Link
+from tacit.protocol.endpoint import Endpoint, Link
 from tacit.protocol.exchange import Exchange, Sharing
 from tacit.protocol.ledger import Origin
 from tacit.protocol.messages import (
@@ -37,6 +37,9 @@ from tacit.protocol.messages import (
 from tacit.protocol.outcome import Outcome, Received, Woke
 from tacit.protocol.roster import Peer
 from tacit.tally import Arm, ArmTally
+
+LARGEST_JUMP = 1024
+"""A share whose number is further above the last one than this was not sent by a program that counts."""
 
 
 class TolerantLink(Link):
@@ -245,15 +248,27 @@ class TolerantEndpoint(Endpoint):
 
     # What is heard.
 
+    def receive(self, message: Message, now: float) -> Outcome:
+        """Take a message."""
+        return super().receive(message, now)._replace(wake_at=self.wake_at)
+
+    def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float) -> Outcome:
+        """Take it from the driver that a peer is here."""
+        return super().peer_joined(peer, arms, now)._replace(wake_at=self.wake_at)
+
+    def peer_left(self, peer: AgentId, now: float) -> Outcome:
+        """Take it from the driver that a peer is gone."""
+        return super().peer_left(peer, now)._replace(wake_at=self.wake_at)
+
     def _receive_share(self, share: Share, records: tuple[Received, ...], now: float) -> Outcome:
         link, handling = self._tolerant_link(share.sender), share.handling
         if handling is None:
             raise PeerError(f"{share.sender} is not loss-tolerant and {self.name} is: a whole group must agree")
         self._check_share(link, share, handling)
         if handling.receipt.boot > self.ledger.origin.boot:
-            return Outcome(wake_at=self.wake_at, superseded_by=handling.receipt.boot)
+            return Outcome(superseded_by=handling.receipt.boot)
         if link.delivery.peer_boot is not None and handling.boot < link.delivery.peer_boot:
-            return Outcome(outgoing=(self._acknowledge(link),), wake_at=self.wake_at)  # a word from a former life
+            return Outcome(outgoing=(self._acknowledge(link),))  # a word from a former life
         self._hear(link, handling.boot, handling.receipt, now)
         news = self._merge(share, handling)
         ruled_out: tuple[Arm, ...] = ()
@@ -269,7 +284,7 @@ class TolerantEndpoint(Endpoint):
             outgoing = self._take_repetition(link, handling, now) if handling.attempt else []
         if link.delivery.returns:
             self._expect(link, now)
-        return Outcome(records, tuple(outgoing), news, ruled_out, self.wake_at)
+        return Outcome(records, tuple(outgoing), news, ruled_out)
 
     def _take_turn(self, link: TolerantLink, share: Share, handling: Handling, now: float) -> list[Message]:
         """Take a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
@@ -300,22 +315,22 @@ class TolerantEndpoint(Endpoint):
         self._check_boot(link, message.boot)
         self._check_receipt(link, message.receipt)
         if message.receipt.boot > self.ledger.origin.boot:
-            return Outcome(wake_at=self.wake_at, superseded_by=message.receipt.boot)
+            return Outcome(superseded_by=message.receipt.boot)
         if link.delivery.peer_boot is not None and message.boot < link.delivery.peer_boot:
-            return Outcome(wake_at=self.wake_at)
+            return Outcome()
         if message.receipt.number >= link.exchange.shares_sent:
             link.delivery.quenched()
         self._hear(link, message.boot, message.receipt, now)
-        return Outcome(records, wake_at=self.wake_at)
+        return Outcome(records)
 
     def _hear(self, link: TolerantLink, boot: int, receipt: Receipt, now: float) -> None:
         """Take what every message says: who speaks, and what it has of this agent's."""
         delivery, own_boot = link.delivery, self.ledger.origin.boot
         if not link.peer.present:  # its join notice was lost
             self._greet(link.peer.name, link.peer.arms)
-        is_new = boot != delivery.peer_boot
-        if is_new:
-            delivery.peer_boot = boot
+        has_restarted = delivery.peer_boot is not None and boot != delivery.peer_boot
+        delivery.peer_boot = boot
+        if has_restarted:
             delivery.peer_eliminated = delivery.peer_formers = 0
             link.peer.candidates = set(link.peer.arms)
             if self.roster.same_arms:
@@ -328,13 +343,13 @@ class TolerantEndpoint(Endpoint):
             delivery.is_known = True
         else:
             receipt = Receipt(own_boot, receipt.number, 0, 0, 0)
-        if not is_new:
+        if not has_restarted:
             receipt = Receipt(own_boot, *map(max, receipt[1:], delivery.acknowledged[1:]))
         delivery.acknowledged = receipt
         link.exchange.shares_sent = max(link.exchange.shares_sent, receipt.number)  # or this agent has forgotten some
         if receipt.number >= link.exchange.shares_sent:
             delivery.take(Event.SEEN)
-        elif is_new:
+        elif has_restarted:
             delivery.take(Event.FORGOTTEN)
             delivery.retry_at = min(delivery.retry_at, now)
             self._schedule(link)
@@ -380,20 +395,17 @@ class TolerantEndpoint(Endpoint):
         gone = set(handling.eliminated)
         if gone and not (gone < set(link.peer.arms) and len(gone) == len(handling.eliminated)):
             raise PeerError(f"{sender} eliminated {', '.join(handling.eliminated)}, of {', '.join(link.peer.arms)}")
-        seen: set[Origin] = set()
         for record in share.records:
             newest = handling.boot if record.agent == sender else own_boot - 1
             if record.agent not in (sender, self.name):
                 raise PeerError(f"{sender} sent a record of {record.agent}: agents share only what they observed")
             if record.boot > newest:
                 raise PeerError(f"{sender} sent a record of boot {record.boot} of {record.agent}, which is not before")
-            if Origin(record.agent, record.boot) in seen:
-                raise PeerError(f"{sender} sent two records of one boot in one share")
-            seen.add(Origin(record.agent, record.boot))
             is_current = record.agent == sender and record.boot == handling.boot
             if not is_current and record.base:
                 raise PeerError(f"{sender} sent only a part of what boot {record.boot} of {record.agent} observed")
             self.ledger.check(record, is_over=not is_current)
+        self.ledger.check_boots(sender, share.records)
 
     def _check_boot(self, link: TolerantLink, boot: int) -> None:
         if not 0 <= boot < MOST_BOOTS:
@@ -401,7 +413,7 @@ class TolerantEndpoint(Endpoint):
 
     def _check_receipt(self, link: TolerantLink, receipt: Receipt) -> None:
         name, limit = link.peer.name, MOST_OBSERVATIONS
-        if not all(0 <= value <= limit for value in receipt):
+        if not all(0 <= value <= limit for value in receipt) or receipt.boot >= MOST_BOOTS:
             raise PeerError(f"{name} sent an impossible receipt: {receipt}")
         if receipt.boot != self.ledger.origin.boot:
             return

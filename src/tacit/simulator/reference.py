@@ -111,7 +111,7 @@ class ReferenceRun:
             arrival = self.network.next_arrival()
             if arrival is not None:
                 next_slots.append(arrival)
-            next_slots.extend(math.ceil(time) for time in self._wakes if time is not None)
+            next_slots.extend(max(self.slot, math.ceil(time)) for time in self._wakes if time is not None)
             self.slot = min(next_slots, default=self.scenario.horizon)
             self._remember(until=min(self.slot, self.scenario.horizon))
             if self.slot >= self.scenario.horizon:
@@ -122,15 +122,21 @@ class ReferenceRun:
             while (message := self.network.take_arrival(self.slot)) is not None:
                 self._deliver(message)
                 self._send_all()
-            for position, time in enumerate(self._wakes):
-                if time is not None and time <= self.slot and self.agents[position].name not in self.away:
-                    self._take(position, self.agents[position].wake(self.slot))
-                    self._send_all()
+            while (sleeper := self._next_sleeper()) is not None:
+                self._take(sleeper, self.agents[sleeper].wake(self.slot))
+                self._send_all()
             while decisions and decisions[0][0] == self.slot:
                 _, position = heapq.heappop(decisions)
                 if self.agents[position].name not in self.away:
                     self._decide(position)
                 self._plan(decisions, position, after=self.slot)
+
+    def _next_sleeper(self) -> int | None:
+        """Return the first agent whose time to wake has come."""
+        for position, time in enumerate(self._wakes):
+            if time is not None and time <= self.slot:
+                return position
+        return None
 
     def _remember(self, until: int) -> None:
         """Keep the counts for every checkpoint up to this slot."""
@@ -197,6 +203,7 @@ class ReferenceRun:
         self._tell(kind, position)
         if kind is Kind.LEAVE:
             self.away.add(agent.name)
+            self._wakes[position] = None
             self._outbox.extend(agent.leave().outgoing)
             self._send_all()
             return
