@@ -408,7 +408,7 @@ def test_two_records_of_one_boot_are_refused() -> None:
 def test_a_time_that_is_none_is_refused(now: float) -> None:
     agent = seasoned_agent()
     honest = share(record(3, 4, ArmTally("A", 3, 3)))
-    for attempt in (
+    attempts: tuple[Callable[[], object], ...] = (
         lambda: agent.update("A", 1.0, now),
         lambda: agent.receive(honest, now),
         lambda: agent.join(now),
@@ -416,7 +416,8 @@ def test_a_time_that_is_none_is_refused(now: float) -> None:
         lambda: agent.peer_joined("q", ARMS, now),
         lambda: agent.peer_left("p", now),
         lambda: agent.endpoint.eliminate("A", now),
-    ):
+    )
+    for attempt in attempts:
         with refused(agent, LocalError, f"now must be a finite number, not {now!r}"):
             attempt()
 

@@ -198,7 +198,7 @@ class Delivery:
         self.has_counted = False
         """Whether a share of the peer has arrived in this boot, so that its numbers are known."""
         self.is_unheard = False
-        """Whether this agent said that it is here, and has not heard of the peer since."""
+        """Whether this agent said that it is here, and the peer has not shown since that it knows this boot."""
         self.shared_at = 0.0
         self.sent_at = 0.0
         self.retry_at = 0.0

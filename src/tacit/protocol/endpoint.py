@@ -243,7 +243,6 @@ class Endpoint:
         endpoint.eliminated = list(state.eliminated)
         endpoint.own_eliminations = state.own_eliminations
         endpoint.candidates -= set(state.eliminated)
-        endpoint.last_observed, endpoint.wake_at = state.last_observed, state.wake_at
         endpoint.ledger.formers = state.formers
         endpoint.ledger.own.add_all(state.own)
         endpoint.ledger.changed_at = dict(zip(endpoint.roster.arms, state.changed_at, strict=True))
@@ -269,6 +268,7 @@ class Endpoint:
                 raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
             if link.delivery is not None and saved.delivery is not None:
                 link.delivery.restore(saved.delivery)
+        endpoint.last_observed, endpoint.wake_at = state.last_observed, state.wake_at  # last: greeting sets timers
         return endpoint
 
     # The rest is how.

@@ -213,6 +213,7 @@ class Ledger:
             [
                 ArmTally(arm, count - held.tally.counts[arm], reward_sum - held.tally.sums[arm])
                 for arm, count, reward_sum in record.tallies
+                if count > held.tally.counts[arm]
             ]
         )
         held.tally.add_all(news)

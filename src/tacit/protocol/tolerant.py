@@ -264,13 +264,18 @@ class TolerantEndpoint(Endpoint):
         link, handling = self._tolerant_link(share.sender), share.handling
         if handling is None:
             raise PeerError(f"{share.sender} is not loss-tolerant and {self.name} is: a whole group must agree")
-        self._check_share(link, share, handling)
-        if handling.receipt.boot > self.ledger.origin.boot:
+        self._check_boot(link, handling.boot)
+        self._check_receipt(link, handling.receipt)
+        if handling.receipt.boot > self.ledger.origin.boot:  # first of all: the rest is meant for that boot
             return Outcome(superseded_by=handling.receipt.boot)
+        self._check_share(link, share, handling)
         if link.delivery.peer_boot is not None and handling.boot < link.delivery.peer_boot:
             return Outcome(outgoing=(self._acknowledge(link),))  # a word from a former life
         self._hear(link, handling.boot, handling.receipt, now)
+        formers = self.ledger.formers
         news = self._merge(share, handling)
+        if self.ledger.formers > formers:  # the others must be told, and the sender that it need not say so again
+            self._expect_from_all(now)
         ruled_out: tuple[Arm, ...] = ()
         for arm in handling.eliminated:
             ruled_out += self._follow(link.peer, arm)
@@ -338,9 +343,9 @@ class TolerantEndpoint(Endpoint):
             delivery.returns = frozenset(former for former, _ in self.ledger.former_boots(link.peer.name, boot))
             if delivery.returns:
                 self._expect(link, now)
-        delivery.is_unheard = False
         if receipt.boot == own_boot:
             delivery.is_known = True
+            delivery.is_unheard = False
         else:
             receipt = Receipt(own_boot, receipt.number, 0, 0, 0)
         if not has_restarted:
@@ -351,6 +356,7 @@ class TolerantEndpoint(Endpoint):
             delivery.take(Event.SEEN)
         elif has_restarted:
             delivery.take(Event.FORGOTTEN)
+        if has_restarted:  # it may have forgotten anything that it had acknowledged
             delivery.retry_at = min(delivery.retry_at, now)
             self._schedule(link)
 
@@ -382,8 +388,6 @@ class TolerantEndpoint(Endpoint):
 
     def _check_share(self, link: TolerantLink, share: Share, handling: Handling) -> None:
         sender, own_boot = share.sender, self.ledger.origin.boot
-        self._check_boot(link, handling.boot)
-        self._check_receipt(link, handling.receipt)
         highest = link.shares_received + LARGEST_JUMP if link.delivery.has_counted else MOST_OBSERVATIONS
         if not 0 <= share.number <= highest:
             raise PeerError(f"{sender} sent share {share.number} after share {link.shares_received}")
