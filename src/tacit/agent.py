@@ -100,6 +100,7 @@ class Agent:
         """
         outcome = self.endpoint.receive(message, now)
         self.policy.learn(outcome.news)
+        self.policy.learn(outcome.returned, own=True)
         for arm in outcome.ruled_out:
             self.policy.eliminate(arm)
         return outcome

@@ -85,7 +85,7 @@ def test_only_one_who_waits_repeats() -> None:
 def test_a_pair_begins_open_and_owes_nothing() -> None:
     one = Delivery(Patience(), boot=3)
     assert (one.phase, one.acknowledged, one.peer_boot, one.attempts) == (OPEN, Receipt(3, 0, 0, 0, 0), None, 0)
-    assert not (one.is_known or one.is_unheard or one.has_counted or one.can_be_timed)
+    assert [one.is_known, one.is_unheard, one.has_counted, one.can_be_timed] == [False] * 4
 
 
 # The first wait.

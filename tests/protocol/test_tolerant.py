@@ -19,8 +19,6 @@ from tacit.protocol import (
     Observed,
     Outcome,
     Patience,
-    PeerJoined,
-    PeerLeft,
     Received,
     Record,
     Share,
@@ -414,7 +412,9 @@ def test_peers_return_what_a_restart_has_forgotten_and_nothing_is_counted_twice(
     back = share_of(p.update("A", 1.0, now=22.0))
     returned = Record("j", 0, 0, 3, (ArmTally("A", 1, 1), ArmTally("B", 2, 2)))
     assert returned in back.records
-    j.receive(back, now=22.5)
+    outcome = j.receive(back, now=22.5)
+    assert (outcome.returned, outcome.news) == ((ArmTally("B", 2, 2),), (ArmTally("A", 1, 1), ArmTally("B", 2, 0)))
+    assert j.policy.own_pulls == 3 + 1
     assert j.policy.tally == p.policy.tally
     assert before.endpoint.ledger.own.entries() == returned.tallies
     assert j.policy.tally.observations == 3 + 1 + 3
@@ -565,6 +565,14 @@ def test_a_newcomer_to_a_settled_group_learns_what_it_has_settled_on() -> None:
     j.receive(acknowledgement, now=54.0)
     assert q.wake(now=1e5).outgoing == j.wake(now=1e5).outgoing == ()
     assert [j.update("A", 1.0, now=now).outgoing for now in (300.0, 1e4)] == [(), ()]
+
+
+def test_a_notice_that_a_former_boot_may_have_sent_is_nobody_s_fault() -> None:
+    j = agent("j", AAE)
+    j.peer_joined("p", ("B", "C"))
+    for arm in ("B", "C"):
+        j.receive(Eliminated("p", "j", arm), now=1.0)
+    assert link(j, "p").peer.candidates == {"C"}
 
 
 # Groups that do not fit.
@@ -733,11 +741,9 @@ def test_boots_without_end_are_refused_also_in_one_share(monkeypatch: pytest.Mon
 class Lossy:
     """Three agents over a network that does what it likes, and what each agent has persisted."""
 
-    arms = {"j": ARMS, "p": ARMS, "q": ARMS}
-
     def __init__(self, policy: type[UCB | AAE], threshold: Threshold, q_arms: tuple[str, ...]) -> None:
         self.policy, self.sharing = policy, tolerant(threshold)
-        self.arms = {"j": ARMS, "p": ARMS, "q": q_arms}
+        self.arms: dict[str, tuple[str, ...]] = {"j": ARMS, "p": ARMS, "q": q_arms}
         self.agents = {name: Agent(name, self.fresh(name), self.sharing) for name in self.arms}
         self.made = {(name, 0): Tally(own) for name, own in self.arms.items()}
         self.under_way: list[Message] = []
@@ -810,7 +816,7 @@ class Lossy:
         agent, again = self.agents[name], self.restored(name)
         assert again.endpoint.state() == agent.endpoint.state()
         assert (again.policy.tally, again.policy.candidates) == (agent.policy.tally, agent.policy.candidates)
-        assert again.select_arm() == agent.select_arm()
+        assert (again.policy.own_pulls, again.select_arm()) == (agent.policy.own_pulls, agent.select_arm())
         for one in self.agents.values():
             assert endpoint_violations(one.endpoint) == []
             assert one.policy.tally == one.endpoint.ledger.total()

@@ -310,7 +310,9 @@ class Endpoint:
         peer = self.roster.get(notice.sender)
         if notice.arm not in peer.arms:
             raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, which is not one of its arms")
-        if peer.candidates == {notice.arm} and not self.roster.same_arms:
+        # Where messages may be lost it may be a word from a former boot, which had other candidates.
+        is_certain = self.links[peer.name].delivery is None
+        if is_certain and peer.candidates == {notice.arm} and not self.roster.same_arms:
             raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, its last candidate")
         return Outcome(records, ruled_out=self._follow(peer, notice.arm))
 

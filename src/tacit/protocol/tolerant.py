@@ -273,7 +273,7 @@ class TolerantEndpoint(Endpoint):
             return Outcome(outgoing=(self._acknowledge(link),))  # a word from a former life
         self._hear(link, handling.boot, handling.receipt, now)
         formers = self.ledger.formers
-        news = self._merge(share, handling)
+        news, returned = self._merge(share, handling)
         if self.ledger.formers > formers:  # the others must be told, and the sender that it need not say so again
             self._expect_from_all(now)
         ruled_out: tuple[Arm, ...] = ()
@@ -289,7 +289,7 @@ class TolerantEndpoint(Endpoint):
             outgoing = self._take_repetition(link, handling, now) if handling.attempt else []
         if link.delivery.returns:
             self._expect(link, now)
-        return Outcome(records, tuple(outgoing), news, ruled_out)
+        return Outcome(records, tuple(outgoing), news, ruled_out, returned=returned)
 
     def _take_turn(self, link: TolerantLink, share: Share, handling: Handling, now: float) -> list[Message]:
         """Take a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
@@ -360,15 +360,18 @@ class TolerantEndpoint(Endpoint):
             delivery.retry_at = min(delivery.retry_at, now)
             self._schedule(link)
 
-    def _merge(self, share: Share, handling: Handling) -> tuple[ArmTally, ...]:
+    def _merge(self, share: Share, handling: Handling) -> tuple[tuple[ArmTally, ...], tuple[ArmTally, ...]]:
+        """Take the records. Return what is new of others, and what is new of this agent's own former boots."""
         news: tuple[ArmTally, ...] = ()
+        returned: tuple[ArmTally, ...] = ()
         for record in share.records:
-            if record.agent == share.sender and record.boot == handling.boot:
-                if self.ledger.is_usable(record):
-                    news += self.ledger.merge(record)  # Algorithm 1, line 16
-            else:
+            if record.agent == self.name:
+                returned += self.ledger.complete(record)
+            elif record.boot < handling.boot:
                 news += self.ledger.complete(record)
-        return news
+            elif self.ledger.is_usable(record):
+                news += self.ledger.merge(record)  # Algorithm 1, line 16
+        return news, returned
 
     def _better_known(self, share: Share, handling: Handling) -> frozenset[int]:
         """Return the sender's former boots of which this agent knows more than the sender says."""
