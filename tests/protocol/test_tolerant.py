@@ -26,7 +26,7 @@ from tacit.protocol import (
     Threshold,
     Woke,
 )
-from tacit.protocol.delivery import Phase
+from tacit.protocol.delivery import UNKNOWN, Phase
 from tacit.protocol.invariants import endpoint_violations
 from tacit.protocol.ledger import Origin
 from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, Handling, Receipt
@@ -273,7 +273,17 @@ def test_a_share_that_crossed_is_no_answer() -> None:
     j, p = pair()
     j.update("A", 1.0, now=0.0)
     j.receive(share_of(p.update("B", 1.0, now=0.0)), now=4.0)
-    assert link(j, "p").delivery.mean < 0
+    delivery = link(j, "p").delivery
+    assert (delivery.mean, delivery.phase) == (UNKNOWN, Phase.OPEN)
+
+
+def test_a_repetition_that_was_not_needed_does_not_keep_an_answer_from_teaching() -> None:
+    j, p = pair()
+    p.receive(share_of(j.update("A", 1.0, now=0.0)), now=1.0)
+    (acknowledgement,) = p.receive(share_of(j.update("B", 0.0, now=10.0)), now=11.0).outgoing
+    j.receive(acknowledgement, now=12.0)
+    j.receive(share_of(p.update("A", 1.0, now=19.0)), now=20.0)
+    assert link(j, "p").delivery.mean == 20.0
 
 
 # Going quiet.
@@ -346,6 +356,22 @@ def test_one_who_leaves_need_not_be_woken() -> None:
     assert j.leave() == Outcome(outgoing=(Leave("j", "p"),))
 
 
+def test_a_clock_that_goes_back_does_not_silence_one_who_pulls_no_more() -> None:
+    j, _ = pair()
+    j.update("A", 1.0, now=1e9)  # lost
+    assert share_of(j.wake(now=5.0)).number == 1
+
+
+def test_what_was_pulled_while_a_peer_was_away_is_said_when_it_is_back_even_by_one_who_pulls_no_more() -> None:
+    j, p = pair()
+    j.receive(Leave("p", "j"), now=0.0)
+    j.update("A", 1.0, now=1.0)
+    assert j.wake(now=101.0) == Outcome((Woke(101.0),))
+    back = Join("p", "j", ARMS, 1)
+    assert j.receive(back, now=500.0) == Outcome((Received(back, 500.0),), wake_at=101.0)
+    assert p.receive(share_of(j.wake(now=500.0)), now=501.0).news == (ArmTally("A", 1, 1),)
+
+
 # Joining.
 
 
@@ -367,6 +393,14 @@ def test_one_whose_join_notice_was_lost_is_here_once_it_is_heard() -> None:
     answer = share_of(p.receive(share_of(j.update("B", 1.0, now=2.0)), now=3.0))
     assert (answer.number, answer.observations) == (1, 1)
     assert link(p, "j").peer.present
+
+
+def test_one_who_is_back_is_asked_again_and_not_waited_for() -> None:
+    j, _ = pair()
+    j.update("A", 1.0, now=0.0)  # lost
+    j.receive(Join("p", "j", ARMS, 1), now=1.0)
+    assert link(j, "p").delivery.phase is Phase.OPEN
+    assert share_of(j.update("A", 1.0, now=2.0)).number == 2
 
 
 # Starting again.
@@ -427,6 +461,9 @@ def test_peers_return_what_a_restart_has_forgotten_and_nothing_is_counted_twice(
     assert j.policy.tally.observations == 3 + 1 + 3
     assert [endpoint(one).owes(link(one, peer)) for one, peer in ((j, "p"), (p, "j"))] == [False, False]
     assert link(p, "j").delivery.returns == frozenset()
+    later = (*j.update("A", 1.0, now=900.0).outgoing, *j.wake(now=5000.0).outgoing)
+    handlings = [message.handling for message in later if isinstance(message, Share)]
+    assert {handling.formers for handling in handlings if handling is not None} == {0}
 
 
 def test_what_peers_return_is_told_to_the_others() -> None:
@@ -463,6 +500,30 @@ def test_a_peer_that_has_forgotten_the_last_share_gets_it_again() -> None:
     assert link(j, "p").delivery.acknowledged == NOTHING_YET
     again = share_of(j.update("A", 1.0, now=22.0))
     assert again.records == (Record("j", 0, 0, 3, (ArmTally("A", 3, 3),)),)
+
+
+def test_a_peer_that_restarts_and_says_so_only_in_an_acknowledgement_gets_the_last_share_again() -> None:
+    j, p = pair()
+    p.receive(share_of(j.update("A", 1.0, now=0.0)), now=1.0)
+    (acknowledgement,) = p.receive(share_of(j.update("A", 1.0, now=10.0)), now=11.0).outgoing
+    j.receive(acknowledgement, now=12.0)
+    j.receive(Acknowledgement("p", "j", 1, NOTHING_YET), now=20.0)
+    assert link(j, "p").delivery.phase is Phase.WAITING
+    again = share_of(j.update("A", 1.0, now=21.0))
+    assert (again.number, again.records) == (1, (Record("j", 0, 0, 3, (ArmTally("A", 3, 3),)),))
+
+
+@pytest.mark.parametrize(("arms", "before", "after"), [(("B", "C"), {"C"}, {"B", "C"}), (ARMS, {"A"}, {"A"})])
+def test_one_who_restarts_may_consider_again_what_it_had_ruled_out_unless_all_have(
+    arms: tuple[str, ...], before: set[str], after: set[str]
+) -> None:
+    j = agent("j", AAE)
+    j.peer_joined("p", arms)
+    j.receive(Acknowledgement("p", "j", 0, NOTHING_YET), now=0.0)
+    j.receive(Eliminated("p", "j", "B"), now=1.0)
+    assert link(j, "p").peer.candidates == before
+    j.receive(Acknowledgement("p", "j", 1, NOTHING_YET), now=2.0)
+    assert link(j, "p").peer.candidates == after
 
 
 def test_a_former_boot_hears_that_it_is_superseded_and_changes_nothing() -> None:
@@ -549,6 +610,23 @@ def test_an_elimination_is_carried_until_it_is_acknowledged() -> None:
     j.receive(answer, now=4.0)
     second = share_of(endpoint(j).observe("A", 1, 5.0))
     assert second.handling == Handling(0, 0, (), 0, Receipt(0, 1, 1, 1, 0))
+
+
+def test_an_elimination_does_not_put_off_what_is_waited_for() -> None:
+    j, _ = pair(AAE)
+    endpoint(j).observe("A", 1, 0.0)  # lost
+    endpoint(j).eliminate("B", 5.0)
+    assert link(j, "p").delivery.retry_at == 10.0
+    endpoint(j).wake(200.0)
+    assert link(j, "p").delivery.retry_at == 220.0
+
+
+def test_a_settled_pair_does_not_ask_again() -> None:
+    j, _ = pair(AAE)
+    j.update("A", 1.0, now=0.0)  # lost
+    j.receive(Eliminated("p", "j", "B"), now=1.0)
+    assert [j.update("A", 1.0, now=now).outgoing for now in (10.0, 100.0)] == [(), ()]
+    assert j.wake(now=1e6) == Outcome((Woke(1e6),))
 
 
 def test_a_newcomer_to_a_settled_group_learns_what_it_has_settled_on() -> None:

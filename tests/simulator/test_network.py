@@ -269,6 +269,21 @@ def test_an_agent_that_is_away_is_not_woken_and_does_not_hold_up_the_others() ->
     assert [row.slot for row in rows] == sorted(row.slot for row in rows)
 
 
+def test_in_a_run_one_who_is_back_gets_what_was_pulled_meanwhile_even_from_one_who_pulls_no_more() -> None:
+    sharing = on_demand(loss_tolerant=Patience(first=10.0, tick=50.0))
+    away = AgentSpec(Slots(()), absences=(Absence(1, 200),))
+    told = transcript(
+        rows_of(Scenario(500, ARMS, (AgentSpec(Slots((5, 6))), away), sharing=sharing)), agents="jp", arms="ABC"
+    ).splitlines()
+    assert [line for line in told if "pulls" not in line] == [
+        "slot 1: p leaves",
+        "slot 200: p joins",
+        "slot 200: j -> p share 0 again, repetition 1",
+        "slot 200: p receives share 0 of j",
+        "slot 200: p -> j acknowledges share 0",
+    ]
+
+
 def test_the_same_seed_gives_the_same_run_through_all_faults() -> None:
     faults = Faults(0.2, 0.2, 5, 0.2, 9, (Partition(50, 90, (0,), (1, 2)),))
     world = Scenario(400, ARMS, GROUP, sharing=on_demand(loss_tolerant=Patience(first=8.0)), delay=1, faults=faults)

@@ -444,8 +444,9 @@ class TolerantEndpoint(Endpoint):
 
     def _greet(self, name: AgentId, arms: Sequence[Arm]) -> None:
         super()._greet(name, arms)
-        if self.owes(self.links[name]):
-            self._schedule(self.links[name])
+        link = self.links[name]
+        if self.owes(link) or self._has_unsaid(link):
+            self._schedule(link)
 
     def _new_link(self, peer: Peer, exchange: Exchange) -> TolerantLink:
         return TolerantLink(peer, exchange, Delivery(self._patience, self.ledger.origin.boot))
