@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run paper test messages benchmark format lock clean
+.PHONY: run paper test messages benchmark fuzz format lock clean
 
 run: $(READY)
 	$(BIN)/tacit reproduce --quick --out reproduction
@@ -29,6 +29,10 @@ messages: $(READY)
 benchmark: $(READY)
 	$(BIN)/python benchmarks/kernel_against_c.py
 	$(BIN)/python benchmarks/scale.py
+
+# A million broken messages for agents that have state: a minute or two. `make test` tries fifty thousand.
+fuzz: $(READY)
+	$(BIN)/python benchmarks/fuzz_wire.py --mutations 1000000
 
 format: $(READY)
 	$(BIN)/ruff format .

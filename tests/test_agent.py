@@ -23,6 +23,7 @@ from tacit import (
 from tacit.protocol import (
     Eliminated,
     InputRecord,
+    Introduced,
     Join,
     Leave,
     Message,
@@ -137,7 +138,7 @@ def test_joining_and_leaving_is_told_to_everybody_and_changes_nothing() -> None:
     j, _ = pair()
     j.peer_joined("q", ["Z"])
     before = everything(j)
-    assert j.join() == Outcome(outgoing=(Join("j", "p", ARMS, 1), Join("j", "q", ARMS, 1)))
+    assert j.join(3.5) == Outcome((Introduced(3.5),), (Join("j", "p", ARMS, 1), Join("j", "q", ARMS, 1)))
     assert j.leave() == Outcome(outgoing=(Leave("j", "p"), Leave("j", "q")))
     assert everything(j) == before
 
@@ -329,7 +330,7 @@ def damaged_holding(**changes: object) -> Snapshot:
 
 def test_a_snapshot_of_another_version_is_not_restored() -> None:
     policy = fresh()
-    with pytest.raises(LocalError, match="the snapshot has version 99, this program reads version 1: use the version"):
+    with pytest.raises(LocalError, match="the snapshot has version 99, this program reads version 2: use the version"):
         Agent.restore(seasoned()._replace(version=99), policy=policy)
     assert policy.tally == Tally(ARMS)
 
@@ -359,8 +360,8 @@ def test_a_snapshot_is_not_restored_into_a_used_policy(own: bool) -> None:
 @pytest.mark.parametrize(
     ("snapshot", "damage"),
     [
-        (damaged(candidates=()), "the candidates of j are not some of its arms"),
-        (damaged(candidates=("A", "Z")), "the candidates of j are not some of its arms"),
+        (damaged(eliminated=("A", "B")), "the eliminated arms are not some of the arms"),
+        (damaged(eliminated=("Z",)), "the eliminated arms are not some of the arms"),
         (damaged(changed_at=(9, 0)), "an arm of j changed after its last observation"),
         (damaged(changed_at=(0, 1)), "j does not know when it observed an arm"),
         (damaged(own=(ArmTally("A", 1, 2),)), "j has a reward sum that its own observations cannot have"),

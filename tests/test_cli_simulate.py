@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from tacit.cli import main
+from tacit.scenario import read_scenario
+from tacit.simulator import reference
 from tacit.simulator import simulate as simulate_module
 from tacit.simulator.results import Results
 from tacit.simulator.simulate import simulate
@@ -61,7 +63,17 @@ def test_a_table_is_printed_for_people(world: Path, capsys: pytest.CaptureFixtur
     title, _, header, *rows = printed.out.splitlines()
     assert title == "world: trials 3, seed 4, engine reference"
     assert header.split() == ["mean", "sd", "95", "%", "interval"]
-    assert [row[:14].rstrip() for row in rows] == ["shares", "notices", "bytes", "decisions", "group regret"]
+    assert [row[:18].rstrip() for row in rows] == [
+        "shares",
+        "notices",
+        "retries",
+        "acknowledgements",
+        "messages",
+        "bytes",
+        "staleness",
+        "decisions",
+        "group regret",
+    ]
     assert rows[0].split() == ["shares", mean, sd, low, "to", high]
     assert printed.err == ""
 
@@ -85,6 +97,18 @@ def test_one_json_object_is_printed_for_programs(world: Path, capsys: pytest.Cap
         "summary": simulate(world, seed=9, engine="reference").summary()["world"],
     }
     assert printed.err == ""
+
+
+def test_repetitions_and_acknowledgements_are_told_too(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write_text(SMALL + "[sharing]\nloss = 0.3\nloss_tolerant = { first = 4, least = 1 }\n", encoding="utf-8")
+    assert run(world, "--json") == 0
+    told = json.loads(capsys.readouterr().out)["summary"]
+    runs = [reference.run(read_scenario(world).scenario, seed=4, trial=trial) for trial in range(3)]
+    quantities = ("shares", "retries", "acknowledgements", "messages", "staleness")
+    assert {quantity: told[quantity]["mean"] for quantity in quantities} == pytest.approx(
+        {quantity: sum(getattr(one, quantity) for one in runs) / 3 for quantity in quantities}
+    )
+    assert min(told[quantity]["mean"] for quantity in quantities) > 0
 
 
 def test_results_go_to_a_folder(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

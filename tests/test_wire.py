@@ -1,14 +1,20 @@
 """Bytes on the wire: what goes in comes out, and what is not a message is refused with a reason."""
 
+from collections.abc import Callable
+from typing import get_args
+from zlib import crc32
+
 import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tacit import AAE, Agent, LocalError, PeerError, Snapshot
+from tacit import AAE, Agent, LocalError, PeerError, Snapshot, on_demand
 from tacit.protocol import (
+    Acknowledgement,
     Eliminated,
     InputRecord,
+    Introduced,
     Join,
     Leave,
     Message,
@@ -18,8 +24,9 @@ from tacit.protocol import (
     Received,
     Record,
     Share,
+    Woke,
 )
-from tacit.protocol.messages import MOST_OBSERVATIONS
+from tacit.protocol.messages import MOST_OBSERVATIONS, Handling, Receipt
 from tacit.protocol.state import SNAPSHOT_VERSION
 from tacit.tally import LONGEST_NAME, MOST_ARMS, ArmTally
 from tacit.wire import (
@@ -37,18 +44,36 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=2
 counts = st.integers(0, MOST_OBSERVATIONS)
 tallies = st.builds(ArmTally, names, counts, counts)
 records = st.builds(Record, names, st.integers(0, 2**31 - 1), counts, counts, st.lists(tallies, max_size=4).map(tuple))
-shares = st.builds(Share, names, names, counts, counts, st.lists(records, max_size=3).map(tuple))
+receipts = st.builds(Receipt, counts, counts, counts, counts, counts)
+handlings = st.builds(Handling, counts, counts, st.lists(names, max_size=4).map(tuple), counts, receipts)
+shares = st.builds(Share, names, names, counts, counts, st.lists(records, max_size=3).map(tuple), st.none() | handlings)
+acknowledgements = st.builds(Acknowledgement, names, names, counts, receipts)
 eliminations = st.builds(Eliminated, names, names, names)
 joins = st.builds(Join, names, names, st.lists(names, max_size=4).map(tuple), st.integers(1, 2**32))
 leaves = st.builds(Leave, names, names)
-messages: st.SearchStrategy[Message] = st.one_of(shares, eliminations, joins, leaves)
+messages: st.SearchStrategy[Message] = st.one_of(shares, eliminations, joins, leaves, acknowledgements)
 
 SHARE = Share("j", "p", 1, 2, (Record("j", 0, 0, 2, (ArmTally("A", 2, 1),)),))
-ONE_OF_EACH: tuple[Message, ...] = (SHARE, Eliminated("j", "p", "A"), Join("j", "p", ("A", "B"), 1), Leave("j", "p"))
+HANDLED = SHARE._replace(handling=Handling(3, 1, ("B",), 2, Receipt(4, 5, 6, 7, 8)))
+ACKNOWLEDGEMENT = Acknowledgement("j", "p", 3, Receipt(4, 5, 6, 7, 8))
+ONE_OF_EACH: tuple[Message, ...] = (
+    SHARE,
+    Eliminated("j", "p", "A"),
+    Join("j", "p", ("A", "B"), 1),
+    Leave("j", "p"),
+    ACKNOWLEDGEMENT,
+)
+KINDS = len(ONE_OF_EACH)
+
+
+def sealed(body: bytes) -> bytes:
+    """These bytes behind their checksum, as they would be sent."""
+    return crc32(body).to_bytes(4) + body
 
 
 def frame(*envelope: object) -> bytes:
-    return msgspec.msgpack.encode(envelope)
+    """A frame with a right checksum, whatever is in it."""
+    return sealed(msgspec.msgpack.encode(envelope))
 
 
 @given(shares)
@@ -71,6 +96,11 @@ def test_a_leave_notice_survives_the_wire(notice: Leave) -> None:
     assert decode(encode(notice)) == notice
 
 
+@given(acknowledgements)
+def test_an_acknowledgement_survives_the_wire(acknowledgement: Acknowledgement) -> None:
+    assert decode(encode(acknowledgement)) == acknowledgement
+
+
 @given(messages)
 def test_a_message_comes_back_as_the_type_it_was(message: Message) -> None:
     """Named tuples are equal to each other whatever they are called, so equality alone would not show it."""
@@ -79,19 +109,35 @@ def test_a_message_comes_back_as_the_type_it_was(message: Message) -> None:
     if isinstance(back, Share):
         assert all(type(record) is Record for record in back.records)
         assert all(type(entry) is ArmTally for record in back.records for entry in record.tallies)
+        assert back.handling is None or (type(back.handling), type(back.handling.receipt)) == (Handling, Receipt)
+
+
+def test_there_is_one_of_each_kind() -> None:
+    assert [type(message) for message in ONE_OF_EACH] == [Share, Eliminated, Join, Leave, Acknowledgement]
+    assert {type(message) for message in ONE_OF_EACH} == set(get_args(Message))
 
 
 def test_the_numbers_of_the_kinds_never_change() -> None:
-    starts = [encode(message)[:3] for message in ONE_OF_EACH]
-    assert starts == [bytes([0x93, 1, kind]) for kind in range(4)]
+    starts = [encode(message)[4:8] for message in ONE_OF_EACH]
+    assert starts == [bytes([0x94, 2, 0xA0, kind]) for kind in range(KINDS)]
 
 
 def test_a_leave_notice_is_these_bytes() -> None:
-    assert encode(Leave("j", "p")) == b"\x93\x01\x03\x92\xa1j\xa1p"
+    assert encode(Leave("j", "p")) == b"\x0e\x22\x19\x53\x94\x02\xa0\x03\x92\xa1j\xa1p"
+
+
+def test_a_leave_notice_of_a_group_is_these_bytes() -> None:
+    assert encode(Leave("j", "p"), "ab") == sealed(b"\x94\x02\xa2ab\x03\x92\xa1j\xa1p")
 
 
 def test_a_share_is_these_bytes() -> None:
-    assert encode(SHARE) == b"\x93\x01\x00\x95\xa1j\xa1p\x01\x02\x91\x95\xa1j\x00\x00\x02\x91\x93\xa1A\x02\x01"
+    start = b"\x94\x02\xa0\x00\x96\xa1j\xa1p\x01\x02\x91\x95\xa1j\x00\x00\x02\x91\x93\xa1A\x02\x01"
+    assert encode(SHARE) == sealed(start + b"\xc0")
+    assert encode(HANDLED) == sealed(start + b"\x95\x03\x01\x91\xa1B\x02\x95\x04\x05\x06\x07\x08")
+
+
+def test_an_acknowledgement_is_these_bytes() -> None:
+    assert encode(ACKNOWLEDGEMENT) == sealed(b"\x94\x02\xa0\x04\x94\xa1j\xa1p\x03\x95\x04\x05\x06\x07\x08")
 
 
 def test_the_largest_share_fits_into_a_message() -> None:
@@ -105,35 +151,66 @@ def test_the_largest_share_fits_into_a_message() -> None:
 
 
 def test_a_message_of_another_version_is_refused() -> None:
-    with pytest.raises(PeerError, match=f"wire version 2 was refused: this side speaks version {WIRE_VERSION}"):
-        decode(frame(2, 3, ("j", "p")))
+    for version in (1, WIRE_VERSION + 1):
+        text = f"wire version {version} was refused: this side speaks version {WIRE_VERSION}"
+        with pytest.raises(PeerError, match=text):
+            decode(frame(version, 3, ("j", "p")))
+        with pytest.raises(PeerError, match=text):
+            decode(frame(version, "", 3, ("j", "p")))
 
 
-@pytest.mark.parametrize("kind", [-1, 4, 255])
+@pytest.mark.parametrize("kind", [-1, KINDS, 255])
 def test_a_message_of_an_unknown_kind_is_refused(kind: int) -> None:
     with pytest.raises(PeerError, match=f"a message of unknown kind {kind} was refused"):
-        decode(frame(WIRE_VERSION, kind, ("j", "p")))
+        decode(frame(WIRE_VERSION, "", kind, ("j", "p")))
+
+
+@pytest.mark.parametrize("message", [*ONE_OF_EACH, HANDLED])
+def test_a_message_is_read_by_its_own_group_only(message: Message) -> None:
+    stored = encode(message, "one")
+    assert decode(stored, "one") == message
+    with pytest.raises(PeerError, match="a message of group 'one' was refused: this side is of group 'other'"):
+        decode(stored, "other")
+    with pytest.raises(PeerError, match="a message of group 'one' was refused: this side is of group ''"):
+        decode(stored)
+    with pytest.raises(PeerError, match="a message of group '' was refused: this side is of group 'one'"):
+        decode(encode(message), "one")
+
+
+@pytest.mark.parametrize("message", [*ONE_OF_EACH, HANDLED])
+def test_every_wrong_bit_is_noticed(message: Message) -> None:
+    whole = encode(message)
+    for position in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[position // 8] ^= 1 << position % 8
+        with pytest.raises(PeerError, match=f"a message of {len(whole)} bytes was refused: it is damaged"):
+            decode(bytes(damaged))
 
 
 @pytest.mark.parametrize("message", ONE_OF_EACH)
 def test_a_message_under_the_number_of_another_kind_is_refused(message: Message) -> None:
-    for kind in range(4):
+    for kind in range(KINDS):
         if type(ONE_OF_EACH[kind]) is not type(message):
             with pytest.raises(PeerError, match="bytes that are not a message were refused"):
-                decode(frame(WIRE_VERSION, kind, message))
+                decode(frame(WIRE_VERSION, "", kind, message))
 
 
 @pytest.mark.parametrize("message", ONE_OF_EACH)
 def test_a_truncated_message_is_refused_wherever_it_is_cut(message: Message) -> None:
     whole = encode(message)
     for length in range(len(whole)):
-        with pytest.raises(PeerError, match="bytes that are not a message were refused"):
+        with pytest.raises(PeerError, match=r"were refused|was refused: it is damaged"):
             decode(whole[:length])
+        with pytest.raises(PeerError, match="bytes that are not a message were refused"):
+            decode(sealed(whole[4:length]))
 
 
 def test_a_message_with_something_behind_it_is_refused() -> None:
+    whole = encode(Leave("j", "p"))
+    with pytest.raises(PeerError, match=r"a message of 14 bytes was refused: it is damaged \(its checksum is wrong\)"):
+        decode(whole + b"\x00")
     with pytest.raises(PeerError, match="bytes that are not a message were refused"):
-        decode(encode(Leave("j", "p")) + b"\x00")
+        decode(sealed(whole[4:] + b"\x00"))
 
 
 @pytest.mark.parametrize(
@@ -151,18 +228,27 @@ def test_a_message_with_something_behind_it_is_refused() -> None:
         ("j", "p", 1, 2, (("j", 0, 0, 1),)),
         ("j", "p", 1, 2),
         ("j", "p", 1, 2, (), "more"),
+        ("j", "p", 1, 2, (), None, "more"),
+        ("j", "p", 1, 2, (), ()),
+        ("j", "p", 1, 2, (), (0, 0, (), 0)),
+        ("j", "p", 1, 2, (), (0, 0, (), 0, None)),
+        ("j", "p", 1, 2, (), (0, 0, (), 0, (0, 0, 0, 0))),
+        ("j", "p", 1, 2, (), (0, 0, "A", 0, (0, 0, 0, 0, 0))),
+        ("j", "p", 1, 2, (), (0, 0, (), 0, (0, 0, 0, 0, 0.5))),
         {"sender": "j"},
         "share",
     ],
 )
 def test_a_share_with_a_field_of_a_wrong_type_is_refused(body: object) -> None:
     with pytest.raises(PeerError, match="bytes that are not a message were refused: "):
-        decode(frame(WIRE_VERSION, 0, body))
+        decode(frame(WIRE_VERSION, "", 0, body))
 
 
 def test_a_name_that_is_not_unicode_is_refused() -> None:
     with pytest.raises(PeerError, match="bytes that are not a message were refused"):
-        decode(b"\x93\x01\x03\x92\xa1\xff\xa1p")
+        decode(sealed(b"\x94\x02\xa0\x03\x92\xa1\xff\xa1p"))
+    with pytest.raises(PeerError, match="bytes that are not a message were refused"):
+        decode(sealed(b"\x94\x02\xa1\xff\x03\x92\xa1j\xa1p"))
 
 
 def test_a_message_above_the_limit_is_refused_unread() -> None:
@@ -172,29 +258,41 @@ def test_a_message_above_the_limit_is_refused_unread() -> None:
 
 def test_bytes_that_nest_without_end_are_refused() -> None:
     with pytest.raises(PeerError, match="bytes that are not a message were refused"):
-        decode(b"\x93\x01\x00" + b"\x91" * 100_000)
+        decode(sealed(b"\x94\x02\xa0\x00" + b"\x91" * 100_000))
 
 
 @given(st.binary(max_size=200))
 @example(b"")
+@example(bytes(4))
 @example(b"\xc1")
-def test_arbitrary_bytes_are_a_message_or_the_error_of_a_peer(received: bytes) -> None:
+def test_arbitrary_bytes_are_the_error_of_a_peer(received: bytes) -> None:
+    with pytest.raises(PeerError, match="refused"):
+        decode(received)
+
+
+@given(st.binary(max_size=200))
+@example(b"")
+@example(b"\x90")
+@example(b"\xc1")
+def test_arbitrary_bytes_with_a_right_checksum_are_a_message_or_the_error_of_a_peer(received: bytes) -> None:
     try:
-        message = decode(received)
+        message = decode(sealed(received))
     except PeerError:
         return
     assert decode(encode(message)) == message
 
 
 @given(messages, st.data())
-def test_a_message_with_a_wrong_byte_is_a_message_or_the_error_of_a_peer(message: Message, data: st.DataObject) -> None:
-    damaged = bytearray(encode(message))
+def test_a_message_with_a_wrong_byte_and_a_right_checksum_is_a_message_or_the_error_of_a_peer(
+    message: Message, data: st.DataObject
+) -> None:
+    damaged = bytearray(encode(message))[4:]
     damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     try:
-        got = decode(bytes(damaged))
+        got = decode(sealed(bytes(damaged)))
     except PeerError:
         return
-    assert type(got) in (Share, Eliminated, Join, Leave)
+    assert type(got) in get_args(Message)
     assert decode(encode(got)) == got
 
 
@@ -207,16 +305,31 @@ def some_snapshot() -> Snapshot:
     return agent.snapshot()
 
 
-def test_a_snapshot_survives_storage() -> None:
-    back = decode_snapshot(encode_snapshot(some_snapshot()))
-    assert back == some_snapshot()
+def tolerant_snapshot() -> Snapshot:
+    """Of an agent with something in everything that loss tolerance keeps."""
+    agent = Agent("j", AAE(["A", "B", "C"], quantum=0.5), on_demand(loss_tolerant=True), boot=3)
+    agent.peer_joined("p", ["A", "B", "C"])
+    agent.update("B", 0.5, now=1.5)
+    agent.endpoint.eliminate("A", 2.0)
+    handling = Handling(4, 1, ("C",), 2, Receipt(3, 1, 1, 1, 0))
+    former = Record("p", 1, 0, 2, (ArmTally("B", 2, 4),))
+    agent.receive(Share("p", "j", 1, 2, (former, Record("p", 4, 0, 1, (ArmTally("C", 1, 0),))), handling), now=2.5)
+    agent.join(now=3.0)
+    return agent.snapshot()
+
+
+@pytest.mark.parametrize("make", [some_snapshot, tolerant_snapshot])
+def test_a_snapshot_survives_storage(make: Callable[[], Snapshot]) -> None:
+    back = decode_snapshot(encode_snapshot(make()))
+    assert back == make()
     assert type(back) is Snapshot
+    assert repr(back) == repr(make())
 
 
 def test_a_snapshot_of_another_version_is_refused_before_it_is_read() -> None:
     later = frame(SNAPSHOT_VERSION + 1, "a shape that only a later version knows")
-    with pytest.raises(LocalError, match="the snapshot has version 2, this program reads version 1: use the version"):
-        decode_snapshot(later)
+    with pytest.raises(LocalError, match="the snapshot has version 3, this program reads version 2: use the version"):
+        decode_snapshot(later[4:])
 
 
 def test_a_truncated_snapshot_is_refused_wherever_it_is_cut() -> None:
@@ -259,16 +372,34 @@ def test_a_snapshot_with_a_wrong_byte_is_a_snapshot_or_the_error_of_the_caller(d
     [
         Observed("A", 3, 1.5),
         Received(SHARE, 2.5),
+        Received(HANDLED, 2.5),
+        Received(ACKNOWLEDGEMENT, 2.5),
         Received(Leave("j", "p"), 2.5),
         PeerJoined("p", ("A", "B"), 0.0),
         PeerLeft("p", 3.0),
+        Introduced(4.5),
+        Woke(5.5),
     ],
 )
 def test_a_record_survives_being_persisted(record: InputRecord) -> None:
-    assert decode_record(encode_record(record)) == record
+    back = decode_record(encode_record(record))
+    assert back == record
+    assert type(back) is type(record)
 
 
-@pytest.mark.parametrize("stored", [b"", b"\x93\x02\x00\x90", b"\x93\x01\x09\x90", b"\x93\x01\x01\x92\xc4\x01\x00\x00"])
+def test_the_numbers_of_the_records_never_change() -> None:
+    of_each: tuple[InputRecord, ...] = (
+        Observed("A", 3, 1.5),
+        Received(SHARE, 2.5),
+        PeerJoined("p", ("A", "B"), 0.0),
+        PeerLeft("p", 3.0),
+        Introduced(4.5),
+        Woke(5.5),
+    )
+    assert [encode_record(record)[:3] for record in of_each] == [bytes([0x93, 2, kind]) for kind in range(6)]
+
+
+@pytest.mark.parametrize("stored", [b"", b"\x93\x01\x00\x90", b"\x93\x02\x09\x90", b"\x93\x02\x01\x92\xc4\x01\x00\x00"])
 def test_bytes_that_are_no_record_are_refused(stored: bytes) -> None:
     with pytest.raises(LocalError, match="record"):
         decode_record(stored)

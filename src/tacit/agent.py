@@ -7,6 +7,7 @@ a crash is one path: `Agent.restore(snapshot, records, policy=..., sharing=...)`
 
 from collections.abc import Iterable, Sequence
 
+from tacit.checks import check_time
 from tacit.errors import LocalError, PeerError
 from tacit.policies import Policy
 from tacit.protocol import (
@@ -99,6 +100,7 @@ class Agent:
         """
         outcome = self.endpoint.receive(message, now)
         self.policy.learn(outcome.news)
+        self.policy.learn(outcome.returned, own=True)
         for arm in outcome.ruled_out:
             self.policy.eliminate(arm)
         return outcome
@@ -197,6 +199,7 @@ class Agent:
                 raise LocalError(f"a record does not fit the snapshot of {self.name}: {error}") from error
 
     def _observe(self, arm: Arm, units: int, now: float) -> Outcome:
+        check_time(now)
         self.endpoint.ledger.check_observation(arm, units)
         candidates_before = self.policy.candidates
         self.policy.update_units(arm, units)

@@ -127,6 +127,116 @@ def test_the_total_counts_own_and_held_observations_once() -> None:
     assert receiver.own.entries() == (ArmTally("A", 1, 1),)
 
 
+def test_a_record_after_one_that_was_lost_counts_for_what_it_says() -> None:
+    receiver = ledger("p")
+    take(receiver, Record("j", 0, 0, 2, (ArmTally("A", 2, 20),)))
+    lost = Record("j", 0, 2, 4, (ArmTally("A", 3, 20), ArmTally("B", 1, 5)))
+    later = Record("j", 0, 4, 6, (ArmTally("A", 5, 30),))
+    assert take(receiver, later) == (ArmTally("A", 3, 10),)
+    assert take(receiver, lost) == ()
+    assert receiver.held[Origin("j", 0)].tally.entries() == (ArmTally("A", 5, 30),)
+
+
+@pytest.mark.parametrize(
+    ("record", "usable"),
+    [
+        (Record("j", 0, 0, 9, ()), True),
+        (Record("j", 0, 3, 9, ()), True),
+        (Record("j", 0, 4, 9, ()), False),
+        (Record("j", 1, 0, 2, ()), True),
+        (Record("j", 1, 1, 2, ()), False),
+    ],
+)
+def test_a_record_is_usable_if_what_it_builds_on_is_held(record: Record, usable: bool) -> None:
+    receiver = ledger("p")
+    take(receiver, Record("j", 0, 0, 3, (ArmTally("A", 3, 5),)))
+    assert receiver.is_usable(record) == usable
+
+
+# Boots that are over.
+
+
+def completed(receiver: Ledger, record: Record) -> tuple[ArmTally, ...]:
+    receiver.check(record, is_over=True)
+    return receiver.complete(record)
+
+
+def test_of_a_boot_that_is_over_each_arm_s_higher_count_is_the_later_one() -> None:
+    receiver = ledger("p")
+    completed(receiver, Record("j", 0, 0, 6, (ArmTally("A", 4, 9), ArmTally("B", 1, 0))))
+    assert completed(receiver, Record("j", 0, 0, 4, (ArmTally("A", 3, 5), ArmTally("C", 1, 7)))) == (
+        ArmTally("C", 1, 7),
+    )
+    held = receiver.held[Origin("j", 0)]
+    assert (held.version, held.tally.entries()) == (6, (ArmTally("A", 4, 9), ArmTally("B", 1, 0), ArmTally("C", 1, 7)))
+
+
+def test_a_former_boot_that_is_told_twice_counts_once() -> None:
+    receiver = ledger("p")
+    record = Record("j", 0, 0, 5, (ArmTally("A", 4, 9),))
+    assert [completed(receiver, record) for _ in range(2)] == [(ArmTally("A", 4, 9),), ()]
+
+
+def test_a_former_boot_that_cannot_have_been_is_refused_and_changes_nothing() -> None:
+    receiver = ledger("p")
+    completed(receiver, Record("j", 0, 0, 5, (ArmTally("A", 4, 9), ArmTally("B", 1, 0))))
+    before = content(receiver)
+    for tallies, text in (
+        ((ArmTally("A", 5, 8),), "went down"),
+        ((ArmTally("A", 5, 20),), "more than 10 for each new observation"),
+        ((ArmTally("A", 5, 9),), "tallies of 6 observations but says it made 5"),
+        ((ArmTally("Z", 1, 1),), "arm 'Z', which is not an arm of p"),
+        ((ArmTally("C", 0, 0), ArmTally("C", 0, 0)), "listed arm 'C' twice"),
+    ):
+        with pytest.raises(PeerError, match=text):
+            receiver.check(Record("j", 0, 0, 5, tallies), is_over=True)
+    assert content(receiver) == before
+
+
+def test_a_new_boot_begins_at_nothing_and_keeps_what_was() -> None:
+    own = ledger()
+    own.observe("A", 3)
+    own.start_again(4)
+    own.observe("B", 1)
+    assert own.record_since(0, ARMS) == Record("j", 4, 0, 1, (ArmTally("B", 1, 1),))
+    assert own.total().entries() == (ArmTally("A", 1, 3), ArmTally("B", 1, 1))
+    assert (own.formers, own.former_boots("j", 4)[0][0]) == (1, 0)
+
+
+def test_a_boot_without_observations_leaves_nothing_behind() -> None:
+    own = ledger()
+    own.start_again(1)
+    assert (own.origin, own.held, own.formers) == (Origin("j", 1), {}, 0)
+
+
+@pytest.mark.parametrize("boot", [-1, 0, 2, 3, MOST_BOOTS])
+def test_a_new_boot_is_above_the_last(boot: int) -> None:
+    own = ledger(boot=3)
+    with pytest.raises(LocalError, match=f"boot must be a whole number from 4 to {MOST_BOOTS - 1}, not {boot}"):
+        own.start_again(boot)
+
+
+def test_what_peers_return_of_a_former_boot_is_a_change_to_tell() -> None:
+    own = ledger(boot=1)
+    assert own.formers == 0
+    completed(own, Record("j", 0, 0, 5, (ArmTally("A", 4, 9),)))
+    completed(own, Record("j", 0, 0, 5, (ArmTally("A", 4, 9),)))
+    completed(own, Record("q", 0, 0, 5, (ArmTally("A", 4, 9),)))
+    assert own.formers == 1
+
+
+def test_more_boots_than_the_limit_are_refused_also_if_they_come_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.protocol.ledger.MOST_BOOTS_HELD", 3)
+    receiver = ledger("p")
+    take(receiver, Record("j", 0, 0, 1, ()))
+    receiver.check_boots("j", [Record("j", boot, 0, 1, ()) for boot in range(3)])
+    receiver.check_boots("j", [Record("j", 1, 0, 1, ()), Record("p", 0, 0, 1, ()), Record("j", 2, 0, 1, ())])
+    with pytest.raises(PeerError, match="j sent records of more than 3 boots of j"):
+        receiver.check_boots("j", [Record("j", boot, 0, 1, ()) for boot in range(1, 4)])
+    with pytest.raises(PeerError, match="j sent two records of one boot in one share"):
+        receiver.check_boots("j", [Record("j", 0, 0, 1, ()), Record("j", 0, 0, 2, ())])
+
+
 def test_the_largest_version_is_accepted() -> None:
     receiver = ledger("p")
     record = Record("j", 0, 0, MOST_OBSERVATIONS, (ArmTally("A", MOST_OBSERVATIONS, 0),))
@@ -141,7 +251,6 @@ def test_the_largest_version_is_accepted() -> None:
         Record("j", 0, -1, 9, ()),
         Record("j", 0, 9, 8, ()),
         Record("j", 0, 0, MOST_OBSERVATIONS + 1, ()),
-        Record("j", 0, 4, 9, ()),
         Record("j", 0, 3, 9, (ArmTally("Z", 1, 1),)),
         Record("j", 0, 3, 9, (ArmTally("A", 3, 5), ArmTally("A", 3, 5))),
         Record("j", 0, 3, 9, (ArmTally("A", 1, 5),)),
@@ -150,7 +259,6 @@ def test_the_largest_version_is_accepted() -> None:
         Record("j", 0, 3, 9, (ArmTally("A", 2, 6),)),
         Record("j", 0, 3, 4, (ArmTally("A", 4, 5),)),
         Record("j", 0, 3, 4, (ArmTally("C", 2, 5),)),
-        Record("j", 1, 1, 2, ()),
     ],
 )
 def test_a_record_that_cannot_be_true_is_refused_and_changes_nothing(record: Record) -> None:
@@ -171,6 +279,8 @@ def test_a_record_that_cannot_be_true_is_refused_and_changes_nothing(record: Rec
         Record("j", 0, 3, 9, (ArmTally("A", 3, 5), ArmTally("B", 2, 10), ArmTally("C", 4, 40))),
         Record("j", 0, 0, 4, (ArmTally("A", 3, 6), ArmTally("B", 1, 0))),
         Record("j", 0, 2, 4, (ArmTally("B", 2, 0),)),
+        Record("j", 0, 3, 9, ()),
+        Record("j", 0, 4, 9, (ArmTally("A", 7, 5),)),  # a record between was lost
     ],
 )
 def test_a_record_at_the_edge_of_the_possible_is_accepted(record: Record) -> None:

@@ -11,15 +11,17 @@ import pytest
 
 from tacit import Constant, Geometric, Horizon, LocalError, PerCandidate, Thompson, immediate, on_demand, silent
 from tacit.policies import Confidence
-from tacit.protocol import FromFunction, Sharing
+from tacit.protocol import FromFunction, Patience, Sharing
 from tacit.protocol.exchange import Rules
 from tacit.scenario import (
     Absence,
     AgentSpec,
     Arms,
     BuiltIn,
+    Faults,
     Halving,
     OnOff,
+    Partition,
     Rate,
     Row,
     Scenario,
@@ -122,10 +124,50 @@ def test_an_agent_decides_as_its_table_says(keys: dict[str, object], agents: tup
         ({"threshold": {"per-candidate": {"cap": 9}}}, on_demand(PerCandidate(cap=9))),
         ({"threshold": {"per-candidate": {}}}, on_demand(PerCandidate())),
         ({"answers_advance": False}, on_demand(Constant(1, answers_advance=False))),
+        ({"loss_tolerant": False}, on_demand()),
+        ({"loss_tolerant": True}, on_demand(loss_tolerant=True)),
+        ({"loss_tolerant": {}}, on_demand(loss_tolerant=Patience())),
+        ({"loss_tolerant": {"first": 8, "tick": 50}}, on_demand(loss_tolerant=Patience(first=8.0, tick=50.0))),
+        (
+            {
+                "threshold": {"geometric": 2},
+                "loss_tolerant": {"first": 9, "least": 2, "growth": 1, "tick": 5, "longest": 10},
+            },
+            on_demand(Geometric(2), loss_tolerant=Patience(9.0, 2.0, 1.0, 5.0, 10.0)),
+        ),
+        ({"protocol": "ibc", "loss_tolerant": False}, immediate()),
     ],
 )
 def test_sharing_is_spelled_like_this(table: dict[str, object], sharing: Sharing) -> None:
     assert scenario_from_mapping({**SMALL, "sharing": table}).scenario.sharing == sharing
+
+
+@pytest.mark.parametrize(
+    ("table", "faults"),
+    [
+        ({}, Faults()),
+        ({"loss": 0.25}, Faults(loss=0.25)),
+        ({"loss": 1, "duplication": 0}, Faults(loss=1.0)),
+        ({"duplication": 0.5}, Faults(duplication=0.5)),
+        ({"jitter": 7}, Faults(jitter=7)),
+        ({"reordering": 0.1, "held_back": 40}, Faults(reordering=0.1, held_back=40)),
+        (
+            {"partitions": [{"start": 5, "stop": 9, "senders": [0], "receivers": [1, 2]}]},
+            Faults(partitions=(Partition(5, 9, (0,), (1, 2)),)),
+        ),
+        (
+            {
+                "partitions": [
+                    {"start": 0, "stop": 1, "senders": [0], "receivers": [1], "one_way": True},
+                    {"start": 5, "stop": 9, "senders": [2], "receivers": [0], "one_way": False},
+                ]
+            },
+            Faults(partitions=(Partition(0, 1, (0,), (1,), one_way=True), Partition(5, 9, (2,), (0,)))),
+        ),
+    ],
+)
+def test_faults_are_spelled_like_this(table: dict[str, object], faults: Faults) -> None:
+    assert scenario_from_mapping({**SMALL, "sharing": table}).scenario.faults == faults
 
 
 @pytest.mark.parametrize(
@@ -356,6 +398,79 @@ WRONG: list[tuple[str, object, str]] = [
     ("sharing.threshold", {"cap": 5}, "sharing.threshold needs exactly one of constant, geometric, per-candidate, but"),
     ("sharing.threshold", {"per-candidate": {"cap": 0}}, "sharing.threshold.per-candidate.cap must be a whole number"),
     ("sharing.threshold", {"per-candidate": {}, "cap": 5}, "sharing.threshold.cap = 5 is not allowed here: write {"),
+    ("sharing.loss", 1.5, "sharing.loss must be a number in [0, 1], not 1.5"),
+    ("sharing.loss", "much", "sharing.loss must be a number in [0, 1], not 'much'"),
+    ("sharing.los", 0.1, "sharing.los = 0.1 is not a key that tacit knows: did you mean sharing.loss?"),
+    ("sharing.duplication", -0.1, "sharing.duplication must be a number in [0, 1], not -0.1"),
+    ("sharing.reordering", True, "sharing.reordering must be a number in [0, 1], not True"),
+    ("sharing.jitter", -1, "sharing.jitter must be a whole number from 0 to 1073741824, not -1"),
+    ("sharing.jitter", 0.5, "sharing.jitter must be a whole number from 0 to 1073741824, not 0.5"),
+    ("sharing.held_back", 0, "sharing.held_back must be a whole number from 1 to 1073741824, not 0"),
+    ("sharing.partitions", [], "sharing.partitions must be a list of tables with start, stop, senders and receivers"),
+    (
+        "sharing.partitions",
+        {"start": 1},
+        "sharing.partitions must be a list of tables with start, stop, senders and receivers, not {'start': 1}",
+    ),
+    ("sharing.partitions", [5], "sharing.partitions[0] must be a table with start or stop or senders or receivers"),
+    (
+        "sharing.partitions",
+        [{"start": 5, "stop": 5, "senders": [0], "receivers": [1]}],
+        "sharing.partitions[0].stop must be a whole number from 6 to 1099511627776, not 5",
+    ),
+    (
+        "sharing.partitions",
+        [{"stop": 5, "senders": [0], "receivers": [1]}],
+        "sharing.partitions[0].start is missing: it must be a whole number from 0 to 1099511627776",
+    ),
+    (
+        "sharing.partitions",
+        [{"start": 0, "stop": 5, "senders": [], "receivers": [1]}],
+        "sharing.partitions[0].senders must be a list of positions of agents, not []",
+    ),
+    (
+        "sharing.partitions",
+        [{"start": 0, "stop": 5, "senders": [0], "receivers": [1, 3]}],
+        "sharing.partitions[0].receivers[1] must be a whole number from 0 to 2, not 3",
+    ),
+    (
+        "sharing.partitions",
+        [{"start": 0, "stop": 5, "senders": [0], "receivers": [1], "one_way": "yes"}],
+        "sharing.partitions[0].one_way must be true or false, not 'yes'",
+    ),
+    (
+        "sharing.partitions",
+        [{"start": 0, "stop": 5, "senders": [0], "receiver": [1]}],
+        "sharing.partitions[0].receiver = [1] is not a key that tacit knows: did you mean sharing.partitions[0].rec",
+    ),
+    (
+        "sharing.loss_tolerant",
+        1,
+        "sharing.loss_tolerant must be true, false or a table with first or least or growth or tick or longest, not 1",
+    ),
+    ("sharing.loss_tolerant", {"first": 0}, "sharing.loss_tolerant.first must be a positive number, not 0"),
+    ("sharing.loss_tolerant", {"tick": "1"}, "sharing.loss_tolerant.tick must be a number, not '1'"),
+    (
+        "sharing.loss_tolerant",
+        {"fist": 1},
+        "sharing.loss_tolerant.fist = 1 is not a key that tacit knows: did you mean sharing.loss_tolerant.first?",
+    ),
+    ("sharing.loss_tolerant", {"growth": 0.5}, "sharing.loss_tolerant: growth must be at least 1, not 0.5"),
+    (
+        "sharing.loss_tolerant",
+        {"first": 0.5},
+        "sharing.loss_tolerant: waits must be ordered: least 1.0, first 0.5, longest 65536.0",
+    ),
+    (
+        "sharing",
+        {"protocol": "ibc", "loss_tolerant": True},
+        'sharing.loss_tolerant belongs to protocol "odc", but the protocol is "ibc"',
+    ),
+    (
+        "sharing",
+        {"protocol": "none", "loss_tolerant": {}},
+        'sharing.loss_tolerant belongs to protocol "odc", but the protocol is "none"',
+    ),
 ]
 
 
@@ -458,6 +573,8 @@ def test_what_is_written_reads_as_the_same_world() -> None:
         on_demand(PerCandidate(cap=7, answers_advance=False)),
         on_demand(PerCandidate()),
         on_demand(Geometric(3)),
+        on_demand(Geometric(3), loss_tolerant=True),
+        on_demand(loss_tolerant=Patience(first=8, least=2, growth=1, tick=7, longest=9)),
     ],
 )
 @pytest.mark.parametrize("confidence", ["own", "observed", Horizon(77)])
@@ -499,6 +616,37 @@ def test_what_an_agent_would_do_after_the_horizon_is_not_written() -> None:
     run(world, seed=1, trace=first)
     run(again, seed=1, trace=second)
     assert first == second
+
+
+@pytest.mark.parametrize(
+    ("faults", "written"),
+    [
+        (Faults(), {}),
+        (Faults(held_back=16), {}),
+        (Faults(loss=0.1), {"loss": 0.1}),
+        (
+            Faults(0.1, 0.2, 3, 0.4, 5),
+            {"loss": 0.1, "duplication": 0.2, "jitter": 3, "reordering": 0.4, "held_back": 5},
+        ),
+        (
+            Faults(partitions=(Partition(5, 9, (0,), (1, 2)), Partition(7, 8, (2,), (1,), one_way=True))),
+            {
+                "partitions": [
+                    {"start": 5, "stop": 9, "senders": [0], "receivers": [1, 2], "one_way": False},
+                    {"start": 7, "stop": 8, "senders": [2], "receivers": [1], "one_way": True},
+                ]
+            },
+        ),
+    ],
+)
+def test_faults_can_be_written_and_none_are_not(faults: Faults, written: dict[str, object]) -> None:
+    world = Scenario(100, Arms.of([0.5]), (AgentSpec(Rate(0.5)),) * 3, BuiltIn("ucb", 3.0), faults=faults)
+    content = scenario_to_mapping(world)
+    assert isinstance(content["sharing"], dict)
+    usual = {"protocol": "odc", "threshold": {"constant": 1}, "answers_advance": True, "delay": 0}
+    assert content["sharing"] == {**usual, **written}
+    assert scenario_from_mapping(content) == ScenarioFile(world)
+    assert scenario_from_mapping(tomllib.loads(scenario_to_toml(world))) == ScenarioFile(world)
 
 
 class EveryTenth:

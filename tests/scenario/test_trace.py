@@ -14,6 +14,9 @@ def test_every_kind_of_row_has_a_sentence() -> None:
         Row(7, Kind.ELIMINATION, 1, 0, 1, 0, 0),
         Row(8, Kind.LEAVE, 0, 0, 0, 0, 0),
         Row(12, Kind.JOIN, 0, 0, 0, 0, 0),
+        Row(13, Kind.RETRY, 0, 1, 3, 2, 40),
+        Row(13, Kind.LOSS, 0, 1, 0, 0, 0),
+        Row(14, Kind.ACKNOWLEDGE, 1, 0, 3, 40, 0),
     ]
     assert transcript(rows, agents=["j", "p"], arms=["A", "B"]).splitlines() == [
         "slot 0: j pulls B, reward 1",
@@ -23,6 +26,9 @@ def test_every_kind_of_row_has_a_sentence() -> None:
         "slot 7: p eliminates A, 1 left",
         "slot 8: j leaves",
         "slot 12: j joins",
+        "slot 13: j -> p share 3 again, repetition 2",
+        "slot 13: j -> p is lost",
+        "slot 14: p -> j acknowledges share 3",
     ]
 
 
@@ -36,8 +42,8 @@ def test_an_empty_trace_is_an_empty_text() -> None:
 
 
 def test_a_row_of_an_unknown_kind_is_a_bug() -> None:
-    with pytest.raises(AssertionError, match="no kind 6"):
-        transcript([Row(0, 6, 0, 0, 0, 0, 0)], agents=["j"], arms=[])
+    with pytest.raises(AssertionError, match="no kind 9"):
+        transcript([Row(0, 9, 0, 0, 0, 0, 0)], agents=["j"], arms=[])
 
 
 def test_the_numbers_of_the_kinds_never_change() -> None:
@@ -48,4 +54,7 @@ def test_the_numbers_of_the_kinds_never_change() -> None:
         "DELIVERY": 3,
         "JOIN": 4,
         "LEAVE": 5,
+        "RETRY": 6,
+        "ACKNOWLEDGE": 7,
+        "LOSS": 8,
     }

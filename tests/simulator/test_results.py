@@ -102,7 +102,11 @@ def test_a_row_per_trial_per_agent_and_per_checkpoint_is_what_the_runs_measured(
             "decisions": sum(ref.decisions),
             "shares": ref.shares,
             "notices": ref.notices,
+            "retries": ref.retries,
+            "acknowledgements": ref.acknowledgements,
+            "messages": ref.messages,
             "bytes": ref.communication.bytes,
+            "staleness": ref.staleness,
             "group_regret": ref.group_regret,
         }
         for name, trial, ref in refs
@@ -135,7 +139,18 @@ def test_counts_are_whole_numbers_and_the_frames_are_there_without_checkpoints()
         for frame in FRAMES
     }
     assert kinds == {
-        "trials": {"trial": "i", "decisions": "i", "shares": "i", "notices": "i", "bytes": "i", "group_regret": "f"},
+        "trials": {
+            "trial": "i",
+            "decisions": "i",
+            "shares": "i",
+            "notices": "i",
+            "retries": "i",
+            "acknowledgements": "i",
+            "messages": "i",
+            "bytes": "i",
+            "staleness": "f",
+            "group_regret": "f",
+        },
         "agents": {
             "trial": "i",
             "agent": "i",
@@ -162,7 +177,18 @@ def test_a_summary_has_mean_sd_and_interval_of_every_quantity() -> None:
     summary = results.summary()
     assert list(summary) == ["on demand", "alone"]
     assert {name: list(quantities) for name, quantities in summary.items()} == {
-        name: ["shares", "notices", "bytes", "decisions", "group_regret"] for name in PAIR
+        name: [
+            "shares",
+            "notices",
+            "retries",
+            "acknowledgements",
+            "messages",
+            "bytes",
+            "staleness",
+            "decisions",
+            "group_regret",
+        ]
+        for name in PAIR
     }
     shares = results.trials.loc[results.trials["scenario"] == "on demand", "shares"]
     half = 3.182446305284 * shares.std() / math.sqrt(4)

@@ -198,7 +198,7 @@ class Delivery:
         self.has_counted = False
         """Whether a share of the peer has arrived in this boot, so that its numbers are known."""
         self.is_unheard = False
-        """Whether this agent said that it is here, and has not heard of the peer since."""
+        """Whether this agent said that it is here, and the peer has not shown since that it knows this boot."""
         self.shared_at = 0.0
         self.sent_at = 0.0
         self.retry_at = 0.0
@@ -227,7 +227,7 @@ class Delivery:
         """Take it that a fresh share goes out."""
         self.take(Event.SHARED)
         self.shared_at = now
-        self.size = size
+        self.size = float(size)
         self.attempts = 0
         self.can_be_timed = True
         self.expect(now)

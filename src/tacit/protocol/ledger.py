@@ -11,7 +11,7 @@ it all, because the ledger remembers at which version each arm last changed.
 This file does not know who is present, who asked for what, or when to send.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tacit.checks import check_whole
@@ -107,8 +107,6 @@ class Ledger:
         if not 0 <= boot < MOST_BOOTS or not 0 <= base <= version <= MOST_OBSERVATIONS:
             raise PeerError(f"{agent} sent an impossible record: boot {boot}, versions {base} to {version}")
         held = self.held.get(Origin(agent, boot))
-        if held is None and sum(origin.agent == agent for origin in self.held) >= MOST_BOOTS_HELD:
-            raise PeerError(f"{agent} sent records of more than {MOST_BOOTS_HELD} boots")
         if held is not None and version <= held.version and not is_over:
             return  # old news is no news, whatever it says
         listed: set[Arm] = set()
@@ -136,6 +134,22 @@ class Ledger:
                 )
         if counted > (version if held is None else max(version, held.version)):
             raise PeerError(f"{agent} sent tallies of {counted} observations but says it made {version}")
+
+    def check_boots(self, sender: AgentId, records: Sequence[Record]) -> None:
+        """Refuse records that came together, if two are of one boot, or if there would be too many boots to hold.
+
+        Raises:
+            PeerError: And nothing changed.
+        """
+        origins = {Origin(record.agent, record.boot) for record in records}
+        if len(origins) < len(records):
+            raise PeerError(f"{sender} sent two records of one boot in one share")
+        if origins <= self.held.keys():
+            return
+        for agent in {origin.agent for origin in origins}:
+            boots = {origin.boot for origin in (*self.held, *origins) if origin.agent == agent}
+            if len(boots) > MOST_BOOTS_HELD:
+                raise PeerError(f"{sender} sent records of more than {MOST_BOOTS_HELD} boots of {agent}")
 
     def is_usable(self, record: Record) -> bool:
         """Return whether what the record builds on is held, so that holding its version too means to hold it all."""
@@ -199,6 +213,7 @@ class Ledger:
             [
                 ArmTally(arm, count - held.tally.counts[arm], reward_sum - held.tally.sums[arm])
                 for arm, count, reward_sum in record.tallies
+                if count > held.tally.counts[arm]
             ]
         )
         held.tally.add_all(news)

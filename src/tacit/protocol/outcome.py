@@ -70,3 +70,5 @@ class Outcome(NamedTuple):
     superseded_by: int | None = None
     """A later boot of this agent that a peer knows: another process runs under this name, or this one has forgotten
     that it did. Stop, or start again with a boot above it."""
+    returned: tuple[ArmTally, ...] = ()
+    """Own observations of a former boot that this agent had forgotten and a peer returned: for the policy, as own."""

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from tacit.checks import check_time
 from tacit.errors import PeerError
 from tacit.protocol.delivery import Delivery, Effect, Event, Phase
-from tacit.protocol.endpoint import LARGEST_JUMP, Endpoint, Link
+from tacit.protocol.endpoint import Endpoint, Link
 from tacit.protocol.exchange import Exchange, Sharing
 from tacit.protocol.ledger import Origin
 from tacit.protocol.messages import (
@@ -37,6 +37,9 @@ from tacit.protocol.messages import (
 from tacit.protocol.outcome import Outcome, Received, Woke
 from tacit.protocol.roster import Peer
 from tacit.tally import Arm, ArmTally
+
+LARGEST_JUMP = 1024
+"""A share whose number is further above the last one than this was not sent by a program that counts."""
 
 
 class TolerantLink(Link):
@@ -261,13 +264,18 @@ class TolerantEndpoint(Endpoint):
         link, handling = self._tolerant_link(share.sender), share.handling
         if handling is None:
             raise PeerError(f"{share.sender} is not loss-tolerant and {self.name} is: a whole group must agree")
-        self._check_share(link, share, handling)
-        if handling.receipt.boot > self.ledger.origin.boot:
+        self._check_boot(link, handling.boot)
+        self._check_receipt(link, handling.receipt)
+        if handling.receipt.boot > self.ledger.origin.boot:  # first of all: the rest is meant for that boot
             return Outcome(superseded_by=handling.receipt.boot)
+        self._check_share(link, share, handling)
         if link.delivery.peer_boot is not None and handling.boot < link.delivery.peer_boot:
             return Outcome(outgoing=(self._acknowledge(link),))  # a word from a former life
         self._hear(link, handling.boot, handling.receipt, now)
-        news = self._merge(share, handling)
+        formers = self.ledger.formers
+        news, returned = self._merge(share, handling)
+        if self.ledger.formers > formers:  # the others must be told, and the sender that it need not say so again
+            self._expect_from_all(now)
         ruled_out: tuple[Arm, ...] = ()
         for arm in handling.eliminated:
             ruled_out += self._follow(link.peer, arm)
@@ -281,7 +289,7 @@ class TolerantEndpoint(Endpoint):
             outgoing = self._take_repetition(link, handling, now) if handling.attempt else []
         if link.delivery.returns:
             self._expect(link, now)
-        return Outcome(records, tuple(outgoing), news, ruled_out)
+        return Outcome(records, tuple(outgoing), news, ruled_out, returned=returned)
 
     def _take_turn(self, link: TolerantLink, share: Share, handling: Handling, now: float) -> list[Message]:
         """Take a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
@@ -335,9 +343,9 @@ class TolerantEndpoint(Endpoint):
             delivery.returns = frozenset(former for former, _ in self.ledger.former_boots(link.peer.name, boot))
             if delivery.returns:
                 self._expect(link, now)
-        delivery.is_unheard = False
         if receipt.boot == own_boot:
             delivery.is_known = True
+            delivery.is_unheard = False
         else:
             receipt = Receipt(own_boot, receipt.number, 0, 0, 0)
         if not has_restarted:
@@ -348,18 +356,22 @@ class TolerantEndpoint(Endpoint):
             delivery.take(Event.SEEN)
         elif has_restarted:
             delivery.take(Event.FORGOTTEN)
+        if has_restarted:  # it may have forgotten anything that it had acknowledged
             delivery.retry_at = min(delivery.retry_at, now)
             self._schedule(link)
 
-    def _merge(self, share: Share, handling: Handling) -> tuple[ArmTally, ...]:
+    def _merge(self, share: Share, handling: Handling) -> tuple[tuple[ArmTally, ...], tuple[ArmTally, ...]]:
+        """Take the records. Return what is new of others, and what is new of this agent's own former boots."""
         news: tuple[ArmTally, ...] = ()
+        returned: tuple[ArmTally, ...] = ()
         for record in share.records:
-            if record.agent == share.sender and record.boot == handling.boot:
-                if self.ledger.is_usable(record):
-                    news += self.ledger.merge(record)  # Algorithm 1, line 16
-            else:
+            if record.agent == self.name:
+                returned += self.ledger.complete(record)
+            elif record.boot < handling.boot:
                 news += self.ledger.complete(record)
-        return news
+            elif self.ledger.is_usable(record):
+                news += self.ledger.merge(record)  # Algorithm 1, line 16
+        return news, returned
 
     def _better_known(self, share: Share, handling: Handling) -> frozenset[int]:
         """Return the sender's former boots of which this agent knows more than the sender says."""
@@ -379,8 +391,6 @@ class TolerantEndpoint(Endpoint):
 
     def _check_share(self, link: TolerantLink, share: Share, handling: Handling) -> None:
         sender, own_boot = share.sender, self.ledger.origin.boot
-        self._check_boot(link, handling.boot)
-        self._check_receipt(link, handling.receipt)
         highest = link.shares_received + LARGEST_JUMP if link.delivery.has_counted else MOST_OBSERVATIONS
         if not 0 <= share.number <= highest:
             raise PeerError(f"{sender} sent share {share.number} after share {link.shares_received}")
@@ -392,20 +402,17 @@ class TolerantEndpoint(Endpoint):
         gone = set(handling.eliminated)
         if gone and not (gone < set(link.peer.arms) and len(gone) == len(handling.eliminated)):
             raise PeerError(f"{sender} eliminated {', '.join(handling.eliminated)}, of {', '.join(link.peer.arms)}")
-        seen: set[Origin] = set()
         for record in share.records:
             newest = handling.boot if record.agent == sender else own_boot - 1
             if record.agent not in (sender, self.name):
                 raise PeerError(f"{sender} sent a record of {record.agent}: agents share only what they observed")
             if record.boot > newest:
                 raise PeerError(f"{sender} sent a record of boot {record.boot} of {record.agent}, which is not before")
-            if Origin(record.agent, record.boot) in seen:
-                raise PeerError(f"{sender} sent two records of one boot in one share")
-            seen.add(Origin(record.agent, record.boot))
             is_current = record.agent == sender and record.boot == handling.boot
             if not is_current and record.base:
                 raise PeerError(f"{sender} sent only a part of what boot {record.boot} of {record.agent} observed")
             self.ledger.check(record, is_over=not is_current)
+        self.ledger.check_boots(sender, share.records)
 
     def _check_boot(self, link: TolerantLink, boot: int) -> None:
         if not 0 <= boot < MOST_BOOTS:
@@ -413,7 +420,7 @@ class TolerantEndpoint(Endpoint):
 
     def _check_receipt(self, link: TolerantLink, receipt: Receipt) -> None:
         name, limit = link.peer.name, MOST_OBSERVATIONS
-        if not all(0 <= value <= limit for value in receipt):
+        if not all(0 <= value <= limit for value in receipt) or receipt.boot >= MOST_BOOTS:
             raise PeerError(f"{name} sent an impossible receipt: {receipt}")
         if receipt.boot != self.ledger.origin.boot:
             return
@@ -437,8 +444,9 @@ class TolerantEndpoint(Endpoint):
 
     def _greet(self, name: AgentId, arms: Sequence[Arm]) -> None:
         super()._greet(name, arms)
-        if self.owes(self.links[name]):
-            self._schedule(self.links[name])
+        link = self.links[name]
+        if self.owes(link) or self._has_unsaid(link):
+            self._schedule(link)
 
     def _new_link(self, peer: Peer, exchange: Exchange) -> TolerantLink:
         return TolerantLink(peer, exchange, Delivery(self._patience, self.ledger.origin.boot))

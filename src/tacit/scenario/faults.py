@@ -38,8 +38,8 @@ class Partition:
         check_whole("the start of a partition", self.start, 0)
         check_whole("the stop of a partition", self.stop, self.start + 1)
         for side in (self.senders, self.receivers):
-            if not side:
-                raise LocalError("a partition needs agents on both sides")
+            if not (isinstance(side, tuple) and side):
+                raise LocalError(f"a partition needs a tuple of agents on both sides, not {side!r}")
             for agent in side:
                 check_whole("an agent of a partition", agent, 0)
 
@@ -78,7 +78,8 @@ class Faults:
         check_whole("jitter", self.jitter, 0, LONGEST_HOLDUP)
         check_probability("reordering", self.reordering)
         check_whole("held_back", self.held_back, 1, LONGEST_HOLDUP)
-        if not all(isinstance(partition, Partition) for partition in self.partitions):
+        given = self.partitions
+        if not (isinstance(given, tuple) and all(isinstance(partition, Partition) for partition in given)):
             raise LocalError(f"partitions must be a tuple of Partition(...), not {self.partitions!r}")
 
     @property

@@ -14,7 +14,7 @@ from tacit.protocol import Constant, Geometric, Patience, PerCandidate, Sharing,
 from tacit.protocol.thresholds import LARGEST_THRESHOLD
 from tacit.scenario.arms import Arms
 from tacit.scenario.faults import LONGEST_HOLDUP, Faults, Partition
-from tacit.scenario.keys import Table, as_number, as_whole, is_whole, located, wrong
+from tacit.scenario.keys import MISSING, Table, as_number, as_whole, is_whole, located, wrong
 from tacit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS, Absence, AgentSpec, BuiltIn, Scenario
 from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
 from tacit.scenario.tape import LARGEST_SEED
@@ -266,11 +266,14 @@ def _sharing(table: Table) -> Sharing:
 
 def _patience(sharing: Table) -> Patience | None:
     given, path = sharing.get("loss_tolerant"), sharing.key("loss_tolerant")
+    if given is MISSING or isinstance(given, bool):
+        return Patience() if given is True else None
     if not isinstance(given, Mapping):
-        return Patience() if sharing.truth("loss_tolerant", default=False) else None
+        raise wrong(path, f"true, false or a table with {' or '.join(_PATIENCE_KEYS)}", given)
     table = Table(given, path, _PATIENCE_KEYS)
+    waits = {name: table.positive(name) for name in _PATIENCE_KEYS if name in table}
     with located(path):
-        return Patience(**{name: table.positive(name) for name in _PATIENCE_KEYS if name in table})
+        return Patience(**waits)
 
 
 def _faults(table: Table, agent_count: int) -> Faults:

@@ -181,10 +181,14 @@ def _sharing(scenario: Scenario, own: Own) -> Written:
         "protocol": protocol,
         "threshold": written,
         "answers_advance": threshold.answers_advance,
-        "loss_tolerant": False if patience is None else {name: float(wait) for name, wait in asdict(patience).items()},
+        **({} if patience is None else {"loss_tolerant": _floats(asdict(patience))}),
         "delay": scenario.delay,
         **_faults(scenario.faults),
     }
+
+
+def _floats(numbers: Mapping[str, float]) -> Written:
+    return {name: float(number) for name, number in numbers.items()}
 
 
 def _faults(faults: Faults) -> Written:

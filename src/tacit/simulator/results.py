@@ -23,10 +23,30 @@ from tacit.simulator.trials import Trial
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-QUANTITIES = ("shares", "notices", "bytes", "decisions", "group_regret")
+QUANTITIES = (
+    "shares",
+    "notices",
+    "retries",
+    "acknowledgements",
+    "messages",
+    "bytes",
+    "staleness",
+    "decisions",
+    "group_regret",
+)
 """What a summary tells, each with `mean`, `sd`, `low` and `high`."""
 
-_TOTALS = {"decisions": "int64", "shares": "int64", "notices": "int64", "bytes": "int64", "group_regret": "float64"}
+_TOTALS = {
+    "decisions": "int64",
+    "shares": "int64",
+    "notices": "int64",
+    "retries": "int64",
+    "acknowledgements": "int64",
+    "messages": "int64",
+    "bytes": "int64",
+    "staleness": "float64",
+    "group_regret": "float64",
+}
 _BY_AGENT = {
     "decisions": "int64",
     "regret": "float64",
@@ -76,7 +96,8 @@ class Results:
     """What the trials of one or several scenarios measured. `tacit.simulate` returns it."""
 
     trials: pd.DataFrame
-    """A row per scenario and trial: `decisions`, `shares`, `notices`, `bytes`, `group_regret`."""
+    """A row per scenario and trial: `decisions`, `shares`, `notices`, `retries`, `acknowledgements`, `messages` (all of
+    these but notices), `bytes`, `staleness`, `group_regret`."""
     agents: pd.DataFrame
     """A row per scenario, trial and agent: `decisions`, `regret`, `shares_sent`, `shares_received`, `notices_sent`."""
     over_time: pd.DataFrame
