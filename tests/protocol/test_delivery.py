@@ -98,17 +98,17 @@ def test_a_pair_begins_open_and_owes_nothing() -> None:
         (UNKNOWN, 0.0, 4.0, 256.0),
         (0.0, 0.0, 1.0, 2.0),  # the least
         (10.0, 0.0, 1.0, 10.0),
-        (10.0, 5.0, 1.0, 40.0),
-        (10.0, 5.0, 3.0, 120.0),
+        (10.0, 5.0, 1.0, 35.0),
+        (10.0, 5.0, 3.0, 105.0),
         (10.0, 500.0, 1.0, 1000.0),  # the longest
         (UNKNOWN, 0.0, 32.0, 1000.0),
     ],
 )
-def test_the_first_wait_is_six_deviations_above_the_mean_for_every_observation_of_the_buffer(
+def test_the_first_wait_is_five_deviations_above_the_mean_for_every_observation_of_the_buffer(
     mean: float, deviation: float, size: float, wait: float
 ) -> None:
     assert first_wait(mean, deviation, size, first=64.0, least=2.0, longest=1000.0) == wait
-    assert DEVIATIONS == 6.0
+    assert DEVIATIONS == 5.0
 
 
 def test_a_mean_and_a_deviation_are_learned_as_tcp_does() -> None:
@@ -198,14 +198,14 @@ def test_an_answer_teaches_how_long_it_took() -> None:
     one = answered_after(12.0)
     assert (one.mean, one.deviation) == (12.0, 6.0)
     one.shared(1.0, now=100.0)
-    assert one.wait == 12.0 + 6 * 6.0
+    assert one.wait == 12.0 + 5 * 6.0
 
 
 def test_a_wait_is_learned_for_each_observation_of_the_buffer() -> None:
     one = answered_after(12.0, size=4.0)
     assert (one.mean, one.deviation) == (3.0, 1.5)
     one.shared(8.0, now=100.0)
-    assert one.wait == 8 * (3.0 + 6 * 1.5)
+    assert one.wait == 8 * (3.0 + 5 * 1.5)
 
 
 def test_answers_that_come_evenly_make_the_wait_even() -> None:

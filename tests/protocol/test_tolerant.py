@@ -266,7 +266,7 @@ def test_an_answer_teaches_how_long_to_wait() -> None:
     delivery = link(j, "p").delivery
     assert (delivery.mean, delivery.deviation) == (4.0, 2.0)
     j.update("A", 1.0, now=100.0)
-    assert delivery.retry_at == 100.0 + 4.0 + 6 * 2.0
+    assert delivery.retry_at == 100.0 + 4.0 + 5 * 2.0
 
 
 def test_a_share_that_crossed_is_no_answer() -> None:

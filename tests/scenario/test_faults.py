@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tacit.chance import stream
+from tacit.chance import stream, uniform
 from tacit.errors import LocalError
 from tacit.scenario import AgentSpec, Arms, Faults, Partition, Rate, Scenario
-from tacit.scenario.faults import FIRST_COPY, LONGEST_HOLDUP, SECOND_COPY, holdup, is_doubled, is_lost
+from tacit.scenario.faults import DOUBLED, FIRST_COPY, LONGEST_HOLDUP, LOST, SECOND_COPY
+from tacit.scenario.faults import holdup as holdup_of_numbers
 
 TRIALS = 20_000
 KEYS = [stream(11, number) for number in range(TRIALS)]
@@ -19,6 +20,19 @@ def assert_frequency(count: int, probability: float) -> None:
     """The count is within five standard deviations of what is expected: a wrong alarm once in a million."""
     deviation = math.sqrt(TRIALS * probability * (1 - probability))
     assert abs(count - TRIALS * probability) <= 5 * deviation
+
+
+def is_lost(key: int, probability: float) -> bool:
+    return uniform(key, LOST) < probability
+
+
+def is_doubled(key: int, probability: float) -> bool:
+    return uniform(key, DOUBLED) < probability
+
+
+def holdup(key: int, copy: int, jitter: int, reordering: float, held_back: int) -> int:
+    late, is_held, how_long = (uniform(key, copy + place) for place in range(3))
+    return holdup_of_numbers(jitter, reordering, held_back, late, is_held, how_long)
 
 
 # Chance.

@@ -410,7 +410,7 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "sharing.partitions",
         {"start": 1},
-        "sharing.partitions must be a list of tables with start, stop, senders and receivers, not {'start': 1}",
+        "sharing.partitions must be a list of tables with start, stop, senders and receivers, at least one, not {'start': 1}",
     ),
     ("sharing.partitions", [5], "sharing.partitions[0] must be a table with start or stop or senders or receivers"),
     (
@@ -426,7 +426,7 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "sharing.partitions",
         [{"start": 0, "stop": 5, "senders": [], "receivers": [1]}],
-        "sharing.partitions[0].senders must be a list of positions of agents, not []",
+        "sharing.partitions[0].senders must be a list of positions of agents, at least one, not []",
     ),
     (
         "sharing.partitions",
@@ -448,8 +448,16 @@ WRONG: list[tuple[str, object, str]] = [
         1,
         "sharing.loss_tolerant must be true, false or a table with first or least or growth or tick or longest, not 1",
     ),
-    ("sharing.loss_tolerant", {"first": 0}, "sharing.loss_tolerant.first must be a positive number, not 0"),
-    ("sharing.loss_tolerant", {"tick": "1"}, "sharing.loss_tolerant.tick must be a number, not '1'"),
+    (
+        "sharing.loss_tolerant",
+        {"first": 0},
+        "sharing.loss_tolerant.first must be a positive number below 1e+300, not 0",
+    ),
+    (
+        "sharing.loss_tolerant",
+        {"tick": "1"},
+        "sharing.loss_tolerant.tick must be a positive number below 1e+300, not '1'",
+    ),
     (
         "sharing.loss_tolerant",
         {"fist": 1},

@@ -9,6 +9,7 @@ import pytest
 from tacit import LocalError
 from tacit.protocol.thresholds import LARGEST_THRESHOLD
 from tacit.scenario import scenario_from_mapping
+from tacit.scenario.faults import LONGEST_HOLDUP
 from tacit.scenario.file import MOST_TRIALS
 from tacit.scenario.keys import LARGEST_NUMBER
 from tacit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS
@@ -29,7 +30,8 @@ LIMITS: dict[str, tuple[object, object]] = {
     "`start`, `leave`, `rejoin`, a slot of `slots`": (0, "horizon - 1"),
     "`stop`": ("start + 1", "horizon"),
     "`--checkpoints`": (1, "horizon"),
-    "`sharing.delay`": (0, LONGEST_DELAY),
+    "`sharing.delay`, `sharing.jitter`": (0, LONGEST_DELAY),
+    "`sharing.held_back`": (1, LONGEST_HOLDUP),
     "a threshold, its base and its cap": (1, LARGEST_THRESHOLD),
     "a number such as `policy.alpha`": ("above 0", f"below {LARGEST_NUMBER:g}"),
 }
@@ -67,7 +69,9 @@ def world(**changes: object) -> dict[str, Any]:
         ),
         ("arms", "arms.count", lambda number: world(arms={"uniform": [0, 1], "count": number})),
         ("agents, all together", "agents[0].count", lambda number: world(agents=[{"rate": 1, "count": number}])),
-        ("`sharing.delay`", "sharing.delay", lambda number: world(sharing={"delay": number})),
+        ("`sharing.delay`, `sharing.jitter`", "sharing.delay", lambda number: world(sharing={"delay": number})),
+        ("`sharing.delay`, `sharing.jitter`", "sharing.jitter", lambda number: world(sharing={"jitter": number})),
+        ("`sharing.held_back`", "sharing.held_back", lambda number: world(sharing={"held_back": number})),
         (
             "a threshold, its base and its cap",
             "sharing.threshold.constant",

@@ -235,7 +235,7 @@ def test_arms_of_a_user_are_used_and_named(tmp_path: Path, capsys: pytest.Captur
 
 def test_wrong_arguments_are_named_before_anything_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "5", "8", "--out", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err == "tacit: experiment '8' is not one of 1, 2, 3, 4, 5, 6a, 6b, 7, easy\n"
+    assert capsys.readouterr().err == "tacit: experiment '8' is not one of 1, 2, 3, 4, 5, 6a, 6b, 7, easy, loss\n"
     assert main(["reproduce", "--arms", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
     assert "cannot read" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
