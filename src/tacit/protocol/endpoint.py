@@ -71,6 +71,8 @@ class Endpoint:
         self.links: dict[AgentId, Link] = {}
         self._sharing = sharing
         self._settles = settles
+        self.notices = 0
+        """How often this agent said in this boot that it is here, times two. Only where messages may be lost."""
         self.last_observed: float | None = None
         self.wake_at: float | None = None
         self._links_using: dict[Arm, list[Link]] = {arm: [] for arm in self.roster.arms}
@@ -121,7 +123,7 @@ class Endpoint:
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""
-        return Outcome(outgoing=tuple(Leave(self.name, peer.name) for peer in self.roster))
+        return Outcome(outgoing=tuple(self._farewell(peer) for peer in self.roster), wake_at=self.wake_at)
 
     def wake(self, now: float) -> Outcome:
         """Take it that the time has come that an outcome asked for. Where no message is lost nobody asks."""
@@ -154,10 +156,10 @@ class Endpoint:
                 outcome = self._receive_eliminated(message, records)
             case Join():
                 self._receive_join(message)
-                outcome = Outcome(records)
+                outcome = Outcome(records, wake_at=self.wake_at)
             case Leave():
-                self._part(message.sender)
-                outcome = Outcome(records)
+                self._receive_leave(message)
+                outcome = Outcome(records, wake_at=self.wake_at)
         if outcome.records:
             self.links[message.sender].peer.last_heard = now
         return outcome
@@ -167,7 +169,7 @@ class Endpoint:
         check_time(now)
         names = checked_arms(arms)
         self._greet(peer, names)
-        return Outcome((PeerJoined(peer, names, now),))
+        return Outcome((PeerJoined(peer, names, now),), wake_at=self.wake_at)
 
     def peer_left(self, peer: AgentId, now: float) -> Outcome:
         """Take it from the driver that a peer is gone: go on buffering for it.
@@ -179,7 +181,7 @@ class Endpoint:
         if peer not in self.roster:
             raise LocalError(f"{peer!r} cannot leave {self.name}: it has not joined")
         self._part(peer)
-        return Outcome((PeerLeft(peer, now),))
+        return Outcome((PeerLeft(peer, now),), wake_at=self.wake_at)
 
     # State.
 
@@ -195,6 +197,7 @@ class Endpoint:
             eliminated=tuple(self.eliminated),
             own_eliminations=self.own_eliminations,
             formers=self.ledger.formers,
+            notices=self.notices,
             held=tuple(
                 HeldState(origin.agent, origin.boot, holding.version, holding.tally.entries())
                 for origin, holding in self.ledger.held.items()
@@ -236,8 +239,7 @@ class Endpoint:
         endpoint.eliminated = list(state.eliminated)
         endpoint.own_eliminations = state.own_eliminations
         endpoint.candidates -= set(state.eliminated)
-        endpoint.last_observed, endpoint.wake_at = state.last_observed, state.wake_at
-        endpoint.ledger.formers = state.formers
+        endpoint.ledger.formers, endpoint.notices = state.formers, state.notices
         endpoint.ledger.own.add_all(state.own)
         endpoint.ledger.changed_at = dict(zip(endpoint.roster.arms, state.changed_at, strict=True))
         for held in state.held:
@@ -262,6 +264,7 @@ class Endpoint:
                 raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
             if link.delivery is not None and saved.delivery is not None:
                 link.delivery.restore(saved.delivery)
+        endpoint.last_observed, endpoint.wake_at = state.last_observed, state.wake_at  # greeting may have set a timer
         return endpoint
 
     # The rest is how.
@@ -306,7 +309,7 @@ class Endpoint:
             raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, which is not one of its arms")
         if peer.candidates == {notice.arm} and not self.roster.same_arms:
             raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, its last candidate")
-        return Outcome(records, ruled_out=self._follow(peer, notice.arm))
+        return Outcome(records, ruled_out=self._follow(peer, notice.arm), wake_at=self.wake_at)
 
     def _follow(self, peer: Peer, arm: Arm) -> tuple[Arm, ...]:
         """Take it that a peer no longer considers an arm. Return which arms this agent now drops as well."""
@@ -326,6 +329,9 @@ class Endpoint:
             for peer in self.roster:
                 if len(peer.candidates) > 1:
                     peer.candidates.discard(arm)
+
+    def _receive_leave(self, notice: Leave) -> None:
+        self._part(notice.sender)
 
     def _receive_join(self, notice: Join) -> None:
         if notice.units_per_reward != self.ledger.units_per_reward:
@@ -365,6 +371,9 @@ class Endpoint:
 
     def _introduction(self, peer: Peer) -> Join:
         return Join(self.name, peer.name, self.roster.arms, self.ledger.units_per_reward)
+
+    def _farewell(self, peer: Peer) -> Leave:
+        return Leave(self.name, peer.name)
 
     def _share(self, link: Link, observations: int, now: float) -> Share:  # noqa: ARG002  # for loss tolerance
         record = self.ledger.record_since(link.shared_version, link.peer.common)

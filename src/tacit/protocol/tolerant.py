@@ -29,6 +29,8 @@ from tacit.protocol.messages import (
     Acknowledgement,
     AgentId,
     Handling,
+    Join,
+    Leave,
     Message,
     Receipt,
     Record,
@@ -86,6 +88,7 @@ class TolerantEndpoint(Endpoint):
 
     def join(self, now: float) -> Outcome:
         """Say to every known peer that this agent is here, and say so again until each is heard of."""
+        self.notices += 2
         outcome = super().join(now)
         for link in self.links.values():
             link.delivery.is_unheard = True
@@ -108,6 +111,7 @@ class TolerantEndpoint(Endpoint):
     def start_again(self, boot: int) -> None:
         """Begin a new boot, after a start that may have forgotten something. Introduce yourself with `join` then."""
         self.ledger.start_again(boot)
+        self.notices = 0
         for link in self.links.values():
             link.shared_version = 0
             link.exchange.buffered = 0
@@ -118,7 +122,7 @@ class TolerantEndpoint(Endpoint):
 
     def owes(self, link: TolerantLink) -> bool:
         """Return whether the peer must acknowledge something."""
-        return link.peer.present and (
+        return (link.peer.present or link.delivery.is_unheard) and (
             (link.delivery.phase is Phase.WAITING and not self.settled(link)) or self._owes_notice(link)
         )
 
@@ -238,7 +242,8 @@ class TolerantEndpoint(Endpoint):
         delivery = link.delivery
         boot = delivery.peer_boot or 0
         version = self.ledger.version_held(Origin(link.peer.name, boot))
-        return Receipt(boot, link.shares_received, version, delivery.peer_eliminated, delivery.peer_formers)
+        notice = delivery.peer_notice[1] if delivery.peer_notice[0] == boot else 0
+        return Receipt(boot, link.shares_received, version, delivery.peer_eliminated, delivery.peer_formers, notice)
 
     def _acknowledge(self, link: TolerantLink) -> Acknowledgement:
         return Acknowledgement(self.name, link.peer.name, self.ledger.origin.boot, self._receipt(link))
@@ -249,19 +254,23 @@ class TolerantEndpoint(Endpoint):
         link, handling = self._tolerant_link(share.sender), share.handling
         if handling is None:
             raise PeerError(f"{share.sender} is not loss-tolerant and {self.name} is: a whole group must agree")
-        self._check_share(link, share, handling)
+        self._check_receipt(link, handling.receipt)
         if handling.receipt.boot > self.ledger.origin.boot:
             return Outcome(wake_at=self.wake_at, superseded_by=handling.receipt.boot)
+        self._check_share(link, share, handling)
         if link.delivery.peer_boot is not None and handling.boot < link.delivery.peer_boot:
             return Outcome(outgoing=(self._acknowledge(link),), wake_at=self.wake_at)  # a word from a former life
         self._hear(link, handling.boot, handling.receipt, now)
+        formers = self.ledger.formers
         news = self._merge(share, handling)
+        if self.ledger.formers != formers:  # what the peer returned, the others must learn too
+            self._expect_from_all(now)
         ruled_out: tuple[Arm, ...] = ()
         for arm in handling.eliminated:
             ruled_out += self._follow(link.peer, arm)
         link.delivery.peer_eliminated = max(link.delivery.peer_eliminated, len(handling.eliminated))
-        if handling.formers:
-            link.delivery.peer_formers = max(link.delivery.peer_formers, handling.formers)
+        if handling.formers and handling.formers >= link.delivery.peer_formers:  # and not an older word that came late
+            link.delivery.peer_formers = handling.formers
             link.delivery.returns = self._better_known(share, handling)
         if share.number > link.shares_received:
             outgoing = self._take_turn(link, share, handling, now)
@@ -311,7 +320,7 @@ class TolerantEndpoint(Endpoint):
     def _hear(self, link: TolerantLink, boot: int, receipt: Receipt, now: float) -> None:
         """Take what every message says: who speaks, and what it has of this agent's."""
         delivery, own_boot = link.delivery, self.ledger.origin.boot
-        if not link.peer.present:  # its join notice was lost
+        if not (link.peer.present or self._said_farewell(link, boot)):  # the driver was wrong, or its notice was lost
             self._greet(link.peer.name, link.peer.arms)
         is_new = boot != delivery.peer_boot
         if is_new:
@@ -323,7 +332,6 @@ class TolerantEndpoint(Endpoint):
             delivery.returns = frozenset(former for former, _ in self.ledger.former_boots(link.peer.name, boot))
             if delivery.returns:
                 self._expect(link, now)
-        delivery.is_unheard = False
         if receipt.boot == own_boot:
             delivery.is_known = True
         else:
@@ -331,12 +339,14 @@ class TolerantEndpoint(Endpoint):
         if not is_new:
             receipt = Receipt(own_boot, *map(max, receipt[1:], delivery.acknowledged[1:]))
         delivery.acknowledged = receipt
+        delivery.is_unheard = (delivery.is_unheard or is_new) and receipt.notice < self.notices
         link.exchange.shares_sent = max(link.exchange.shares_sent, receipt.number)  # or this agent has forgotten some
         if receipt.number >= link.exchange.shares_sent:
             delivery.take(Event.SEEN)
         elif is_new:
             delivery.take(Event.FORGOTTEN)
             delivery.retry_at = min(delivery.retry_at, now)
+        if is_new and (self.owes(link) or self._has_unsaid(link)):  # it may have forgotten what it had acknowledged
             self._schedule(link)
 
     def _merge(self, share: Share, handling: Handling) -> tuple[ArmTally, ...]:
@@ -363,12 +373,36 @@ class TolerantEndpoint(Endpoint):
             if any(entry.observations > said.get((former, entry.arm), 0) for entry in holding.tally.entries())
         )
 
+    def _receive_join(self, notice: Join) -> None:
+        if self._is_news(notice):
+            super()._receive_join(notice)
+            self.links[notice.sender].delivery.peer_notice = (notice.boot, notice.notice)
+
+    def _receive_leave(self, notice: Leave) -> None:
+        link = self._tolerant_link(notice.sender)
+        if self._is_news(notice):
+            super()._receive_leave(notice)
+            link.delivery.peer_notice = (notice.boot, notice.notice)
+
+    def _is_news(self, notice: Join | Leave) -> bool:
+        """Return whether no later notice was taken: an agent must not be taken for gone because of an old farewell."""
+        if not (0 <= notice.boot < MOST_BOOTS and 0 <= notice.notice <= MOST_OBSERVATIONS):
+            raise PeerError(f"{notice.sender} sent notice {notice.notice} of boot {notice.boot}")
+        link = self.links.get(notice.sender)
+        if link is None:
+            return True
+        if link.delivery.peer_boot is not None and notice.boot < link.delivery.peer_boot:
+            return False
+        boot, number = link.delivery.peer_notice
+        if notice.boot < boot:  # a later boot was started, and nobody heard more of it: an agent may have forgotten it
+            return isinstance(notice, Join)
+        return notice.boot > boot or notice.notice > number
+
     # What cannot be.
 
     def _check_share(self, link: TolerantLink, share: Share, handling: Handling) -> None:
         sender, own_boot = share.sender, self.ledger.origin.boot
         self._check_boot(link, handling.boot)
-        self._check_receipt(link, handling.receipt)
         highest = link.shares_received + LARGEST_JUMP if link.delivery.has_counted else MOST_OBSERVATIONS
         if not 0 <= share.number <= highest:
             raise PeerError(f"{sender} sent share {share.number} after share {link.shares_received}")
@@ -413,20 +447,39 @@ class TolerantEndpoint(Endpoint):
             receipt.version > self.ledger.version
             or receipt.eliminated > len(self.eliminated)
             or receipt.formers > self.ledger.formers
+            or receipt.notice > self.notices + 1
         ):
             raise PeerError(f"{name} acknowledges more than {self.name} has said: do two processes run under one name?")
 
-    # How links are made.
+    # Who is here.
+
+    def _introduction(self, peer: Peer) -> Join:
+        return super()._introduction(peer)._replace(boot=self.ledger.origin.boot, notice=self.notices)
+
+    def _farewell(self, peer: Peer) -> Leave:
+        return super()._farewell(peer)._replace(boot=self.ledger.origin.boot, notice=self.notices + 1)
+
+    def _said_farewell(self, link: TolerantLink, boot: int) -> bool:
+        """Return whether that boot of the peer said that it goes away: it is gone until it says that it is here."""
+        notice_boot, notice = link.delivery.peer_notice
+        return notice_boot == boot and notice % 2 == 1
+
+    def _part(self, name: AgentId) -> None:
+        super()._part(name)
+        self.links[name].delivery.is_unheard = False  # there is nobody to tell, until the peer returns
+
 
     def _return(self, link: Link) -> None:
         super()._return(link)
         assert link.delivery is not None
         link.delivery.take(Event.ASKED)
+        link.delivery.is_unheard = link.delivery.acknowledged.notice < self.notices
 
     def _greet(self, name: AgentId, arms: Sequence[Arm]) -> None:
         super()._greet(name, arms)
-        if self.owes(self.links[name]):
-            self._schedule(self.links[name])
+        link = self.links[name]
+        if self.owes(link) or self._has_unsaid(link):
+            self._schedule(link)
 
     def _new_link(self, peer: Peer, exchange: Exchange) -> TolerantLink:
         return TolerantLink(peer, exchange, Delivery(self._patience, self.ledger.origin.boot))

@@ -1,0 +1,371 @@
+"""A world in virtual time: it runs real agents over real bytes, and lets everything go wrong that the plan says.
+
+First the faults are on, and everything must stay true. Then the world heals: nothing is lost any more, everyone who is
+down is started, agents pull on for a while and stop. From then on only timers run, and in the end it must be quiet and
+everyone must know everything.
+"""
+
+import heapq
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tacit.chance import stream, uniform
+from tacit.errors import PeerError
+from tacit.protocol import AgentId, Eliminated, Message, Outcome, Share
+from tacit.scenario.faults import FIRST_COPY, SECOND_COPY, Faults, holdup, is_doubled, is_lost
+from tacit.testing.swarm.dice import Dice
+from tacit.testing.swarm.inspector import Inspector
+from tacit.testing.swarm.plan import Incident, Kind, Plan
+from tacit.testing.swarm.process import Process, first_start, start_from
+from tacit.testing.swarm.process import next_boot
+from tacit.testing.swarm.transcript import Transcript
+from tacit.wire import decode, encode
+
+_NETWORK, _REWARDS, _PULLS, _DOUBLES = 2, 3, 4, 5
+"""Which stream of chance is whose."""
+
+MOST_EVENTS = 60_000
+"""A world in which more happens than this never comes to rest."""
+
+_A_MOMENT = 1e-6
+"""Timers are late by so much, or sums of times would round to a moment before the one that was asked for."""
+
+LONGEST_LATENESS = 50.0
+"""No message is late by more than this, if it is not held back."""
+
+HEALTHY = Faults()
+
+
+class World:
+    """One run of a plan."""
+
+    def __init__(self, plan: Plan, transcript: Transcript) -> None:
+        self.plan = plan
+        self.time = 0.0
+        self.events = self.messages = self.restarts = 0
+        self.inspector = Inspector(plan.patience)
+        self.running: dict[AgentId, Process] = {}
+        """Who runs under its name."""
+        self.doubles: dict[AgentId, Process] = {}
+        """Older processes that run on under the same name."""
+        self._disks = {}
+        self._left: set[AgentId] = set()
+        """Who has left, and not come back."""
+        self._is_over = False
+        """Whether the operators have told everyone who is here and who is not."""
+        self._transcript = transcript
+        self._faults = plan.faults
+        self._queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._scheduled = 0
+        self._clocks = [0.0] * len(plan.members)
+        self._starts = [0] * len(plan.members)
+        self._pulls = [0] * len(plan.members)
+        self._sent: dict[tuple[AgentId, AgentId], int] = {}
+        self._pull_dice = [Dice(plan.seed, _PULLS, position) for position in range(len(plan.members))]
+        self._double_dice = Dice(plan.seed, _DOUBLES)
+        self._reward_keys = [stream(plan.seed, _REWARDS, position) for position in range(len(plan.members))]
+
+    def run(self) -> None:
+        """Run until it is quiet, or something is wrong."""
+        self._begin()
+        queue, inspector = self._queue, self.inspector
+        while queue and not inspector.violations:
+            self.time, _, act, arguments = heapq.heappop(queue)
+            self.events += 1
+            if self.time > self.plan.ends_at or self.events > MOST_EVENTS:
+                inspector.violations.append(f"it is not quiet at time {self.time:g}, after {self.events} events")
+                return
+            act(*arguments)
+        if not inspector.violations:
+            inspector.at_rest(list(self.running.values()))
+
+    # What is scheduled.
+
+    def _at(self, time: float, act: Callable[..., None], *arguments: Any) -> None:
+        self._scheduled += 1
+        heapq.heappush(self._queue, (time, self._scheduled, act, arguments))
+
+    def _begin(self) -> None:
+        plan = self.plan
+        for position, member in enumerate(plan.members):
+            if not member.joins_at:
+                self.running[str(position)] = first_start(plan, position, boot=0)
+            else:
+                self._at(member.joins_at, self._arrive, position)
+            self._plan_pull(position, member.joins_at)
+        for process in self.running.values():
+            self._disks[process.name] = process.disk
+            for peer in self.running.values():
+                if peer is not process:
+                    self._take(process, process.agent.peer_joined(peer.name, peer.agent.arms, self._now(process)))
+            process.disk.sync()
+        for incident in plan.incidents:
+            self._at(incident.time, self._befall, incident)
+        self._at(plan.heals_at, self._heal)
+
+    def _plan_pull(self, position: int, after: float) -> None:
+        member, plan = self.plan.members[position], self.plan
+        time = after - math.log(1.0 - self._pull_dice[position].unit()) * member.gap
+        if time >= member.stops_at and time < plan.heals_at:
+            time = plan.heals_at
+        if time < plan.heals_at or (member.pulls_when_healed and time < plan.stops_at):
+            self._at(time, self._pull, position)
+
+    def _now(self, process: Process) -> float:
+        return self.time + self._clocks[process.position]
+
+    # What agents do.
+
+    def _pull(self, position: int) -> None:
+        for process in (self.running.get(str(position)), self.doubles.get(str(position))):
+            if process is not None:
+                self._observe(process)
+        self._plan_pull(position, self.time)
+
+    def _observe(self, process: Process) -> None:
+        agent, position = process.agent, process.position
+        arm = agent.select_arm()
+        self._pulls[position] += 1
+        reward = float(uniform(self._reward_keys[position], self._pulls[position]) < self.plan.means[arm])
+        self._transcript.note(self.time, process.name, f"pulls {arm}: {reward:g}")
+        self.inspector.observed(process, arm, int(reward))
+        self._take(process, agent.update(arm, reward, self._now(process)))
+
+    def _wake(self, process: Process) -> None:
+        process.alarm = None
+        if not process.is_running or process.wakes_at is None:
+            return
+        if process.wakes_at > self.time:
+            self._set_alarm(process)
+            return
+        self._transcript.note(self.time, process.name, "wakes")
+        self._take(process, process.agent.wake(self._now(process)))
+
+    def _take(self, process: Process, outcome: Outcome, chain: int = 0) -> None:
+        """Do what the contract says: persist the records, send the messages, set the timer."""
+        process.disk.append(outcome.records)
+        outgoing = outcome.outgoing
+        is_fatal = bool(outgoing) and process.fuse is not None
+        if outgoing:
+            process.disk.sync()
+            if process.fuse is not None:
+                outgoing = outgoing[: int(process.fuse * (len(outgoing) + 1))]
+            now = self._now(process)
+            if any(isinstance(message, Eliminated) for message in outgoing):
+                self.inspector.disturbed(process.name)
+            for message in outgoing:
+                is_fresh = isinstance(message, Share) and not (message.handling and message.handling.attempt)
+                length = 0 if is_fresh else chain
+                self.inspector.sends(process, message, now, chain=length)
+                self._send(process, message, length)
+        is_double = self.doubles.get(process.name) is process
+        self.inspector.after(process, () if is_double else self.running.values())
+        if is_fatal:
+            self._crash(process)
+            return
+        process.disk.compact(process.agent)
+        process.wakes_at = None
+        if outcome.wake_at is not None:
+            process.wakes_at = self.time + max(0.0, outcome.wake_at - self._now(process)) + _A_MOMENT
+            self._set_alarm(process)
+        if outcome.superseded_by is not None:
+            self._superseded(process, outcome.superseded_by)
+
+    def _set_alarm(self, process: Process) -> None:
+        assert process.wakes_at is not None
+        if process.alarm is None or process.wakes_at < process.alarm:
+            process.alarm = process.wakes_at
+            self._at(process.wakes_at, self._wake, process)
+
+    # What the network does.
+
+    def _send(self, process: Process, message: Message, chain: int) -> None:
+        self.messages += 1
+        frame = encode(message)
+        self._transcript.note(self.time, process.name, "says", frame, message)
+        pair = (message.sender, message.receiver)
+        number = self._sent[pair] = self._sent.get(pair, 0) + 1
+        sender, receiver = int(message.sender), int(message.receiver)
+        letter = (chain, self.inspector.counts.between(message.sender, message.receiver))
+        key = stream(self.plan.seed, _NETWORK, sender, receiver, number)
+        faults = self._faults
+        if faults.cut(int(self.time), sender, receiver) or is_lost(key, faults.loss):
+            self._transcript.note(self.time, "", "which is lost")
+            return
+        for copy in (FIRST_COPY, SECOND_COPY) if is_doubled(key, faults.duplication) else (FIRST_COPY,):
+            late = holdup(key, copy, faults.jitter, faults.reordering, faults.held_back)
+            self._at(self.time + self.plan.delay + late, self._arrive_message, message.receiver, frame, letter)
+
+    def _arrive_message(self, receiver: AgentId, frame: bytes, chain: tuple[int, int]) -> None:
+        process, double = self.running.get(receiver), self.doubles.get(receiver)
+        if double is not None and (process is None or self._double_dice.happens(0.5)):
+            self._deliver(double, frame, chain)
+            if self._double_dice.happens(0.5):
+                return
+        if process is not None:
+            self._deliver(process, frame, chain)
+
+    def _deliver(self, process: Process, frame: bytes, chain: tuple[int, int]) -> None:
+        if not process.is_running:
+            return
+        message = decode(frame)
+        self._transcript.note(self.time, process.name, "hears", frame, message)
+        try:
+            outcome = process.agent.receive(message, self._now(process))
+        except PeerError as error:
+            self._transcript.note(self.time, process.name, f"refuses: {error}")
+            if message.sender in process.agent.endpoint.links:
+                self.inspector.violations.append(f"{process.name} refused what {message.sender} said: {error}")
+            return
+        self.inspector.heard(process, message)
+        length, fresh = chain
+        is_news = self.inspector.counts.between(message.sender, message.receiver) != fresh
+        self._take(process, outcome, 1 if is_news else length + 1)
+
+    # What goes wrong.
+
+    def _befall(self, incident: Incident) -> None:
+        kind, name = incident.kind, str(incident.agent)
+        process = self.running.get(name)
+        if process is None or self.time >= self.plan.heals_at:
+            return
+        self._transcript.note(self.time, name, kind.value)
+        match kind:
+            case Kind.JUMP:
+                self._clocks[incident.agent] += incident.amount
+                self.inspector.disturbed(name)
+                return
+            case Kind.FUSE:
+                process.fuse = incident.amount
+                return
+            case Kind.DOUBLE:
+                self._double(process, incident.lasting)
+                return
+            case Kind.LEAVE:
+                self._leave(process, incident.lasting)
+                return
+            case Kind.STOP:
+                process.disk.forgets, forgets = False, process.disk.forgets
+                process.disk.sync()
+                process.disk.forgets = forgets
+                self._end(process)
+                self._at(min(self.time + incident.lasting, self.plan.heals_at), self._start, incident.agent, None)
+                return
+        self._end(process)
+        process.disk.lose_tail()
+        if kind is Kind.ROLL_BACK:
+            process.disk.roll_back(incident.amount)
+        if kind is Kind.LOSE_DISK:
+            del self._disks[name]
+        self._at(min(self.time + incident.lasting, self.plan.heals_at), self._start, incident.agent, 0)
+
+    def _crash(self, process: Process) -> None:
+        self._transcript.note(self.time, process.name, "crashes in the middle of sending")
+        is_double = self.doubles.get(process.name) is process
+        self._end(process)
+        process.disk.lose_tail()
+        if not is_double:
+            self._at(self.time + 1.0, self._start, process.position, 0)
+
+    def _end(self, process: Process) -> None:
+        process.is_running = False
+        for processes in (self.running, self.doubles):
+            if processes.get(process.name) is process:
+                del processes[process.name]
+
+    def _start(self, position: int, boot_above: int | None) -> None:
+        """Start an agent from its disk, if it has one, and let it say that it is here."""
+        name = str(position)
+        if name in self.running or name in self._left:
+            return
+        self.restarts += 1
+        self._starts[position] += 1
+        if name in self._disks:
+            process = start_from(self.plan, position, self._disks[name], boot_above, self._starts[position])
+        else:
+            process = first_start(self.plan, position, next_boot(boot_above or 0, self._starts[position]))
+        self._introduce(process)
+
+    def _arrive(self, position: int) -> None:
+        self._introduce(first_start(self.plan, position, boot=0))
+
+    def _introduce(self, process: Process) -> None:
+        """Let a process say that it is here, to everyone whom its operator knows."""
+        name = process.name
+        self._transcript.note(self.time, name, f"starts as boot {process.boot}")
+        self.running[name] = process
+        self._disks[name] = process.disk
+        self.inspector.started(name)
+        for position, member in enumerate(self.plan.members):
+            peer = str(position)
+            is_here = member.joins_at <= self.time and peer != name and peer not in self._left
+            if is_here and peer not in process.agent.endpoint.links:
+                process.disk.append(process.agent.peer_joined(peer, member.arms, self._now(process)).records)
+        self._take(process, process.agent.join(self._now(process)))
+        if self._is_over and process.is_running:
+            self._tell_members(process)
+
+    def _superseded(self, process: Process, boot: int) -> None:
+        """A later boot is known. The second of two processes stops; one that had forgotten starts again."""
+        self._transcript.note(self.time, process.name, f"hears that it is superseded by boot {boot}")
+        is_double = self.doubles.get(process.name) is process
+        self._end(process)
+        if not is_double:
+            self._start(process.position, boot)
+
+    def _double(self, process: Process, lasting: float) -> None:
+        """Start a second process under the same name from a copy of the disk. The first one goes on for a while."""
+        if process.name in self.doubles:
+            return
+        disk = process.disk.clone()
+        disk.lose_tail()
+        del self.running[process.name]
+        self.doubles[process.name] = process
+        self._disks[process.name] = disk
+        self._at(min(self.time + lasting, self.plan.heals_at), self._end, process)
+        self._start(process.position, 0)
+
+    def _leave(self, process: Process, lasting: float) -> None:
+        self._take(process, process.agent.leave())
+        if not process.is_running:
+            return
+        process.disk.sync()
+        self._end(process)
+        self._left.add(process.name)
+        if self.time + lasting < self.plan.heals_at:
+            self._at(self.time + lasting, self._return, process.position)
+
+    def _return(self, position: int) -> None:
+        self._left.discard(str(position))
+        self._start(position, 0 if self._starts[position] % 2 else None)
+
+    # What goes right.
+
+    def _heal(self) -> None:
+        """Let nothing go wrong any more, and start whoever is down."""
+        self._transcript.note(self.time, "", "THE WORLD HEALS")
+        self._faults = HEALTHY
+        for double in list(self.doubles.values()):
+            self._end(double)
+        for position, member in enumerate(self.plan.members):
+            if member.joins_at <= self.time:
+                self._start(position, 0)
+        for process in self.running.values():
+            process.fuse = None
+        self._at(self.time + self.plan.delay + LONGEST_LATENESS + self.plan.faults.held_back, self._finish)
+
+    def _finish(self) -> None:
+        """Let the operators tell everyone who is here and who is not, now that nothing old is on its way."""
+        self._is_over = True
+        for process in list(self.running.values()):
+            self._tell_members(process)
+
+    def _tell_members(self, process: Process) -> None:
+        for position, member in enumerate(self.plan.members):
+            name, now = str(position), self._now(process)
+            is_known = name in process.agent.endpoint.links
+            if name in self._left and is_known:
+                self._take(process, process.agent.peer_left(name, now))
+            elif name in self.running and not is_known and name != process.name:
+                self._take(process, process.agent.peer_joined(name, member.arms, now))
