@@ -254,12 +254,13 @@ class TolerantEndpoint(Endpoint):
         link, handling = self._tolerant_link(share.sender), share.handling
         if handling is None:
             raise PeerError(f"{share.sender} is not loss-tolerant and {self.name} is: a whole group must agree")
-        self._check_receipt(link, handling.receipt)
+        self._check_numbers(link, handling.boot, handling.receipt)
         if handling.receipt.boot > self.ledger.origin.boot:
             return Outcome(wake_at=self.wake_at, superseded_by=handling.receipt.boot)
-        self._check_share(link, share, handling)
         if link.delivery.peer_boot is not None and handling.boot < link.delivery.peer_boot:
             return Outcome(outgoing=(self._acknowledge(link),), wake_at=self.wake_at)  # a word from a former life
+        self._check_receipt(link, handling.receipt)
+        self._check_share(link, share, handling)
         self._hear(link, handling.boot, handling.receipt, now)
         formers = self.ledger.formers
         news = self._merge(share, handling)
@@ -306,12 +307,12 @@ class TolerantEndpoint(Endpoint):
 
     def _receive_acknowledgement(self, message: Acknowledgement, records: tuple[Received, ...], now: float) -> Outcome:
         link = self._tolerant_link(message.sender)
-        self._check_boot(link, message.boot)
-        self._check_receipt(link, message.receipt)
+        self._check_numbers(link, message.boot, message.receipt)
         if message.receipt.boot > self.ledger.origin.boot:
             return Outcome(wake_at=self.wake_at, superseded_by=message.receipt.boot)
         if link.delivery.peer_boot is not None and message.boot < link.delivery.peer_boot:
             return Outcome(wake_at=self.wake_at)
+        self._check_receipt(link, message.receipt)
         if message.receipt.number >= link.exchange.shares_sent:
             link.delivery.quenched()
         self._hear(link, message.boot, message.receipt, now)
@@ -402,7 +403,6 @@ class TolerantEndpoint(Endpoint):
 
     def _check_share(self, link: TolerantLink, share: Share, handling: Handling) -> None:
         sender, own_boot = share.sender, self.ledger.origin.boot
-        self._check_boot(link, handling.boot)
         highest = link.shares_received + LARGEST_JUMP if link.delivery.has_counted else MOST_OBSERVATIONS
         if not 0 <= share.number <= highest:
             raise PeerError(f"{sender} sent share {share.number} after share {link.shares_received}")
@@ -429,14 +429,14 @@ class TolerantEndpoint(Endpoint):
                 raise PeerError(f"{sender} sent only a part of what boot {record.boot} of {record.agent} observed")
             self.ledger.check(record, is_over=not is_current)
 
-    def _check_boot(self, link: TolerantLink, boot: int) -> None:
+    def _check_numbers(self, link: TolerantLink, boot: int, receipt: Receipt) -> None:
         if not 0 <= boot < MOST_BOOTS:
             raise PeerError(f"{link.peer.name} speaks of itself as boot {boot}")
+        if not all(0 <= value <= MOST_OBSERVATIONS for value in receipt):
+            raise PeerError(f"{link.peer.name} sent an impossible receipt: {receipt}")
 
     def _check_receipt(self, link: TolerantLink, receipt: Receipt) -> None:
-        name, limit = link.peer.name, MOST_OBSERVATIONS
-        if not all(0 <= value <= limit for value in receipt):
-            raise PeerError(f"{name} sent an impossible receipt: {receipt}")
+        name = link.peer.name
         if receipt.boot != self.ledger.origin.boot:
             return
         if link.delivery.is_known and receipt.number > link.exchange.shares_sent:

@@ -13,7 +13,7 @@ from tacit.scenario.faults import Faults, Partition
 from tacit.tally import Arm
 from tacit.testing.swarm.dice import Dice
 
-PULLS = 480
+PULLS = 1200
 """About how many pulls the whole group makes while faults are on."""
 
 _DICE_OF_PLANS = 1
