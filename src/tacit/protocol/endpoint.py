@@ -114,7 +114,7 @@ class Endpoint:
             )
         self._rule_out(arm)
         self.own_eliminations = len(self.eliminated)
-        return Outcome(outgoing=tuple(Eliminated(self.name, peer.name, arm) for peer in self._partners()))
+        return Outcome(outgoing=tuple(self._dismissal(peer, arm) for peer in self._partners()))
 
     def join(self, now: float) -> Outcome:
         """Say to every known peer that this agent is here, or here again."""
@@ -371,6 +371,9 @@ class Endpoint:
 
     def _introduction(self, peer: Peer) -> Join:
         return Join(self.name, peer.name, self.roster.arms, self.ledger.units_per_reward)
+
+    def _dismissal(self, peer: Peer, arm: Arm) -> Eliminated:
+        return Eliminated(self.name, peer.name, arm)
 
     def _farewell(self, peer: Peer) -> Leave:
         return Leave(self.name, peer.name)

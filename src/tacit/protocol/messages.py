@@ -96,6 +96,8 @@ class Eliminated(NamedTuple):
     sender: AgentId
     receiver: AgentId
     arm: Arm
+    boot: int = 0
+    """The sender's boot, only where messages may be lost: what a former boot ruled out, it may have forgotten."""
 
 
 class Join(NamedTuple):

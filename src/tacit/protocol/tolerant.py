@@ -28,6 +28,7 @@ from tacit.protocol.messages import (
     MOST_OBSERVATIONS,
     Acknowledgement,
     AgentId,
+    Eliminated,
     Handling,
     Join,
     Leave,
@@ -374,6 +375,16 @@ class TolerantEndpoint(Endpoint):
             if any(entry.observations > said.get((former, entry.arm), 0) for entry in holding.tally.entries())
         )
 
+    def _receive_eliminated(self, notice: Eliminated, records: tuple[Received, ...]) -> Outcome:
+        if not 0 <= notice.boot < MOST_BOOTS:
+            raise PeerError(f"{notice.sender} speaks of itself as boot {notice.boot}")
+        link = self._tolerant_link(notice.sender)
+        # Until a boot is known, notices of several boots may come in any order: together they may say too much.
+        is_known = link.delivery.peer_boot is not None
+        if notice.boot != link.delivery.peer_boot if is_known else link.peer.candidates == {notice.arm}:
+            return Outcome(records, wake_at=self.wake_at)  # what counts comes with its shares, again if need be
+        return super()._receive_eliminated(notice, records)
+
     def _receive_join(self, notice: Join) -> None:
         if self._is_news(notice):
             super()._receive_join(notice)
@@ -455,6 +466,9 @@ class TolerantEndpoint(Endpoint):
 
     def _introduction(self, peer: Peer) -> Join:
         return super()._introduction(peer)._replace(boot=self.ledger.origin.boot, notice=self.notices)
+
+    def _dismissal(self, peer: Peer, arm: Arm) -> Eliminated:
+        return super()._dismissal(peer, arm)._replace(boot=self.ledger.origin.boot)
 
     def _farewell(self, peer: Peer) -> Leave:
         return super()._farewell(peer)._replace(boot=self.ledger.origin.boot, notice=self.notices + 1)
