@@ -64,6 +64,8 @@ class Handling(NamedTuple):
     formers: int
     """How often the sender's knowledge of its own former boots has changed."""
     receipt: Receipt
+    is_answer: bool = False
+    """Whether it is repeated because the receiver repeated itself. Such a share is never answered by another one."""
 
 
 class Share(NamedTuple):

@@ -188,13 +188,13 @@ class TolerantEndpoint(Endpoint):
             self._next_retry = min(self._next_retry, link.delivery.retry_at)
         return tuple(outgoing)
 
-    def _repeat(self, link: TolerantLink, now: float) -> list[Message]:
+    def _repeat(self, link: TolerantLink, now: float, *, is_answer: bool = False) -> list[Message]:
         """Send the last share again: the same number, the newest state. To the unheard, say who speaks as well."""
         carried = self.ledger.version - link.delivery.acknowledged.version
         link.exchange.repeat(len(self.candidates))
         link.delivery.repeated(now)
         self._schedule(link)
-        share = self._message(link, carried)
+        share = self._message(link, carried, is_answer=is_answer)
         return [self._introduction(link.peer), share] if link.delivery.is_unheard else [share]
 
     def _share(self, link: Link, observations: int, now: float) -> Share:
@@ -204,7 +204,7 @@ class TolerantEndpoint(Endpoint):
         self._schedule(link)
         return self._message(link, observations)
 
-    def _message(self, link: TolerantLink, observations: int) -> Share:
+    def _message(self, link: TolerantLink, observations: int, *, is_answer: bool = False) -> Share:
         delivery, ledger = link.delivery, self.ledger
         acknowledged = delivery.acknowledged
         records: list[Record] = []
@@ -223,6 +223,7 @@ class TolerantEndpoint(Endpoint):
             eliminated=tuple(self.eliminated) if acknowledged.eliminated < len(self.eliminated) else (),
             formers=ledger.formers if owes_formers else 0,
             receipt=self._receipt(link),
+            is_answer=is_answer,
         )
         return Share(self.name, link.peer.name, link.exchange.shares_sent, observations, tuple(records), handling)
 
@@ -289,7 +290,7 @@ class TolerantEndpoint(Endpoint):
         link.shares_received = share.number
         link.delivery.has_counted = True
         if self.settled(link):
-            return self._repeat(link, now) if self._knows_more_eliminations(link) else []
+            return self._repeat(link, now, is_answer=True) if self._knows_more_eliminations(link) else []
         observations = link.exchange.share_received(len(self.candidates))
         if observations:
             return [self._share(link, observations, now)]
@@ -297,11 +298,17 @@ class TolerantEndpoint(Endpoint):
         return []
 
     def _take_repetition(self, link: TolerantLink, handling: Handling, now: float) -> list[Message]:
-        """Answer what was said again: with the answer again, if that is what was lost."""
+        """Answer what was said again: with the answer again, if that is what was lost.
+
+        What is itself an answer is only acknowledged. Otherwise two agents that share often would go on answering old
+        repetitions with new ones, and every doubled message would double what follows from it.
+        """
         is_lacking = handling.receipt.number < link.exchange.shares_sent
         effect = link.delivery.take(Event.REPEATED_LACKING if is_lacking else Event.REPEATED)
         is_missing = self._knows_more_eliminations(link) if self.settled(link) else effect is Effect.REPEAT
-        return self._repeat(link, now) if is_missing else [self._acknowledge(link)]
+        if is_missing and not handling.is_answer:
+            return self._repeat(link, now, is_answer=True)
+        return [self._acknowledge(link)]
 
     def _knows_more_eliminations(self, link: TolerantLink) -> bool:
         return link.delivery.acknowledged.eliminated < len(self.eliminated)

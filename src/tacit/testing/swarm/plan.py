@@ -13,7 +13,7 @@ from tacit.scenario.faults import Faults, Partition
 from tacit.tally import Arm
 from tacit.testing.swarm.dice import Dice
 
-PULLS = 1200
+PULLS = 900
 """About how many pulls the whole group makes while faults are on."""
 
 _DICE_OF_PLANS = 1
@@ -131,13 +131,14 @@ def _members(dice: Dice, count: int, arm_count: int, heals_at: float) -> tuple[M
     arms = tuple(f"a{arm}" for arm in range(arm_count))
     same_arms = dice.happens(0.6)
     forgets = dice.happens(0.25)
+    least = dice.pick((0.01, 0.3))  # rates of very different scales, or of the same
     members: list[Member] = []
     for position in range(count):
         own = arms
         if not same_arms and position != 0:
             # The first agent has all arms and the second has not, so that nobody ever takes the arm sets to be the same.
             own = dice.some(arms, dice.whole(1, arm_count - (position == 1)))
-        pulls = max(2.0, dice.scale(0.01, 2.0) * PULLS / count)
+        pulls = max(2.0, dice.scale(least, 2.0) * PULLS / count)
         stops = dice.happens(0.25)
         active = heals_at * (dice.scale(0.02, 1.0) if stops else 1.0)
         members.append(

@@ -187,7 +187,6 @@ class World:
         pair = (message.sender, message.receiver)
         number = self._sent[pair] = self._sent.get(pair, 0) + 1
         sender, receiver = int(message.sender), int(message.receiver)
-        letter = (chain, self.inspector.counts.between(message.sender, message.receiver))
         key = stream(self.plan.seed, _NETWORK, sender, receiver, number)
         faults = self._faults
         if faults.cut(int(self.time), sender, receiver) or is_lost(key, faults.loss):
@@ -195,9 +194,9 @@ class World:
             return
         for copy in (FIRST_COPY, SECOND_COPY) if is_doubled(key, faults.duplication) else (FIRST_COPY,):
             late = holdup(key, copy, faults.jitter, faults.reordering, faults.held_back)
-            self._at(self.time + self.plan.delay + late, self._arrive_message, message.receiver, frame, letter)
+            self._at(self.time + self.plan.delay + late, self._arrive_message, message.receiver, frame, chain)
 
-    def _arrive_message(self, receiver: AgentId, frame: bytes, chain: tuple[int, int]) -> None:
+    def _arrive_message(self, receiver: AgentId, frame: bytes, chain: int) -> None:
         process, double = self.running.get(receiver), self.doubles.get(receiver)
         if double is not None and (process is None or self._double_dice.happens(0.5)):
             self._deliver(double, frame, chain)
@@ -206,7 +205,7 @@ class World:
         if process is not None:
             self._deliver(process, frame, chain)
 
-    def _deliver(self, process: Process, frame: bytes, chain: tuple[int, int]) -> None:
+    def _deliver(self, process: Process, frame: bytes, chain: int) -> None:
         if not process.is_running:
             return
         message = decode(frame)
@@ -219,9 +218,7 @@ class World:
                 self.inspector.violations.append(f"{process.name} refused what {message.sender} said: {error}")
             return
         self.inspector.heard(process, message)
-        length, fresh = chain
-        is_news = self.inspector.counts.between(message.sender, message.receiver) != fresh
-        self._take(process, outcome, 1 if is_news else length + 1)
+        self._take(process, outcome, chain + 1)
 
     # What goes wrong.
 

@@ -6,7 +6,7 @@ And nobody answers repetitions with repetitions for ever: a conversation in whic
 from tacit.protocol import AgentId
 from tacit.protocol.delivery import Patience
 
-LONGEST_CHAIN = 5
+LONGEST_CHAIN = 3
 """How many messages without a fresh share may follow from one another, answer upon answer."""
 
 _ROUNDING = 1e-6

@@ -18,10 +18,6 @@ class ShareCounts:
         self.starts: Counter[AgentId] = Counter()
         """How often each agent was started again, or came back."""
 
-    def between(self, one: AgentId, other: AgentId) -> int:
-        """Return how many fresh shares there were between two agents, both ways."""
-        return self.fresh[one, other] + self.fresh[other, one]
-
     def one_sided(self, sender: AgentId, receiver: AgentId) -> list[str]:
         """Return whether an agent has shared more with another than was asked for."""
         sent, received = self.fresh[sender, receiver], self.fresh[receiver, sender]
