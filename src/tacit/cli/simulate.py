@@ -89,9 +89,10 @@ def _number(value: float | None) -> str:
 class Progress:
     """A bar with an estimate of the time left. It is silent where nobody is looking."""
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic, what: str = "trials") -> None:
         self._stream = stream
         self._clock = clock
+        self._what = what
         self._shown = stream.isatty()
         self._began: tuple[float, int] | None = None
         self.done = self.total = 0
@@ -103,7 +104,7 @@ class Progress:
         if self._shown:
             filled = _BAR * done // total
             left = self._left()
-            self._stream.write(f"\r\x1b[K[{'#' * filled:{_BAR}}] {done} of {total} trials{left}")
+            self._stream.write(f"\r\x1b[K[{'#' * filled:{_BAR}}] {done} of {total} {self._what}{left}")
             self._stream.flush()
 
     def clear(self) -> None:

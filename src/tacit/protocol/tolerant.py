@@ -489,7 +489,6 @@ class TolerantEndpoint(Endpoint):
         super()._part(name)
         self.links[name].delivery.is_unheard = False  # there is nobody to tell, until the peer returns
 
-
     def _return(self, link: Link) -> None:
         super()._return(link)
         assert link.delivery is not None

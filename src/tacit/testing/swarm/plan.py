@@ -124,7 +124,15 @@ def _patience(dice: Dice) -> Patience:
 
 
 def _threshold(dice: Dice) -> Threshold:
-    return dice.pick((Constant(1), Constant(1), Constant(3), Geometric(2), Geometric(2, cap=8), PerCandidate(cap=24)))
+    choices: tuple[Threshold, ...] = (
+        Constant(1),
+        Constant(1),
+        Constant(3),
+        Geometric(2),
+        Geometric(2, cap=8),
+        PerCandidate(cap=24),
+    )
+    return dice.pick(choices)
 
 
 def _members(dice: Dice, count: int, arm_count: int, heals_at: float) -> tuple[Member, ...]:
@@ -136,7 +144,7 @@ def _members(dice: Dice, count: int, arm_count: int, heals_at: float) -> tuple[M
     for position in range(count):
         own = arms
         if not same_arms and position != 0:
-            # The first agent has all arms and the second has not, so that nobody ever takes the arm sets to be the same.
+            # The first agent has all arms and the second has not, so that nobody ever takes the sets to be the same.
             own = dice.some(arms, dice.whole(1, arm_count - (position == 1)))
         pulls = max(2.0, dice.scale(least, 2.0) * PULLS / count)
         stops = dice.happens(0.25)

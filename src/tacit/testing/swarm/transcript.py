@@ -43,7 +43,9 @@ def in_words(message: Message) -> str:
             again = f" again ({handling.attempt})" if handling.attempt else ""
             gone = f", no more {' '.join(handling.eliminated)}" if handling.eliminated else ""
             formers = f", formers {handling.formers}" if handling.formers else ""
-            return f"{way} boot {handling.boot}, share {number}{again}, {told}{gone}{formers}, {_seen(handling.receipt)}"
+            return (
+                f"{way} boot {handling.boot}, share {number}{again}, {told}{gone}{formers}, {_seen(handling.receipt)}"
+            )
         case Acknowledgement(boot=boot, receipt=receipt):
             return f"{way} boot {boot} acknowledges, {_seen(receipt)}"
         case Eliminated(arm=arm):

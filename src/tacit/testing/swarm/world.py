@@ -8,17 +8,17 @@ everyone must know everything.
 import heapq
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 from tacit.chance import stream, uniform
 from tacit.errors import PeerError
 from tacit.protocol import AgentId, Eliminated, Message, Outcome, Share
 from tacit.scenario.faults import FIRST_COPY, SECOND_COPY, Faults, holdup, is_doubled, is_lost
 from tacit.testing.swarm.dice import Dice
+from tacit.testing.swarm.disk import Disk
 from tacit.testing.swarm.inspector import Inspector
 from tacit.testing.swarm.plan import Incident, Kind, Plan
-from tacit.testing.swarm.process import Process, first_start, start_from
-from tacit.testing.swarm.process import next_boot
+from tacit.testing.swarm.process import Process, first_start, next_boot, start_from
 from tacit.testing.swarm.transcript import Transcript
 from tacit.wire import decode, encode
 
@@ -49,14 +49,14 @@ class World:
         """Who runs under its name."""
         self.doubles: dict[AgentId, Process] = {}
         """Older processes that run on under the same name."""
-        self._disks = {}
+        self._disks: dict[AgentId, Disk] = {}
         self._left: set[AgentId] = set()
         """Who has left, and not come back."""
         self._is_over = False
         """Whether the operators have told everyone who is here and who is not."""
         self._transcript = transcript
         self._faults = plan.faults
-        self._queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._scheduled = 0
         self._clocks = [0.0] * len(plan.members)
         self._starts = [0] * len(plan.members)
@@ -71,20 +71,20 @@ class World:
         self._begin()
         queue, inspector = self._queue, self.inspector
         while queue and not inspector.violations:
-            self.time, _, act, arguments = heapq.heappop(queue)
+            self.time, _, act = heapq.heappop(queue)
             self.events += 1
             if self.time > self.plan.ends_at or self.events > MOST_EVENTS:
                 inspector.violations.append(f"it is not quiet at time {self.time:g}, after {self.events} events")
                 return
-            act(*arguments)
+            act()
         if not inspector.violations:
             inspector.at_rest(list(self.running.values()))
 
     # What is scheduled.
 
-    def _at(self, time: float, act: Callable[..., None], *arguments: Any) -> None:
+    def _at(self, time: float, act: Callable[[], None]) -> None:
         self._scheduled += 1
-        heapq.heappush(self._queue, (time, self._scheduled, act, arguments))
+        heapq.heappush(self._queue, (time, self._scheduled, act))
 
     def _begin(self) -> None:
         plan = self.plan
@@ -92,7 +92,7 @@ class World:
             if not member.joins_at:
                 self.running[str(position)] = first_start(plan, position, boot=0)
             else:
-                self._at(member.joins_at, self._arrive, position)
+                self._at(member.joins_at, partial(self._arrive, position))
             self._plan_pull(position, member.joins_at)
         for process in self.running.values():
             self._disks[process.name] = process.disk
@@ -101,7 +101,7 @@ class World:
                     self._take(process, process.agent.peer_joined(peer.name, peer.agent.arms, self._now(process)))
             process.disk.sync()
         for incident in plan.incidents:
-            self._at(incident.time, self._befall, incident)
+            self._at(incident.time, partial(self._befall, incident))
         self._at(plan.heals_at, self._heal)
 
     def _plan_pull(self, position: int, after: float) -> None:
@@ -110,7 +110,7 @@ class World:
         if time >= member.stops_at and time < plan.heals_at:
             time = plan.heals_at
         if time < plan.heals_at or (member.pulls_when_healed and time < plan.stops_at):
-            self._at(time, self._pull, position)
+            self._at(time, partial(self._pull, position))
 
     def _now(self, process: Process) -> float:
         return self.time + self._clocks[process.position]
@@ -176,7 +176,7 @@ class World:
         assert process.wakes_at is not None
         if process.alarm is None or process.wakes_at < process.alarm:
             process.alarm = process.wakes_at
-            self._at(process.wakes_at, self._wake, process)
+            self._at(process.wakes_at, partial(self._wake, process))
 
     # What the network does.
 
@@ -194,7 +194,7 @@ class World:
             return
         for copy in (FIRST_COPY, SECOND_COPY) if is_doubled(key, faults.duplication) else (FIRST_COPY,):
             late = holdup(key, copy, faults.jitter, faults.reordering, faults.held_back)
-            self._at(self.time + self.plan.delay + late, self._arrive_message, message.receiver, frame, chain)
+            self._at(self.time + self.plan.delay + late, partial(self._arrive_message, message.receiver, frame, chain))
 
     def _arrive_message(self, receiver: AgentId, frame: bytes, chain: int) -> None:
         process, double = self.running.get(receiver), self.doubles.get(receiver)
@@ -247,7 +247,9 @@ class World:
                 process.disk.sync()
                 process.disk.forgets = forgets
                 self._end(process)
-                self._at(min(self.time + incident.lasting, self.plan.heals_at), self._start, incident.agent, None)
+                self._at(
+                    min(self.time + incident.lasting, self.plan.heals_at), partial(self._start, incident.agent, None)
+                )
                 return
         self._end(process)
         process.disk.lose_tail()
@@ -255,7 +257,7 @@ class World:
             process.disk.roll_back(incident.amount)
         if kind is Kind.LOSE_DISK:
             del self._disks[name]
-        self._at(min(self.time + incident.lasting, self.plan.heals_at), self._start, incident.agent, 0)
+        self._at(min(self.time + incident.lasting, self.plan.heals_at), partial(self._start, incident.agent, 0))
 
     def _crash(self, process: Process) -> None:
         self._transcript.note(self.time, process.name, "crashes in the middle of sending")
@@ -263,7 +265,7 @@ class World:
         self._end(process)
         process.disk.lose_tail()
         if not is_double:
-            self._at(self.time + 1.0, self._start, process.position, 0)
+            self._at(self.time + 1.0, partial(self._start, process.position, 0))
 
     def _end(self, process: Process) -> None:
         process.is_running = False
@@ -320,7 +322,7 @@ class World:
         del self.running[process.name]
         self.doubles[process.name] = process
         self._disks[process.name] = disk
-        self._at(min(self.time + lasting, self.plan.heals_at), self._end, process)
+        self._at(min(self.time + lasting, self.plan.heals_at), partial(self._end, process))
         self._start(process.position, 0)
 
     def _leave(self, process: Process, lasting: float) -> None:
@@ -331,7 +333,7 @@ class World:
         self._end(process)
         self._left.add(process.name)
         if self.time + lasting < self.plan.heals_at:
-            self._at(self.time + lasting, self._return, process.position)
+            self._at(self.time + lasting, partial(self._return, process.position))
 
     def _return(self, position: int) -> None:
         self._left.discard(str(position))

@@ -28,7 +28,7 @@ def _lacking(owner: Agent, other: Agent) -> list[str]:
     origin, own = owner.endpoint.ledger.origin, owner.endpoint.ledger.own
     holding = other.endpoint.ledger.held.get(origin)
     return [
-        f"{other.name} lacks observations of {owner.name}, boot {origin.boot}: it knows {known} of arm {arm}, not {count}"
+        f"{other.name} lacks observations of {owner.name}, boot {origin.boot}: it knows {known} of {arm}, not {count}"
         for arm in link.peer.common
         for count in (own.counts[arm],)
         for known in (0 if holding is None else holding.tally.counts[arm],)

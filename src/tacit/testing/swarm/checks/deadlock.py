@@ -4,6 +4,7 @@ That is: of any two agents that are here and not done with each other, one may s
 """
 
 from tacit.protocol import TolerantEndpoint
+from tacit.protocol.tolerant import TolerantLink
 
 
 def deadlock(one: TolerantEndpoint, other: TolerantEndpoint) -> list[str]:
@@ -15,8 +16,9 @@ def deadlock(one: TolerantEndpoint, other: TolerantEndpoint) -> list[str]:
         return []
     if there.exchange.demanded or back.exchange.demanded or one.owes(there) or other.owes(back):
         return []
-    return [
-        f"{one.name} (boot {one.ledger.origin.boot}, {there.delivery.phase.value}, share {there.exchange.shares_sent}) "
-        f"and {other.name} (boot {other.ledger.origin.boot}, {back.delivery.phase.value}, share "
-        f"{back.exchange.shares_sent}) both wait, and neither has anything to say again"
-    ]
+    return [f"{_standing(one, there)} and {_standing(other, back)} both wait, and neither has anything to say again"]
+
+
+def _standing(endpoint: TolerantEndpoint, link: TolerantLink) -> str:
+    boot, phase, number = endpoint.ledger.origin.boot, link.delivery.phase.value, link.exchange.shares_sent
+    return f"{endpoint.name} (boot {boot}, {phase}, share {number})"

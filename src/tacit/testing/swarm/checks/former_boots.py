@@ -23,5 +23,7 @@ def unknown_former_boots(agents: Sequence[Agent]) -> list[str]:
                 holding_here = agent.endpoint.ledger.held.get(Origin(owner.name, boot))
                 known = 0 if holding_here is None else holding_here.tally.counts[arm]
                 if known != count:
-                    wrong.append(f"{agent.name} knows {known} of arm {arm} of {owner.name}, boot {boot}: others {count}")
+                    wrong.append(
+                        f"{agent.name} knows {known} of arm {arm} of {owner.name}, boot {boot}: others {count}"
+                    )
     return wrong

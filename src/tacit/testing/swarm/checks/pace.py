@@ -40,10 +40,8 @@ class Pace:
         least = min(patience.least * patience.growth**repetitions, patience.longest)
         if now - said_at >= least - _ROUNDING:
             return []
-        return [
-            f"{sender} repeated itself to {receiver} after {now - said_at:g}, for time {repetitions + 1} without a word "
-            f"from it: the wait must be {least:g}"
-        ]
+        waited = f"{sender} repeated itself to {receiver} after {now - said_at:g}"
+        return [f"{waited}, for time {repetitions + 1} without a word from it: the wait must be {least:g}"]
 
 
 def endless_chain(length: int) -> list[str]:
