@@ -12,7 +12,18 @@ import pytest
 
 from tacit.agent import Agent
 from tacit.errors import TacitError
-from tacit.protocol import Acknowledgement, Eliminated, Join, Leave, Message, Outcome, Received, Record, Share, TolerantEndpoint
+from tacit.protocol import (
+    Acknowledgement,
+    Eliminated,
+    Join,
+    Leave,
+    Message,
+    Outcome,
+    Received,
+    Record,
+    Share,
+    TolerantEndpoint,
+)
 from tacit.protocol.delivery import RETRIES, Delivery, Effect, Event, Phase, Turn
 from tacit.protocol.exchange import Exchange
 from tacit.protocol.ledger import Ledger, Origin
