@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run paper test messages benchmark fuzz format lock clean
+.PHONY: run paper test swarm messages benchmark fuzz format lock clean
 
 run: $(READY)
 	$(BIN)/tacit reproduce --quick --out reproduction
@@ -20,6 +20,10 @@ test: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist loadfile -q
+
+# Ten thousand worlds in which everything goes wrong; a failing seed prints the command that shows it again.
+swarm: $(READY)
+	$(BIN)/tacit swarm --seeds 0:10000
 
 # The paper's message counts beside the readable engine's: about eight minutes on two cores.
 messages: $(READY)

@@ -19,12 +19,20 @@ class Progress:
         stream: Where to draw; nothing is drawn unless it is a terminal.
         clock: Tells the time in seconds.
         every: How many seconds between two drawings while no trial ends.
+        what: What is counted.
     """
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic, every: float = 1.0) -> None:
+    def __init__(
+        self,
+        stream: TextIO,
+        clock: Callable[[], float] = time.monotonic,
+        every: float = 1.0,
+        what: str = "trials",
+    ) -> None:
         self._stream = stream
         self._clock = clock
         self._every = every
+        self._what = what
         self._shown = stream.isatty()
         self._began: tuple[float, int] | None = None
         self._told = 0.0
@@ -66,7 +74,8 @@ class Progress:
     def _draw(self, now: float) -> None:
         if self._shown:
             filled = _BAR * self.done // self.total
-            self._stream.write(f"\r\x1b[K[{'#' * filled:{_BAR}}] {self.done} of {self.total} trials{self._time(now)}")
+            counted = f"{self.done} of {self.total} {self._what}{self._time(now)}"
+            self._stream.write(f"\r\x1b[K[{'#' * filled:{_BAR}}] {counted}")
             self._stream.flush()
 
     def _time(self, now: float) -> str:

@@ -167,6 +167,7 @@ class Delivery:
         "peer_boot",
         "peer_eliminated",
         "peer_formers",
+        "peer_notice",
         "phase",
         "retry_at",
         "returns",
@@ -183,6 +184,8 @@ class Delivery:
         """What the peer has of this agent, as far as its messages say."""
         self.peer_boot: int | None = None
         """The newest boot of the peer that was heard of."""
+        self.peer_notice = (0, 0)
+        """The newest notice of the peer's coming or going that was taken: its boot, and its number."""
         self.peer_eliminated = 0
         """How many eliminations of that boot are known here."""
         self.peer_formers = 0
@@ -198,12 +201,12 @@ class Delivery:
         self.has_counted = False
         """Whether a share of the peer has arrived in this boot, so that its numbers are known."""
         self.is_unheard = False
-        """Whether this agent said that it is here, and the peer has not shown since that it knows this boot."""
+        """Whether this agent said that it is here, and the peer has not acknowledged that."""
         self.shared_at = 0.0
         self.sent_at = 0.0
         self.retry_at = 0.0
         self.size = 1.0
-        self.wait = 0.0
+        self.wait = patience.first  # the wait must grow even if nothing was ever shared, only said
         self.mean = UNKNOWN
         self.deviation = 0.0
 

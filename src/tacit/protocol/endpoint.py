@@ -77,6 +77,8 @@ class Endpoint:
         self.links: dict[AgentId, Link] = {}
         self._sharing = sharing
         self._settles = settles
+        self.notices = 0
+        """How often this agent said in this boot that it is here, times two. Only where messages may be lost."""
         self.last_observed: float | None = None
         self.wake_at: float | None = None
         self._links_using: dict[Arm, list[Link]] = {arm: [] for arm in self.roster.arms}
@@ -119,7 +121,7 @@ class Endpoint:
             )
         self._rule_out(arm)
         self.own_eliminations = len(self.eliminated)
-        return Outcome(outgoing=tuple(Eliminated(self.name, peer.name, arm) for peer in self._partners()))
+        return Outcome(outgoing=tuple(self._dismissal(peer, arm) for peer in self._partners()))
 
     def join(self, now: float) -> Outcome:
         """Say to every known peer that this agent is here, or here again."""
@@ -128,7 +130,7 @@ class Endpoint:
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""
-        return Outcome(outgoing=tuple(Leave(self.name, peer.name) for peer in self.roster))
+        return Outcome(outgoing=tuple(self._farewell(peer) for peer in self.roster), wake_at=self.wake_at)
 
     def wake(self, now: float) -> Outcome:
         """Take it that the time has come that an outcome asked for. Where no message is lost nobody asks."""
@@ -163,7 +165,7 @@ class Endpoint:
                 self._receive_join(message)
                 outcome = Outcome(records)
             case Leave():
-                self._part(message.sender)
+                self._receive_leave(message)
                 outcome = Outcome(records)
         if outcome.records:
             self.links[message.sender].peer.last_heard = now
@@ -202,6 +204,7 @@ class Endpoint:
             eliminated=tuple(self.eliminated),
             own_eliminations=self.own_eliminations,
             formers=self.ledger.formers,
+            notices=self.notices,
             held=tuple(
                 HeldState(origin.agent, origin.boot, holding.version, holding.tally.entries())
                 for origin, holding in self.ledger.held.items()
@@ -243,7 +246,7 @@ class Endpoint:
         endpoint.eliminated = list(state.eliminated)
         endpoint.own_eliminations = state.own_eliminations
         endpoint.candidates -= set(state.eliminated)
-        endpoint.ledger.formers = state.formers
+        endpoint.ledger.formers, endpoint.notices = state.formers, state.notices
         endpoint.ledger.own.add_all(state.own)
         endpoint.ledger.changed_at = dict(zip(endpoint.roster.arms, state.changed_at, strict=True))
         for held in state.held:
@@ -268,7 +271,7 @@ class Endpoint:
                 raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
             if link.delivery is not None and saved.delivery is not None:
                 link.delivery.restore(saved.delivery)
-        endpoint.last_observed, endpoint.wake_at = state.last_observed, state.wake_at  # last: greeting sets timers
+        endpoint.last_observed, endpoint.wake_at = state.last_observed, state.wake_at  # greeting may have set a timer
         return endpoint
 
     # The rest is how.
@@ -335,6 +338,9 @@ class Endpoint:
                 if len(peer.candidates) > 1:
                     peer.candidates.discard(arm)
 
+    def _receive_leave(self, notice: Leave) -> None:
+        self._part(notice.sender)
+
     def _receive_join(self, notice: Join) -> None:
         if notice.units_per_reward != self.ledger.units_per_reward:
             raise PeerError(
@@ -373,6 +379,12 @@ class Endpoint:
 
     def _introduction(self, peer: Peer) -> Join:
         return Join(self.name, peer.name, self.roster.arms, self.ledger.units_per_reward)
+
+    def _dismissal(self, peer: Peer, arm: Arm) -> Eliminated:
+        return Eliminated(self.name, peer.name, arm)
+
+    def _farewell(self, peer: Peer) -> Leave:
+        return Leave(self.name, peer.name)
 
     def _share(self, link: Link, observations: int, now: float) -> Share:  # noqa: ARG002  # for loss tolerance
         record = self.ledger.record_since(link.shared_version, link.peer.common)

@@ -40,7 +40,7 @@ class Receipt(NamedTuple):
     """What the sender of a message has of its receiver's."""
 
     boot: int
-    """The receiver's newest boot that the sender has heard of; the next three belong to it."""
+    """The receiver's newest boot that the sender has heard of; all but the number belong to it."""
     number: int
     """The highest number of the receiver's shares that the sender has seen, in whatever boot."""
     version: int
@@ -48,6 +48,8 @@ class Receipt(NamedTuple):
     """How many of the receiver's eliminations the sender knows."""
     formers: int
     """How much the sender knows of what the receiver knows of its own former boots."""
+    notice: int = 0
+    """The newest notice of the receiver's coming or going that the sender has taken."""
 
 
 class Handling(NamedTuple):
@@ -62,6 +64,8 @@ class Handling(NamedTuple):
     formers: int
     """How often the sender's knowledge of its own former boots has changed."""
     receipt: Receipt
+    is_answer: bool = False
+    """Whether it is repeated because the receiver repeated itself. Such a share is never answered by another one."""
 
 
 class Share(NamedTuple):
@@ -94,6 +98,8 @@ class Eliminated(NamedTuple):
     sender: AgentId
     receiver: AgentId
     arm: Arm
+    boot: int = 0
+    """The sender's boot, only where messages may be lost: what a former boot ruled out, it may have forgotten."""
 
 
 class Join(NamedTuple):
@@ -103,6 +109,10 @@ class Join(NamedTuple):
     receiver: AgentId
     arms: tuple[Arm, ...]
     units_per_reward: int
+    boot: int = 0
+    """The sender's boot. This and the next only where messages may be lost, or overtake each other."""
+    notice: int = 0
+    """Grows with every coming and going of that boot, so that an old notice is known to be old."""
 
 
 class Leave(NamedTuple):
@@ -110,6 +120,9 @@ class Leave(NamedTuple):
 
     sender: AgentId
     receiver: AgentId
+    boot: int = 0
+    notice: int = 0
+    """Both as in `Join`."""
 
 
 Message = Share | Eliminated | Join | Leave | Acknowledgement

@@ -26,6 +26,7 @@ class DeliveryState(NamedTuple):
     phase: str
     acknowledged: Receipt
     peer_boot: int | None
+    peer_notice: tuple[int, int]
     peer_eliminated: int
     peer_formers: int
     returns: tuple[int, ...]
@@ -73,6 +74,7 @@ class EndpointState(NamedTuple):
     """Arms that the agent no longer considers, in the order in which they went."""
     own_eliminations: int
     formers: int
+    notices: int
     held: tuple[HeldState, ...]
     links: tuple[LinkState, ...]
     last_observed: float | None

@@ -28,7 +28,10 @@ from tacit.protocol.messages import (
     MOST_OBSERVATIONS,
     Acknowledgement,
     AgentId,
+    Eliminated,
     Handling,
+    Join,
+    Leave,
     Message,
     Receipt,
     Record,
@@ -89,6 +92,7 @@ class TolerantEndpoint(Endpoint):
 
     def join(self, now: float) -> Outcome:
         """Say to every known peer that this agent is here, and say so again until each is heard of."""
+        self.notices += 2
         outcome = super().join(now)
         for link in self.links.values():
             link.delivery.is_unheard = True
@@ -111,6 +115,7 @@ class TolerantEndpoint(Endpoint):
     def start_again(self, boot: int) -> None:
         """Begin a new boot, after a start that may have forgotten something. Introduce yourself with `join` then."""
         self.ledger.start_again(boot)
+        self.notices = 0
         for link in self.links.values():
             link.shared_version = 0
             link.exchange.buffered = 0
@@ -121,7 +126,7 @@ class TolerantEndpoint(Endpoint):
 
     def owes(self, link: TolerantLink) -> bool:
         """Return whether the peer must acknowledge something."""
-        return link.peer.present and (
+        return (link.peer.present or link.delivery.is_unheard) and (
             (link.delivery.phase is Phase.WAITING and not self.settled(link)) or self._owes_notice(link)
         )
 
@@ -186,13 +191,13 @@ class TolerantEndpoint(Endpoint):
             self._next_retry = min(self._next_retry, link.delivery.retry_at)
         return tuple(outgoing)
 
-    def _repeat(self, link: TolerantLink, now: float) -> list[Message]:
+    def _repeat(self, link: TolerantLink, now: float, *, is_answer: bool = False) -> list[Message]:
         """Send the last share again: the same number, the newest state. To the unheard, say who speaks as well."""
         carried = self.ledger.version - link.delivery.acknowledged.version
         link.exchange.repeat(len(self.candidates))
         link.delivery.repeated(now)
         self._schedule(link)
-        share = self._message(link, carried)
+        share = self._message(link, carried, is_answer=is_answer)
         return [self._introduction(link.peer), share] if link.delivery.is_unheard else [share]
 
     def _share(self, link: Link, observations: int, now: float) -> Share:
@@ -202,7 +207,7 @@ class TolerantEndpoint(Endpoint):
         self._schedule(link)
         return self._message(link, observations)
 
-    def _message(self, link: TolerantLink, observations: int) -> Share:
+    def _message(self, link: TolerantLink, observations: int, *, is_answer: bool = False) -> Share:
         delivery, ledger = link.delivery, self.ledger
         acknowledged = delivery.acknowledged
         records: list[Record] = []
@@ -221,6 +226,7 @@ class TolerantEndpoint(Endpoint):
             eliminated=tuple(self.eliminated) if acknowledged.eliminated < len(self.eliminated) else (),
             formers=ledger.formers if owes_formers else 0,
             receipt=self._receipt(link),
+            is_answer=is_answer,
         )
         return Share(self.name, link.peer.name, link.exchange.shares_sent, observations, tuple(records), handling)
 
@@ -241,7 +247,8 @@ class TolerantEndpoint(Endpoint):
         delivery = link.delivery
         boot = delivery.peer_boot or 0
         version = self.ledger.version_held(Origin(link.peer.name, boot))
-        return Receipt(boot, link.shares_received, version, delivery.peer_eliminated, delivery.peer_formers)
+        notice = delivery.peer_notice[1] if delivery.peer_notice[0] == boot else 0
+        return Receipt(boot, link.shares_received, version, delivery.peer_eliminated, delivery.peer_formers, notice)
 
     def _acknowledge(self, link: TolerantLink) -> Acknowledgement:
         return Acknowledgement(self.name, link.peer.name, self.ledger.origin.boot, self._receipt(link))
@@ -264,13 +271,13 @@ class TolerantEndpoint(Endpoint):
         link, handling = self._tolerant_link(share.sender), share.handling
         if handling is None:
             raise PeerError(f"{share.sender} is not loss-tolerant and {self.name} is: a whole group must agree")
-        self._check_boot(link, handling.boot)
-        self._check_receipt(link, handling.receipt)
+        self._check_numbers(link, handling.boot, handling.receipt)
         if handling.receipt.boot > self.ledger.origin.boot:  # first of all: the rest is meant for that boot
             return Outcome(superseded_by=handling.receipt.boot)
-        self._check_share(link, share, handling)
         if link.delivery.peer_boot is not None and handling.boot < link.delivery.peer_boot:
             return Outcome(outgoing=(self._acknowledge(link),))  # a word from a former life
+        self._check_receipt(link, handling.receipt)
+        self._check_share(link, share, handling)
         self._hear(link, handling.boot, handling.receipt, now)
         formers = self.ledger.formers
         news, returned = self._merge(share, handling)
@@ -280,8 +287,8 @@ class TolerantEndpoint(Endpoint):
         for arm in handling.eliminated:
             ruled_out += self._follow(link.peer, arm)
         link.delivery.peer_eliminated = max(link.delivery.peer_eliminated, len(handling.eliminated))
-        if handling.formers:
-            link.delivery.peer_formers = max(link.delivery.peer_formers, handling.formers)
+        if handling.formers and handling.formers >= link.delivery.peer_formers:  # and not an older word that came late
+            link.delivery.peer_formers = handling.formers
             link.delivery.returns = self._better_known(share, handling)
         if share.number > link.shares_received:
             outgoing = self._take_turn(link, share, handling, now)
@@ -298,7 +305,7 @@ class TolerantEndpoint(Endpoint):
         link.shares_received = share.number
         link.delivery.has_counted = True
         if self.settled(link):
-            return self._repeat(link, now) if self._knows_more_eliminations(link) else []
+            return self._repeat(link, now, is_answer=True) if self._knows_more_eliminations(link) else []
         observations = link.exchange.share_received(len(self.candidates))
         if observations:
             return [self._share(link, observations, now)]
@@ -306,23 +313,29 @@ class TolerantEndpoint(Endpoint):
         return []
 
     def _take_repetition(self, link: TolerantLink, handling: Handling, now: float) -> list[Message]:
-        """Answer what was said again: with the answer again, if that is what was lost."""
+        """Answer what was said again: with the answer again, if that is what was lost.
+
+        What is itself an answer is only acknowledged. Otherwise two agents that share often would go on answering old
+        repetitions with new ones, and every doubled message would double what follows from it.
+        """
         is_lacking = handling.receipt.number < link.exchange.shares_sent
         effect = link.delivery.take(Event.REPEATED_LACKING if is_lacking else Event.REPEATED)
         is_missing = self._knows_more_eliminations(link) if self.settled(link) else effect is Effect.REPEAT
-        return self._repeat(link, now) if is_missing else [self._acknowledge(link)]
+        if is_missing and not handling.is_answer:
+            return self._repeat(link, now, is_answer=True)
+        return [self._acknowledge(link)]
 
     def _knows_more_eliminations(self, link: TolerantLink) -> bool:
         return link.delivery.acknowledged.eliminated < len(self.eliminated)
 
     def _receive_acknowledgement(self, message: Acknowledgement, records: tuple[Received, ...], now: float) -> Outcome:
         link = self._tolerant_link(message.sender)
-        self._check_boot(link, message.boot)
-        self._check_receipt(link, message.receipt)
+        self._check_numbers(link, message.boot, message.receipt)
         if message.receipt.boot > self.ledger.origin.boot:
             return Outcome(superseded_by=message.receipt.boot)
         if link.delivery.peer_boot is not None and message.boot < link.delivery.peer_boot:
             return Outcome()
+        self._check_receipt(link, message.receipt)
         if message.receipt.number >= link.exchange.shares_sent:
             link.delivery.quenched()
         self._hear(link, message.boot, message.receipt, now)
@@ -331,9 +344,10 @@ class TolerantEndpoint(Endpoint):
     def _hear(self, link: TolerantLink, boot: int, receipt: Receipt, now: float) -> None:
         """Take what every message says: who speaks, and what it has of this agent's."""
         delivery, own_boot = link.delivery, self.ledger.origin.boot
-        if not link.peer.present:  # its join notice was lost
+        if not (link.peer.present or self._said_farewell(link, boot)):  # the driver was wrong, or its notice was lost
             self._greet(link.peer.name, link.peer.arms)
-        has_restarted = delivery.peer_boot is not None and boot != delivery.peer_boot
+        is_new = boot != delivery.peer_boot
+        has_restarted = is_new and delivery.peer_boot is not None
         delivery.peer_boot = boot
         if has_restarted:
             delivery.peer_eliminated = delivery.peer_formers = 0
@@ -345,12 +359,12 @@ class TolerantEndpoint(Endpoint):
                 self._expect(link, now)
         if receipt.boot == own_boot:
             delivery.is_known = True
-            delivery.is_unheard = False
         else:
             receipt = Receipt(own_boot, receipt.number, 0, 0, 0)
         if not has_restarted:
             receipt = Receipt(own_boot, *map(max, receipt[1:], delivery.acknowledged[1:]))
         delivery.acknowledged = receipt
+        delivery.is_unheard = (delivery.is_unheard or is_new) and receipt.notice < self.notices
         link.exchange.shares_sent = max(link.exchange.shares_sent, receipt.number)  # or this agent has forgotten some
         if receipt.number >= link.exchange.shares_sent:
             delivery.take(Event.SEEN)
@@ -358,6 +372,7 @@ class TolerantEndpoint(Endpoint):
             delivery.take(Event.FORGOTTEN)
         if has_restarted:  # it may have forgotten anything that it had acknowledged
             delivery.retry_at = min(delivery.retry_at, now)
+        if is_new and (self.owes(link) or self._has_unsaid(link)):  # it may have forgotten what it had acknowledged
             self._schedule(link)
 
     def _merge(self, share: Share, handling: Handling) -> tuple[tuple[ArmTally, ...], tuple[ArmTally, ...]]:
@@ -387,6 +402,41 @@ class TolerantEndpoint(Endpoint):
             if any(entry.observations > said.get((former, entry.arm), 0) for entry in holding.tally.entries())
         )
 
+    def _receive_eliminated(self, notice: Eliminated, records: tuple[Received, ...]) -> Outcome:
+        if not 0 <= notice.boot < MOST_BOOTS:
+            raise PeerError(f"{notice.sender} speaks of itself as boot {notice.boot}")
+        link = self._tolerant_link(notice.sender)
+        # Until a boot is known, notices of several boots may come in any order: together they may say too much.
+        is_known = link.delivery.peer_boot is not None
+        if notice.boot != link.delivery.peer_boot if is_known else link.peer.candidates == {notice.arm}:
+            return Outcome(records)  # what counts comes with its shares, again if need be
+        return super()._receive_eliminated(notice, records)
+
+    def _receive_join(self, notice: Join) -> None:
+        if self._is_news(notice):
+            super()._receive_join(notice)
+            self.links[notice.sender].delivery.peer_notice = (notice.boot, notice.notice)
+
+    def _receive_leave(self, notice: Leave) -> None:
+        link = self._tolerant_link(notice.sender)
+        if self._is_news(notice):
+            super()._receive_leave(notice)
+            link.delivery.peer_notice = (notice.boot, notice.notice)
+
+    def _is_news(self, notice: Join | Leave) -> bool:
+        """Return whether no later notice was taken: an agent must not be taken for gone because of an old farewell."""
+        if not (0 <= notice.boot < MOST_BOOTS and 0 <= notice.notice <= MOST_OBSERVATIONS):
+            raise PeerError(f"{notice.sender} sent notice {notice.notice} of boot {notice.boot}")
+        link = self.links.get(notice.sender)
+        if link is None:
+            return True
+        if link.delivery.peer_boot is not None and notice.boot < link.delivery.peer_boot:
+            return False
+        boot, number = link.delivery.peer_notice
+        if notice.boot < boot:  # a later boot was started, and nobody heard more of it: an agent may have forgotten it
+            return isinstance(notice, Join)
+        return notice.boot > boot or notice.notice > number
+
     # What cannot be.
 
     def _check_share(self, link: TolerantLink, share: Share, handling: Handling) -> None:
@@ -414,14 +464,14 @@ class TolerantEndpoint(Endpoint):
             self.ledger.check(record, is_over=not is_current)
         self.ledger.check_boots(sender, share.records)
 
-    def _check_boot(self, link: TolerantLink, boot: int) -> None:
+    def _check_numbers(self, link: TolerantLink, boot: int, receipt: Receipt) -> None:
         if not 0 <= boot < MOST_BOOTS:
             raise PeerError(f"{link.peer.name} speaks of itself as boot {boot}")
+        if not all(0 <= value <= MOST_OBSERVATIONS for value in receipt) or receipt.boot >= MOST_BOOTS:
+            raise PeerError(f"{link.peer.name} sent an impossible receipt: {receipt}")
 
     def _check_receipt(self, link: TolerantLink, receipt: Receipt) -> None:
-        name, limit = link.peer.name, MOST_OBSERVATIONS
-        if not all(0 <= value <= limit for value in receipt) or receipt.boot >= MOST_BOOTS:
-            raise PeerError(f"{name} sent an impossible receipt: {receipt}")
+        name = link.peer.name
         if receipt.boot != self.ledger.origin.boot:
             return
         if link.delivery.is_known and receipt.number > link.exchange.shares_sent:
@@ -432,15 +482,35 @@ class TolerantEndpoint(Endpoint):
             receipt.version > self.ledger.version
             or receipt.eliminated > len(self.eliminated)
             or receipt.formers > self.ledger.formers
+            or receipt.notice > self.notices + 1
         ):
             raise PeerError(f"{name} acknowledges more than {self.name} has said: do two processes run under one name?")
 
-    # How links are made.
+    # Who is here.
+
+    def _introduction(self, peer: Peer) -> Join:
+        return super()._introduction(peer)._replace(boot=self.ledger.origin.boot, notice=self.notices)
+
+    def _dismissal(self, peer: Peer, arm: Arm) -> Eliminated:
+        return super()._dismissal(peer, arm)._replace(boot=self.ledger.origin.boot)
+
+    def _farewell(self, peer: Peer) -> Leave:
+        return super()._farewell(peer)._replace(boot=self.ledger.origin.boot, notice=self.notices + 1)
+
+    def _said_farewell(self, link: TolerantLink, boot: int) -> bool:
+        """Return whether that boot of the peer said that it goes away: it is gone until it says that it is here."""
+        notice_boot, notice = link.delivery.peer_notice
+        return notice_boot == boot and notice % 2 == 1
+
+    def _part(self, name: AgentId) -> None:
+        super()._part(name)
+        self.links[name].delivery.is_unheard = False  # there is nobody to tell, until the peer returns
 
     def _return(self, link: Link) -> None:
         super()._return(link)
         assert link.delivery is not None
         link.delivery.take(Event.ASKED)
+        link.delivery.is_unheard = link.delivery.acknowledged.notice < self.notices
 
     def _greet(self, name: AgentId, arms: Sequence[Arm]) -> None:
         super()._greet(name, arms)

@@ -117,7 +117,7 @@ def prepare(
         planned=np.sort(planned),
         heap=np.zeros(count, np.int64),
         moves=fill_moves(scenario),
-        links=fill_links(count if world.lossy else 0),
+        links=fill_links(count if world.lossy else 0, world.first),
         letters=records(mail_room if world.lossy else 0, MESSAGE),
         counted=np.zeros((count, count, len(scenario.arms.names)) if world.has_faults else (0, 0, 0), np.int64),
         believed=_believed(seen, world),

@@ -194,9 +194,10 @@ def fill_arms(scenario: Scenario) -> tuple[Table, Table, Table]:
     return own_arms, seen, np.array([[name in members for name in names] for members in sets], np.bool_)
 
 
-def fill_links(count: int) -> Table:
+def fill_links(count: int, first_wait: float) -> Table:
     """Return the table of links before anything was said."""
     links = records((count, count), LINK)
+    links.wait = first_wait
     links.filled = 1.0
     links.mean_wait = UNKNOWN
     links.present = True

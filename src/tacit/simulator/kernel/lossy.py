@@ -37,7 +37,8 @@ def new_letter(world: Record, letters: Table, kind: int, sender: int, receiver: 
     letter = letters[world.letters_end]
     letter.kind, letter.sender, letter.receiver = kind, sender, receiver
     letter.since = letter.version = letter.number = letter.count = letter.attempt = 0
-    letter.seen = letter.held = letter.known_gone = letter.gone = 0
+    letter.seen = letter.held = letter.known_gone = letter.known_notice = letter.gone = letter.notice = 0
+    letter.is_answer = False
     return letter
 
 
@@ -71,7 +72,7 @@ def account(
     is_notice = letter.kind not in (codes.SHARE, codes.ACKNOWLEDGEMENT)
     if world.counts_sizes:
         if is_notice:
-            world.bytes += notice_size(agents, seen, letter.kind, sender, receiver, letter.since)
+            world.bytes += notice_size(agents, seen, letter.kind, sender, receiver, letter.since, letter.notice)
         else:
             world.bytes += letter_size(world, agents, seen, history, gone, letter)
     if letter.kind == codes.SHARE:

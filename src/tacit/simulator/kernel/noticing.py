@@ -81,7 +81,7 @@ def notify(
     """Send a notice: an arm was eliminated, or an agent joins or leaves."""
     bonds[sender, receiver].notices += 1
     if world.counts_sizes:
-        world.bytes += notice_size(agents, seen, kind, sender, receiver, arm)
+        world.bytes += notice_size(agents, seen, kind, sender, receiver, arm, 0)
     if world.delay > 0:
         post(world, mail, slot + world.delay, kind, sender, receiver, arm, 0, 0)
     elif agents[receiver].away:

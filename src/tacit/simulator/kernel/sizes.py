@@ -10,11 +10,11 @@ MESSAGE_FRAME = 8
 SHARE_FRAME = MESSAGE_FRAME + 6
 """Heads of the share, its list of records, the record and its tallies; the boot; and that there is no handling."""
 
-NOTICE_FRAME = MESSAGE_FRAME + 1
-"""And the head of the notice."""
+NOTICE_FRAME = MESSAGE_FRAME + 2
+"""And the head of the notice, and the boot."""
 
-HANDLED_FRAME = MESSAGE_FRAME + 6
-"""Heads of the share, its list of records, the handling and its list of eliminations; boot and formers."""
+HANDLED_FRAME = MESSAGE_FRAME + 7
+"""Heads of the share, its list of records, the handling and its list of eliminations; boot, formers, is_answer."""
 
 RECORD_FRAME = 3
 """Heads of the record and its tallies; the boot."""
@@ -79,7 +79,8 @@ def letter_size(world: Record, agents: Table, seen: Table, history: Table, gone:
     names = agents[sender].name_size + agents[receiver].name_size
     if not world.tolerant:
         return share_size(agents, seen, history, sender, receiver, letter.number, letter.count, letter.since)
-    receipt = RECEIPT_FRAME + integer_size(letter.seen) + integer_size(letter.held) + integer_size(letter.known_gone)
+    receipt = RECEIPT_FRAME + integer_size(letter.seen) + integer_size(letter.held)
+    receipt += integer_size(letter.known_gone) + integer_size(letter.known_notice)
     if letter.kind == codes.ACKNOWLEDGEMENT:
         return ACKNOWLEDGEMENT_FRAME + names + receipt
     size = HANDLED_FRAME + names + receipt
@@ -99,11 +100,12 @@ def letter_size(world: Record, agents: Table, seen: Table, history: Table, gone:
 
 
 @compiled
-def notice_size(agents: Table, seen: Table, kind: int, sender: int, receiver: int, arm: int) -> int:
+def notice_size(agents: Table, seen: Table, kind: int, sender: int, receiver: int, arm: int, number: int) -> int:
     """Return the bytes of a notice."""
     size = NOTICE_FRAME + agents[sender].name_size + agents[receiver].name_size
     if kind == codes.ELIMINATED:
         return size + seen[sender, arm].name_size
+    size += integer_size(number)
     if kind == codes.LEAVE:
         return size
     size += JOIN_QUANTUM + (1 if agents[sender].arm_count < 16 else 3)

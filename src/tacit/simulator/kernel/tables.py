@@ -103,7 +103,8 @@ AGENT = np.dtype(
         ("online_until", np.int64),
         ("network_key", np.uint64),
         ("settled_after", np.int64),  # own pulls, where everybody always knows the same
-        ("own_eliminations", np.int64),  # changes during a run, as do the next three
+        ("own_eliminations", np.int64),  # changes during a run, as do the next four
+        ("notices", np.int64),  # how often the agent said that it is here, times two
         ("last_observed", np.float64),
         ("wake_at", np.float64),
         ("next_retry", np.float64),
@@ -144,6 +145,9 @@ LINK = np.dtype(
         ("acknowledged_number", np.int64),
         ("acknowledged_version", np.int64),
         ("acknowledged_gone", np.int64),
+        ("acknowledged_notice", np.int64),
+        ("peer_notice", np.int64),  # the newest notice of the peer's coming or going
+        ("is_heard", np.bool_),  # whether anything was heard of the peer
         ("attempts", np.int64),
         ("can_be_timed", np.bool_),
         ("is_unheard", np.bool_),
@@ -191,6 +195,9 @@ MESSAGE = np.dtype(
         ("seen", np.int64),  # the receipt
         ("held", np.int64),
         ("known_gone", np.int64),
+        ("known_notice", np.int64),
+        ("notice", np.int64),  # the number of a notice of coming or going
+        ("is_answer", np.bool_),
     ],
     align=True,
 )

@@ -55,7 +55,7 @@ def owes_notice(agents: Table, bonds: Table, link: Record, agent: int, peer: int
 @compiled
 def owes(world: Record, agents: Table, bonds: Table, link: Record, agent: int, peer: int) -> bool:
     """Return whether the peer must acknowledge something."""
-    return link.present and (
+    return (link.present or link.is_unheard) and (
         (link.phase == codes.WAITING and not settled(world, agents, bonds, agent, peer))
         or owes_notice(agents, bonds, link, agent, peer)
     )
@@ -147,6 +147,7 @@ def write_share(
     agent: int,
     peer: int,
     count: int,
+    is_answer: bool,
 ) -> None:
     """Write the newest state with the number of the last share (`TolerantEndpoint._message`)."""
     pair, link, version = pairs[agent, peer], links[agent, peer], agents[agent].own_pulls
@@ -157,6 +158,7 @@ def write_share(
     letter.number = pair.shares
     letter.count = count
     letter.attempt = link.attempts
+    letter.is_answer = is_answer
     if version > link.acknowledged_version:
         letter.since, letter.version = link.acknowledged_version, version
     if link.acknowledged_gone < eliminated(agents, agent):
@@ -168,6 +170,7 @@ def write_share(
 def write_receipt(link: Record, letter: Record) -> None:
     """Write what the sender has of the receiver's."""
     letter.seen, letter.held, letter.known_gone = link.seen, link.held, link.peer_gone
+    letter.known_notice = link.peer_notice
 
 
 @compiled
@@ -199,7 +202,7 @@ def share(
         link.can_be_timed = True
         expect(world, link, now)
         schedule(world, agents, link, agent)
-        write_share(world, agents, pairs, links, usable, letters, agent, peer, count)
+        write_share(world, agents, pairs, links, usable, letters, agent, peer, count, False)
         return
     pair.shared_version = agents[agent].own_pulls
     if not world.same_arms:
@@ -221,6 +224,7 @@ def repeat(
     agent: int,
     peer: int,
     now: float,
+    is_answer: bool,
 ) -> None:
     """Write the last share again: the same number, the newest state (`TolerantEndpoint._repeat`)."""
     link = links[agent, peer]
@@ -234,8 +238,8 @@ def repeat(
     link.retry_at = now + link.wait
     schedule(world, agents, link, agent)
     if link.is_unheard:
-        new_letter(world, letters, codes.JOIN, agent, peer)
-    write_share(world, agents, pairs, links, usable, letters, agent, peer, carried)
+        new_letter(world, letters, codes.JOIN, agent, peer).notice = agents[agent].notices
+    write_share(world, agents, pairs, links, usable, letters, agent, peer, carried, is_answer)
 
 
 @compiled
@@ -261,7 +265,7 @@ def repeat_what_is_due(
             has_reached(world, agents, pairs, usable, thresholds, agent, peer)
             or owes_notice(agents, bonds, link, agent, peer)
         ):
-            repeat(world, agents, pairs, links, usable, thresholds, letters, agent, peer, now)
+            repeat(world, agents, pairs, links, usable, thresholds, letters, agent, peer, now, False)
         agents[agent].next_retry = min(agents[agent].next_retry, link.retry_at)
 
 
@@ -345,7 +349,7 @@ def wake(
         ):
             continue
         if now >= flush_at(world, agents, link, agent):
-            repeat(world, agents, pairs, links, usable, thresholds, letters, agent, peer, now)
+            repeat(world, agents, pairs, links, usable, thresholds, letters, agent, peer, now, False)
         wake_by(world, agents, agent, flush_at(world, agents, link, agent))
 
 
@@ -380,14 +384,24 @@ def follow(
 
 
 @compiled
-def greet(world: Record, agents: Table, bonds: Table, demanded: Table, links: Table, agent: int, peer: int) -> None:
+def greet(
+    world: Record,
+    agents: Table,
+    bonds: Table,
+    demanded: Table,
+    seen: Table,
+    links: Table,
+    agent: int,
+    peer: int,
+) -> None:
     """Take it that a known peer is here again (`_greet` of either endpoint)."""
     demand(demanded, agent, peer)
     link = links[agent, peer]
     link.present = True
     if world.tolerant:
         link.phase = codes.OPEN
-        if owes(world, agents, bonds, link, agent, peer):
+        link.is_unheard = link.acknowledged_notice < agents[agent].notices
+        if owes(world, agents, bonds, link, agent, peer) or has_unsaid(world, agents, bonds, seen, link, agent, peer):
             schedule(world, agents, link, agent)
 
 
@@ -456,7 +470,7 @@ def receive_share(
         if share_received(world, agents, pairs, bonds, demanded, usable, thresholds, agent, peer):
             share(world, agents, pairs, links, usable, thresholds, letters, agent, peer, True, now)
         return
-    hear(world, agents, pairs, bonds, demanded, links, letter)
+    hear(world, agents, pairs, bonds, demanded, seen, links, letter)
     # Nobody forgets anything here, so what a share builds on is always held: `Ledger.is_usable` need not be asked.
     if letter.version > link.held:
         merge(world, agents, knowledge, seen, history, peer, agent, np.int64(link.held), letter.version)
@@ -470,7 +484,10 @@ def receive_share(
             agent, peer, number, letter.seen, now,
         )  # fmt: skip
     elif letter.attempt > 0:
-        take_repetition(world, agents, pairs, bonds, usable, thresholds, links, letters, agent, peer, letter.seen, now)
+        take_repetition(
+            world, agents, pairs, bonds, usable, thresholds, links, letters,
+            agent, peer, letter.seen, letter.is_answer, now,
+        )  # fmt: skip
 
 
 @compiled
@@ -497,7 +514,7 @@ def take_turn(
     link.seen = number
     if settled(world, agents, bonds, agent, peer):
         if link.acknowledged_gone < eliminated(agents, agent):
-            repeat(world, agents, pairs, links, usable, thresholds, letters, agent, peer, now)
+            repeat(world, agents, pairs, links, usable, thresholds, letters, agent, peer, now, True)
     elif share_received(world, agents, pairs, bonds, demanded, usable, thresholds, agent, peer):
         share(world, agents, pairs, links, usable, thresholds, letters, agent, peer, True, now)
     else:
@@ -517,6 +534,7 @@ def take_repetition(
     agent: int,
     peer: int,
     seen_by_peer: int,
+    is_to_an_answer: bool,
     now: float,
 ) -> None:
     """Answer what was said again (`TolerantEndpoint._take_repetition`)."""
@@ -524,39 +542,59 @@ def take_repetition(
     is_missing = link.phase == codes.WAITING and seen_by_peer < pairs[agent, peer].shares
     if settled(world, agents, bonds, agent, peer):
         is_missing = link.acknowledged_gone < eliminated(agents, agent)
-    if is_missing:
-        repeat(world, agents, pairs, links, usable, thresholds, letters, agent, peer, now)
+    if is_missing and not is_to_an_answer:
+        repeat(world, agents, pairs, links, usable, thresholds, letters, agent, peer, now, True)
     else:
         write_receipt(link, new_letter(world, letters, codes.ACKNOWLEDGEMENT, agent, peer))
 
 
 @compiled
 def receive_acknowledgement(
-    world: Record, agents: Table, pairs: Table, bonds: Table, demanded: Table, links: Table, letter: Record
+    world: Record,
+    agents: Table,
+    pairs: Table,
+    bonds: Table,
+    demanded: Table,
+    seen: Table,
+    links: Table,
+    letter: Record,
 ) -> None:
     """Take a bare acknowledgement (`TolerantEndpoint._receive_acknowledgement`)."""
     link = links[letter.receiver, letter.sender]
     is_seen = letter.seen >= pairs[letter.receiver, letter.sender].shares
     if is_seen and link.phase == codes.WAITING and link.attempts == 1:
         link.can_be_timed = True
-    hear(world, agents, pairs, bonds, demanded, links, letter)
+    hear(world, agents, pairs, bonds, demanded, seen, links, letter)
 
 
 @compiled
 def hear(
-    world: Record, agents: Table, pairs: Table, bonds: Table, demanded: Table, links: Table, letter: Record
+    world: Record,
+    agents: Table,
+    pairs: Table,
+    bonds: Table,
+    demanded: Table,
+    seen: Table,
+    links: Table,
+    letter: Record,
 ) -> None:
     """Take what every message says: what its sender has of the receiver's (`TolerantEndpoint._hear`)."""
     agent, peer = letter.receiver, letter.sender
     link = links[agent, peer]
-    if not link.present:
-        greet(world, agents, bonds, demanded, links, agent, peer)
-    link.is_unheard = False
+    if not link.present and link.peer_notice % 2 == 0:
+        greet(world, agents, bonds, demanded, seen, links, agent, peer)
     link.acknowledged_number = max(link.acknowledged_number, letter.seen)
     link.acknowledged_version = max(link.acknowledged_version, letter.held)
     link.acknowledged_gone = max(link.acknowledged_gone, letter.known_gone)
+    link.acknowledged_notice = max(link.acknowledged_notice, letter.known_notice)
+    is_new, link.is_heard = not link.is_heard, True
+    link.is_unheard = (link.is_unheard or is_new) and link.acknowledged_notice < agents[agent].notices
     if link.acknowledged_number >= pairs[agent, peer].shares and link.phase == codes.WAITING:
         link.phase = codes.TRUSTING
+    if is_new and (
+        owes(world, agents, bonds, link, agent, peer) or has_unsaid(world, agents, bonds, seen, link, agent, peer)
+    ):
+        schedule(world, agents, link, agent)
 
 
 @compiled
@@ -608,14 +646,16 @@ def deliver_current(
             letters, counted, believed, gone, np.float64(slot),
         )  # fmt: skip
     elif letter.kind == codes.ACKNOWLEDGEMENT:
-        receive_acknowledgement(world, agents, pairs, bonds, demanded, links, letter)
+        receive_acknowledgement(world, agents, pairs, bonds, demanded, seen, links, letter)
     elif letter.kind == codes.ELIMINATED:
         follow(world, agents, bonds, seen, own_arms, believed, gone, receiver, sender, letter.since)
-    elif letter.kind == codes.JOIN:
-        greet(world, agents, bonds, demanded, links, receiver, sender)
-    else:
-        withdraw(demanded, receiver, sender)
-        links[receiver, sender].present = False
+    elif not world.tolerant or letter.notice > links[receiver, sender].peer_notice:
+        links[receiver, sender].peer_notice = letter.notice
+        if letter.kind == codes.JOIN:
+            greet(world, agents, bonds, demanded, seen, links, receiver, sender)
+        else:
+            withdraw(demanded, receiver, sender)
+            links[receiver, sender].present = links[receiver, sender].is_unheard = False
     turn_round(world, letters, below)
 
 
@@ -666,11 +706,14 @@ def send_all(
 @compiled
 def write_move(world: Record, agents: Table, links: Table, letters: Table, slot: int, agent: int, leaves: bool) -> None:
     """Write the notices of an agent that leaves or is back (`Endpoint.leave`, `join` of either endpoint)."""
+    if world.tolerant and not leaves:
+        agents[agent].notices += 2
     for peer in range(world.agents):
         if peer != agent:
-            new_letter(world, letters, codes.LEAVE if leaves else codes.JOIN, agent, peer)
-            if not leaves:
-                links[agent, peer].is_unheard = True
+            letter = new_letter(world, letters, codes.LEAVE if leaves else codes.JOIN, agent, peer)
+            if world.tolerant:
+                letter.notice = agents[agent].notices + (1 if leaves else 0)
+                links[agent, peer].is_unheard = links[agent, peer].is_unheard or not leaves
     if world.tolerant and not leaves:
         expect_from_all(world, agents, links, agent, np.float64(slot))
 

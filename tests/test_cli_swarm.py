@@ -1,0 +1,76 @@
+"""The command `tacit swarm`."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tacit
+from tacit.cli import main
+from tacit.protocol import TolerantEndpoint
+from tacit.testing.swarm import run_seed
+
+
+def test_it_runs_seeds_and_sums_up(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["swarm", "--seeds", "0:6", "--workers", "1"]) == 0
+    printed = capsys.readouterr()
+    first, last = printed.out.splitlines()
+    assert first.startswith("6 seeds, ")
+    assert first.endswith("seeds a minute a core")
+    assert last == "no violation"
+    assert printed.err == ""  # nobody is looking, so there is no progress to see
+
+
+def test_one_seed_tells_what_happens_line_by_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["swarm", "--seeds", "3", "--transcript"]) == 0
+    *lines, last = capsys.readouterr().out.splitlines()
+    verdict = run_seed(3)
+    assert last == f"seed 3: {verdict.events} events, fingerprint {verdict.fingerprint}"
+    assert sum(" says " in line for line in lines) == verdict.messages
+
+
+def test_a_failing_seed_says_what_is_wrong_and_how_to_see_it_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(TolerantEndpoint, "owes", lambda _self, _link: False)
+    assert main(["swarm", "--seeds", "0:2", "--workers", "1"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "both wait" in lines[0]
+    assert lines[0].startswith("seed 0: ")
+    assert lines[1] == "    tacit swarm --seeds 0 --transcript"
+    assert lines[-1] == "2 seeds with a violation"
+    assert main(["swarm", "--seeds", "0", "--transcript"]) == 1
+    assert capsys.readouterr().out.splitlines()[-2] == lines[0]
+
+
+@pytest.mark.parametrize("seeds", ["", "x", "3:x", "5:5", "5:3", "-1", "1:2:3"])
+def test_seeds_that_are_none_are_refused(seeds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["swarm", f"--seeds={seeds}"])
+    assert "--seeds" in capsys.readouterr().err
+
+
+def test_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert main(["swarm", "--seeds", "0:3", "--workers", "1"]) == 0
+    assert "3 of 3 seeds" in terminal.getvalue()
+
+
+def test_it_needs_the_core_only() -> None:
+    program = (
+        "import sys\n"
+        "for name in ('numpy', 'numba', 'pandas', 'matplotlib', 'pyarrow'): sys.modules[name] = None\n"
+        "from tacit.cli import main\n"
+        "sys.exit(main(['swarm', '--seeds', '1', '--workers', '1']))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(tacit.__file__).parent.parent)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
+    assert "no violation" in done.stdout
