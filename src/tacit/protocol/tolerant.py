@@ -502,7 +502,6 @@ class TolerantEndpoint(Endpoint):
         notice_boot, notice = link.delivery.peer_notice
         return notice_boot == boot and notice % 2 == 1
 
-
     def _return(self, link: Link) -> None:
         super()._return(link)
         assert link.delivery is not None
