@@ -76,7 +76,7 @@ def encode(message: Message, group: str = "") -> bytes:
 
     >>> from tacit.protocol import Leave
     >>> decode(encode(Leave("j", "p")))
-    Leave(sender='j', receiver='p')
+    Leave(sender='j', receiver='p', boot=0, notice=0)
     """
     if type(message) not in _KINDS:
         raise LocalError(f"only messages can be encoded, not {message!r}")

@@ -26,6 +26,8 @@ A pair is in one of three phases, seen from one side. The table is `RETRIES` bel
     a repetition comes in, from a peer that lacks         WAITING  WAITING   repeat
       this side's last share                              other    as it was acknowledge
     a repetition comes in, from a peer that has it        any      as it was acknowledge
+
+A repetition that is itself an answer to one is acknowledged and no more (`tolerant.py`), so answers come to an end.
 """
 
 from dataclasses import dataclass

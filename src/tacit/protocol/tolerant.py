@@ -112,6 +112,15 @@ class TolerantEndpoint(Endpoint):
             self._wake_by(self._flush_at(link))
         return Outcome((Woke(now),), tuple(outgoing), wake_at=self.wake_at)
 
+    def peer_left(self, peer: AgentId, now: float) -> Outcome:
+        """Take it from the driver that a peer is gone: nobody needs to be told that this agent is here.
+
+        A farewell of the peer itself does not say as much: it may be back already, and its notice under way or lost.
+        """
+        outcome = super().peer_left(peer, now)
+        self.links[peer].delivery.is_unheard = False
+        return outcome._replace(wake_at=self.wake_at)
+
     def start_again(self, boot: int) -> None:
         """Begin a new boot, after a start that may have forgotten something. Introduce yourself with `join` then."""
         self.ledger.start_again(boot)
@@ -263,10 +272,6 @@ class TolerantEndpoint(Endpoint):
         """Take it from the driver that a peer is here."""
         return super().peer_joined(peer, arms, now)._replace(wake_at=self.wake_at)
 
-    def peer_left(self, peer: AgentId, now: float) -> Outcome:
-        """Take it from the driver that a peer is gone."""
-        return super().peer_left(peer, now)._replace(wake_at=self.wake_at)
-
     def _receive_share(self, share: Share, records: tuple[Received, ...], now: float) -> Outcome:
         link, handling = self._tolerant_link(share.sender), share.handling
         if handling is None:
@@ -290,13 +295,21 @@ class TolerantEndpoint(Endpoint):
         if handling.formers and handling.formers >= link.delivery.peer_formers:  # and not an older word that came late
             link.delivery.peer_formers = handling.formers
             link.delivery.returns = self._better_known(share, handling)
-        if share.number > link.shares_received:
+        if share.number > link.shares_received and self._is_meant(handling.receipt):
             outgoing = self._take_turn(link, share, handling, now)
         else:
             outgoing = self._take_repetition(link, handling, now) if handling.attempt else []
         if link.delivery.returns:
             self._expect(link, now)
         return Outcome(records, tuple(outgoing), news, ruled_out, returned=returned)
+
+    def _is_meant(self, receipt: Receipt) -> bool:
+        """Return whether a share asks the present boot, and not a former one, which may have answered already.
+
+        A peer that asked a former boot asks again as soon as it hears of this one. A peer that has nothing of this
+        agent's yet has not been answered by anyone.
+        """
+        return receipt.boot == self.ledger.origin.boot or not (receipt.number or receipt.version)
 
     def _take_turn(self, link: TolerantLink, share: Share, handling: Handling, now: float) -> list[Message]:
         """Take a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
@@ -501,10 +514,6 @@ class TolerantEndpoint(Endpoint):
         """Return whether that boot of the peer said that it goes away: it is gone until it says that it is here."""
         notice_boot, notice = link.delivery.peer_notice
         return notice_boot == boot and notice % 2 == 1
-
-    def _part(self, name: AgentId) -> None:
-        super()._part(name)
-        self.links[name].delivery.is_unheard = False  # there is nobody to tell, until the peer returns
 
     def _return(self, link: Link) -> None:
         super()._return(link)

@@ -655,7 +655,7 @@ def deliver_current(
             greet(world, agents, bonds, demanded, seen, links, receiver, sender)
         else:
             withdraw(demanded, receiver, sender)
-            links[receiver, sender].present = links[receiver, sender].is_unheard = False
+            links[receiver, sender].present = False
     turn_round(world, letters, below)
 
 

@@ -6,8 +6,9 @@ And nobody answers repetitions with repetitions for ever: a conversation in whic
 from tacit.protocol import AgentId
 from tacit.protocol.delivery import Patience
 
-LONGEST_CHAIN = 3
-"""How many messages without a fresh share may follow from one another, answer upon answer."""
+LONGEST_CHAIN = 5
+"""How many messages without a fresh share may follow from one another, answer upon answer. Three, as a rule; more if a
+receiver restarted in between."""
 
 _ROUNDING = 1e-6
 
