@@ -53,6 +53,7 @@ REASONS = (
     ("observations or attempt", re.compile(r"sent a share with (observations|attempt)")),
     ("knowledge of former boots", "changes of its former boots"),
     ("boot", "speaks of itself as boot"),
+    ("notice", re.compile(r"sent notice -?\d+ of boot -?\d+$")),
     ("receipt", re.compile(r"acknowledges|an impossible receipt")),
     ("eliminations", "eliminated"),
     ("record of another", "agents share only what they observed"),

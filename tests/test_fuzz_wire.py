@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from tacit import PeerError
-from tacit.protocol import Acknowledgement, Message, Share
+from tacit.protocol import Acknowledgement, Eliminated, Join, Leave, Message, Share
 from tacit.wire import decode
 
 MUTATIONS = 50_000
@@ -45,10 +45,19 @@ def test_the_recorded_messages_are_of_every_kind_and_carry_everything(judge: Any
     assert {min(2, handling.attempt) for handling in handlings} == {0, 1, 2}
     assert any(handling.eliminated for handling in handlings)
     assert any(handling.formers for handling in handlings)
+    assert {handling.is_answer for handling in handlings} == {False, True}
+    assert all(handling.attempt for handling in handlings if handling.is_answer)
     assert any(record.agent == share.receiver for share in shares for record in share.records)
     assert any(record.boot < share.records[0].boot for share in shares for record in share.records)
     receipts = [message.receipt for message in messages if isinstance(message, Acknowledgement)]
     assert any(all(receipt[:3]) for receipt in receipts)
+    assert {receipt.notice % 2 for receipt in receipts if receipt.notice} == {0, 1}
+    joins = [message for message in messages if isinstance(message, Join)]
+    leaves = [message for message in messages if isinstance(message, Leave)]
+    assert any(notice.boot and notice.notice > 2 for notice in joins)
+    assert any(notice.boot and notice.notice > 1 for notice in leaves)
+    assert ({notice.notice % 2 for notice in joins}, {notice.notice % 2 for notice in leaves}) == ({0}, {0, 1})
+    assert any(message.boot for message in messages if isinstance(message, Eliminated))
 
 
 def test_the_messages_are_accepted_as_they_were_recorded(judge: Any) -> None:  # noqa: ANN401
@@ -71,6 +80,7 @@ def test_broken_messages_are_refused_without_a_mark_or_do_no_harm(judge: Any) ->
     assert refused + verdict.accepted + verdict.ignored + verdict.unbroken == verdict.mutations == MUTATIONS
     assert verdict.refused["checksum"] > 0.45 * MUTATIONS  # all of the broken bytes
     assert verdict.accepted > 1_000
+    assert verdict.refused["notice"] > 0
     assert len(verdict.refused) >= 25  # they get deep enough to meet all kinds of checks
 
 

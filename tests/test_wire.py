@@ -40,6 +40,7 @@ from tacit.wire import (
     encode_snapshot,
 )
 
+# Every field is named: hypothesis makes up those that are not, and takes numbers that no message has (2**64 and more).
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 counts = st.integers(0, MOST_OBSERVATIONS)
 tallies = st.builds(ArmTally, names, counts, counts)
@@ -55,8 +56,9 @@ leaves = st.builds(Leave, names, names, boots, counts)
 messages: st.SearchStrategy[Message] = st.one_of(shares, eliminations, joins, leaves, acknowledgements)
 
 SHARE = Share("j", "p", 1, 2, (Record("j", 0, 0, 2, (ArmTally("A", 2, 1),)),))
-HANDLED = SHARE._replace(handling=Handling(3, 1, ("B",), 2, Receipt(4, 5, 6, 7, 8)))
-ACKNOWLEDGEMENT = Acknowledgement("j", "p", 3, Receipt(4, 5, 6, 7, 8))
+RECEIPT = Receipt(boot=4, number=5, version=6, eliminated=7, formers=8, notice=9)
+HANDLED = SHARE._replace(handling=Handling(3, 1, ("B",), 2, RECEIPT, is_answer=True))
+ACKNOWLEDGEMENT = Acknowledgement("j", "p", 3, RECEIPT)
 ONE_OF_EACH: tuple[Message, ...] = (
     SHARE,
     Eliminated("j", "p", "A"),
@@ -124,21 +126,36 @@ def test_the_numbers_of_the_kinds_never_change() -> None:
 
 
 def test_a_leave_notice_is_these_bytes() -> None:
-    assert encode(Leave("j", "p")) == b"\x0e\x22\x19\x53\x94\x02\xa0\x03\x92\xa1j\xa1p"
+    assert encode(Leave("j", "p")) == b"\xd7\xf4\x8f\xb0\x94\x02\xa0\x03\x94\xa1j\xa1p\x00\x00"
+    assert encode(Leave("j", "p", boot=3, notice=5)) == sealed(b"\x94\x02\xa0\x03\x94\xa1j\xa1p\x03\x05")
 
 
 def test_a_leave_notice_of_a_group_is_these_bytes() -> None:
-    assert encode(Leave("j", "p"), "ab") == sealed(b"\x94\x02\xa2ab\x03\x92\xa1j\xa1p")
+    assert encode(Leave("j", "p"), "ab") == sealed(b"\x94\x02\xa2ab\x03\x94\xa1j\xa1p\x00\x00")
+
+
+def test_a_join_notice_is_these_bytes() -> None:
+    start = b"\x94\x02\xa0\x02\x96\xa1j\xa1p\x92\xa1A\xa1B\x01"
+    assert encode(Join("j", "p", ("A", "B"), 1)) == sealed(start + b"\x00\x00")
+    assert encode(Join("j", "p", ("A", "B"), 1, boot=3, notice=4)) == sealed(start + b"\x03\x04")
+
+
+def test_an_elimination_notice_is_these_bytes() -> None:
+    assert encode(Eliminated("j", "p", "A")) == sealed(b"\x94\x02\xa0\x01\x94\xa1j\xa1p\xa1A\x00")
+    assert encode(Eliminated("j", "p", "A", boot=3)) == sealed(b"\x94\x02\xa0\x01\x94\xa1j\xa1p\xa1A\x03")
 
 
 def test_a_share_is_these_bytes() -> None:
     start = b"\x94\x02\xa0\x00\x96\xa1j\xa1p\x01\x02\x91\x95\xa1j\x00\x00\x02\x91\x93\xa1A\x02\x01"
     assert encode(SHARE) == sealed(start + b"\xc0")
-    assert encode(HANDLED) == sealed(start + b"\x95\x03\x01\x91\xa1B\x02\x95\x04\x05\x06\x07\x08")
+    handling = b"\x96\x03\x01\x91\xa1B\x02\x96\x04\x05\x06\x07\x08\x09"
+    assert encode(HANDLED) == sealed(start + handling + b"\xc3")
+    asked = HANDLED._replace(handling=Handling(3, 1, ("B",), 2, RECEIPT, is_answer=False))
+    assert encode(asked) == sealed(start + handling + b"\xc2")
 
 
 def test_an_acknowledgement_is_these_bytes() -> None:
-    assert encode(ACKNOWLEDGEMENT) == sealed(b"\x94\x02\xa0\x04\x94\xa1j\xa1p\x03\x95\x04\x05\x06\x07\x08")
+    assert encode(ACKNOWLEDGEMENT) == sealed(b"\x94\x02\xa0\x04\x94\xa1j\xa1p\x03\x96\x04\x05\x06\x07\x08\x09")
 
 
 def test_the_largest_share_fits_into_a_message() -> None:
@@ -208,7 +225,7 @@ def test_a_truncated_message_is_refused_wherever_it_is_cut(message: Message) -> 
 
 def test_a_message_with_something_behind_it_is_refused() -> None:
     whole = encode(Leave("j", "p"))
-    with pytest.raises(PeerError, match=r"a message of 14 bytes was refused: it is damaged \(its checksum is wrong\)"):
+    with pytest.raises(PeerError, match=r"a message of 16 bytes was refused: it is damaged \(its checksum is wrong\)"):
         decode(whole + b"\x00")
     with pytest.raises(PeerError, match="bytes that are not a message were refused"):
         decode(sealed(whole[4:] + b"\x00"))
@@ -236,6 +253,12 @@ def test_a_message_with_something_behind_it_is_refused() -> None:
         ("j", "p", 1, 2, (), (0, 0, (), 0, (0, 0, 0, 0))),
         ("j", "p", 1, 2, (), (0, 0, "A", 0, (0, 0, 0, 0, 0))),
         ("j", "p", 1, 2, (), (0, 0, (), 0, (0, 0, 0, 0, 0.5))),
+        ("j", "p", 1, 2, (), (0, 0, (), 0, (0, 0, 0, 0, 0, 0.5))),
+        ("j", "p", 1, 2, (), (0, 0, (), 0, (0, 0, 0, 0, 0, None))),
+        ("j", "p", 1, 2, (), (0, 0, (), 0, (0, 0, 0, 0, 0, 0, 0))),
+        ("j", "p", 1, 2, (), (0, 0, (), 0, (0, 0, 0, 0, 0, 0), 1)),
+        ("j", "p", 1, 2, (), (0, 0, (), 0, (0, 0, 0, 0, 0, 0), None)),
+        ("j", "p", 1, 2, (), (0, 0, (), 0, (0, 0, 0, 0, 0, 0), False, 0)),
         {"sender": "j"},
         "share",
     ],
@@ -245,11 +268,58 @@ def test_a_share_with_a_field_of_a_wrong_type_is_refused(body: object) -> None:
         decode(frame(WIRE_VERSION, "", 0, body))
 
 
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (1, ("j", "p")),
+        (1, ("j", "p", "A", "0")),
+        (1, ("j", "p", "A", None)),
+        (1, ("j", "p", "A", 0, 0)),
+        (2, ("j", "p", ("A",))),
+        (2, ("j", "p", ("A",), 1, 0.0, 0)),
+        (2, ("j", "p", ("A",), 1, 0, "2")),
+        (2, ("j", "p", ("A",), 1, 0, 2, 0)),
+        (3, ("j",)),
+        (3, ("j", "p", True, 0)),
+        (3, ("j", "p", 0, None)),
+        (3, ("j", "p", 0, 1, 0)),
+        (4, ("j", "p", 0)),
+        (4, ("j", "p", 0, (0, 0, 0, 0))),
+        (4, ("j", "p", 0, (0, 0, 0, 0, 0, "0"))),
+        (4, ("j", "p", 0, (0, 0, 0, 0, 0, 0, 0))),
+    ],
+)
+def test_a_notice_or_an_acknowledgement_with_a_field_of_a_wrong_type_is_refused(kind: int, body: object) -> None:
+    with pytest.raises(PeerError, match="bytes that are not a message were refused: "):
+        decode(frame(WIRE_VERSION, "", kind, body))
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "message"),
+    [
+        (0, ("j", "p", 1, 2, ()), Share("j", "p", 1, 2, (), None)),
+        (
+            0,
+            ("j", "p", 1, 2, (), (3, 1, (), 0, (4, 5, 6, 7, 8))),
+            Share("j", "p", 1, 2, (), Handling(3, 1, (), 0, RECEIPT._replace(notice=0), is_answer=False)),
+        ),
+        (1, ("j", "p", "A"), Eliminated("j", "p", "A", boot=0)),
+        (2, ("j", "p", ("A",), 1), Join("j", "p", ("A",), 1, boot=0, notice=0)),
+        (3, ("j", "p"), Leave("j", "p", boot=0, notice=0)),
+        (4, ("j", "p", 3, (4, 5, 6, 7, 8)), ACKNOWLEDGEMENT._replace(receipt=RECEIPT._replace(notice=0))),
+    ],
+)
+def test_only_what_loss_tolerance_adds_may_be_missing_behind_and_is_then_nothing(
+    kind: int, body: object, message: Message
+) -> None:
+    assert decode(frame(WIRE_VERSION, "", kind, body)) == message
+
+
 def test_a_name_that_is_not_unicode_is_refused() -> None:
     with pytest.raises(PeerError, match="bytes that are not a message were refused"):
-        decode(sealed(b"\x94\x02\xa0\x03\x92\xa1\xff\xa1p"))
+        decode(sealed(b"\x94\x02\xa0\x03\x94\xa1\xff\xa1p\x00\x00"))
     with pytest.raises(PeerError, match="bytes that are not a message were refused"):
-        decode(sealed(b"\x94\x02\xa1\xff\x03\x92\xa1j\xa1p"))
+        decode(sealed(b"\x94\x02\xa1\xff\x03\x94\xa1j\xa1p\x00\x00"))
 
 
 def test_a_message_above_the_limit_is_refused_unread() -> None:

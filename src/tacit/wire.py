@@ -2,7 +2,8 @@
 
 The format is MessagePack: an array of the format's version, the group, the kind of value, and its fields in order. A
 message begins with a checksum of the rest. Decoding is strict: a damaged message, a wrong version, a foreign group, a
-wrong type or a missing field is refused with a reason, and nothing is executed or imported.
+wrong type, a field too many or a missing field that has no default is refused with a reason, and nothing is executed
+or imported.
 """
 
 from typing import Any, NamedTuple

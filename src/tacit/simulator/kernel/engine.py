@@ -8,21 +8,15 @@ from tacit.scenario.tape import bernoulli_reward
 from tacit.scenario.trace import Kind
 from tacit.simulator.kernel import codes
 from tacit.simulator.kernel.choosing import select_arm
+from tacit.simulator.kernel.delivering import deliver_current, send_all, take_kept
 from tacit.simulator.kernel.jit import borrow, compiled
 from tacit.simulator.kernel.lossy import SCRATCH, take_arrival, turn_round
 from tacit.simulator.kernel.mail import UNDER_WAY, tell
 from tacit.simulator.kernel.noticing import announce_eliminations, deliver, eliminate, move
 from tacit.simulator.kernel.planning import halve, plan_halving, pop
+from tacit.simulator.kernel.saying import after_decision, wake, write_move
 from tacit.simulator.kernel.tables import AGENT_BITS, Record, Table
 from tacit.simulator.kernel.talking import broadcast, observe, share_with_peers
-from tacit.simulator.kernel.tolerating import (
-    after_decision,
-    deliver_current,
-    send_all,
-    take_kept,
-    wake,
-    write_move,
-)
 
 borrow(bernoulli_reward)
 

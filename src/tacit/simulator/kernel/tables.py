@@ -39,7 +39,7 @@ WORLD = np.dtype(
         ("plain", np.bool_),  # nothing special is asked for: see `talking.share_plainly`
         ("counts_sizes", np.bool_),
         ("agent_names_size", np.int64),  # bytes of all agents' names on the wire
-        ("lossy", np.bool_),  # there are faults, or agents that expect them: see `tolerating.py`
+        ("lossy", np.bool_),  # there are faults, or agents that expect them: see `waiting.py`
         ("tolerant", np.bool_),
         ("has_faults", np.bool_),
         ("loss", np.float64),
