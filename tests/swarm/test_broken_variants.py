@@ -238,7 +238,7 @@ def _a_late_word_of_a_former_boot_counts(breaker: Breaker) -> None:
         link = self.links.get(share.sender)
         assert share.handling is not None
         if link is not None and link.delivery.peer_boot is not None and share.handling.boot < link.delivery.peer_boot:
-            link.delivery.peer_boot = share.handling.boot
+            link.delivery.peer_boot, link.delivery.peer_notice = share.handling.boot, (0, 0)
         return receive_share(self, share, records, now)
 
     breaker.attribute(TolerantEndpoint, "_receive_share", changed)

@@ -251,10 +251,16 @@ class TolerantEndpoint(Endpoint):
 
     def _receipt(self, link: TolerantLink) -> Receipt:
         delivery = link.delivery
-        boot = delivery.peer_boot or 0
+        boot = self._newest_boot(link)
         version = self.ledger.version_held(Origin(link.peer.name, boot))
         notice = delivery.peer_notice[1] if delivery.peer_notice[0] == boot else 0
+        if boot != delivery.peer_boot:  # it has said no more than that it is here
+            return Receipt(boot, link.shares_received, version, 0, 0, notice)
         return Receipt(boot, link.shares_received, version, delivery.peer_eliminated, delivery.peer_formers, notice)
+
+    def _newest_boot(self, link: TolerantLink) -> int:
+        """Return the newest boot of the peer that was heard of, by a share or by a notice."""
+        return max(link.delivery.peer_boot or 0, link.delivery.peer_notice[0])
 
     def _acknowledge(self, link: TolerantLink) -> Acknowledgement:
         return Acknowledgement(self.name, link.peer.name, self.ledger.origin.boot, self._receipt(link))
@@ -268,7 +274,7 @@ class TolerantEndpoint(Endpoint):
         self._check_numbers(link, handling.boot, handling.receipt)
         if handling.receipt.boot > self.ledger.origin.boot:
             return Outcome(wake_at=self.wake_at, superseded_by=handling.receipt.boot)
-        if link.delivery.peer_boot is not None and handling.boot < link.delivery.peer_boot:
+        if handling.boot < self._newest_boot(link):
             return Outcome(outgoing=(self._acknowledge(link),), wake_at=self.wake_at)  # a word from a former life
         self._check_receipt(link, handling.receipt)
         self._check_share(link, share, handling)
@@ -335,7 +341,7 @@ class TolerantEndpoint(Endpoint):
         self._check_numbers(link, message.boot, message.receipt)
         if message.receipt.boot > self.ledger.origin.boot:
             return Outcome(wake_at=self.wake_at, superseded_by=message.receipt.boot)
-        if link.delivery.peer_boot is not None and message.boot < link.delivery.peer_boot:
+        if message.boot < self._newest_boot(link):
             return Outcome(wake_at=self.wake_at)
         self._check_receipt(link, message.receipt)
         if message.receipt.number >= link.exchange.shares_sent:
@@ -427,12 +433,7 @@ class TolerantEndpoint(Endpoint):
         link = self.links.get(notice.sender)
         if link is None:
             return True
-        if link.delivery.peer_boot is not None and notice.boot < link.delivery.peer_boot:
-            return False
-        boot, number = link.delivery.peer_notice
-        if notice.boot < boot:  # a later boot was started, and nobody heard more of it: an agent may have forgotten it
-            return isinstance(notice, Join)
-        return notice.boot > boot or notice.notice > number
+        return notice.boot >= self._newest_boot(link) and (notice.boot, notice.notice) > link.delivery.peer_notice
 
     # What cannot be.
 
