@@ -19,6 +19,7 @@ from tacit.protocol import (
     Observed,
     Outcome,
     Patience,
+    PeerLeft,
     Received,
     Record,
     Share,
@@ -27,10 +28,12 @@ from tacit.protocol import (
     Woke,
 )
 from tacit.protocol.delivery import UNKNOWN, Phase
+from tacit.protocol.endpoint import TolerantLink
 from tacit.protocol.invariants import endpoint_violations
 from tacit.protocol.ledger import Origin
 from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, Handling, Receipt
-from tacit.protocol.tolerant import LARGEST_JUMP, TolerantEndpoint, TolerantLink
+from tacit.protocol.suspicion import LARGEST_JUMP
+from tacit.protocol.tolerant import TolerantEndpoint
 from tacit.rewards import BERNOULLI
 from tacit.scenario import Absence, AgentSpec, Arms, BuiltIn, Kind, Rate, Row, Scenario
 from tacit.simulator import reference
@@ -211,10 +214,28 @@ def test_a_repetition_brings_the_answer_again_if_that_was_lost() -> None:
     answer = share_of(p.receive(share_of(j.update("A", 1.0, now=10.0)), now=11.0))
     assert (lost.number, answer.number, answer.observations) == (1, 1, 2)
     assert answer.records == (Record("p", 0, 0, 2, (ArmTally("B", 2, 1),)),)
-    assert answer.handling == Handling(0, 1, (), 0, Receipt(0, 1, 2, 0, 0))
+    assert answer.handling == Handling(0, 1, (), 0, Receipt(0, 1, 2, 0, 0), is_answer=True)
     j.receive(answer, now=12.0)
     assert link(j, "p").exchange.demanded
     assert share_of(j.update("A", 1.0, now=13.0)).number == 2
+
+
+def test_an_answer_that_is_a_repetition_is_only_acknowledged() -> None:
+    """Else two whose answers cross would repeat themselves to each other without end."""
+    j, p = pair()
+    j.update("A", 1.0, now=0.0)  # lost
+    asks = share_of(j.update("A", 1.0, now=10.0))
+    p.receive(asks, now=11.0)
+    p.update("B", 1.0, now=12.0)  # lost
+    receipt = Receipt(0, 1, 2, 0, 0)
+    records = (Record("p", 0, 0, 1, (ArmTally("B", 1, 1),)),)
+    again = Share("p", "j", 1, 1, records, Handling(0, 1, (), 0, receipt, is_answer=True))
+    assert p.receive(asks, now=13.0) == Outcome((Received(asks, 13.0),), (again,), wake_at=112.0)
+    answers = handled(asks, is_answer=True)
+    acknowledgement = Acknowledgement("p", "j", 0, receipt)
+    before = everything(p)
+    assert p.receive(answers, now=14.0) == Outcome((Received(answers, 14.0),), (acknowledgement,), wake_at=112.0)
+    assert everything(p) == before
 
 
 def test_an_acknowledgement_of_state_does_not_end_the_repetition_of_a_token() -> None:
@@ -335,8 +356,8 @@ def test_one_who_is_not_heard_of_is_probed_less_and_less() -> None:
     "happens",
     [
         lambda j: j.receive(Eliminated("p", "j", "B"), now=2.0),
-        lambda j: j.receive(Join("p", "j", ARMS, 1), now=2.0),
-        lambda j: j.receive(Leave("q", "j"), now=2.0),
+        lambda j: j.receive(Join("p", "j", ARMS, 1, boot=0, notice=2), now=2.0),
+        lambda j: j.receive(Leave("q", "j", boot=0, notice=1), now=2.0),
         lambda j: j.receive(Acknowledgement("q", "j", 0, NOTHING_YET), now=2.0),
         lambda j: j.peer_joined("r", ARMS, now=2.0),
         lambda j: j.peer_left("q", now=2.0),
@@ -350,10 +371,13 @@ def test_whatever_happens_the_time_to_wake_is_not_forgotten(happens: object) -> 
     assert happens(j).wake_at == 100.0
 
 
-def test_one_who_leaves_need_not_be_woken() -> None:
+def test_a_farewell_changes_nothing_in_the_one_who_says_it_not_even_when_to_wake() -> None:
+    """It is not recorded either: one who stays after all, or is restored, goes on as it was."""
     j, _ = pair()
     j.update("A", 1.0, now=0.0)
-    assert j.leave() == Outcome(outgoing=(Leave("j", "p"),))
+    before = j.endpoint.state()
+    assert j.leave() == Outcome(outgoing=(Leave("j", "p", boot=0, notice=1),), wake_at=100.0)
+    assert j.endpoint.state() == before
 
 
 def test_a_clock_that_goes_back_does_not_silence_one_who_pulls_no_more() -> None:
@@ -364,41 +388,204 @@ def test_a_clock_that_goes_back_does_not_silence_one_who_pulls_no_more() -> None
 
 def test_what_was_pulled_while_a_peer_was_away_is_said_when_it_is_back_even_by_one_who_pulls_no_more() -> None:
     j, p = pair()
-    j.receive(Leave("p", "j"), now=0.0)
+    (farewell,) = p.leave().outgoing
+    assert farewell == Leave("p", "j", boot=0, notice=1)
+    j.receive(farewell, now=0.0)
     j.update("A", 1.0, now=1.0)
     assert j.wake(now=101.0) == Outcome((Woke(101.0),))
-    back = Join("p", "j", ARMS, 1)
+    (back,) = p.join(now=499.0).outgoing
+    assert back == Join("p", "j", ARMS, 1, boot=0, notice=2)
     assert j.receive(back, now=500.0) == Outcome((Received(back, 500.0),), wake_at=101.0)
-    assert p.receive(share_of(j.wake(now=500.0)), now=501.0).news == (ArmTally("A", 1, 1),)
+    flush = share_of(j.wake(now=500.0))
+    assert flush.handling == Handling(0, 1, (), 0, Receipt(0, 0, 0, 0, 0, notice=2))
+    assert p.receive(flush, now=501.0).news == (ArmTally("A", 1, 1),)
 
 
 # Joining.
 
 
-def test_one_who_joins_says_so_until_it_is_heard() -> None:
+def test_one_who_joins_says_so_until_that_is_acknowledged() -> None:
     j, p = pair()
-    assert j.join(now=1.0) == Outcome((Introduced(1.0),), (Join("j", "p", ARMS, 1),), wake_at=101.0)
-    (introduction, flush) = j.wake(now=101.0).outgoing
-    assert introduction == Join("j", "p", ARMS, 1)
-    assert flush == Share("j", "p", 0, 0, (), Handling(0, 1, (), 0, NOTHING_YET))
+    introduction = Join("j", "p", ARMS, 1, boot=0, notice=2)
+    assert j.join(now=1.0) == Outcome((Introduced(1.0),), (introduction,), wake_at=101.0)  # lost
+    flush = Share("j", "p", 0, 0, (), Handling(0, 1, (), 0, NOTHING_YET))
+    assert j.wake(now=101.0) == Outcome((Woke(101.0),), (introduction, flush), wake_at=201.0)
+    p.receive(introduction, now=102.0)
     (acknowledgement,) = p.receive(flush, now=102.0).outgoing
+    assert acknowledgement == Acknowledgement("p", "j", 0, Receipt(0, 0, 0, 0, 0, notice=2))
     j.receive(acknowledgement, now=103.0)
+    assert not link(j, "p").delivery.is_unheard
     assert j.wake(now=1e6) == Outcome((Woke(1e6),))
 
 
-def test_one_whose_join_notice_was_lost_is_here_once_it_is_heard() -> None:
+def test_one_who_is_heard_and_whose_join_notice_is_not_goes_on_saying_it() -> None:
     j, p = pair()
-    p.receive(Leave("j", "p"), now=0.0)
+    j.join(now=1.0)  # lost
+    (introduction, flush) = j.wake(now=101.0).outgoing  # the notice is lost again, the share is not
+    (acknowledgement,) = p.receive(flush, now=102.0).outgoing
+    assert acknowledgement == Acknowledgement("p", "j", 0, NOTHING_YET)
+    j.receive(acknowledgement, now=103.0)
+    assert link(j, "p").delivery.is_unheard
+    again = Share("j", "p", 0, 0, (), Handling(0, 2, (), 0, NOTHING_YET))
+    assert j.wake(now=201.0) == Outcome((Woke(201.0),), (introduction, again), wake_at=301.0)
+
+
+def test_the_acknowledgement_of_an_older_join_notice_does_not_do_for_the_newest() -> None:
+    j, p = pair()
+    p.receive(j.join(now=1.0).outgoing[0], now=1.0)
+    j.receive(share_of(p.update("A", 1.0, now=2.0)), now=3.0)
+    assert not link(j, "p").delivery.is_unheard
+    assert j.leave().outgoing == (Leave("j", "p", boot=0, notice=3),)  # lost
+    assert j.join(now=4.0).outgoing == (Join("j", "p", ARMS, 1, boot=0, notice=4),)  # lost
+    for notice, is_unheard in ((2, True), (3, True), (4, False), (2, False)):
+        j.receive(Acknowledgement("p", "j", 0, Receipt(0, 0, 0, 0, 0, notice=notice)), now=5.0)
+        assert link(j, "p").delivery.is_unheard is is_unheard
+
+
+def test_one_who_has_not_joined_in_this_boot_is_never_unheard() -> None:
+    j, _ = pair()
+    j.receive(Acknowledgement("p", "j", 0, NOTHING_YET), now=1.0)
+    j.receive(Join("p", "j", ARMS, 1, boot=0, notice=2), now=2.0)
+    assert not link(j, "p").delivery.is_unheard
+
+
+def test_one_who_joined_tells_a_peer_that_restarts_and_one_that_is_back() -> None:
+    j, p = pair()
+    p.receive(j.join(now=1.0).outgoing[0], now=1.0)
+    j.receive(share_of(p.update("A", 1.0, now=2.0)), now=3.0)
+    assert not link(j, "p").delivery.is_unheard
+    j.receive(Join("p", "j", ARMS, 1, boot=0, notice=2), now=4.0)
+    assert not link(j, "p").delivery.is_unheard  # it has acknowledged the notice
+    j.receive(Acknowledgement("p", "j", 1, NOTHING_YET), now=5.0)
+    assert link(j, "p").delivery.is_unheard  # it may have forgotten the notice
+
+
+def test_to_one_who_is_gone_an_unheard_notice_is_said_unless_the_driver_knows() -> None:
+    j, _ = pair()
+    j.join(now=1.0)
+    j.receive(Leave("p", "j", boot=0, notice=1), now=2.0)  # it may be back already
+    assert [type(message) for message in j.wake(now=101.0).outgoing] == [Join, Share]
+    assert j.peer_left("p", now=102.0) == Outcome((PeerLeft("p", 102.0),), wake_at=201.0)
+    assert j.wake(now=201.0) == Outcome((Woke(201.0),))
+
+
+def test_one_that_the_driver_takes_for_gone_is_here_once_it_is_heard() -> None:
+    j, p = pair()
+    p.peer_left("j", now=0.0)
     assert p.update("A", 1.0, now=1.0).outgoing == ()
     answer = share_of(p.receive(share_of(j.update("B", 1.0, now=2.0)), now=3.0))
     assert (answer.number, answer.observations) == (1, 1)
     assert link(p, "j").peer.present
 
 
+def test_one_who_said_farewell_is_not_here_until_it_says_so_whatever_else_is_heard() -> None:
+    j, p = pair()
+    late = share_of(j.update("B", 1.0, now=0.0))
+    p.receive(Leave("j", "p", boot=0, notice=1), now=1.0)
+    assert p.receive(late, now=2.0).news == (ArmTally("B", 1, 1),)
+    p.receive(Acknowledgement("j", "p", 0, NOTHING_YET), now=3.0)
+    assert not link(p, "j").peer.present
+    p.receive(Join("j", "p", ARMS, 1, boot=0, notice=2), now=4.0)
+    assert link(p, "j").peer.present
+
+
+def test_the_farewell_of_a_boot_does_not_count_for_the_next() -> None:
+    _, p = pair()
+    p.receive(Leave("j", "p", boot=0, notice=1), now=1.0)
+    p.receive(Acknowledgement("j", "p", 1, NOTHING_YET), now=2.0)
+    assert link(p, "j").peer.present
+
+
+A_JOIN, A_LEAVE = Join("p", "j", ARMS, 1), Leave("p", "j")
+
+
+@pytest.mark.parametrize(
+    ("taken", "old", "present"),
+    [
+        (A_JOIN._replace(notice=2), A_LEAVE._replace(notice=1), True),
+        (A_LEAVE._replace(notice=3), A_JOIN._replace(notice=2), False),
+        (A_JOIN._replace(notice=2), A_JOIN._replace(notice=2), True),
+        (A_LEAVE._replace(notice=3), A_LEAVE._replace(notice=3), False),
+        (A_JOIN._replace(boot=1, notice=2), A_LEAVE._replace(boot=0, notice=9), True),
+        (A_LEAVE._replace(boot=1, notice=1), A_LEAVE._replace(boot=0, notice=9), False),
+        (A_LEAVE._replace(boot=1, notice=1), A_JOIN._replace(boot=0, notice=2), False),
+    ],
+)
+def test_a_notice_that_is_not_newer_than_the_last_changes_nothing(
+    taken: Join | Leave, old: Join | Leave, present: bool
+) -> None:
+    j, _ = pair()
+    j.receive(taken, now=1.0)
+    j.update("A", 1.0, now=2.0)
+    before = everything(j)
+    assert j.receive(old, now=3.0) == Outcome((Received(old, 3.0),), wake_at=102.0)
+    assert everything(j) == before
+    assert link(j, "p").peer.present is present
+    assert link(j, "p").delivery.peer_notice == (taken.boot, taken.notice)
+
+
+@pytest.mark.parametrize(
+    ("taken", "newer", "present"),
+    [
+        (A_JOIN._replace(notice=2), A_LEAVE._replace(notice=3), False),
+        (A_LEAVE._replace(notice=1), A_JOIN._replace(notice=2), True),
+        (A_JOIN._replace(notice=8), A_LEAVE._replace(boot=1, notice=1), False),
+        (A_LEAVE._replace(notice=9), A_JOIN._replace(boot=1, notice=2), True),
+    ],
+)
+def test_a_newer_notice_is_taken(taken: Join | Leave, newer: Join | Leave, present: bool) -> None:
+    j, _ = pair()
+    j.receive(taken, now=1.0)
+    j.receive(newer, now=2.0)
+    assert link(j, "p").peer.present is present
+    assert link(j, "p").delivery.peer_notice == (newer.boot, newer.notice)
+
+
+def test_a_notice_of_a_boot_before_the_one_that_was_heard_changes_nothing() -> None:
+    j, _ = pair()
+    j.receive(Acknowledgement("p", "j", 2, NOTHING_YET), now=1.0)
+    before = everything(j)
+    for old in (A_JOIN._replace(boot=1, notice=2), A_LEAVE._replace(boot=1, notice=3)):
+        assert j.receive(old, now=2.0) == Outcome((Received(old, 2.0),))
+        assert everything(j) == before
+
+
+def test_after_a_notice_of_a_boot_nothing_is_taken_from_the_boots_before() -> None:
+    j, p = pair()
+    late = share_of(p.update("B", 1.0, now=0.0))
+    j.receive(A_JOIN._replace(boot=1, notice=2), now=1.0)
+    before = everything(j)
+    answer = Acknowledgement("j", "p", 0, Receipt(1, 0, 0, 0, 0, notice=2))
+    assert j.receive(late, now=2.0) == Outcome(outgoing=(answer,))
+    assert j.receive(Acknowledgement("p", "j", 0, NOTHING_YET), now=2.0) == Outcome()
+    assert everything(j) == before
+    assert p.receive(answer, now=3.0).superseded_by == 1
+
+
+@pytest.mark.parametrize(
+    ("broken", "text"),
+    [
+        (A_JOIN._replace(notice=-1), "p sent notice -1 of boot 0"),
+        (A_LEAVE._replace(notice=MOST_OBSERVATIONS + 1), "p sent notice 4294967297 of boot 0"),
+        (A_JOIN._replace(boot=MOST_BOOTS, notice=2), "p sent notice 2 of boot 2147483648"),
+        (A_LEAVE._replace(boot=-1, notice=1), "p sent notice 1 of boot -1"),
+        (Eliminated("p", "j", "A", boot=-1), "p speaks of itself as boot -1"),
+        (Eliminated("p", "j", "A", boot=MOST_BOOTS), "p speaks of itself as boot 2147483648"),
+        (Leave("q", "j", boot=0, notice=1), "'q' is not known to j"),
+    ],
+)
+def test_a_notice_that_cannot_be_is_refused_and_changes_nothing(broken: Message, text: str) -> None:
+    j, _ = pair()
+    before = j.endpoint.state()
+    with pytest.raises(PeerError, match=text):
+        j.receive(broken, now=1.0)
+    assert j.endpoint.state() == before
+
+
 def test_one_who_is_back_is_asked_again_and_not_waited_for() -> None:
     j, _ = pair()
     j.update("A", 1.0, now=0.0)  # lost
-    j.receive(Join("p", "j", ARMS, 1), now=1.0)
+    j.receive(Join("p", "j", ARMS, 1, boot=0, notice=2), now=1.0)
     assert link(j, "p").delivery.phase is Phase.OPEN
     assert share_of(j.update("A", 1.0, now=2.0)).number == 2
 
@@ -513,6 +700,36 @@ def test_a_peer_that_restarts_and_says_so_only_in_an_acknowledgement_gets_the_la
     assert (again.number, again.records) == (1, (Record("j", 0, 0, 3, (ArmTally("A", 3, 3),)),))
 
 
+@pytest.mark.parametrize(
+    ("receipt", "number", "demanded"),
+    [
+        (Receipt(0, 1, 1, 0, 0), 1, False),  # a former boot was asked, and may have answered
+        (Receipt(0, 1, 0, 0, 0), 1, False),
+        (Receipt(0, 0, 1, 0, 0), 1, False),
+        (Receipt(0, 0, 0, 0, 0), 2, True),  # nobody has answered
+        (Receipt(1, 1, 0, 0, 0), 2, True),  # this boot is asked
+    ],
+)
+def test_a_share_that_asked_a_former_boot_does_not_ask_the_present_one(
+    receipt: Receipt, number: int, demanded: bool
+) -> None:
+    """Its observations count all the same."""
+    j, _ = honest()
+    assert (link(j, "p").shares_received, link(j, "p").exchange.demanded) == (1, False)
+    share = Share("p", "j", 2, 1, (Record("p", 0, 1, 2, (ArmTally("B", 2, 1),)),), Handling(0, 0, (), 0, receipt))
+    outcome = j.receive(share, now=5.0)
+    assert outcome == Outcome((Received(share, 5.0),), news=(ArmTally("B", 1, 0),), wake_at=104.0)
+    assert (link(j, "p").shares_received, link(j, "p").exchange.demanded) == (number, demanded)
+
+
+def test_a_repetition_that_asked_a_former_boot_is_acknowledged() -> None:
+    j, share = honest()
+    again = handled(receipted(share, boot=0, number=2, version=1), attempt=1)
+    acknowledgement = Acknowledgement("j", "p", 1, Receipt(0, 1, 2, 0, 0))
+    assert j.receive(again, now=5.0).outgoing == (acknowledgement,)
+    assert not link(j, "p").exchange.demanded
+
+
 @pytest.mark.parametrize(("arms", "before", "after"), [(("B", "C"), {"C"}, {"B", "C"}), (ARMS, {"A"}, {"A"})])
 def test_one_who_restarts_may_consider_again_what_it_had_ruled_out_unless_all_have(
     arms: tuple[str, ...], before: set[str], after: set[str]
@@ -586,7 +803,7 @@ def test_a_lost_elimination_notice_is_made_up_for_and_acknowledged() -> None:
     assert outcome.ruled_out == ("B",)
     assert p.policy.candidates == ("A",)
     answer = share_of(outcome)  # it says what it has ruled out itself, once
-    assert answer == Share("p", "j", 0, 0, (), Handling(0, 1, ("B",), 0, Receipt(0, 0, 2, 1, 0)))
+    assert answer == Share("p", "j", 0, 0, (), Handling(0, 1, ("B",), 0, Receipt(0, 0, 2, 1, 0), is_answer=True))
     acknowledgement = Acknowledgement("j", "p", 0, Receipt(0, 0, 0, 1, 0))
     assert j.receive(answer, now=12.0).outgoing == (acknowledgement,)
     assert p.receive(acknowledgement, now=13.0).outgoing == ()
@@ -634,9 +851,11 @@ def test_a_newcomer_to_a_settled_group_learns_what_it_has_settled_on() -> None:
     j.receive(Acknowledgement("p", "j", 0, Receipt(0, 0, 0, 1, 0)), now=1.0)
     q = agent("q", AAE)
     q.peer_joined("j", ARMS)
-    j.receive(Join("q", "j", ARMS, 1), now=50.0)
+    (introduction,) = q.join(now=49.0).outgoing
+    assert introduction == Join("q", "j", ARMS, 1, boot=0, notice=2)
+    j.receive(introduction, now=50.0)
     answer = share_of(j.receive(share_of(q.update("B", 1.0, now=51.0)), now=52.0))
-    assert answer.handling == Handling(0, 1, ("B",), 0, Receipt(0, 1, 1, 0, 0))
+    assert answer.handling == Handling(0, 1, ("B",), 0, Receipt(0, 1, 1, 0, 0, notice=2), is_answer=True)
     outcome = q.receive(answer, now=53.0)
     assert (outcome.ruled_out, q.policy.candidates) == (("B",), ("A",))
     (acknowledgement,) = outcome.outgoing
@@ -651,6 +870,24 @@ def test_a_notice_that_a_former_boot_may_have_sent_is_nobody_s_fault() -> None:
     for arm in ("B", "C"):
         j.receive(Eliminated("p", "j", arm), now=1.0)
     assert link(j, "p").peer.candidates == {"C"}
+
+
+@pytest.mark.parametrize(("boot", "candidates"), [(0, {"A", "B"}), (1, {"A"}), (2, {"A", "B"})])
+def test_only_the_boot_that_was_heard_rules_out(boot: int, candidates: set[str]) -> None:
+    """What another boot ruled out comes with its shares, if it still holds."""
+    j = agent("j", AAE)
+    j.peer_joined("p", ARMS)
+    j.receive(Acknowledgement("p", "j", 1, NOTHING_YET), now=0.0)
+    notice = Eliminated("p", "j", "B", boot=boot)
+    ruled_out = tuple({"A", "B"} - candidates)
+    assert j.receive(notice, now=1.0) == Outcome((Received(notice, 1.0),), ruled_out=ruled_out)
+    assert link(j, "p").peer.candidates == set(j.policy.candidates) == candidates
+
+
+def test_an_elimination_notice_says_which_boot_it_is_from() -> None:
+    j = agent("j", AAE, boot=3)
+    j.peer_joined("p", ARMS)
+    assert endpoint(j).eliminate("B", 0.0).outgoing == (Eliminated("j", "p", "B", boot=3),)
 
 
 # Groups that do not fit.
@@ -748,6 +985,9 @@ def test_the_share_that_the_next_tests_break_is_accepted_as_it_is() -> None:
         (lambda share: receipted(share, version=2), "p acknowledges more than j has said"),
         (lambda share: receipted(share, eliminated=1), "p acknowledges more than j has said"),
         (lambda share: receipted(share, formers=2), "p acknowledges more than j has said"),
+        (lambda share: receipted(share, notice=-1), "p sent an impossible receipt"),
+        (lambda share: receipted(share, notice=MOST_OBSERVATIONS + 1), "p sent an impossible receipt"),
+        (lambda share: receipted(share, notice=2), "p acknowledges more than j has said"),  # 1 is a farewell
         (
             lambda share: share._replace(records=(Record("q", 0, 0, 1, ()),)),
             "p sent a record of q: agents share only what they observed",

@@ -25,11 +25,11 @@ from tacit.protocol import (
     TolerantEndpoint,
 )
 from tacit.protocol.delivery import RETRIES, Delivery, Effect, Event, Phase, Turn
+from tacit.protocol.endpoint import TolerantLink
 from tacit.protocol.exchange import Exchange
 from tacit.protocol.ledger import Ledger, Origin
 from tacit.protocol.messages import Handling, Receipt
 from tacit.protocol.roster import Peer
-from tacit.protocol.tolerant import TolerantLink
 from tacit.tally import ArmTally
 from tacit.testing.swarm import run_seed
 
@@ -238,7 +238,7 @@ def _a_late_word_of_a_former_boot_counts(breaker: Breaker) -> None:
         link = self.links.get(share.sender)
         assert share.handling is not None
         if link is not None and link.delivery.peer_boot is not None and share.handling.boot < link.delivery.peer_boot:
-            link.delivery.peer_boot = share.handling.boot
+            link.delivery.peer_boot, link.delivery.peer_notice = share.handling.boot, (0, 0)
         return receive_share(self, share, records, now)
 
     breaker.attribute(TolerantEndpoint, "_receive_share", changed)

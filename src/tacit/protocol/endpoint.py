@@ -44,6 +44,13 @@ class Link:
         """The highest number of a share that came from the peer."""
 
 
+class TolerantLink(Link):
+    """A link whose delivery is looked after, because messages may be lost."""
+
+    __slots__ = ()
+    delivery: Delivery
+
+
 class Endpoint:
     """The protocol state of one agent.
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from tacit.checks import check_time
 from tacit.errors import PeerError
 from tacit.protocol.delivery import Delivery, Effect, Event, Phase
-from tacit.protocol.endpoint import Endpoint, Link
+from tacit.protocol.endpoint import Endpoint, Link, TolerantLink
 from tacit.protocol.exchange import Exchange, Sharing
 from tacit.protocol.ledger import Origin
 from tacit.protocol.messages import (
@@ -39,17 +39,8 @@ from tacit.protocol.messages import (
 )
 from tacit.protocol.outcome import Outcome, Received, Woke
 from tacit.protocol.roster import Peer
+from tacit.protocol.suspicion import check_numbers, check_receipt, check_share
 from tacit.tally import Arm, ArmTally
-
-LARGEST_JUMP = 1024
-"""A share whose number is further above the last one than this was not sent by a program that counts."""
-
-
-class TolerantLink(Link):
-    """A link whose delivery is looked after."""
-
-    __slots__ = ()
-    delivery: Delivery
 
 
 class TolerantEndpoint(Endpoint):
@@ -254,10 +245,16 @@ class TolerantEndpoint(Endpoint):
 
     def _receipt(self, link: TolerantLink) -> Receipt:
         delivery = link.delivery
-        boot = delivery.peer_boot or 0
+        boot = self._newest_boot(link)
         version = self.ledger.version_held(Origin(link.peer.name, boot))
         notice = delivery.peer_notice[1] if delivery.peer_notice[0] == boot else 0
+        if boot != delivery.peer_boot:  # it has said no more than that it is here
+            return Receipt(boot, link.shares_received, version, 0, 0, notice)
         return Receipt(boot, link.shares_received, version, delivery.peer_eliminated, delivery.peer_formers, notice)
+
+    def _newest_boot(self, link: TolerantLink) -> int:
+        """Return the newest boot of the peer that was heard of, by a share or by a notice."""
+        return max(link.delivery.peer_boot or 0, link.delivery.peer_notice[0])
 
     def _acknowledge(self, link: TolerantLink) -> Acknowledgement:
         return Acknowledgement(self.name, link.peer.name, self.ledger.origin.boot, self._receipt(link))
@@ -276,13 +273,13 @@ class TolerantEndpoint(Endpoint):
         link, handling = self._tolerant_link(share.sender), share.handling
         if handling is None:
             raise PeerError(f"{share.sender} is not loss-tolerant and {self.name} is: a whole group must agree")
-        self._check_numbers(link, handling.boot, handling.receipt)
+        check_numbers(link, handling.boot, handling.receipt)
         if handling.receipt.boot > self.ledger.origin.boot:  # first of all: the rest is meant for that boot
             return Outcome(superseded_by=handling.receipt.boot)
-        if link.delivery.peer_boot is not None and handling.boot < link.delivery.peer_boot:
+        if handling.boot < self._newest_boot(link):
             return Outcome(outgoing=(self._acknowledge(link),))  # a word from a former life
-        self._check_receipt(link, handling.receipt)
-        self._check_share(link, share, handling)
+        check_receipt(self, link, handling.receipt)
+        check_share(self, link, share, handling)
         self._hear(link, handling.boot, handling.receipt, now)
         formers = self.ledger.formers
         news, returned = self._merge(share, handling)
@@ -343,12 +340,12 @@ class TolerantEndpoint(Endpoint):
 
     def _receive_acknowledgement(self, message: Acknowledgement, records: tuple[Received, ...], now: float) -> Outcome:
         link = self._tolerant_link(message.sender)
-        self._check_numbers(link, message.boot, message.receipt)
+        check_numbers(link, message.boot, message.receipt)
         if message.receipt.boot > self.ledger.origin.boot:
             return Outcome(superseded_by=message.receipt.boot)
-        if link.delivery.peer_boot is not None and message.boot < link.delivery.peer_boot:
+        if message.boot < self._newest_boot(link):
             return Outcome()
-        self._check_receipt(link, message.receipt)
+        check_receipt(self, link, message.receipt)
         if message.receipt.number >= link.exchange.shares_sent:
             link.delivery.quenched()
         self._hear(link, message.boot, message.receipt, now)
@@ -443,61 +440,7 @@ class TolerantEndpoint(Endpoint):
         link = self.links.get(notice.sender)
         if link is None:
             return True
-        if link.delivery.peer_boot is not None and notice.boot < link.delivery.peer_boot:
-            return False
-        boot, number = link.delivery.peer_notice
-        if notice.boot < boot:  # a later boot was started, and nobody heard more of it: an agent may have forgotten it
-            return isinstance(notice, Join)
-        return notice.boot > boot or notice.notice > number
-
-    # What cannot be.
-
-    def _check_share(self, link: TolerantLink, share: Share, handling: Handling) -> None:
-        sender, own_boot = share.sender, self.ledger.origin.boot
-        highest = link.shares_received + LARGEST_JUMP if link.delivery.has_counted else MOST_OBSERVATIONS
-        if not 0 <= share.number <= highest:
-            raise PeerError(f"{sender} sent share {share.number} after share {link.shares_received}")
-        for what, value in (("observations", share.observations), ("attempt", handling.attempt)):
-            if not 0 <= value <= MOST_OBSERVATIONS:
-                raise PeerError(f"{sender} sent a share with {what} {value}")
-        if not 0 <= handling.formers <= MOST_OBSERVATIONS:
-            raise PeerError(f"{sender} sent a share that knows {handling.formers} changes of its former boots")
-        gone = set(handling.eliminated)
-        if gone and not (gone < set(link.peer.arms) and len(gone) == len(handling.eliminated)):
-            raise PeerError(f"{sender} eliminated {', '.join(handling.eliminated)}, of {', '.join(link.peer.arms)}")
-        for record in share.records:
-            newest = handling.boot if record.agent == sender else own_boot - 1
-            if record.agent not in (sender, self.name):
-                raise PeerError(f"{sender} sent a record of {record.agent}: agents share only what they observed")
-            if record.boot > newest:
-                raise PeerError(f"{sender} sent a record of boot {record.boot} of {record.agent}, which is not before")
-            is_current = record.agent == sender and record.boot == handling.boot
-            if not is_current and record.base:
-                raise PeerError(f"{sender} sent only a part of what boot {record.boot} of {record.agent} observed")
-            self.ledger.check(record, is_over=not is_current)
-        self.ledger.check_boots(sender, share.records)
-
-    def _check_numbers(self, link: TolerantLink, boot: int, receipt: Receipt) -> None:
-        if not 0 <= boot < MOST_BOOTS:
-            raise PeerError(f"{link.peer.name} speaks of itself as boot {boot}")
-        if not all(0 <= value <= MOST_OBSERVATIONS for value in receipt) or receipt.boot >= MOST_BOOTS:
-            raise PeerError(f"{link.peer.name} sent an impossible receipt: {receipt}")
-
-    def _check_receipt(self, link: TolerantLink, receipt: Receipt) -> None:
-        name = link.peer.name
-        if receipt.boot != self.ledger.origin.boot:
-            return
-        if link.delivery.is_known and receipt.number > link.exchange.shares_sent:
-            raise PeerError(
-                f"{name} acknowledges share {receipt.number}, but only {link.exchange.shares_sent} were sent"
-            )
-        if (
-            receipt.version > self.ledger.version
-            or receipt.eliminated > len(self.eliminated)
-            or receipt.formers > self.ledger.formers
-            or receipt.notice > self.notices + 1
-        ):
-            raise PeerError(f"{name} acknowledges more than {self.name} has said: do two processes run under one name?")
+        return notice.boot >= self._newest_boot(link) and (notice.boot, notice.notice) > link.delivery.peer_notice
 
     # Who is here.
 

@@ -4,7 +4,7 @@ That is: of any two agents that are here and not done with each other, one may s
 """
 
 from tacit.protocol import TolerantEndpoint
-from tacit.protocol.tolerant import TolerantLink
+from tacit.protocol.endpoint import TolerantLink
 
 
 def deadlock(one: TolerantEndpoint, other: TolerantEndpoint) -> list[str]:
