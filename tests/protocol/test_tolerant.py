@@ -449,7 +449,7 @@ def test_one_who_has_not_joined_in_this_boot_is_never_unheard() -> None:
     assert not link(j, "p").delivery.is_unheard
 
 
-def test_one_who_joined_tells_a_peer_that_restarts_and_one_that_is_back() -> None:
+def test_one_who_joined_says_so_again_to_a_peer_that_restarts() -> None:
     j, p = pair()
     p.receive(j.join(now=1.0).outgoing[0], now=1.0)
     j.receive(share_of(p.update("A", 1.0, now=2.0)), now=3.0)
@@ -467,6 +467,18 @@ def test_to_one_who_is_gone_an_unheard_notice_is_said_unless_the_driver_knows() 
     assert [type(message) for message in j.wake(now=101.0).outgoing] == [Join, Share]
     assert j.peer_left("p", now=102.0) == Outcome((PeerLeft("p", 102.0),), wake_at=201.0)
     assert j.wake(now=201.0) == Outcome((Woke(201.0),))
+
+
+def test_one_who_was_taken_for_gone_and_is_back_is_told_what_it_has_not_acknowledged() -> None:
+    j, _ = pair()
+    j.join(now=1.0)  # lost
+    j.peer_left("p", now=2.0)
+    assert not link(j, "p").delivery.is_unheard
+    back = Join("p", "j", ARMS, 1, boot=0, notice=2)
+    assert j.receive(back, now=3.0) == Outcome((Received(back, 3.0),), wake_at=101.0)
+    flush = Share("j", "p", 0, 0, (), Handling(0, 1, (), 0, Receipt(0, 0, 0, 0, 0, notice=2)))
+    introduction = Join("j", "p", ARMS, 1, boot=0, notice=2)
+    assert j.wake(now=101.0) == Outcome((Woke(101.0),), (introduction, flush), wake_at=201.0)
 
 
 def test_one_that_the_driver_takes_for_gone_is_here_once_it_is_heard() -> None:
