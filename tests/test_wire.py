@@ -400,7 +400,7 @@ def test_a_snapshot_survives_storage(make: Callable[[], Snapshot]) -> None:
 def test_a_snapshot_of_another_version_is_refused_before_it_is_read() -> None:
     later = frame(SNAPSHOT_VERSION + 1, "a shape that only a later version knows")
     with pytest.raises(LocalError, match="the snapshot has version 3, this program reads version 2: use the version"):
-        decode_snapshot(later[4:])
+        decode_snapshot(later)
 
 
 def test_a_truncated_snapshot_is_refused_wherever_it_is_cut() -> None:
@@ -467,13 +467,29 @@ def test_the_numbers_of_the_records_never_change() -> None:
         Introduced(4.5),
         Woke(5.5),
     )
-    assert [encode_record(record)[:3] for record in of_each] == [bytes([0x93, 2, kind]) for kind in range(6)]
+    assert [encode_record(record)[4:7] for record in of_each] == [bytes([0x93, 2, kind]) for kind in range(6)]
 
 
 @pytest.mark.parametrize("stored", [b"", b"\x93\x01\x00\x90", b"\x93\x02\x09\x90", b"\x93\x02\x01\x92\xc4\x01\x00\x00"])
 def test_bytes_that_are_no_record_are_refused(stored: bytes) -> None:
     with pytest.raises(LocalError, match="record"):
-        decode_record(stored)
+        decode_record(sealed(stored))
+
+
+def test_a_flipped_bit_on_the_disk_is_found_wherever_it_is() -> None:
+    record, snapshot = encode_record(Received(HANDLED, 2.5)), encode_snapshot(some_snapshot())
+    for stored, read in ((record, decode_record), (snapshot, decode_snapshot)):
+        for place in range(8 * len(stored)):
+            flipped = bytearray(stored)
+            flipped[place // 8] ^= 1 << place % 8
+            with pytest.raises(LocalError, match="their checksum is wrong"):
+                read(bytes(flipped))
+
+
+def test_a_message_that_nobody_would_take_is_not_made() -> None:
+    long = tuple(Record("j", boot, 0, 1, (ArmTally("A" * 200, 1, 1),) * 100) for boot in range(300))
+    with pytest.raises(LocalError, match="bytes is more than anybody takes: the limit is 4194304"):
+        encode(Share("j", "p", 1, 1, long))
 
 
 def test_only_messages_and_records_are_encoded() -> None:

@@ -80,25 +80,35 @@ class Agent:
         """The arms that this agent can pull."""
         return self.policy.arms
 
+    @property
+    def boot(self) -> int:
+        """Which start of this agent it is."""
+        return self.endpoint.ledger.origin.boot
+
+    @property
+    def wake_at(self) -> float | None:
+        """When to call `wake`, as the last outcome said; after `restore` there is no outcome to say it."""
+        return self.endpoint.wake_at
+
     def select_arm(self) -> Arm:
         """Return the arm to pull next. Changes nothing and waits for nobody."""
         return self.policy.select_arm()
 
-    def update(self, arm: Arm, reward: float, now: float = 0.0) -> Outcome:
+    def update(self, arm: Arm, reward: float, now: float | None = None) -> Outcome:
         """Take the reward of an own pull.
 
         Raises:
             LocalError: The arm is not one of this agent's, or the reward is not a number in [0, 1]. Nothing changed.
         """
-        return self._observe(arm, self.policy.quantum.units(reward), now)
+        return self._observe(arm, self.policy.quantum.units(reward), self._time(now))
 
-    def receive(self, message: Message, now: float = 0.0) -> Outcome:
+    def receive(self, message: Message, now: float | None = None) -> Outcome:
         """Take a message of another agent.
 
         Raises:
             PeerError: The message cannot be right. Nothing changed.
         """
-        outcome = self.endpoint.receive(message, now)
+        outcome = self.endpoint.receive(message, self._time(now))
         self.policy.learn(outcome.news)
         self.policy.learn(outcome.returned, own=True)
         for arm in outcome.ruled_out:
@@ -113,17 +123,17 @@ class Agent:
         """Take it that a peer is gone. What is observed from now on is kept for its return."""
         return self.endpoint.peer_left(peer, now)
 
-    def join(self, now: float = 0.0) -> Outcome:
+    def join(self, now: float | None = None) -> Outcome:
         """Say to every known peer that this agent is here, or here again."""
-        return self.endpoint.join(now)
+        return self.endpoint.join(self._time(now))
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""
         return self.endpoint.leave()
 
-    def wake(self, now: float = 0.0) -> Outcome:
+    def wake(self, now: float | None = None) -> Outcome:
         """Take it that the time has come that the last outcome asked for with `wake_at`."""
-        return self.endpoint.wake(now)
+        return self.endpoint.wake(self._time(now))
 
     def snapshot(self) -> Snapshot:
         """Return all that this agent knows."""
@@ -169,6 +179,12 @@ class Agent:
             )
         if policy.own_pulls or policy.tally.observations or policy.candidates != policy.arms:
             raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
+        was_tolerant = any(link.delivery is not None for link in state.links)
+        is_tolerant = sharing is not None and sharing.patience is not None
+        if state.links and was_tolerant != is_tolerant:
+            raise LocalError(
+                f"the snapshot of {state.agent} was made with sharing={snapshot.sharing}: pass the same to restore"
+            )
         agent = cls(state.agent, policy, sharing, boot=state.boot)
         try:
             agent.endpoint = _endpoint_class(agent.sharing).from_state(state, agent.sharing, settles=policy.eliminates)
@@ -188,6 +204,14 @@ class Agent:
                 raise LocalError("only an agent that shares with loss_tolerant=True can start again with a new boot")
             agent.endpoint.start_again(boot)
         return agent
+
+    def _time(self, now: float | None) -> float:
+        """Return the time; only agents that never wait may be spared it."""
+        if now is None and self.sharing.patience is not None:
+            raise LocalError(
+                f"{self.name} is loss-tolerant and must know the time: pass now, in the unit of its Patience"
+            )
+        return 0.0 if now is None else now
 
     def _replay_all(self, records: Iterable[InputRecord], snapshot: Snapshot) -> None:
         for record in records:

@@ -1,7 +1,7 @@
 """Messages, records and snapshots to bytes and back: the only serializer.
 
-The format is MessagePack: an array of the format's version, the group, the kind of value, and its fields in order. A
-message begins with a checksum of the rest. Decoding is strict: a damaged message, a wrong version, a foreign group, a
+The format is MessagePack: an array of the format's version, the group, the kind of value, and its fields in order. All
+of them begin with a checksum of the rest. Decoding is strict: a damaged message, a wrong version, a foreign group, a
 wrong type, a field too many or a missing field that has no default is refused with a reason, and nothing is executed
 or imported.
 """
@@ -31,7 +31,7 @@ from tacit.protocol.state import SNAPSHOT_VERSION, Snapshot
 
 WIRE_VERSION = 2
 LARGEST_MESSAGE = 4 * 2**20
-"""Bytes. More than every arm of the largest arm set needs."""
+"""Bytes. More than every arm of the largest arm set needs, for one boot; with many former boots it may not do."""
 
 _KINDS: tuple[type[Any], ...] = (Share, Eliminated, Join, Leave, Acknowledgement)
 """The position in this tuple is the number on the wire: append, never reorder."""
@@ -68,6 +68,16 @@ _decode_parts = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 _decode_version = msgspec.msgpack.Decoder(int).decode
 
 
+def _sealed(content: bytes) -> bytes:
+    return crc32(content).to_bytes(_CHECKSUM) + content
+
+
+def _opened(sealed: bytes) -> bytes | None:
+    """Return the content behind a checksum, or `None` if the two do not fit."""
+    content = sealed[_CHECKSUM:]
+    return content if crc32(content) == int.from_bytes(sealed[:_CHECKSUM]) else None
+
+
 def encode(message: Message, group: str = "") -> bytes:
     """Return a message as bytes.
 
@@ -81,8 +91,10 @@ def encode(message: Message, group: str = "") -> bytes:
     """
     if type(message) not in _KINDS:
         raise LocalError(f"only messages can be encoded, not {message!r}")
-    body = _encode((WIRE_VERSION, group, _KINDS.index(type(message)), message))
-    return crc32(body).to_bytes(_CHECKSUM) + body
+    frame = _sealed(_encode((WIRE_VERSION, group, _KINDS.index(type(message)), message)))
+    if len(frame) > LARGEST_MESSAGE:
+        raise LocalError(f"a message of {len(frame)} bytes is more than anybody takes: the limit is {LARGEST_MESSAGE}")
+    return frame
 
 
 def decode(frame: bytes, group: str = "") -> Message:
@@ -93,14 +105,15 @@ def decode(frame: bytes, group: str = "") -> Message:
     """
     if len(frame) > LARGEST_MESSAGE:
         raise PeerError(f"a message of {len(frame)} bytes was refused: the limit is {LARGEST_MESSAGE}")
-    if crc32(frame[_CHECKSUM:]) != int.from_bytes(frame[:_CHECKSUM]):
+    content = _opened(frame)
+    if content is None:
         raise PeerError(f"a message of {len(frame)} bytes was refused: it is damaged (its checksum is wrong)")
     try:
-        parts = _decode_parts(frame[_CHECKSUM:])
+        parts = _decode_parts(content)
         version = _decode_version(parts[0]) if parts else None
         if version != WIRE_VERSION:
             raise PeerError(f"a message of wire version {version} was refused: this side speaks version {WIRE_VERSION}")
-        _, foreign, kind, body = _decode_frame(frame[_CHECKSUM:])
+        _, foreign, kind, body = _decode_frame(content)
         if foreign != group:
             raise PeerError(f"a message of group {foreign!r} was refused: this side is of group {group!r}")
         if not 0 <= kind < len(_KINDS):
@@ -119,10 +132,10 @@ def encode_record(record: InputRecord) -> bytes:
     PeerLeft(peer='p', now=2.5)
     """
     if isinstance(record, Received):
-        return _encode((WIRE_VERSION, _RECORDS.index(Received), (encode(record.message), record.now)))
+        return _sealed(_encode((WIRE_VERSION, _RECORDS.index(Received), (encode(record.message), record.now))))
     if type(record) not in _RECORDS:
         raise LocalError(f"only the records of an outcome can be encoded, not {record!r}")
-    return _encode((WIRE_VERSION, _RECORDS.index(type(record)), record))
+    return _sealed(_encode((WIRE_VERSION, _RECORDS.index(type(record)), record)))
 
 
 def decode_record(stored: bytes) -> InputRecord:
@@ -131,8 +144,11 @@ def decode_record(stored: bytes) -> InputRecord:
     Raises:
         LocalError: The bytes are not a record of this version.
     """
+    content = _opened(stored)
+    if content is None:
+        raise LocalError("the bytes are not a record, or a damaged one: their checksum is wrong")
     try:
-        version, kind, body = _decode_envelope(stored)
+        version, kind, body = _decode_envelope(content)
         if version != WIRE_VERSION or not 0 <= kind < len(_RECORDS):
             raise LocalError(f"a record of version {version} and kind {kind} cannot be read by this program")
         record = _record_decoders[kind].decode(body)
@@ -143,7 +159,7 @@ def decode_record(stored: bytes) -> InputRecord:
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
     """Return a snapshot as bytes."""
-    return _encode(snapshot)
+    return _sealed(_encode(snapshot))
 
 
 def decode_snapshot(stored: bytes) -> Snapshot:
@@ -152,8 +168,11 @@ def decode_snapshot(stored: bytes) -> Snapshot:
     Raises:
         LocalError: The bytes are not a snapshot, or one of another version.
     """
+    content = _opened(stored)
+    if content is None:
+        raise LocalError("the bytes are not a snapshot of an agent, or a damaged one: their checksum is wrong")
     try:
-        parts = _decode_parts(stored)
+        parts = _decode_parts(content)
         if not parts:
             raise LocalError("the bytes are not a snapshot of an agent: they hold nothing")
         version = _decode_version(parts[0])
@@ -162,6 +181,6 @@ def decode_snapshot(stored: bytes) -> Snapshot:
                 f"the snapshot has version {version}, this program reads version {SNAPSHOT_VERSION}: "
                 "use the version of tacit that wrote it"
             )
-        return _decode_snapshot(stored)
+        return _decode_snapshot(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise LocalError(f"the bytes are not a snapshot of an agent: {error}") from error

@@ -49,7 +49,7 @@ MUTANTS = [
     ("hearing.py", "    elif letter.attempt > 0:\n", "    else:\n"),
     ("hearing.py", "is_seen and link.phase == codes.WAITING and link.attempts == 1", "is_seen"),
     ("saying.py", "    if link.is_unheard:\n        new_letter", "    if False:\n        new_letter"),
-    ("hearing.py", "(link.is_unheard or is_new) and link", "link"),
+    ("hearing.py", "is_new) and link.acknowledged_notice < agents[agent].notices", "is_new) and False"),
     ("hearing.py", "is_missing and not is_to_an_answer", "is_missing"),
     ("delivering.py", "letter.notice > links[receiver, sender].peer_notice", "True"),
     ("hearing.py", "if not link.present and link.peer_notice % 2 == 0:", "if not link.present:"),

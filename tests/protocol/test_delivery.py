@@ -296,7 +296,7 @@ def test_patience_is_made_of_positive_numbers(name: str, value: float) -> None:
     ("least", "first", "longest"), [(2.0, 1.0, 10.0), (1.0, 11.0, 10.0), (20.0, 15.0, 10.0), (300.0, 256.0, 65_536.0)]
 )
 def test_waits_must_be_ordered(least: float, first: float, longest: float) -> None:
-    text = f"waits must be ordered: least {least}, first {first}, longest {longest}"
+    text = f"waits must be ordered, least <= first <= longest, but are {least}, {first}, {longest}"
     with pytest.raises(LocalError, match=text):
         Patience(first=first, least=least, longest=longest)
 

@@ -1,6 +1,7 @@
 """Messages are lost, doubled, late and out of order, and agents restart: nothing is lost for good or counted twice."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -530,7 +531,11 @@ def test_a_notice_that_is_not_newer_than_the_last_changes_nothing(
     j.receive(taken, now=1.0)
     j.update("A", 1.0, now=2.0)
     before = everything(j)
-    assert j.receive(old, now=3.0) == Outcome((Received(old, 3.0),), wake_at=102.0)
+    expected = Outcome((Received(old, 3.0),), wake_at=102.0)
+    if isinstance(old, Join) and old.boot < taken.boot:  # its sender should know that its boot is over
+        word = Acknowledgement("j", "p", 0, Receipt(taken.boot, 0, 0, 0, 0, taken.notice))
+        expected = Outcome(outgoing=(word,), wake_at=102.0)
+    assert j.receive(old, now=3.0) == expected
     assert everything(j) == before
     assert link(j, "p").peer.present is present
     assert link(j, "p").delivery.peer_notice == (taken.boot, taken.notice)
@@ -557,9 +562,12 @@ def test_a_notice_of_a_boot_before_the_one_that_was_heard_changes_nothing() -> N
     j, _ = pair()
     j.receive(Acknowledgement("p", "j", 2, NOTHING_YET), now=1.0)
     before = everything(j)
-    for old in (A_JOIN._replace(boot=1, notice=2), A_LEAVE._replace(boot=1, notice=3)):
-        assert j.receive(old, now=2.0) == Outcome((Received(old, 2.0),))
-        assert everything(j) == before
+    old_leave, old_join = A_LEAVE._replace(boot=1, notice=3), A_JOIN._replace(boot=1, notice=2)
+    assert j.receive(old_leave, now=2.0) == Outcome((Received(old_leave, 2.0),))
+    assert everything(j) == before
+    word = Acknowledgement("j", "p", 0, Receipt(2, 0, 0, 0, 0))
+    assert j.receive(old_join, now=2.0) == Outcome(outgoing=(word,))
+    assert everything(j) == before
 
 
 def test_after_a_notice_of_a_boot_nothing_is_taken_from_the_boots_before() -> None:
@@ -911,13 +919,13 @@ def test_the_paper_s_agents_and_loss_tolerant_ones_refuse_each_other() -> None:
     j.peer_joined("p", ARMS)
     p.peer_joined("j", ARMS)
     before = everything(j), everything(p)
-    from_j, from_p = share_of(agent_like(j).update("A", 1.0)), share_of(agent_like(p).update("A", 1.0))
+    from_j, from_p = share_of(agent_like(j).update("A", 1.0, now=0.0)), share_of(agent_like(p).update("A", 1.0))
     with pytest.raises(PeerError, match="j is loss-tolerant and p is not: a whole group must agree"):
         p.receive(from_j)
     with pytest.raises(PeerError, match="j is loss-tolerant and p is not: a whole group must agree"):
         p.receive(Acknowledgement("j", "p", 0, NOTHING_YET))
     with pytest.raises(PeerError, match="p is not loss-tolerant and j is: a whole group must agree"):
-        j.receive(from_p)
+        j.receive(from_p, now=0.0)
     assert (everything(j), everything(p)) == before
 
 
@@ -930,7 +938,7 @@ def test_a_snapshot_is_not_restored_into_the_other_kind_of_agent() -> None:
     j.peer_joined("p", ARMS)
     p.peer_joined("j", ARMS)
     for snapshot, sharing in ((j.snapshot(), on_demand()), (p.snapshot(), tolerant())):
-        with pytest.raises(LocalError, match="it was made with another loss_tolerant"):
+        with pytest.raises(LocalError, match=r"was made with sharing=on_demand\(.*\): pass the same to restore"):
             Agent.restore(snapshot, policy=UCB(ARMS, quantum=BERNOULLI), sharing=sharing)
 
 
@@ -1290,3 +1298,69 @@ def test_on_a_reliable_network_a_loss_tolerant_group_does_what_the_paper_s_does(
     assert results[1].pulls.tolist() == results[0].pulls.tolist()
     assert results[1].messages == results[0].messages == results[0].shares
     assert math.isclose(results[1].staleness, results[0].staleness)
+
+
+# What reviewers found.
+
+
+def test_a_wrong_time_that_only_a_message_brought_does_not_silence_a_pair() -> None:
+    j, p = pair()
+    j.update("A", 1.0, now=0.0)
+    j.update("A", 1.0, now=1.0)
+    lost = j.receive(share_of(p.update("B", 1.0, now=1.0)), now=1e9)  # the answer is lost, and the clock put right
+    assert share_of(lost).number == 2
+    again = [share_of(outcome) for now in (3.0, 4.0, 5.0) if (outcome := j.update("A", 1.0, now=now)).outgoing]
+    assert [(share.number, share.handling is not None and share.handling.attempt) for share in again] == [(2, 1)]
+
+
+def test_to_hear_of_the_driver_that_one_who_is_here_is_here_asks_for_nothing() -> None:
+    j, _ = pair()
+    j.update("A", 1.0, now=0.0)
+    before = everything(j)
+    for _ in range(3):
+        j.peer_joined("p", ARMS, now=1.0)
+    assert everything(j) == before
+    with pytest.raises(PeerError, match="joined with arms C but had A, B before"):
+        j.peer_joined("p", ["C"], now=1.0)
+
+
+def test_one_whose_boot_is_over_is_told_when_it_joins() -> None:
+    j, p = agent("j", boot=3), agent("p")
+    j.peer_joined("p", ARMS)
+    p.receive(Join("j", "p", ARMS, 1, boot=5, notice=2), now=0.0)
+    (introduction,) = j.join(now=1.0).outgoing
+    (word,) = p.receive(introduction, now=1.0).outgoing
+    assert word == Acknowledgement("p", "j", 0, Receipt(5, 0, 0, 0, 0, 2))
+    assert j.receive(word, now=2.0).superseded_by == 5
+
+
+def test_one_who_is_loss_tolerant_must_know_the_time() -> None:
+    j, p = pair()
+    message = share_of(p.update("A", 1.0, now=0.0))
+    calls: tuple[Callable[[], object], ...] = (lambda: j.update("A", 1.0), lambda: j.receive(message), j.join, j.wake)
+    for call in calls:
+        with pytest.raises(LocalError, match="j is loss-tolerant and must know the time: pass now"):
+            call()
+
+
+def test_a_restore_with_another_loss_tolerance_says_which_sharing_to_pass() -> None:
+    j, _ = pair()
+    with pytest.raises(LocalError, match=r"the snapshot of j was made with sharing=on_demand\(Constant\(.*Patience\("):
+        Agent.restore(j.snapshot(), policy=UCB(ARMS, quantum=BERNOULLI))
+
+
+def test_an_agent_that_restarts_too_often_is_told_and_not_refused_by_everybody() -> None:
+    j = agent("j")
+    for boot in range(1, 1024):
+        j.update("A", 1.0, now=float(boot))
+        endpoint(j).start_again(boot)
+    j.update("A", 1.0, now=2000.0)
+    with pytest.raises(LocalError, match=r"j has observations of 1023 boots, .*: start it under a new name"):
+        endpoint(j).start_again(1024)
+
+
+def test_boot_and_wake_time_can_be_read_after_a_restore() -> None:
+    j, _ = pair()
+    j.update("A", 1.0, now=5.0)
+    again = Agent.restore(j.snapshot(), policy=UCB(ARMS, quantum=BERNOULLI), sharing=tolerant(), boot=7)
+    assert (again.boot, again.wake_at) == (7, 105.0)

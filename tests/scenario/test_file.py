@@ -467,7 +467,7 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "sharing.loss_tolerant",
         {"first": 0.5},
-        "sharing.loss_tolerant: waits must be ordered: least 1.0, first 0.5, longest 65536.0",
+        "sharing.loss_tolerant: waits must be ordered, least <= first <= longest, but are 1.0, 0.5, 65536.0",
     ),
     (
         "sharing",

@@ -156,26 +156,26 @@ def test_a_message_of_an_old_boot_after_two_restarts_is_old() -> None:
     j, p = (Agent(name, UCB(ARMS, quantum=1.0), on_demand(loss_tolerant=True)) for name in "jp")
     j.peer_joined("p", ARMS)
     p.peer_joined("j", ARMS)
-    (late,) = j.update("a0", 1.0).outgoing
+    (late,) = j.update("a0", 1.0, now=0.0).outgoing
     for boot in (1, 2):
         j = restarted(j, boot)
         for message in flushed(j).outgoing:
-            p.receive(message)
+            p.receive(message, now=0.0)
     before = p.snapshot()
-    outcome = p.receive(late)
+    outcome = p.receive(late, now=0.0)
     assert [type(message) for message in outcome.outgoing] == [Acknowledgement]
     assert (outcome.news, outcome.records, p.snapshot()) == ((), (), before)
     (acknowledgement,) = outcome.outgoing
     former = Agent("j", UCB(ARMS, quantum=1.0), on_demand(loss_tolerant=True))
     former.peer_joined("p", ARMS)
-    assert former.receive(acknowledgement).superseded_by == 2  # whoever said it, learns that it is over
+    assert former.receive(acknowledgement, now=0.0).superseded_by == 2  # whoever said it, learns that it is over
 
 
 def restarted(agent: Agent, boot: int) -> Agent:
     snapshot = decode_snapshot(encode_snapshot(agent.snapshot()))
     policy = UCB(ARMS, quantum=1.0)
     again = Agent.restore(snapshot, policy=policy, sharing=on_demand(loss_tolerant=True), boot=boot)
-    again.join()
+    again.join(now=0.0)
     return again
 
 

@@ -22,7 +22,7 @@ def add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]
     parser.add_argument(
         "experiment", nargs="*", help="1, 2, 3, 4, 5, 6a, 6b, 7, easy (all of them unless named); and loss, if named"
     )
-    parser.add_argument("--quick", action="store_true", help="fewer points and trials in Experiments 1, 2 and 4")
+    parser.add_argument("--quick", action="store_true", help="fewer points and trials in Experiments 1, 2, 4 and loss")
     parser.add_argument(
         "--trials", type=_positive, help="how many trials of everything (default: 30, and 60 of experiment 5)"
     )

@@ -1,7 +1,7 @@
 """When to say it again: exchange numbers, receipts and retries of one directed pair. Loss tolerance, and nothing else.
 
 The paper assumes that no message is lost. If one is, both sides wait for each other for ever. Here is what makes up
-for it, and it changes nothing as long as nothing is lost:
+for it, and it changes nothing as long as answers come within their time:
 
 * Every fresh share has the next number. Only a number above every number seen so far asks for a share, so neither a
   repetition nor a duplicate can ask twice.
@@ -69,7 +69,10 @@ class Patience:
         for name in ("first", "least", "growth", "tick", "longest"):
             check_positive(name, getattr(self, name))
         if not self.least <= self.first <= self.longest:
-            raise LocalError(f"waits must be ordered: least {self.least}, first {self.first}, longest {self.longest}")
+            raise LocalError(
+                f"waits must be ordered, least <= first <= longest, but are {self.least}, {self.first}, {self.longest} "
+                "(1, 256 and 65536 where not given)"
+            )
         if self.growth < 1.0:
             raise LocalError(f"growth must be at least 1, not {self.growth!r}")
 

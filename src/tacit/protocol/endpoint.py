@@ -169,11 +169,9 @@ class Endpoint:
             case Eliminated():
                 outcome = self._receive_eliminated(message, records)
             case Join():
-                self._receive_join(message)
-                outcome = Outcome(records)
+                outcome = self._receive_join(message, records)
             case Leave():
-                self._receive_leave(message)
-                outcome = Outcome(records)
+                outcome = self._receive_leave(message, records)
         if outcome.records:
             self.links[message.sender].peer.last_heard = now
         return outcome
@@ -345,10 +343,11 @@ class Endpoint:
                 if len(peer.candidates) > 1:
                     peer.candidates.discard(arm)
 
-    def _receive_leave(self, notice: Leave) -> None:
+    def _receive_leave(self, notice: Leave, records: tuple[Received, ...]) -> Outcome:
         self._part(notice.sender)
+        return Outcome(records)
 
-    def _receive_join(self, notice: Join) -> None:
+    def _receive_join(self, notice: Join, records: tuple[Received, ...]) -> Outcome:
         if notice.units_per_reward != self.ledger.units_per_reward:
             raise PeerError(
                 f"{notice.sender} counts {notice.units_per_reward} quanta in a reward, {self.name} counts "
@@ -358,6 +357,7 @@ class Endpoint:
             self._greet(notice.sender, notice.arms)
         except LocalError as error:  # here the arms and the name are the sender's, so the sender must act
             raise PeerError(f"{notice.sender} cannot join: {error}") from error
+        return Outcome(records)
 
     def _greet(self, name: AgentId, arms: Sequence[Arm]) -> None:
         peer, is_new = self.roster.join(name, arms)

@@ -171,6 +171,11 @@ class Ledger:
     def start_again(self, boot: int) -> None:
         """Begin a new boot: what this agent observed so far becomes what a former boot did."""
         check_whole("boot", boot, self.origin.boot + 1, MOST_BOOTS - 1)
+        if len(self.former_boots(*self.origin)) + 2 > MOST_BOOTS_HELD:
+            raise LocalError(
+                f"{self.origin.agent} has observations of {MOST_BOOTS_HELD - 1} boots, and others hold no more than "
+                f"{MOST_BOOTS_HELD} of one agent: start it under a new name"
+            )
         if self.own.observations:
             self.held[self.origin] = Holding(self.own, self.own.observations)
         self.origin = Origin(self.origin.agent, boot)

@@ -8,7 +8,7 @@ from tacit.errors import PeerError
 from tacit.protocol.endpoint import Endpoint, TolerantLink
 from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, Handling, Receipt, Share
 
-LARGEST_JUMP = 1024
+LARGEST_JUMP = 2**20
 """A share whose number is further above the last one than this was not sent by a program that counts."""
 
 

@@ -37,10 +37,10 @@ from tacit.protocol.messages import (
     Record,
     Share,
 )
-from tacit.protocol.outcome import Outcome, Received, Woke
+from tacit.protocol.outcome import Outcome, PeerJoined, Received, Woke
 from tacit.protocol.roster import Peer
 from tacit.protocol.suspicion import check_numbers, check_receipt, check_share
-from tacit.tally import Arm, ArmTally
+from tacit.tally import Arm, ArmTally, checked_arms
 
 
 class TolerantEndpoint(Endpoint):
@@ -63,16 +63,18 @@ class TolerantEndpoint(Endpoint):
         self._patience = sharing.patience
         self._next_retry = -math.inf
         """No wait for a peer is over before this. It may be too early, never too late."""
+        self._latest = -math.inf
+        """The latest time that any input has had."""
 
     # Inputs of this agent.
 
     def observe(self, arm: Arm, units: int, now: float) -> Outcome:
         """Take one own observation; then repeat what was not acknowledged in time."""
+        self._look_at_clock(now)
         outcome = super().observe(arm, units, now)
-        clock_went_back = self.last_observed is not None and now < self.last_observed
         self.last_observed = now
         self.wake_at = now + self._patience.tick
-        repeated = self._repeat_what_is_due(now) if now >= self._next_retry or clock_went_back else ()
+        repeated = self._repeat_what_is_due(now) if now >= self._next_retry else ()
         return outcome._replace(outgoing=outcome.outgoing + repeated, wake_at=self.wake_at)
 
     def eliminate(self, arm: Arm, now: float) -> Outcome:
@@ -92,7 +94,7 @@ class TolerantEndpoint(Endpoint):
 
     def wake(self, now: float) -> Outcome:
         """Send what is not acknowledged, if this agent has not observed anything for long."""
-        check_time(now)
+        self._look_at_clock(now)
         outgoing: list[Message] = []
         self.wake_at = None
         for link in self.links.values():
@@ -141,11 +143,12 @@ class TolerantEndpoint(Endpoint):
         )
 
     def _is_worth_it(self, link: TolerantLink) -> bool:
-        """Return whether a repetition has enough to say: as much as a share must have.
+        """Return whether the last share is to be repeated and there is enough to say: as much as a share must have.
 
-        So whatever is lost, an agent never speaks more often on its own accord than its buffers are full.
+        So, but for notices and idle times, an agent never speaks more often on its own accord than its buffers fill.
         """
-        return link.exchange.has_reached(len(self.candidates)) or self._owes_notice(link)
+        is_due = link.delivery.take(Event.DUE) is Effect.REPEAT and not self.settled(link)
+        return is_due and link.exchange.has_reached(len(self.candidates))
 
     def _has_unsaid(self, link: TolerantLink) -> bool:
         """Return whether the peer can use observations that it has not acknowledged."""
@@ -163,6 +166,13 @@ class TolerantEndpoint(Endpoint):
         if link.delivery.retry_at <= now:
             link.delivery.expect(now)
         self._schedule(link)
+
+    def _look_at_clock(self, now: float) -> None:
+        """Trust no wait that was computed by a clock which went back since."""
+        check_time(now)
+        if now < self._latest:
+            self._next_retry = -math.inf
+        self._latest = now
 
     def _schedule(self, link: TolerantLink) -> None:
         self._next_retry = min(self._next_retry, link.delivery.retry_at)
@@ -185,8 +195,7 @@ class TolerantEndpoint(Endpoint):
         for link in self.links.values():
             if not self.owes(link):
                 continue
-            if link.delivery.is_over(now) and self._is_worth_it(link):
-                link.delivery.take(Event.DUE)
+            if link.delivery.is_over(now) and (self._is_worth_it(link) or self._owes_notice(link)):
                 outgoing += self._repeat(link, now)
             self._next_retry = min(self._next_retry, link.delivery.retry_at)
         return tuple(outgoing)
@@ -263,10 +272,15 @@ class TolerantEndpoint(Endpoint):
 
     def receive(self, message: Message, now: float) -> Outcome:
         """Take a message."""
+        self._look_at_clock(now)
         return super().receive(message, now)._replace(wake_at=self.wake_at)
 
     def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float) -> Outcome:
-        """Take it from the driver that a peer is here."""
+        """Take it from the driver that a peer is here. To say so again of one who is here changes nothing."""
+        check_time(now)
+        if peer in self.roster and self.roster.get(peer).present:
+            self.roster.join(peer, arms)  # with the same arms, or it is refused
+            return Outcome((PeerJoined(peer, checked_arms(arms), now),), wake_at=self.wake_at)
         return super().peer_joined(peer, arms, now)._replace(wake_at=self.wake_at)
 
     def _receive_share(self, share: Share, records: tuple[Received, ...], now: float) -> Outcome:
@@ -358,8 +372,8 @@ class TolerantEndpoint(Endpoint):
             self._greet(link.peer.name, link.peer.arms)
         is_new = boot != delivery.peer_boot
         has_restarted = is_new and delivery.peer_boot is not None
-        delivery.peer_boot = boot
-        if has_restarted:
+        if is_new:  # what notices said until now may have been said by another boot
+            delivery.peer_boot = boot
             delivery.peer_eliminated = delivery.peer_formers = 0
             link.peer.candidates = set(link.peer.arms)
             if self.roster.same_arms:
@@ -422,16 +436,21 @@ class TolerantEndpoint(Endpoint):
             return Outcome(records)  # what counts comes with its shares, again if need be
         return super()._receive_eliminated(notice, records)
 
-    def _receive_join(self, notice: Join) -> None:
+    def _receive_join(self, notice: Join, records: tuple[Received, ...]) -> Outcome:
+        link = self.links.get(notice.sender)
         if self._is_news(notice):
-            super()._receive_join(notice)
+            super()._receive_join(notice, records)
             self.links[notice.sender].delivery.peer_notice = (notice.boot, notice.notice)
+        elif link is not None and notice.boot < self._newest_boot(link):
+            return Outcome(outgoing=(self._acknowledge(link),))  # it should know that its boot is over
+        return Outcome(records)
 
-    def _receive_leave(self, notice: Leave) -> None:
+    def _receive_leave(self, notice: Leave, records: tuple[Received, ...]) -> Outcome:
         link = self._tolerant_link(notice.sender)
         if self._is_news(notice):
-            super()._receive_leave(notice)
+            super()._receive_leave(notice, records)
             link.delivery.peer_notice = (notice.boot, notice.notice)
+        return Outcome(records)
 
     def _is_news(self, notice: Join | Leave) -> bool:
         """Return whether no later notice was taken: an agent must not be taken for gone because of an old farewell."""

@@ -42,6 +42,8 @@ class Partition:
                 raise LocalError(f"a partition needs a tuple of agents on both sides, not {side!r}")
             for agent in side:
                 check_whole("an agent of a partition", agent, 0)
+        if both := sorted(set(self.senders) & set(self.receivers)):
+            raise LocalError(f"nobody can be on both sides of a partition, but {both} are")
 
     def cuts(self, slot: int, sender: int, receiver: int) -> bool:
         """Return whether a message sent in this slot is lost."""

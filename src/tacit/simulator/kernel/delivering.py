@@ -50,7 +50,7 @@ def deliver_current(
             letters, counted, believed, gone, np.float64(slot),
         )  # fmt: skip
     elif letter.kind == codes.ACKNOWLEDGEMENT:
-        receive_acknowledgement(world, agents, pairs, bonds, demanded, seen, links, letter)
+        receive_acknowledgement(world, agents, pairs, bonds, demanded, seen, links, believed, letter)
     elif letter.kind == codes.ELIMINATED:
         follow(world, agents, bonds, seen, own_arms, believed, gone, receiver, sender, letter.since)
     elif not world.tolerant or letter.notice > links[receiver, sender].peer_notice:

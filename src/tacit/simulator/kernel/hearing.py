@@ -125,7 +125,7 @@ def receive_share(
         if share_received(world, agents, pairs, bonds, demanded, usable, thresholds, agent, peer):
             share(world, agents, pairs, links, usable, thresholds, letters, agent, peer, True, now)
         return
-    hear(world, agents, pairs, bonds, demanded, seen, links, letter)
+    hear(world, agents, pairs, bonds, demanded, seen, links, believed, letter)
     # Nobody forgets anything here, so what a share builds on is always held: `Ledger.is_usable` need not be asked.
     if letter.version > link.held:
         merge(world, agents, knowledge, seen, history, peer, agent, np.int64(link.held), letter.version)
@@ -212,6 +212,7 @@ def receive_acknowledgement(
     demanded: Table,
     seen: Table,
     links: Table,
+    believed: Table,
     letter: Record,
 ) -> None:
     """Take a bare acknowledgement (`TolerantEndpoint._receive_acknowledgement`)."""
@@ -219,7 +220,7 @@ def receive_acknowledgement(
     is_seen = letter.seen >= pairs[letter.receiver, letter.sender].shares
     if is_seen and link.phase == codes.WAITING and link.attempts == 1:
         link.can_be_timed = True
-    hear(world, agents, pairs, bonds, demanded, seen, links, letter)
+    hear(world, agents, pairs, bonds, demanded, seen, links, believed, letter)
 
 
 @compiled
@@ -231,6 +232,7 @@ def hear(
     demanded: Table,
     seen: Table,
     links: Table,
+    believed: Table,
     letter: Record,
 ) -> None:
     """Take what every message says: what its sender has of the receiver's (`TolerantEndpoint._hear`)."""
@@ -243,6 +245,10 @@ def hear(
     link.acknowledged_gone = max(link.acknowledged_gone, letter.known_gone)
     link.acknowledged_notice = max(link.acknowledged_notice, letter.known_notice)
     is_new, link.is_heard = not link.is_heard, True
+    if is_new and believed.shape[0] > 0:  # what notices said until now may have been said by another boot
+        bonds[agent, peer].believed_candidates = agents[peer].arm_count
+        for arm in range(world.arms):
+            believed[agent, peer, arm] = seen[peer, arm].position >= 0
     link.is_unheard = (link.is_unheard or is_new) and link.acknowledged_notice < agents[agent].notices
     if link.acknowledged_number >= pairs[agent, peer].shares and link.phase == codes.WAITING:
         link.phase = codes.TRUSTING
