@@ -30,10 +30,10 @@ def pair() -> tuple[Agent, Agent]:
     j, p = (Agent(name, UCB(ARMS, quantum=1.0), on_demand(loss_tolerant=True)) for name in "jp")
     j.peer_joined("p", ARMS)
     p.peer_joined("j", ARMS)
-    asked = j.update("A", 1.0).outgoing
-    p.receive(asked[0])
-    for answer in p.update("B", 0.0).outgoing:
-        j.receive(answer)
+    asked = j.update("A", 1.0, now=0.0).outgoing
+    p.receive(asked[0], now=0.0)
+    for answer in p.update("B", 0.0, now=1.0).outgoing:
+        j.receive(answer, now=1.0)
     return j, p
 
 

@@ -76,8 +76,8 @@ class Share(NamedTuple):
     number: int
     """The how-manieth share from this sender to this receiver it is, from 1."""
     observations: int
-    """How many of the sender's own observations are in it that no earlier share to this receiver carried; in a repetition,
-    how many the receiver has not acknowledged."""
+    """How many of the sender's own observations are in it that no earlier share to this receiver carried; in a
+    repetition, how many the receiver has not acknowledged."""
     records: tuple[Record, ...]
     handling: Handling | None = None
     """Only where messages may be lost."""
