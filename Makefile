@@ -29,10 +29,11 @@ swarm: $(READY)
 messages: $(READY)
 	$(BIN)/tacit messages
 
-# The compiled engine against a literal Algorithm 1 in C, and up to ten thousand agents.
+# The compiled engine against a literal Algorithm 1 in C, and up to ten thousand agents; what a dead peer costs.
 benchmark: $(READY)
 	$(BIN)/python benchmarks/kernel_against_c.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/silence.py
 
 # A million broken messages for agents that have state: a minute or two. `make test` tries fifty thousand.
 fuzz: $(READY)

@@ -28,7 +28,7 @@ def test_one_seed_tells_what_happens_line_by_line(capsys: pytest.CaptureFixture[
     assert main(["swarm", "--seeds", "3", "--transcript"]) == 0
     *lines, last = capsys.readouterr().out.splitlines()
     verdict = run_seed(3)
-    assert last == f"seed 3: {verdict.events} events, fingerprint {verdict.fingerprint}"
+    assert last == f"seed 3: {verdict.events} events, fingerprint {verdict.fingerprint}, no violation"
     assert sum(" says " in line for line in lines) == verdict.messages
 
 

@@ -54,7 +54,8 @@ def _tell(seeds: range) -> int:
         transcript = Transcript(keep=True)
         verdict = run_seed(seed, transcript)
         print(*transcript.lines or (), sep="\n")
-        print(f"seed {seed}: {verdict.events} events, fingerprint {verdict.fingerprint}")
+        found = "" if verdict.violations else ", no violation"
+        print(f"seed {seed}: {verdict.events} events, fingerprint {verdict.fingerprint}{found}")
         if verdict.violations:
             is_wrong = True
             _accuse(verdict)
