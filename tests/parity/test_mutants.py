@@ -13,7 +13,7 @@ import tacit
 WORLDS = "300"
 
 MUTANTS = [
-    ("talking.py", ">= threshold_at(world, agents, pair,", "> threshold_at(world, agents, pair,"),
+    ("talking.py", ">= threshold_at(\n", "> threshold_at(\n"),
     ("talking.py", "    demand(demanded, agent, peer)\n    return False", "    return False"),
     ("talking.py", "    if not is_answer or world.answers_advance:\n", "    if True:\n"),
     ("talking.py", "                withdraw(demanded, agent, peer)\n", "                pass\n"),

@@ -12,7 +12,7 @@ from tacit.simulator.kernel.bits import WORD, lowest
 from tacit.simulator.kernel.jit import compiled
 from tacit.simulator.kernel.lossy import new_letter
 from tacit.simulator.kernel.tables import Record, Table
-from tacit.simulator.kernel.talking import buffered, settled, withdraw
+from tacit.simulator.kernel.talking import buffered, settled, threshold_at, withdraw
 from tacit.simulator.kernel.waiting import (
     eliminated,
     expect,
@@ -23,7 +23,6 @@ from tacit.simulator.kernel.waiting import (
     owes,
     owes_notice,
     schedule,
-    threshold_of,
     wake_by,
 )
 
@@ -89,7 +88,7 @@ def share(
         link = links[agent, peer]
         link.phase = codes.WAITING
         link.shared_at = now
-        link.filled = np.float64(threshold_of(world, agents, thresholds, agent, max(1, pair.share_number - 1)))
+        link.filled = np.float64(threshold_at(world, agents, thresholds, agent, max(1, pair.share_number - 1)))
         link.attempts = 0
         link.can_be_timed = True
         expect(world, link, now)

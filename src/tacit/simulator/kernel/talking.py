@@ -70,14 +70,14 @@ def merge(
 
 
 @inlined
-def threshold_at(world: Record, agents: Table, pair: Record, thresholds: Table, agent: int) -> int:
-    """Return f(c) for the next share (`Threshold.at`)."""
+def threshold_at(world: Record, agents: Table, thresholds: Table, agent: int, share_number: int) -> int:
+    """Return f(c) for a share with this number (`Threshold.at`)."""
     if world.per_candidate:
-        candidates, doublings = agents[agents[agent].row].candidates, pair.share_number - 1
+        candidates, doublings = agents[agents[agent].row].candidates, share_number - 1
         if doublings >= 62 or candidates > world.cap >> doublings:
             return world.cap
         return candidates << doublings
-    return thresholds[min(pair.share_number, thresholds.shape[0]) - 1]
+    return thresholds[min(share_number, thresholds.shape[0]) - 1]
 
 
 @inlined
@@ -173,7 +173,9 @@ def share_received(
     pair = pairs[agent, peer]
     if world.protocol != codes.ON_DEMAND or settled(world, agents, bonds, agent, peer):
         return False
-    if buffered(world, agents, pair, usable, agent, peer) >= threshold_at(world, agents, pair, thresholds, agent):
+    if buffered(world, agents, pair, usable, agent, peer) >= threshold_at(
+        world, agents, thresholds, agent, pair.share_number
+    ):
         return True
     demand(demanded, agent, peer)
     return False
@@ -305,7 +307,7 @@ def share_with_peers(
             pair = pairs[agent, peer]
             if not world.same_arms and seen[peer, arm].position < 0:
                 continue
-            enough = threshold_at(world, agents, pair, thresholds, agent)
+            enough = threshold_at(world, agents, thresholds, agent, pair.share_number)
             if buffered(world, agents, pair, usable, agent, peer) < enough or settled(
                 world, agents, bonds, agent, peer
             ):

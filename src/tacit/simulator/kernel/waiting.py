@@ -9,7 +9,7 @@ from tacit.protocol.delivery import first_wait, learned_deviation, learned_mean
 from tacit.simulator.kernel import codes
 from tacit.simulator.kernel.jit import borrow, compiled
 from tacit.simulator.kernel.tables import Record, Table
-from tacit.simulator.kernel.talking import buffered, settled
+from tacit.simulator.kernel.talking import buffered, settled, threshold_at
 
 for _formula in (delivery.first_wait, delivery.learned_mean, delivery.learned_deviation):
     borrow(_formula)
@@ -50,23 +50,12 @@ def has_unsaid(world: Record, agents: Table, bonds: Table, seen: Table, link: Re
 
 
 @compiled
-def threshold_of(world: Record, agents: Table, thresholds: Table, agent: int, share_number: int) -> int:
-    """Return f(c) (`Threshold.at`)."""
-    if world.per_candidate:
-        candidates, doublings = agents[agent].candidates, share_number - 1
-        if doublings >= 62 or candidates > world.cap >> doublings:
-            return world.cap
-        return candidates << doublings
-    return thresholds[min(share_number, thresholds.shape[0]) - 1]
-
-
-@compiled
 def has_reached(
     world: Record, agents: Table, pairs: Table, usable: Table, thresholds: Table, agent: int, peer: int
 ) -> bool:
     """Return whether the buffer holds enough for a share (`Exchange.has_reached`)."""
     pair = pairs[agent, peer]
-    enough = threshold_of(world, agents, thresholds, agent, pair.share_number)
+    enough = threshold_at(world, agents, thresholds, agent, pair.share_number)
     return buffered(world, agents, pair, usable, agent, peer) >= enough
 
 
