@@ -4,6 +4,7 @@ import math
 
 from tacit.policies.base import IndexPolicy
 from tacit.policies.confident import Confident
+from tacit.tally import Arm
 
 
 def confidence_width(count: float, budget: float) -> float:
@@ -35,6 +36,24 @@ class UCB(Confident, IndexPolicy):
     >>> policy.select_arm()
     'A'
     """
+
+    def select_arm(self) -> Arm:
+        """Return the candidate with the highest index.
+
+        The loop of `IndexPolicy` with the index written out, to the same bit: live members decide with it in their
+        request path, and calls are most of what a decision costs.
+        """
+        counts, sums, per_reward = self.tally.counts, self.tally.sums, self.quantum.per_reward
+        half_budget = 0.5 * self.budget()
+        best, best_index = self.candidates[0], -math.inf
+        for arm in self.candidates:
+            count = counts[arm]
+            if not count:
+                return arm
+            index = sums[arm] / (count * per_reward) + math.sqrt(half_budget / count)
+            if index > best_index:
+                best, best_index = arm, index
+        return best
 
     def index(self, mean: float, count: int, budget: float) -> float:
         """Return the upper confidence bound."""

@@ -17,7 +17,9 @@ from tacit.tally import Arm, ArmTally
 AgentId = str
 """An agent's name, unique in its group."""
 
-MOST_BOOTS = 2**31
+MOST_BOOTS = 2**53
+"""Room for milliseconds and some chance: live agents take their boots from a clock."""
+
 MOST_OBSERVATIONS = 2**32
 """No version and no count may exceed this. With the smallest quantum a reward sum then still fits 64 bits."""
 

@@ -1,0 +1,478 @@
+"""What one member does about what comes in, without I/O: it takes inputs and returns what to write and what to send.
+
+The same agent as in the simulator is behind it. Around the agent, the clerk looks after what live members have besides
+observations: packets and who may send them, decisions that wait for their reward, rewards for others, controls.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from tacit.agent import Agent
+from tacit.errors import LocalError, PeerError, StrangerError
+from tacit.protocol import InputRecord, Join, Message, Outcome, Sharing, TolerantEndpoint
+from tacit.runtime import letters
+from tacit.runtime.clock import Clock
+from tacit.runtime.complaints import Complaints
+from tacit.runtime.controls import Controls
+from tacit.runtime.decision import Signer, is_genuine, read
+from tacit.runtime.desk import Decided, Desk, Known, Settled
+from tacit.runtime.guard import Guard
+from tacit.runtime.journal import Batch, Mail, NodeState
+from tacit.runtime.letters import AnyLetter, ForeignGroupError, Letter, unpack
+from tacit.runtime.outstanding import MOST_OPEN, PLACES
+from tacit.runtime.restoring import Build, Restored, fresh_boot
+from tacit.runtime.traffic import Traffic
+from tacit.runtime.transports.base import Refusal
+from tacit.tally import Arm, ArmTally
+from tacit.wire import encode_record, encode_snapshot
+
+HELLO_EVERY = 1.0
+"""A stranger is asked who it is at most so often, in seconds."""
+
+MOST_STRANGERS = 1000
+
+
+class Terms(NamedTuple):
+    """What a member was told about itself."""
+
+    name: str
+    group: str
+    sharing: Sharing
+    build: Build
+    expire_after: float
+    default_units: int | None
+    """What a decision counts with that was never rewarded; `None` to forget it."""
+
+
+class Turn(NamedTuple):
+    """What one turn produced: write the batch, then send the rest."""
+
+    batch: Batch
+    outgoing: list[tuple[str, Message | AnyLetter]]
+    mail_done: list[int]
+    askers: list[str]
+    """Who wants to know how this member is."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write down."""
+        batch = self.batch
+        parts = (batch.decided, batch.settled, batch.records, batch.rewards_kept, batch.rewards_gone, self.mail_done)
+        return batch.settings is None and not any(parts)
+
+
+class Clerk:
+    """One member's business. Everything here happens on one thread."""
+
+    desk: Desk
+    """Where this member decides; made by `make_desk`."""
+
+    def __init__(self, terms: Terms, restored: Restored, clock: Clock) -> None:
+        self.terms = terms
+        self.clock = clock
+        self.agent: Agent = restored.agent
+        self.controls: Controls = restored.controls
+        self.errands = restored.errands
+        self.outstanding = restored.outstanding
+        self.run_number = restored.run
+        self.secret = restored.secret
+        self.removed = restored.removed
+        self.foreign: deque[tuple[str, str, float]] = deque()
+        """Rewards for other members' decisions, put here by any thread."""
+        self.guard = Guard()
+        self.complaints = Complaints(terms.name, terms.group)
+        self.superseded_by: int | None = None
+        """A later boot of this member that runs elsewhere: then this one shares no more."""
+        self.boot_wanted: int | None = None
+        """A boot to begin, because a peer knows a later one and nobody knows this one."""
+        self._absorbed = {arm: [0, 0] for arm in self.agent.arms}
+        self._records: list[InputRecord] = []
+        self._outgoing: list[tuple[str, Message | AnyLetter]] = []
+        self._rewards_kept: list[tuple[str, str, float]] = []
+        self._rewards_gone: list[tuple[str, str]] = []
+        self._askers: list[str] = []
+        self._has_new_settings = False
+        self._has_news = False
+        self._strangers: dict[str, float] = {}
+
+    def make_desk(self, traffic: Traffic | None, *, seed: int, wake: Callable[[], None]) -> Desk:
+        """Make the desk at which this member decides."""
+        self.desk = Desk(
+            self.terms.build,
+            self._known(),
+            self.clock,
+            Signer(self.terms.name, self.secret),
+            first_number=self.run_number << PLACES,
+            traffic=traffic,
+            seed=seed,
+            wake=wake,
+        )
+        self.desk.reopen((number, arm, at) for number, (arm, at) in self.outstanding.open.items())
+        self.desk.remember_subjects(self.outstanding.subjects())
+        return self.desk
+
+    # Turns.
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is something to do before the time of `due_at`."""
+        return bool(self._outgoing or self._records or self.foreign or self.desk.is_waiting)
+
+    def due_at(self) -> float | None:
+        """Return when to take a turn even if nothing comes in."""
+        oldest = next(iter(self.outstanding.open.values()), None)
+        times = (
+            self.agent.wake_at,
+            None if oldest is None else oldest[1] + self.terms.expire_after,
+            self.errands.next_due(self.peers, self.controls.digest),
+        )
+        return min((time for time in times if time is not None), default=None)
+
+    def turn(self, packets: Iterable[tuple[bytes, str | None]], mail: Iterable[Mail] = ()) -> Turn:
+        """Take everything that has come in."""
+        now = self.clock.now()
+        self._expire(now)
+        mail_done = []
+        for number, token, reward in mail:
+            self.settle_token(token, reward)
+            mail_done.append(number)
+        while self.foreign:
+            reward_for = self.foreign.popleft()
+            if self.errands.add_reward(*reward_for):
+                self._rewards_kept.append(reward_for)
+        for packet, sender in packets:
+            self._hear(packet, sender, now)
+        decided, settled = self.desk.take()
+        self._absorb(settled, now)
+        self.outstanding.apply(decided, settled)
+        if self.agent.wake_at is not None and now >= self.agent.wake_at:
+            self._take(self.agent.wake(now))
+        self._run_errands(now)
+        if self._has_news:
+            self.publish()
+        return self._collected(decided, settled, mail_done)
+
+    def introduce(self) -> None:
+        """Say to every known peer that this member is here."""
+        self._take(self.agent.join(self.clock.now()))
+
+    def take_leave(self) -> None:
+        """Say to every known peer that this member goes away."""
+        self._take(self.agent.leave())
+
+    def greet(self, peer: str) -> None:
+        """Say to somebody who can be reached now that this member is here."""
+        self._outgoing.append((peer, self.hello(wants_answer=True)))
+
+    def begin_boot(self, arms: tuple[Arm, ...], boot: int) -> Callable[[], None]:
+        """Begin a new boot, perhaps with more arms. Return how to undo it, if it cannot be written down."""
+        before = self.agent, self._absorbed
+        self.agent = Agent.restore(
+            self.agent.snapshot(), policy=self.terms.build(arms), sharing=self.terms.sharing, boot=boot
+        )
+        self._absorbed = {arm: self._absorbed.get(arm, [0, 0]) for arm in arms}
+        self.boot_wanted = None
+
+        def undo() -> None:
+            self.agent, self._absorbed = before
+
+        return undo
+
+    def state(self, *, is_clean: bool) -> NodeState:
+        """Return everything that must not be forgotten, as of the last turn."""
+        return NodeState(
+            agent=encode_snapshot(self.agent.snapshot()),
+            run=self.run_number,
+            secret=self.secret,
+            is_clean=is_clean,
+            settings=self.controls.settings,
+            rewards=self.errands.rewards,
+            outstanding=self.outstanding.state(),
+        )
+
+    def publish(self) -> None:
+        """Let the desk know what is known now."""
+        self.desk.published = self._known()
+        self._has_news = False
+
+    # What operators do.
+
+    @property
+    def offered(self) -> tuple[Arm, ...]:
+        """The arms that this member can serve."""
+        return tuple(arm for arm in self.agent.arms if arm not in self.removed)
+
+    @property
+    def peers(self) -> Iterable[str]:
+        """The names of all known peers."""
+        return self.agent.endpoint.links.keys()
+
+    def set_control_arm(self, arm: Arm | None) -> None:
+        """Turn the kill switch on or off, here and everywhere."""
+        if arm is not None:
+            self._check_offered(arm)
+        self.controls.kill(arm, by=self.terms.name)
+        self._settings_changed()
+
+    def set_frozen(self, arm: Arm, *, is_frozen: bool) -> None:
+        """Freeze an arm, or give it back, here and everywhere."""
+        self._check_offered(arm)
+        if is_frozen and not set(self.offered) - self.controls.frozen - {arm}:
+            raise LocalError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
+        self.controls.freeze(arm, is_frozen=is_frozen, by=self.terms.name)
+        self._settings_changed()
+
+    def remove_arm(self, arm: Arm) -> None:
+        """Offer an arm no more. What is known of it stays."""
+        self._check_offered(arm)
+        if len(self.offered) == 1:
+            raise LocalError(f"arm {arm!r} is the last one: add another first")
+        self.removed |= {arm}
+        self.publish()
+
+    def settle_token(self, token: str, reward: float) -> bool:
+        """Reward a decision of this member by its token. Return whether that was news; what is wrong is refused."""
+        try:
+            claim = read(token)
+            units = self.desk.units(reward)
+        except LocalError as error:
+            self.complaints.say_once(logging.WARNING, f"a reward was refused: {error}")
+            return False
+        if claim.member != self.terms.name or not is_genuine(token, self.secret):
+            self.guard.refuse(Refusal.FORGED, None, self.clock.now())
+            return False
+        if self.desk.open_since(claim.number) == claim.at:
+            return self.desk.settle_elsewhere(claim.number, units)
+        if claim.at + self.terms.expire_after < self.clock.now() or claim.arm not in self._absorbed:
+            return False
+        if not self.outstanding.claim_unwritten(claim.number, self.run_number):
+            return False
+        self.desk.add_unrecorded(claim.number, claim.arm, units)
+        return True
+
+    def refuse(self, reason: Refusal, sender: str | None, why: str) -> None:
+        """Count what was refused, against its sender if that is proved, and say so."""
+        if self.guard.refuse(reason, sender, self.clock.now()):
+            self.complaints.say(logging.ERROR, f"{sender} is in quarantine: {why}", sender)
+        else:
+            self.complaints.say_once(logging.WARNING, f"refused: {why}", sender)
+
+    def hello(self, *, wants_answer: bool) -> letters.Hello:
+        """Return how this member introduces itself."""
+        return letters.Hello(
+            self.terms.name,
+            arms=self.agent.arms,
+            units_per_reward=self.agent.policy.quantum.per_reward,
+            boot=self.agent.boot,
+            notice=self.agent.endpoint.notices,
+            controls=self.controls.digest,
+            wants_answer=wants_answer,
+        )
+
+    def answer_with(self, receiver: str, letter: AnyLetter) -> None:
+        """Send a letter with this turn."""
+        self._outgoing.append((receiver, letter))
+
+    # What comes in.
+
+    def _absorb(self, settled: Iterable[Settled], now: float) -> None:
+        tallies: dict[Arm, list[int]] = {}
+        for entry in settled:
+            if entry.units is not None:
+                tally = tallies.setdefault(entry.arm, [0, 0])
+                tally[0] += 1
+                tally[1] += entry.units
+        if not tallies:
+            return
+        self._take(self.agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now))
+        for arm, (count, units) in tallies.items():
+            absorbed = self._absorbed[arm]
+            absorbed[0] += count
+            absorbed[1] += units
+
+    def _take(self, outcome: Outcome) -> None:
+        self._records += outcome.records
+        self._outgoing += [(message.receiver, message) for message in outcome.outgoing]
+        if outcome.news or outcome.returned or outcome.ruled_out:
+            self._has_news = True
+        if outcome.superseded_by is not None and self.superseded_by is None:
+            self._meet_successor(outcome.superseded_by)
+
+    def _hear(self, packet: bytes, sender: str | None, now: float) -> None:
+        try:
+            content = unpack(packet, self.terms.group)
+        except ForeignGroupError as error:
+            self.refuse(Refusal.FOREIGN_GROUP, sender, str(error))
+            return
+        except PeerError as error:
+            self.refuse(Refusal.MALFORMED, sender, str(error))
+            return
+        if sender is not None and content.sender != sender:
+            self.refuse(Refusal.FORGED, sender, f"{sender} spoke in the name of {content.sender}")
+            return
+        try:
+            if isinstance(content, Letter):
+                self._open(content, now)
+            else:
+                self._take(self.agent.receive(content, now))
+        except StrangerError:
+            self.guard.refuse(Refusal.STRANGER, sender, now)
+            self._ask_who_it_is(content.sender, now)
+        except PeerError as error:
+            self.refuse(Refusal.ABSURD, sender, str(error))
+
+    def _open(self, letter: AnyLetter, now: float) -> None:
+        if letter.sender == self.terms.name:
+            raise PeerError(f"{letter.sender} received a letter from itself: do two processes run under one name?")
+        match letter:
+            case letters.Hello():
+                self._meet(letter, now)
+            case letters.StatusAsked():
+                self._askers.append(letter.sender)  # it need not be a member
+            case letters.StatusTold():
+                pass  # for those who asked
+            case _ if letter.sender not in self.agent.endpoint.roster:
+                raise StrangerError(f"{letter.sender!r} is not known to {self.terms.name}")
+            case letters.ControlsTold():
+                self._hear_controls(letter)
+            case letters.ControlsHeard():
+                self.errands.controls_heard(letter.sender, letter.digest)
+            case letters.Rewards():
+                for token, reward in letter.rewards:
+                    self.settle_token(token, reward)
+                taken = tuple(token for token, _ in letter.rewards)
+                self.answer_with(letter.sender, letters.RewardsTaken(self.terms.name, taken))
+            case letters.RewardsTaken():
+                gone = self.errands.rewards_taken(letter.sender, letter.tokens)
+                self._rewards_gone += [(letter.sender, token) for token in gone]
+
+    def _meet(self, hello: letters.Hello, now: float) -> None:
+        link = self.agent.endpoint.links.get(hello.sender)
+        known = None if link is None or link.delivery is None else link.delivery.peer_notice
+        join = Join(hello.sender, self.terms.name, hello.arms, hello.units_per_reward, hello.boot, hello.notice)
+        self._take(self.agent.receive(join, now))
+        self.errands.controls_heard(hello.sender, hello.controls)
+        if known != (hello.boot, hello.notice):
+            self._compare_arms(hello)
+            if hello.wants_answer:
+                self.answer_with(hello.sender, self.hello(wants_answer=False))
+
+    def _compare_arms(self, hello: letters.Hello) -> None:
+        mine, theirs = set(self.agent.arms), set(hello.arms)
+        if mine == theirs:
+            return
+        common = ", ".join(arm for arm in self.agent.arms if arm in theirs) or "nothing"
+        self.complaints.say_once(
+            logging.WARNING,
+            f"{hello.sender} has other arms (only there: {_listed(theirs - mine)}; only here: {_listed(mine - theirs)}): "
+            f"the two learn together about {common}. If that is not meant, start both with the same arms",
+            hello.sender,
+        )
+
+    def _hear_controls(self, letter: letters.ControlsTold) -> None:
+        if self.controls.merge(letter.settings):
+            self._settings_changed()
+            self.complaints.say(logging.WARNING, f"controls changed: {self.controls}", letter.sender)
+        self.errands.controls_heard(letter.sender, Controls(letter.settings).digest)
+        self.answer_with(letter.sender, letters.ControlsHeard(self.terms.name, self.controls.digest))
+
+    def _meet_successor(self, boot: int) -> None:
+        """Take it that a peer knows a later boot of this member."""
+        endpoint = self.agent.endpoint
+        assert isinstance(endpoint, TolerantEndpoint)
+        if not any(link.delivery.is_known for link in endpoint.links.values()):
+            # Nobody has heard of this boot yet, so it is the clock or the disk that went back: begin above it.
+            self.boot_wanted = max(boot + 1, fresh_boot(boot, self.clock))
+            return
+        self.superseded_by = boot
+        self.complaints.trouble(
+            "identity",
+            f"another process has started as {self.terms.name!r} since (boot {boot}, this is {self.agent.boot}): this one "
+            "goes on deciding and shares nothing. Stop one of them, or give it a name and a state of its own",
+        )
+
+    def _ask_who_it_is(self, stranger: str, now: float) -> None:
+        if now - self._strangers.get(stranger, -HELLO_EVERY) < HELLO_EVERY:
+            return
+        if len(self._strangers) >= MOST_STRANGERS:
+            self._strangers.clear()
+        self._strangers[stranger] = now
+        self.greet(stranger)
+
+    # What time brings.
+
+    def _expire(self, now: float) -> None:
+        """Give up decisions that were not rewarded in time, and the oldest if there are too many."""
+        excess = len(self.outstanding.open) - MOST_OPEN
+        expired: list[int] = []
+        for number, (_, at) in self.outstanding.open.items():
+            if at + self.terms.expire_after > now and len(expired) >= excess:
+                break
+            expired.append(number)
+        for number in expired:
+            self.desk.settle_elsewhere(number, self.terms.default_units, is_expired=True)
+
+    def _run_errands(self, now: float) -> None:
+        digest = self.controls.digest
+        due_at = self.errands.next_due(self.peers, digest)
+        if due_at is None or now < due_at:
+            return
+        for peer in self.errands.due(self.peers, digest, now):
+            if rewards := self.errands.rewards_for(peer):
+                self.answer_with(peer, letters.Rewards(self.terms.name, rewards))
+            if self.errands.lacks_controls(peer, digest):
+                self.answer_with(peer, letters.ControlsTold(self.terms.name, self.controls.settings))
+
+    # How.
+
+    def _collected(self, decided: list[Decided], settled: list[Settled], mail_done: list[int]) -> Turn:
+        batch = Batch(
+            decided=decided,
+            settled=settled,
+            records=[encode_record(record) for record in self._records],
+            settings=self.controls.settings if self._has_new_settings else None,
+            rewards_kept=self._rewards_kept,
+            rewards_gone=self._rewards_gone,
+        )
+        turn = Turn(batch, self._outgoing, mail_done, self._askers)
+        self._records, self._outgoing, self._rewards_kept, self._rewards_gone, self._askers = [], [], [], [], []
+        self._has_new_settings = False
+        return turn
+
+    def _known(self) -> Known:
+        policy, offered, control_arm = self.agent.policy, self.offered, self.controls.control_arm
+        candidates = tuple(arm for arm in policy.candidates if arm in offered) or offered
+        return Known(
+            arms=policy.arms,
+            counts=tuple(policy.tally.counts.values()),
+            sums=tuple(policy.tally.sums.values()),
+            own_pulls=policy.own_pulls,
+            absorbed_counts=tuple(count for count, _ in self._absorbed.values()),
+            absorbed_sums=tuple(units for _, units in self._absorbed.values()),
+            candidates=self.controls.available(candidates),
+            control_arm=control_arm if control_arm in offered else None,
+        )
+
+    def _settings_changed(self) -> None:
+        self._has_new_settings = True
+        self.errands.controls_changed()
+        control_arm = self.controls.control_arm
+        is_missing = control_arm is not None and control_arm not in self.offered
+        self.complaints.trouble(
+            "control arm",
+            f"the kill switch is on, to arm {control_arm!r}, which this member does not have: it goes on choosing from "
+            "its own arms"
+            if is_missing
+            else None,
+        )
+        self.publish()
+
+    def _check_offered(self, arm: Arm) -> None:
+        if arm not in self.offered:
+            raise LocalError(f"arm {arm!r} is not one of {', '.join(self.offered)}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"

@@ -1,0 +1,130 @@
+"""What operators say and every member obeys: which arms are frozen, and whether the kill switch is on.
+
+Each control is a register that the latest word wins. "Latest" is a counter that is always above all counters seen, and
+the name of the speaker where two speak at once, so that all members end with the same whatever order they hear it in.
+This file does not know how the word spreads.
+"""
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import msgspec
+
+from tacit.checks import check_name
+from tacit.errors import LocalError, PeerError
+from tacit.tally import LONGEST_NAME, MOST_ARMS, Arm
+
+KILL = "kill"
+_FREEZE = "freeze "
+
+LARGEST_COUNTER = 2**53
+LARGEST_STEP = 2**20
+"""A counter further above ours than this was not reached by people who turn switches."""
+
+
+class Setting(NamedTuple):
+    """The latest word on one control."""
+
+    key: str
+    value: str | None
+    counter: int
+    by: str
+
+
+class Controls:
+    """All controls, as far as this member has heard.
+
+    >>> controls = Controls()
+    >>> controls.kill("A", by="edge-7")
+    >>> controls.control_arm
+    'A'
+    """
+
+    def __init__(self, settings: Iterable[Setting] = ()) -> None:
+        self._settings = {setting.key: setting for setting in settings}
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """Every word, by key."""
+        return tuple(self._settings[key] for key in sorted(self._settings))
+
+    @property
+    def digest(self) -> bytes:
+        """A short name of all of it: two members with the same digest have heard the same. Empty if nothing was said."""
+        if not self._settings:
+            return b""
+        return blake2b(msgspec.msgpack.encode(self.settings), digest_size=8).digest()
+
+    @property
+    def control_arm(self) -> Arm | None:
+        """The arm that everybody pulls while the kill switch is on."""
+        setting = self._settings.get(KILL)
+        return None if setting is None else setting.value
+
+    @property
+    def frozen(self) -> frozenset[Arm]:
+        """The arms that get no traffic."""
+        return frozenset(
+            key.removeprefix(_FREEZE)
+            for key, setting in self._settings.items()
+            if key.startswith(_FREEZE) and setting.value is not None
+        )
+
+    def available(self, arms: Sequence[Arm]) -> tuple[Arm, ...]:
+        """Return which of these arms may be pulled. If all are frozen nobody can obey, so none is."""
+        control_arm = self.control_arm
+        if control_arm is not None and control_arm in arms:
+            return (control_arm,)
+        frozen = self.frozen
+        return tuple(arm for arm in arms if arm not in frozen) or tuple(arms)
+
+    def kill(self, control_arm: Arm | None, *, by: str) -> None:
+        """Turn the kill switch on, to this arm, or (`None`) off."""
+        self._say(KILL, control_arm, by)
+
+    def freeze(self, arm: Arm, *, is_frozen: bool, by: str) -> None:
+        """Freeze an arm, or give it back to the policy."""
+        self._say(_FREEZE + arm, "frozen" if is_frozen else None, by)
+
+    def merge(self, settings: Iterable[Setting]) -> bool:
+        """Take another member's words. Return whether any was news.
+
+        Raises:
+            PeerError: They cannot be right. Nothing changed.
+        """
+        heard = tuple(settings)
+        highest = self._highest() + LARGEST_STEP
+        for setting in heard:
+            is_known_key = setting.key == KILL or setting.key.startswith(_FREEZE)
+            if not is_known_key or not 0 < setting.counter <= min(highest, LARGEST_COUNTER):
+                raise PeerError(
+                    f"{setting.by[:LONGEST_NAME]} sent an impossible control {setting.key[:LONGEST_NAME]!r}"
+                )
+            try:
+                check_name("who turned a control", setting.by, LONGEST_NAME)
+                check_name("a control", setting.key, LONGEST_NAME + len(_FREEZE))
+                if setting.value is not None:
+                    check_name("the value of a control", setting.value, LONGEST_NAME)
+            except LocalError as error:  # they are the peer's words, so the peer must act
+                raise PeerError(str(error)) from error
+        news = [s for s in heard if (old := self._settings.get(s.key)) is None or _rank(s) > _rank(old)]
+        if len(self._settings.keys() | {setting.key for setting in news}) > MOST_ARMS + 1:
+            raise PeerError("there are more controls than there can be arms")
+        self._settings.update((setting.key, setting) for setting in news)
+        return bool(news)
+
+    def __str__(self) -> str:
+        parts = [] if self.control_arm is None else [f"the kill switch is on, to {self.control_arm}"]
+        parts += [f"{arm} is frozen" for arm in sorted(self.frozen)]
+        return ", ".join(parts) or "all are lifted"
+
+    def _say(self, key: str, value: str | None, by: str) -> None:
+        self._settings[key] = Setting(key, value, self._highest() + 1, by)
+
+    def _highest(self) -> int:
+        return max((setting.counter for setting in self._settings.values()), default=0)
+
+
+def _rank(setting: Setting) -> tuple[int, str, str]:
+    return setting.counter, setting.by, setting.value or ""

@@ -1,0 +1,113 @@
+"""What must reach another member besides observations, and is repeated until it has: rewards and controls.
+
+One entry for each peer to which something is owed. The wait grows with every attempt, so a peer that is gone costs a
+packet every ten minutes. This file does not send and does not persist; it says what is due.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from tacit.errors import LocalError
+from tacit.runtime.letters import MOST_REWARDS
+
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 600.0
+GROWTH = 2.0
+MOST_REWARDS_KEPT = 100_000
+"""So many rewards for other members may wait here."""
+
+
+class _Owed:
+    __slots__ = ("digest", "next_at", "rewards", "wait")
+
+    def __init__(self) -> None:
+        self.rewards: dict[str, float] = {}
+        self.digest = b""
+        """Which controls the peer has, as far as it said."""
+        self.next_at = 0.0
+        self.wait = FIRST_WAIT
+
+
+class Errands:
+    """What is owed to whom."""
+
+    def __init__(self, rewards: Iterable[tuple[str, str, float]] = ()) -> None:
+        self._owed: dict[str, _Owed] = {}
+        self._kept = 0
+        self._next_at: float | None = None
+        self._is_stale = True
+        """Whether `_next_at` must be computed again. Most members owe nobody anything most of the time."""
+        for peer, token, reward in rewards:
+            self.add_reward(peer, token, reward)
+
+    @property
+    def rewards(self) -> tuple[tuple[str, str, float], ...]:
+        """All rewards on the way: for whom, the token, the reward."""
+        return tuple((peer, *item) for peer, owed in self._owed.items() for item in owed.rewards.items())
+
+    def check_room(self) -> None:
+        """Raise `LocalError` if no more rewards for others can be kept."""
+        if self._kept >= MOST_REWARDS_KEPT:
+            raise LocalError(
+                f"{self._kept} rewards wait for members that cannot be reached: see that they run, then try again"
+            )
+
+    def add_reward(self, peer: str, token: str, reward: float) -> bool:
+        """Owe a peer the reward of one of its decisions. Return whether it was not owed already."""
+        owed = self._of(peer)
+        self._is_stale = True
+        is_new = token not in owed.rewards
+        owed.rewards.setdefault(token, reward)
+        self._kept += is_new
+        owed.next_at, owed.wait = (0.0, FIRST_WAIT) if is_new else (owed.next_at, owed.wait)
+        return is_new
+
+    def rewards_taken(self, peer: str, tokens: Iterable[str]) -> list[str]:
+        """Take it that the peer has these. Return which of them were owed."""
+        owed = self._of(peer)
+        taken = [token for token in tokens if owed.rewards.pop(token, None) is not None]
+        self._kept -= len(taken)
+        self._is_stale = True
+        if taken:
+            owed.next_at, owed.wait = 0.0, FIRST_WAIT
+        return taken
+
+    def controls_heard(self, peer: str, digest: bytes) -> None:
+        """Take it from the peer which controls it has."""
+        owed = self._of(peer)
+        self._is_stale = True
+        if owed.digest != digest:
+            owed.digest, owed.next_at, owed.wait = digest, 0.0, FIRST_WAIT
+
+    def controls_changed(self) -> None:
+        """Take it that there is something new to tell everybody."""
+        self._is_stale = True
+        for owed in self._owed.values():
+            owed.next_at, owed.wait = 0.0, FIRST_WAIT
+
+    def lacks_controls(self, peer: str, digest: bytes) -> bool:
+        """Return whether the peer has other controls than these."""
+        return self._of(peer).digest != digest
+
+    def rewards_for(self, peer: str) -> tuple[tuple[str, float], ...]:
+        """Return the next rewards for a peer, as many as fit a letter."""
+        return tuple(item for item, _ in zip(self._of(peer).rewards.items(), range(MOST_REWARDS), strict=False))
+
+    def due(self, peers: Iterable[str], digest: bytes, now: float) -> Iterator[str]:
+        """Return which of these peers to write to now, and take it that it is done."""
+        self._is_stale = True
+        for peer in peers:
+            owed = self._of(peer)
+            if (owed.rewards or owed.digest != digest) and now >= owed.next_at:
+                owed.next_at = now + owed.wait
+                owed.wait = min(owed.wait * GROWTH, LONGEST_WAIT)
+                yield peer
+
+    def next_due(self, peers: Iterable[str], digest: bytes) -> float | None:
+        """Return when to look again; `None` for never, as long as nothing changes."""
+        if self._is_stale:
+            times = [owed.next_at for peer in peers if (owed := self._of(peer)).rewards or owed.digest != digest]
+            self._next_at, self._is_stale = min(times, default=None), False
+        return self._next_at
+
+    def _of(self, peer: str) -> _Owed:
+        return self._owed.setdefault(peer, _Owed())

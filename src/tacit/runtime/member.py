@@ -1,0 +1,363 @@
+"""Membership for humans: `tacit.join` and `tacit.connect`, and what a member can do.
+
+A member decides here and now, on the caller's thread, and learns with the others in the background. This file is the
+door; what happens behind it is in `desk.py` (deciding) and `node.py` (the network).
+"""
+
+import asyncio
+import os
+import weakref
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from tacit.checks import check_probability
+from tacit.errors import LocalError
+from tacit.protocol import Geometric, Patience, Sharing, on_demand
+from tacit.rewards import MILLIONTH
+from tacit.runtime.background import Background, at_end, background
+from tacit.runtime.clock import Clock, SystemClock
+from tacit.runtime.decision import Decision, is_genuine, read
+from tacit.runtime.desk import Desk
+from tacit.runtime.history import LogEntry, log_entries
+from tacit.runtime.node import Node
+from tacit.runtime.starting import Options, PolicyOf, checked, start
+from tacit.runtime.statistics import Statistics
+from tacit.runtime.transports.base import Transport
+from tacit.tally import Arm
+from tacit.wire import encode_snapshot
+
+Value = TypeVar("Value")
+
+LIVE_PATIENCE = Patience(first=2.0, least=0.1, growth=1.5, tick=60.0, longest=600.0)
+"""In seconds."""
+
+LIVE_SHARING = on_demand(Geometric(2, cap=64), loss_tolerant=LIVE_PATIENCE)
+"""How live members talk: loss-tolerant, with buffers that double up to 64 observations. It costs no regret to speak of, and
+a fraction of the messages of a threshold of one."""
+
+THIRTY_DAYS = 30 * 24 * 3600.0
+STOP_WITHIN = 10.0
+"""Seconds that a member may take to say farewell when the interpreter ends."""
+
+
+def join(
+    url: str | Transport,
+    *,
+    group: str,
+    name: str,
+    arms: Sequence[Arm],
+    state: str | Path | None = None,
+    policy: str | PolicyOf = "ucb",
+    quantum: float = MILLIONTH,
+    sharing: Sharing | None = None,
+    peers: Sequence[str] = (),
+    keys: str | Path | None = None,
+    secret: str | None = None,
+    floors: Mapping[Arm, float] | None = None,
+    ceilings: Mapping[Arm, float] | None = None,
+    expire_after: float = THIRTY_DAYS,
+    default_reward: float | None = None,
+    log_limit: int | None = None,
+    snapshot: bytes | str | Path | None = None,
+    clock: Clock | None = None,
+) -> "Joining":
+    """Join a group, from asynchronous code: `async with tacit.join(...) as member`.
+
+    Args:
+        url: Where the others are: `memory://name`, `tls://host:port`, `nats://host:port`, `mqtt://host:port`,
+            `udp://host:port`; or a transport of your own.
+        group: The group that learns together. Others on the same network are not heard.
+        name: This member's name, unique in its group and always the same. A star, in name and state, stands for the
+            first number that no running process has taken: for worker processes that are all started alike.
+        arms: The arms that this member can serve.
+        state: The file in which it keeps what it must not forget. Without one it forgets everything when it stops.
+        policy: `"ucb"`, `"aae"`, `"klucb"`, `"thompson"`, or a function that makes a policy for a list of arms.
+        quantum: The smallest step of a reward, the same in the whole group; for the policies that are named.
+        sharing: How it talks; `LIVE_SHARING` unless told otherwise. It must be loss-tolerant, with times in seconds.
+        peers: For `tls` and `udp`: addresses of some other members.
+        keys: The member's key file, from `tacit keys agent`.
+        secret: A secret of the whole group, instead of keys, where there is no `tls`.
+        floors: For some arms, the least share of decisions.
+        ceilings: For some arms, the greatest share of decisions.
+        expire_after: After so many seconds without a reward a decision is given up.
+        default_reward: What it counts with then; `None` to forget it.
+        log_limit: How many decisions the log in the state file keeps; a million unless told otherwise.
+        snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
+        clock: What time it is, in seconds since 1970; for tests.
+
+    Raises:
+        LocalError: Something here is wrong, and says what to do. An unreachable network is not: the member decides, and
+            goes on trying.
+    """
+    return Joining(
+        checked(
+            Options(
+                url=url,
+                group=group,
+                name=name,
+                arms=tuple(arms) if not isinstance(arms, str) else arms,  # type: ignore[arg-type]  # refused later, in words
+                state=state,
+                policy=policy,
+                quantum=quantum,
+                sharing=sharing or LIVE_SHARING,
+                peers=tuple(peers),
+                keys=keys,
+                secret=secret,
+                floors=floors,
+                ceilings=ceilings,
+                expire_after=expire_after,
+                default_reward=default_reward,
+                log_limit=log_limit,
+                snapshot=snapshot,
+                clock=clock or SystemClock(),
+            )
+        )
+    )
+
+
+def connect(url: str | Transport, **options: Any) -> "Member":  # noqa: ANN401  # the options of `join`
+    """Join a group, from synchronous code: Flask, Django, Celery, threads. Takes what `join` takes.
+
+    >>> with connect("memory://docs", group="homepage", name="web-1", arms=["A", "B"]) as member:
+    ...     decision = member.select_arm()
+    ...     member.update(decision, reward=1.0)
+    True
+    """
+    joining = join(url, **options)
+    return _result(background().submit(joining.start()))
+
+
+class Joining:
+    """A member that is about to start: use it with `async with`, or await it."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._member: Member | None = None
+
+    async def start(self) -> "Member":
+        """Start the member. Runs on the background loop."""
+        home = background()
+        return Member(await start(self._options, home), home)
+
+    def __await__(self) -> Generator[Any, None, "Member"]:
+        return asyncio.wrap_future(background().submit(self.start())).__await__()
+
+    async def __aenter__(self) -> "Member":
+        self._member = await self
+        return self._member
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._member is not None
+        await self._member.aclose()
+
+
+class Member:
+    """One member of a group. Every method may be called from any thread."""
+
+    def __init__(self, node: Node, home: Background) -> None:
+        self._node = node
+        self._desk: Desk | _Shut = node.clerk.desk
+        self._background = home
+        self._forget_end = at_end(self.close)
+        _MEMBERS.add(self)
+
+    @property
+    def name(self) -> str:
+        """This member's name."""
+        return self._node.clerk.terms.name
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms that this member knows, removed ones too."""
+        return self._node.clerk.agent.arms
+
+    # Deciding.
+
+    def select_arm(self, subject: str | None = None) -> Decision:
+        """Decide which arm to pull. Local: no I/O, and no waiting for the network.
+
+        Args:
+            subject: Who it is for, if the same subject is to get the same arm again, as long as that is on offer. Kept
+                by this member, across restarts, for the 100,000 subjects seen last.
+        """
+        return self._desk.select_arm(subject)
+
+    def update(self, decision: Decision | str, reward: float) -> bool:
+        """Reward a decision, given itself or its id. Counts once, however often it is repeated.
+
+        The decision may be of an earlier start, or of another member: then the reward is brought there.
+
+        Returns:
+            Whether it is taken: `False` if it was rewarded before, or has expired.
+
+        Raises:
+            LocalError: The reward is not a number in [0, 1], or the id is not one. Nothing changed.
+        """
+        desk = self._desk
+        if type(decision) is Decision and decision.signer is desk.signer:
+            return desk.settle(decision.number, reward)
+        return self._update_by_id(decision if isinstance(decision, str) else decision.id, reward)
+
+    def _update_by_id(self, token: str, reward: float) -> bool:
+        desk, clerk = self._desk, self._node.clerk
+        claim = read(token)
+        desk.units(reward)
+        if claim.member != clerk.terms.name:
+            clerk.errands.check_room()
+            clerk.foreign.append((claim.member, token, reward))
+            self._background.loop.call_soon_threadsafe(self._node.wake)
+            return True
+        if not is_genuine(token, clerk.secret):
+            raise LocalError(
+                f"the id {token[:80]!r} was not made by {self.name} with its present state: it is changed, made up, or older "
+                "than the state file"
+            )
+        if desk.open_since(claim.number) == claim.at:
+            return desk.settle(claim.number, reward)
+        return self._on_loop(lambda: clerk.settle_token(token, reward))
+
+    # Operating.
+
+    def freeze_arm(self, arm: Arm) -> None:
+        """Give an arm no more traffic, here and at every member, until `unfreeze_arm`. What is known of it stays."""
+        self._on_loop(lambda: self._node.clerk.set_frozen(arm, is_frozen=True))
+
+    def unfreeze_arm(self, arm: Arm) -> None:
+        """Give an arm back to the policy, here and at every member."""
+        self._on_loop(lambda: self._node.clerk.set_frozen(arm, is_frozen=False))
+
+    def kill(self, control_arm: Arm) -> None:
+        """Turn the kill switch on: every member pulls this arm and no other, until `lift`."""
+        self._on_loop(lambda: self._node.clerk.set_control_arm(control_arm))
+
+    def lift(self) -> None:
+        """Turn the kill switch off, here and at every member."""
+        self._on_loop(lambda: self._node.clerk.set_control_arm(None))
+
+    def add_arm(self, arm: Arm) -> None:
+        """Offer one more arm, at this member: others may not have it, or not yet."""
+        _result(self._background.submit(self._node.add_arm(arm)))
+
+    def remove_arm(self, arm: Arm) -> None:
+        """Offer an arm no more, at this member. What is known of it stays, and others may go on with it."""
+        self._on_loop(lambda: self._node.clerk.remove_arm(arm))
+
+    def statistics(self) -> Statistics:
+        """Return how this member is, as an immutable value."""
+        return self._on_loop(self._node.statistics)
+
+    def snapshot(self) -> bytes:
+        """Return all that this member knows of the arms, for another member to start from, on line or off."""
+        return self._on_loop(lambda: encode_snapshot(self._node.clerk.agent.snapshot()))
+
+    def log(self) -> Iterator[LogEntry]:
+        """Return the decisions that are still in the log, oldest first, with propensities and rewards."""
+        self.sync()
+        return log_entries(self._node.history())
+
+    def sync(self, timeout: float | None = 30.0) -> None:
+        """Return when everything rewarded so far is on the disk.
+
+        Raises:
+            LocalError: The disk does not take it, or not within so many seconds. Nothing is lost: it is tried again.
+        """
+        _result(self._background.submit(self._node.synced()), timeout)
+
+    async def synced(self) -> None:
+        """`sync`, from asynchronous code."""
+        await asyncio.wrap_future(self._background.submit(self._node.synced()))
+
+    # Leaving.
+
+    def close(self) -> None:
+        """Say farewell, write everything down, and stop. Harmless if it is closed already."""
+        if self._shut("is closed"):
+            _result(self._background.submit(self._node.stop()), STOP_WITHIN)
+
+    async def aclose(self) -> None:
+        """`close`, from asynchronous code."""
+        if self._shut("is closed"):
+            await asyncio.wrap_future(self._background.submit(self._node.stop()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<tacit member {self.name!r} of group {self._node.clerk.terms.group!r}>"
+
+    def _shut(self, why: str) -> bool:
+        """Decide no more. Return whether it did until now."""
+        was_open = not isinstance(self._desk, _Shut)
+        self._desk = _Shut(f"the member {self.name!r} {why}")
+        self._forget_end()
+        _MEMBERS.discard(self)
+        return was_open
+
+    def _on_loop(self, work: Callable[[], Value]) -> Value:
+        if isinstance(self._desk, _Shut):
+            raise LocalError(self._desk.why)
+
+        async def run() -> Value:
+            return self._node.act(work)
+
+        return _result(self._background.submit(run()))
+
+
+class _Shut:
+    """Stands where a desk was: every use says why there is none."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever was wanted
+        raise LocalError(f"{self.why}: open another with tacit.connect or tacit.join")
+
+
+_MEMBERS: "weakref.WeakSet[Member]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for member in tuple(_MEMBERS):
+        member._shut("was opened before this process was forked, and belongs to the other one")  # noqa: SLF001
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def reward(state: str | Path, decision: str, reward: float) -> None:
+    """Reward a decision by its id, from another process on the same machine, whether its member runs or not.
+
+    Args:
+        state: The state file of the member that decided.
+        decision: The decision's id.
+        reward: The reward, in [0, 1].
+    """
+    from tacit.runtime.sqlite_journal import leave_mail  # noqa: PLC0415
+
+    read(decision)
+    check_probability("a reward", reward)
+    leave_mail(state, decision, reward)
+
+
+def _result(future: "Future[Value]", timeout: float | None = None) -> Value:
+    """Wait for the background loop."""
+    if background().is_here():
+        raise LocalError("this was called on tacit's own thread, where it would wait for itself")
+    try:
+        return future.result(timeout)
+    except FutureTimeoutError as error:
+        if future.done():
+            raise
+        future.cancel()
+        raise LocalError(f"it did not happen within {timeout} seconds: see statistics().troubles") from error

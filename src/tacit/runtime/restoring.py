@@ -1,0 +1,153 @@
+"""How a member starts: always from its journal, whether that is empty, was left clean, or by a crash.
+
+A start after anything but a clean stop is a new boot: what was observed before is kept apart, and peers return what they
+know of it. So a disk that lost its last writes, was rolled back or copied can forget, and never counts twice.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tacit.agent import Agent
+from tacit.errors import LocalError
+from tacit.policies import Policy
+from tacit.protocol import Sharing
+from tacit.protocol.state import Snapshot
+from tacit.runtime.clock import Clock
+from tacit.runtime.controls import Controls
+from tacit.runtime.errands import Errands
+from tacit.runtime.journal import Journal, NodeState
+from tacit.runtime.outstanding import Outstanding
+from tacit.tally import Arm, checked_arms
+from tacit.wire import decode_record, decode_snapshot
+
+Build = Callable[[Sequence[Arm]], Policy]
+
+EPOCH = 1_767_225_600.0
+"""The beginning of 2026: boots count milliseconds from here."""
+
+_CHANCE_BITS = 10
+
+
+class Restored(NamedTuple):
+    """A member as its journal knows it."""
+
+    agent: Agent
+    controls: Controls
+    errands: Errands
+    outstanding: Outstanding
+    run: int
+    secret: bytes
+    removed: frozenset[Arm]
+    is_new: bool
+
+
+def restore(
+    journal: Journal,
+    *,
+    name: str,
+    arms: Sequence[Arm],
+    build: Build,
+    sharing: Sharing,
+    clock: Clock,
+    snapshot: Snapshot | None = None,
+) -> Restored:
+    """Start a member from its journal.
+
+    Args:
+        journal: The journal.
+        name: The member's name.
+        arms: The arms that it can serve now. Others that the journal knows count as removed.
+        build: Makes a fresh policy for some arms.
+        sharing: How it talks.
+        clock: What time it is.
+        snapshot: What another member, or an older disk of this one, knew: where to start from if the journal is empty.
+
+    Raises:
+        LocalError: The journal is another member's, is damaged, or was written under rules that do not fit.
+    """
+    offered = checked_arms(arms)
+    stored = journal.read()
+    if stored.state is None:
+        agent = Agent(name, build(offered), sharing, boot=fresh_boot(0, clock))
+        if snapshot is not None:
+            agent = start_from_another(snapshot, agent, build, sharing, fresh_boot(snapshot.endpoint.boot, clock))
+        return Restored(
+            agent,
+            Controls(),
+            Errands(),
+            Outstanding(),
+            1,
+            secrets.token_bytes(16),
+            _absent(agent, offered),
+            is_new=True,
+        )
+    state = stored.state
+    found = decode_snapshot(state.agent)
+    if found.endpoint.agent != name:
+        raise LocalError(
+            f"the state belongs to member {found.endpoint.agent!r}, not to {name!r}: give every member its own state"
+        )
+    known = found.endpoint.arms
+    grown = (*known, *(arm for arm in offered if arm not in known))
+    is_clean = state.is_clean and not stored.batches and grown == known
+    agent = Agent.restore(
+        found,
+        [decode_record(record) for batch in stored.batches for record in batch.records],
+        policy=build(grown),
+        sharing=sharing,
+        boot=None if is_clean else fresh_boot(found.endpoint.boot, clock),
+    )
+    controls, outstanding = Controls(state.settings), Outstanding(state.outstanding)
+    rewards = {(peer, token): reward for peer, token, reward in state.rewards}
+    for batch in stored.batches:
+        outstanding.apply(batch.decided, batch.settled)
+        if batch.settings is not None:
+            controls = Controls(batch.settings)
+        rewards.update({(peer, token): reward for peer, token, reward in batch.rewards_kept})
+        for peer, token in batch.rewards_gone:
+            rewards.pop((peer, token), None)
+    errands = Errands((peer, token, reward) for (peer, token), reward in rewards.items())
+    return Restored(
+        agent, controls, errands, outstanding, state.run + 1, state.secret, _absent(agent, offered), is_new=False
+    )
+
+
+def fresh_boot(last: int, clock: Clock) -> int:
+    """Return a boot above the last one, and different from every other: a clock, and chance for the same millisecond."""
+    since_epoch = int(max(0.0, clock.now() - EPOCH) * 1000.0)
+    return max(last + 1, since_epoch << _CHANCE_BITS | secrets.randbits(_CHANCE_BITS))
+
+
+def start_from_another(snapshot: Snapshot, agent: Agent, build: Build, sharing: Sharing, boot: int) -> Agent:
+    """Return an agent that knows what a snapshot knows, as observations of those who made them.
+
+    So when it meets them, or anyone who knows more, nothing is counted twice.
+    """
+    raise NotImplementedError
+
+
+def state_of(
+    agent_snapshot: bytes,
+    run: int,
+    secret: bytes,
+    controls: Controls,
+    errands: Errands,
+    outstanding: Outstanding,
+    *,
+    is_clean: bool,
+) -> NodeState:
+    """Return everything that a member knows, for its journal."""
+    return NodeState(
+        agent=agent_snapshot,
+        run=run,
+        secret=secret,
+        is_clean=is_clean,
+        settings=controls.settings,
+        rewards=errands.rewards,
+        outstanding=outstanding.state(),
+    )
+
+
+def _absent(agent: Agent, offered: tuple[Arm, ...]) -> frozenset[Arm]:
+    return frozenset(agent.arms) - frozenset(offered)

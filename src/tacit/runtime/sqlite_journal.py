@@ -1,0 +1,220 @@
+"""A journal in one SQLite file: write-ahead log, one transaction and one sync for each turn.
+
+Another process may read it and leave mail in it at any time. Only one may run a member with it: that one holds a lock
+on a second file beside it, which the system releases however the process ends.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+
+from tacit.errors import LocalError
+from tacit.runtime.journal import (
+    Batch,
+    Journal,
+    JournalError,
+    Mail,
+    NodeState,
+    Stored,
+    decode_batch,
+    decode_state,
+    encode_batch,
+    encode_state,
+)
+
+WAIT_MS = 5000
+"""How long to wait for another process that writes into the mailbox."""
+
+LOG_LIMIT = 1_000_000
+"""So many decisions are kept in the log unless told otherwise."""
+
+MOST_MAIL = 10_000
+"""So much mail is read at once."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS snapshot (id INTEGER PRIMARY KEY CHECK (id = 1), after INTEGER NOT NULL, content BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS batches (id INTEGER PRIMARY KEY AUTOINCREMENT, decisions INTEGER NOT NULL, content BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS mail (id INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL, reward REAL NOT NULL);
+"""
+
+
+class SqliteJournal(Journal):
+    """A journal in a file.
+
+    Args:
+        path: The file. It is made if it is not there.
+        log_limit: How many decisions the log keeps at least; older ones go when a snapshot is taken.
+    """
+
+    def __init__(self, path: str | Path, *, log_limit: int = LOG_LIMIT) -> None:
+        self.path = Path(path)
+        self._log_limit = log_limit
+        self._lock = _locked(self.path)
+        try:
+            self._database = _opened(self.path)
+            self._database.executescript(_SCHEMA)
+        except sqlite3.Error as error:
+            os.close(self._lock)
+            raise _unusable(self.path, error) from error
+
+    def read(self) -> Stored:
+        try:
+            row = self._database.execute("SELECT after, content FROM snapshot").fetchone()
+            after, state = (0, None) if row is None else (row[0], decode_state(row[1]))
+            rows = self._database.execute("SELECT content FROM batches WHERE id > ? ORDER BY id", (after,))
+            return Stored(state, [decode_batch(content) for (content,) in rows])
+        except sqlite3.Error as error:
+            raise _unusable(self.path, error) from error
+
+    def write(self, batches: Sequence[Batch], mail_done: Sequence[int] = ()) -> None:
+        with _Transaction(self._database, self.path):
+            self._database.executemany(
+                "INSERT INTO batches (decisions, content) VALUES (?, ?)",
+                [(len(batch.decided), encode_batch(batch)) for batch in batches],
+            )
+            self._database.executemany("DELETE FROM mail WHERE id = ?", [(number,) for number in mail_done])
+
+    def replace(self, state: NodeState) -> None:
+        with _Transaction(self._database, self.path):
+            self._database.execute(
+                "INSERT OR REPLACE INTO snapshot SELECT 1, coalesce(max(id), 0), ? FROM batches", (encode_state(state),)
+            )
+            self._forget_old_decisions()
+
+    def mail(self) -> list[Mail]:
+        try:
+            rows = self._database.execute("SELECT id, token, reward FROM mail ORDER BY id LIMIT ?", (MOST_MAIL,))
+            return [Mail(*row) for row in rows]
+        except sqlite3.Error as error:
+            raise _unusable(self.path, error) from error
+
+    def history(self) -> Iterator[Batch]:
+        return read_history(self.path)
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self._database.close()
+        os.close(self._lock)
+
+    def _forget_old_decisions(self) -> None:
+        """Drop the batches before the newest that hold as many decisions as the log is to keep."""
+        kept, oldest = 0, None
+        for number, decisions in self._database.execute("SELECT id, decisions FROM batches ORDER BY id DESC"):
+            kept += decisions
+            if kept >= self._log_limit:
+                oldest = number
+                break
+        if oldest is not None:
+            after = self._database.execute("SELECT after FROM snapshot").fetchone()[0]
+            self._database.execute("DELETE FROM batches WHERE id < ? AND id <= ?", (oldest, after))
+
+
+def read_history(path: str | Path) -> Iterator[Batch]:
+    """Return the batches in a journal, oldest first, also while a member runs with it."""
+    with closing(_opened(_existing(path))) as database:
+        try:
+            for (content,) in database.execute("SELECT content FROM batches ORDER BY id"):
+                yield decode_batch(content)
+        except sqlite3.Error as error:
+            raise _unusable(Path(path), error) from error
+
+
+def read_state(path: str | Path) -> NodeState:
+    """Return the last snapshot in a journal, also while a member runs with it."""
+    with closing(_opened(_existing(path))) as database:
+        try:
+            row = database.execute("SELECT content FROM snapshot").fetchone()
+        except sqlite3.Error as error:
+            raise _unusable(Path(path), error) from error
+    if row is None:
+        raise LocalError(f"{path} holds no member yet")
+    return decode_state(row[0])
+
+
+def leave_mail(path: str | Path, token: str, reward: float) -> None:
+    """Put a reward into the mailbox of a journal. When it returns, it survives a power failure."""
+    with closing(_opened(_existing(path))) as database, _Transaction(database, Path(path)):
+        database.execute("INSERT INTO mail (token, reward) VALUES (?, ?)", (token, float(reward)))
+
+
+class _Transaction:
+    """All or nothing, with errors of the disk in words."""
+
+    def __init__(self, database: sqlite3.Connection, path: Path) -> None:
+        self._database = database
+        self._path = path
+
+    def __enter__(self) -> None:
+        try:
+            self._database.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            raise _not_taken(self._path, error) from error
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if kind is None:
+                self._database.execute("COMMIT")
+                return
+        except sqlite3.Error as failure:
+            self._roll_back()
+            raise _not_taken(self._path, failure) from failure
+        self._roll_back()
+        if isinstance(error, sqlite3.Error):
+            raise _not_taken(self._path, error) from error
+
+    def _roll_back(self) -> None:
+        with suppress(sqlite3.Error):
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    database = None
+    try:
+        database = sqlite3.connect(path, isolation_level=None, timeout=WAIT_MS / 1000, check_same_thread=False)
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")  # a commit has reached the disk when it returns
+    except sqlite3.Error as error:
+        if database is not None:
+            database.close()
+        raise _unusable(path, error) from error
+    return database
+
+
+def _existing(path: str | Path) -> Path:
+    if not Path(path).is_file():
+        raise LocalError(f"there is no journal at {path}: name the state file of a member")
+    return Path(path)
+
+
+def _locked(path: Path) -> int:
+    name = path.with_name(path.name + ".lock")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise JournalError(f"the state file {path} cannot be used: {error.strerror} ({error.filename})") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise StateInUseError(
+            f"another process runs with the state file {path}: every member needs its own, so stop that one or name "
+            "another file (a star in name and state, as in web-*, finds a free one)"
+        ) from error
+    return lock
+
+
+class StateInUseError(LocalError):
+    """Another process runs with this state file."""
+
+
+def _not_taken(path: Path, error: sqlite3.Error) -> JournalError:
+    return JournalError(f"the journal {path} cannot be written ({error}): free the disk, or make it writable")
+
+
+def _unusable(path: Path, error: sqlite3.Error) -> LocalError:
+    return LocalError(f"the state file {path} cannot be used: {error}")

@@ -1,0 +1,191 @@
+"""How a member is: immutable values for people, pages and metrics. Made on the network side, read anywhere.
+
+The same shapes travel to `tacit status`, as MessagePack, and can be written as JSON (`to_json`).
+"""
+
+import math
+
+import msgspec
+
+from tacit.agent import Agent
+from tacit.errors import PeerError
+from tacit.policies import Policy
+from tacit.policies.confident import Confident
+from tacit.policies.ucb import confidence_width
+from tacit.protocol import TolerantEndpoint
+from tacit.protocol.ledger import Origin
+from tacit.tally import Arm
+
+
+class ArmStatistics(msgspec.Struct, frozen=True):
+    """One arm, as this member sees it."""
+
+    arm: str
+    observations: int
+    """All that are known, own and received."""
+    own_observations: int
+    """This member's own, of every start."""
+    mean: float | None
+    low: float | None
+    high: float | None
+    """The policy's confidence interval, cut to [0, 1]; `None` if nothing is known or the policy has none."""
+    is_candidate: bool
+    """Whether the policy may still choose it."""
+    is_frozen: bool
+    is_removed: bool
+
+
+class PeerStatistics(msgspec.Struct, frozen=True):
+    """One other member, as this member sees it."""
+
+    name: str
+    is_present: bool
+    """Whether it has not said that it goes away."""
+    common_arms: int
+    heard_s: float | None
+    """Seconds since it was last heard; `None` for never."""
+    shares_sent: int
+    shares_received: int
+    repetitions: int
+    """How often the last share was repeated so far."""
+    held: int
+    """How many of its observations of its present start are known here."""
+    lacks: int
+    """How many of this member's observations of this start it has not acknowledged."""
+
+
+class Communication(msgspec.Struct, frozen=True):
+    """Packets and bytes since the member was started."""
+
+    shares: int = 0
+    repetitions: int = 0
+    acknowledgements: int = 0
+    notices: int = 0
+    letters: int = 0
+    lost: int = 0
+    """Sent, but the transport could not take it."""
+    bytes_sent: int = 0
+    received: int = 0
+    bytes_received: int = 0
+
+    @property
+    def sent(self) -> int:
+        """All packets sent."""
+        return self.shares + self.repetitions + self.acknowledgements + self.notices + self.letters
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """One member, at one moment."""
+
+    name: str
+    group: str
+    at: float
+    """When these were made, in seconds since 1970."""
+    uptime_s: float
+    boot: int
+    policy: str
+    decisions: int
+    """Made since the member was started."""
+    own_observations: int
+    """Rewards of this member's own decisions, of every start, that are counted."""
+    observations: int
+    """All that this member knows of."""
+    open_decisions: int
+    arms: tuple[ArmStatistics, ...]
+    control_arm: str | None
+    """The arm of the kill switch, if it is on."""
+    peers: tuple[PeerStatistics, ...]
+    communication: Communication
+    refused: dict[str, int]
+    """What was refused, by reason."""
+    quarantined: tuple[str, ...]
+    troubles: tuple[str, ...]
+    """What does not work now, in words for the person who must act."""
+    synced_batches: int
+    is_superseded: bool = False
+    """Whether a newer start of this member is elsewhere: then this one decides, and does not share."""
+
+    def to_json(self) -> bytes:
+        """Return this as JSON."""
+        return msgspec.json.encode(self)
+
+
+_decoder = msgspec.msgpack.Decoder(Statistics)
+
+
+def encode_statistics(statistics: Statistics) -> bytes:
+    """Return statistics as bytes, for a letter."""
+    return msgspec.msgpack.encode(statistics)
+
+
+def decode_statistics(content: bytes) -> Statistics:
+    """Return the statistics in these bytes.
+
+    Raises:
+        PeerError: There are none.
+    """
+    try:
+        return _decoder.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise PeerError(f"statistics that cannot be read were refused: {error}") from error
+
+
+def own_observations(agent: Agent) -> dict[Arm, int]:
+    """Return how often each arm was observed by this agent itself, in every boot that is known."""
+    counts = dict(agent.endpoint.ledger.own.counts)
+    for origin, holding in agent.endpoint.ledger.held.items():
+        if origin.agent == agent.name:
+            for arm, count in holding.tally.counts.items():
+                counts[arm] += count
+    return counts
+
+
+def arms_of(agent: Agent, frozen: frozenset[Arm], removed: frozenset[Arm]) -> tuple[ArmStatistics, ...]:
+    """Return every arm of an agent."""
+    policy, own = agent.policy, own_observations(agent)
+    return tuple(_arm(policy, arm, own[arm], arm in frozen, arm in removed) for arm in policy.arms)
+
+
+def _arm(policy: Policy, arm: Arm, own: int, is_frozen: bool, is_removed: bool) -> ArmStatistics:
+    count = policy.tally.counts[arm]
+    mean = policy.mean(arm) if count else None
+    low = high = None
+    if mean is not None and isinstance(policy, Confident):
+        width = confidence_width(count, policy.budget())
+        low, high = max(0.0, mean - width), min(1.0, mean + width)
+    return ArmStatistics(
+        arm=arm,
+        observations=count,
+        own_observations=own,
+        mean=mean,
+        low=low,
+        high=high,
+        is_candidate=arm in policy.candidates and not (is_frozen or is_removed),
+        is_frozen=is_frozen,
+        is_removed=is_removed,
+    )
+
+
+def peers_of(agent: Agent, now: float) -> tuple[PeerStatistics, ...]:
+    """Return every peer of an agent."""
+    endpoint = agent.endpoint
+    assert isinstance(endpoint, TolerantEndpoint)
+    ledger = endpoint.ledger
+    peers = []
+    for link in endpoint.links.values():
+        heard = link.peer.last_heard
+        held = ledger.held.get(Origin(link.peer.name, link.delivery.peer_boot or 0))
+        peers.append(
+            PeerStatistics(
+                name=link.peer.name,
+                is_present=link.peer.present,
+                common_arms=len(link.peer.common),
+                heard_s=None if heard is None or math.isnan(heard) else max(0.0, now - heard),
+                shares_sent=link.exchange.shares_sent,
+                shares_received=link.shares_received,
+                repetitions=link.delivery.attempts,
+                held=0 if held is None else held.version,
+                lacks=ledger.version - link.delivery.acknowledged.version,
+            )
+        )
+    return tuple(peers)
