@@ -330,7 +330,7 @@ def damaged_holding(**changes: object) -> Snapshot:
 
 def test_a_snapshot_of_another_version_is_not_restored() -> None:
     policy = fresh()
-    with pytest.raises(LocalError, match="the snapshot has version 99, this program reads version 2: use the version"):
+    with pytest.raises(LocalError, match="the snapshot has version 99, this program reads version 3: use the version"):
         Agent.restore(seasoned()._replace(version=99), policy=policy)
     assert policy.tally == Tally(ARMS)
 

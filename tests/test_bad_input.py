@@ -535,7 +535,7 @@ def test_the_chance_to_toggle_is_a_probability(toggle: float) -> None:
 def test_a_snapshot_of_another_version_is_refused() -> None:
     policy = AAE(ARMS, quantum=0.5)
     snapshot = seasoned_agent().snapshot()._replace(version=1)
-    with pytest.raises(LocalError, match="the snapshot has version 1, this program reads version 2"):
+    with pytest.raises(LocalError, match="the snapshot has version 1, this program reads version 3"):
         Agent.restore(snapshot, policy=policy)
     assert (policy.tally.observations, policy.own_pulls, policy.candidates) == (0, 0, ARMS)
 

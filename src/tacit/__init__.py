@@ -6,7 +6,7 @@ On-demand communication for asynchronous multi-agent bandits (Chen et al., AISTA
 from typing import TYPE_CHECKING
 
 from tacit.agent import Agent
-from tacit.errors import LocalError, PeerError, TacitError
+from tacit.errors import LocalError, PeerError, StrangerError, TacitError
 from tacit.policies import AAE, KLUCB, UCB, Horizon, IndexPolicy, Policy, Thompson
 from tacit.protocol import (
     Constant,
@@ -44,6 +44,7 @@ __all__ = [
     "PerCandidate",
     "Policy",
     "Snapshot",
+    "StrangerError",
     "TacitError",
     "Thompson",
     "immediate",

@@ -17,6 +17,7 @@ from tacit.protocol import (
     Introduced,
     Message,
     Observed,
+    ObservedMany,
     Outcome,
     PeerJoined,
     PeerLeft,
@@ -28,7 +29,7 @@ from tacit.protocol import (
 )
 from tacit.protocol.invariants import endpoint_violations
 from tacit.protocol.state import SNAPSHOT_VERSION, Snapshot
-from tacit.tally import Arm
+from tacit.tally import Arm, ArmTally
 
 
 class Agent:
@@ -102,6 +103,17 @@ class Agent:
         """
         return self._observe(arm, self.policy.quantum.units(reward), self._time(now))
 
+    def update_all(self, tallies: Sequence[ArmTally], now: float | None = None) -> Outcome:
+        """Take the rewards of several own pulls at once: for each arm how many, and their sum in quanta.
+
+        It is what `update` does for each of them, in one step: peers that have asked get one share with everything.
+
+        Raises:
+            LocalError: There are none, an arm comes twice or is not one of this agent's, or the rewards cannot add up
+                to that. Nothing changed.
+        """
+        return self._observe_all(tallies, self._time(now))
+
     def receive(self, message: Message, now: float | None = None) -> Outcome:
         """Take a message of another agent.
 
@@ -157,7 +169,8 @@ class Agent:
         Args:
             snapshot: What `snapshot` returned.
             records: The records since then, in order.
-            policy: A fresh policy with the same arms and the same quantum.
+            policy: A fresh policy with the same arms and the same quantum. With a new boot it may have more arms: those
+                of the snapshot first, in their order.
             sharing: How to talk. Give the same again; another is accepted only when there are no records to replay.
             boot: The new boot, if it is one. Only agents that are loss-tolerant start again; take a snapshot after it.
 
@@ -172,10 +185,13 @@ class Agent:
                 "use the version of tacit that wrote it"
             )
         state = snapshot.endpoint
-        if policy.arms != state.arms or policy.quantum.per_reward != state.units_per_reward:
+        arms = policy.arms
+        is_grown = boot is not None and arms != state.arms and arms[: len(state.arms)] == state.arms
+        if not (is_grown or arms == state.arms) or policy.quantum.per_reward != state.units_per_reward:
             raise LocalError(
                 f"the snapshot of {state.agent} has arms {', '.join(state.arms)} and {state.units_per_reward} quanta "
-                f"in a reward, but the policy has {', '.join(policy.arms)} and {policy.quantum.per_reward}"
+                f"in a reward, but the policy has {', '.join(arms)} and {policy.quantum.per_reward} (new arms come last, "
+                "and with a new boot)"
             )
         if policy.own_pulls or policy.tally.observations or policy.candidates != policy.arms:
             raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
@@ -185,6 +201,10 @@ class Agent:
             raise LocalError(
                 f"the snapshot of {state.agent} was made with sharing={snapshot.sharing}: pass the same to restore"
             )
+        if is_grown and not is_tolerant:
+            raise LocalError("only an agent that shares with loss_tolerant=True can start again with more arms")
+        if is_grown:  # what was recorded was decided by the arms of then
+            policy.change_arms(state.arms)
         agent = cls(state.agent, policy, sharing, boot=state.boot)
         try:
             agent.endpoint = _endpoint_class(agent.sharing).from_state(state, agent.sharing, settles=policy.eliminates)
@@ -202,7 +222,11 @@ class Agent:
         if boot is not None:
             if not isinstance(agent.endpoint, TolerantEndpoint):
                 raise LocalError("only an agent that shares with loss_tolerant=True can start again with a new boot")
-            agent.endpoint.start_again(boot)
+            agent.endpoint.start_again(boot, arms)
+            if is_grown:
+                policy.change_arms(arms)
+                for arm in agent.endpoint.eliminated:  # more than before, if all have the same arms now
+                    policy.eliminate(arm)
         return agent
 
     def _time(self, now: float | None) -> float:
@@ -227,18 +251,33 @@ class Agent:
         self.endpoint.ledger.check_observation(arm, units)
         candidates_before = self.policy.candidates
         self.policy.update_units(arm, units)
+        notices = self._eliminate_what_fell(candidates_before, now)
+        outcome = self.endpoint.observe(arm, units, now)
+        return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
+
+    def _observe_all(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
+        check_time(now)
+        self.endpoint.ledger.check_observations(tallies)
+        candidates_before = self.policy.candidates
+        self.policy.update_all(tallies)
+        notices = self._eliminate_what_fell(candidates_before, now)
+        outcome = self.endpoint.observe_all(tallies, now)
+        return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
+
+    def _eliminate_what_fell(self, candidates_before: tuple[Arm, ...], now: float) -> tuple[Message, ...]:
         notices: tuple[Message, ...] = ()
         if self.policy.candidates is not candidates_before:
             for gone in candidates_before:
                 if gone not in self.policy.candidates:
                     notices += self.endpoint.eliminate(gone, now).outgoing
-        outcome = self.endpoint.observe(arm, units, now)
-        return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
+        return notices
 
     def _replay(self, record: InputRecord) -> None:
         match record:
             case Observed(arm, units, now):
                 self._observe(arm, units, now)
+            case ObservedMany(tallies, now):
+                self._observe_all(tallies, now)
             case Received(message, now):
                 self.receive(message, now)
             case PeerJoined(peer, arms, now):

@@ -19,3 +19,7 @@ class LocalError(TacitError, ValueError):
 
 class PeerError(TacitError):
     """They must act: a message of another agent is wrong. It was refused and changed nothing."""
+
+
+class StrangerError(PeerError):
+    """They must introduce themselves: the message may be right, but nobody of that name is known here."""

@@ -21,6 +21,7 @@ from tacit.protocol import (
     Leave,
     Message,
     Observed,
+    ObservedMany,
     PeerJoined,
     PeerLeft,
     Received,
@@ -36,7 +37,7 @@ LARGEST_MESSAGE = 4 * 2**20
 _KINDS: tuple[type[Any], ...] = (Share, Eliminated, Join, Leave, Acknowledgement)
 """The position in this tuple is the number on the wire: append, never reorder."""
 
-_RECORDS: tuple[type[Any], ...] = (Observed, Received, PeerJoined, PeerLeft, Introduced, Woke)
+_RECORDS: tuple[type[Any], ...] = (Observed, Received, PeerJoined, PeerLeft, Introduced, Woke, ObservedMany)
 """Likewise, in what is persisted."""
 
 
@@ -78,6 +79,11 @@ def _opened(sealed: bytes) -> bytes | None:
     return content if crc32(content) == int.from_bytes(sealed[:_CHECKSUM]) else None
 
 
+def _check_bytes(stored: object) -> None:
+    if not isinstance(stored, bytes | bytearray | memoryview):
+        raise LocalError(f"only bytes can be decoded, not {stored!r}")
+
+
 def encode(message: Message, group: str = "") -> bytes:
     """Return a message as bytes.
 
@@ -103,6 +109,7 @@ def decode(frame: bytes, group: str = "") -> Message:
     Raises:
         PeerError: The bytes are damaged, or are not a message of this version and group.
     """
+    _check_bytes(frame)
     if len(frame) > LARGEST_MESSAGE:
         raise PeerError(f"a message of {len(frame)} bytes was refused: the limit is {LARGEST_MESSAGE}")
     content = _opened(frame)
@@ -144,6 +151,7 @@ def decode_record(stored: bytes) -> InputRecord:
     Raises:
         LocalError: The bytes are not a record of this version.
     """
+    _check_bytes(stored)
     content = _opened(stored)
     if content is None:
         raise LocalError("the bytes are not a record, or a damaged one: their checksum is wrong")
@@ -168,6 +176,7 @@ def decode_snapshot(stored: bytes) -> Snapshot:
     Raises:
         LocalError: The bytes are not a snapshot, or one of another version.
     """
+    _check_bytes(stored)
     content = _opened(stored)
     if content is None:
         raise LocalError("the bytes are not a snapshot of an agent, or a damaged one: their checksum is wrong")

@@ -780,7 +780,7 @@ def test_a_message_of_a_former_boot_changes_nothing() -> None:
     p.receive(share_of(j.update("A", 0.0, now=11.0)), now=11.5)
     before = p.endpoint.state(), p.policy.tally.copy()
     assert late.handling is not None
-    answer = Acknowledgement("p", "j", 0, Receipt(1, 3, 1, 0, 1))
+    answer = Acknowledgement("p", "j", 0, Receipt(1, 3, 1, 0, 0))  # no formers: boot 1 has not said which arms it has
     assert p.receive(late, now=12.0) == Outcome(outgoing=(answer,), wake_at=103.0)
     assert p.receive(Acknowledgement("j", "p", 0, NOTHING_YET), now=12.0) == Outcome(wake_at=103.0)
     assert (p.endpoint.state(), p.policy.tally) == before

@@ -30,11 +30,6 @@ class AAE(Confident):
         counts = self.tally.counts
         return min(self.survivors(), key=counts.__getitem__)
 
-    def update_units(self, arm: Arm, units: int) -> None:
-        """Take the reward of an own pull. What the decision before it ruled out is now ruled out for good."""
-        self.candidates = self.survivors()
-        super().update_units(arm, units)
-
     def survivors(self) -> tuple[Arm, ...]:
         """Return the candidates that are not surely worse than some arm.
 

@@ -50,9 +50,22 @@ class Policy(ABC):
         self.update_units(arm, self.quantum.units(reward))
 
     def update_units(self, arm: Arm, units: int) -> None:
-        """Take the reward of an own pull, in quanta."""
+        """Take the reward of an own pull, in quanta. What the decision before it ruled out is ruled out for good."""
+        self.candidates = self.survivors()
         self.tally.add(arm, 1, units)
         self.own_pulls += 1
+
+    def update_all(self, tallies: Iterable[ArmTally]) -> None:
+        """Take the rewards of several own pulls, in quanta, as `update_units` takes one."""
+        self.candidates = self.survivors()
+        self.learn(tallies, own=True)
+
+    def survivors(self) -> tuple[Arm, ...]:
+        """Return the candidates that are left when what is known now is thought through: all, unless a policy says so.
+
+        Whether there was one pull since or a hundred makes no difference to it, which is why it is a method of its own.
+        """
+        return self.candidates
 
     def learn(self, news: Iterable[ArmTally], *, own: bool = False) -> None:
         """Take observations in bulk: those of other agents, or (`own`) this agent's, when it is rebuilt."""
@@ -71,6 +84,20 @@ class Policy(ABC):
         if self.candidates == (arm,):
             raise LocalError(f"arm {arm!r} is the last candidate and cannot be eliminated")
         self.candidates = tuple(candidate for candidate in self.candidates if candidate != arm)
+
+    def change_arms(self, arms: Sequence[Arm]) -> None:
+        """Take another arm set. New arms are candidates; what is known of the others stays as it is.
+
+        Raises:
+            LocalError: The arm set cannot be one, or an arm is missing of which there are observations.
+        """
+        names = checked_arms(arms)
+        known, ruled_out = self.tally.entries(), set(self.arms) - set(self.candidates)
+        if missing := [entry.arm for entry in known if entry.arm not in names]:
+            raise LocalError(f"there are observations of {', '.join(missing)}: an arm set may only grow")
+        self.arms, self.tally = names, Tally(names)
+        self.tally.add_all(known)
+        self.candidates = tuple(arm for arm in names if arm not in ruled_out)
 
     def mean(self, arm: Arm) -> float:
         """Return the mean reward of an arm, over everything known of it; 0 when nothing is."""

@@ -8,7 +8,17 @@ from tacit.protocol.endpoint import Endpoint
 from tacit.protocol.exchange import Sharing, on_demand
 from tacit.protocol.immediate import immediate, silent
 from tacit.protocol.messages import Acknowledgement, AgentId, Eliminated, Join, Leave, Message, Record, Share
-from tacit.protocol.outcome import InputRecord, Introduced, Observed, Outcome, PeerJoined, PeerLeft, Received, Woke
+from tacit.protocol.outcome import (
+    InputRecord,
+    Introduced,
+    Observed,
+    ObservedMany,
+    Outcome,
+    PeerJoined,
+    PeerLeft,
+    Received,
+    Woke,
+)
 from tacit.protocol.thresholds import Constant, FromFunction, Geometric, PerCandidate, Threshold
 from tacit.protocol.tolerant import TolerantEndpoint
 
@@ -26,6 +36,7 @@ __all__ = [
     "Leave",
     "Message",
     "Observed",
+    "ObservedMany",
     "Outcome",
     "Patience",
     "PeerJoined",

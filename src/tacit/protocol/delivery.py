@@ -161,6 +161,7 @@ class Delivery:
 
     __slots__ = (
         "acknowledged",
+        "arms_boot",
         "attempts",
         "can_be_timed",
         "deviation",
@@ -191,6 +192,8 @@ class Delivery:
         """The newest boot of the peer that was heard of."""
         self.peer_notice = (0, 0)
         """The newest notice of the peer's coming or going that was taken: its boot, and its number."""
+        self.arms_boot: int | None = None
+        """The boot of the peer that said which arms it has; `None` while the driver's word is all there is."""
         self.peer_eliminated = 0
         """How many eliminations of that boot are known here."""
         self.peer_formers = 0

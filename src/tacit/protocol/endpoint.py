@@ -22,7 +22,7 @@ from tacit.protocol.messages import (
     Message,
     Share,
 )
-from tacit.protocol.outcome import Introduced, Observed, Outcome, PeerJoined, PeerLeft, Received, Woke
+from tacit.protocol.outcome import Introduced, Observed, ObservedMany, Outcome, PeerJoined, PeerLeft, Received, Woke
 from tacit.protocol.roster import Peer, Roster
 from tacit.protocol.state import EndpointState, HeldState, LinkState
 from tacit.tally import Arm, ArmTally, Tally, checked_arms
@@ -86,6 +86,9 @@ class Endpoint:
         self._settles = settles
         self.notices = 0
         """How often this agent said in this boot that it is here, times two. Only where messages may be lost."""
+        self.arms_since: int | None = 0
+        """Since which boot this agent has these arms: who knows only earlier boots may know other arms. `None` until
+        it has said so. Only where messages may be lost do arms change."""
         self.last_observed: float | None = None
         self.wake_at: float | None = None
         self._links_using: dict[Arm, list[Link]] = {arm: [] for arm in self.roster.arms}
@@ -114,6 +117,30 @@ class Endpoint:
             if observations:
                 outgoing.append(self._share(link, observations, now))
         return Outcome((Observed(arm, units, now),), tuple(outgoing))
+
+    def observe_all(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
+        """Take several own observations at once, and share at most once with each peer that has asked.
+
+        The cost is that of the batch, once for each set of arms in common, and of going through the peers once.
+
+        Raises:
+            LocalError: As for one; or there are none, or an arm comes twice.
+        """
+        check_time(now)
+        self.ledger.observe_all(tallies)
+        candidate_count = len(self.candidates)
+        usable: dict[int, int] = {}
+        outgoing: list[Message] = []
+        for link in self.links.values():
+            common = link.peer.common_set
+            if id(common) not in usable:  # equal sets are one object: see `Roster`
+                usable[id(common)] = sum(count for arm, count, _ in tallies if arm in common)
+            if not usable[id(common)] or self.settled(link):
+                continue
+            observations = link.exchange.observe(candidate_count, usable[id(common)])
+            if observations:
+                outgoing.append(self._share(link, observations, now))
+        return Outcome((ObservedMany(tuple(tallies), now),), tuple(outgoing))
 
     def eliminate(self, arm: Arm, now: float) -> Outcome:
         """Stop considering an arm, and tell the others (Algorithm 3, "broadcast index of arm i").
@@ -210,8 +237,9 @@ class Endpoint:
             own_eliminations=self.own_eliminations,
             formers=self.ledger.formers,
             notices=self.notices,
+            arms_since=self.arms_since,
             held=tuple(
-                HeldState(origin.agent, origin.boot, holding.version, holding.tally.entries())
+                HeldState(origin.agent, origin.boot, holding.version, holding.tally.entries(), holding.lacks)
                 for origin, holding in self.ledger.held.items()
             ),
             links=tuple(
@@ -252,16 +280,18 @@ class Endpoint:
         endpoint.own_eliminations = state.own_eliminations
         endpoint.candidates -= set(state.eliminated)
         endpoint.ledger.formers, endpoint.notices = state.formers, state.notices
+        endpoint.arms_since = state.arms_since
         endpoint.ledger.own.add_all(state.own)
         endpoint.ledger.changed_at = dict(zip(endpoint.roster.arms, state.changed_at, strict=True))
         for held in state.held:
             tally = Tally(endpoint.roster.arms)
             tally.add_all(held.tallies)
-            endpoint.ledger.held[Origin(held.agent, held.boot)] = Holding(tally, held.version)
+            endpoint.ledger.held[Origin(held.agent, held.boot)] = Holding(tally, held.version, lacks=held.lacks)
         for saved in state.links:
             if saved.peer in endpoint.links:
                 raise LocalError(f"{saved.peer} is listed twice")
             endpoint._greet(saved.peer, saved.arms)
+        for saved in state.links:
             link = endpoint.links[saved.peer]
             link.peer.present = saved.present
             link.peer.candidates = set(saved.candidates)
@@ -354,20 +384,44 @@ class Endpoint:
                 f"{self.ledger.units_per_reward}: a whole group must declare the same quantum"
             )
         try:
-            self._greet(notice.sender, notice.arms)
+            ruled_out = self._greet(notice.sender, notice.arms, may_change=self._may_change_arms(notice))
         except LocalError as error:  # here the arms and the name are the sender's, so the sender must act
             raise PeerError(f"{notice.sender} cannot join: {error}") from error
-        return Outcome(records)
+        return Outcome(records, ruled_out=ruled_out)
 
-    def _greet(self, name: AgentId, arms: Sequence[Arm]) -> None:
-        peer, is_new = self.roster.join(name, arms)
+    def _may_change_arms(self, notice: Join) -> bool:  # noqa: ARG002  # for loss tolerance
+        """Return whether a known peer may have other arms than before."""
+        return False
+
+    def _greet(self, name: AgentId, arms: Sequence[Arm], *, may_change: bool = False) -> tuple[Arm, ...]:
+        """Take it that a peer is here. Return which arms this agent now drops, because all have the same arms now."""
+        was_same, link_before = self.roster.same_arms, self.links.get(name)
+        arms_before = None if link_before is None else link_before.peer.arms
+        peer, is_new = self.roster.join(name, arms, may_change=may_change)
         if is_new:
-            buffered = sum(self.ledger.own.counts[arm] for arm in peer.common)
-            link = self.links[name] = self._new_link(peer, Exchange(self._sharing, buffered=buffered))
+            link = self.links[name] = self._new_link(peer, Exchange(self._sharing, buffered=self._usable_by(peer)))
             for arm in peer.common:
                 self._links_using[arm].append(link)
         else:
             self._return(self.links[name])
+            if peer.arms != arms_before:  # as for a new peer: what it can use now, it may not have got before
+                self.links[name].shared_version = 0
+                self.links[name].exchange.buffered = self._usable_by(peer)
+                self._relink()
+        return self._reconsider(was_same=was_same)
+
+    def _relink(self) -> None:
+        self._links_using = {
+            arm: [link for link in self.links.values() if arm in link.peer.common_set] for arm in self.roster.arms
+        }
+
+    def _reconsider(self, *, was_same: bool) -> tuple[Arm, ...]:  # noqa: ARG002  # for loss tolerance
+        """Take it that arm sets are others now. Return which arms this agent drops for that."""
+        return ()
+
+    def _usable_by(self, peer: Peer) -> int:
+        """Return how many own observations a peer can use."""
+        return sum(self.ledger.own.counts[arm] for arm in peer.common)
 
     def _return(self, link: Link) -> None:
         """Take it that a known peer is here again."""

@@ -134,14 +134,21 @@ class Exchange:
         self.share_number = 1
         self.shares_sent = 0
 
-    def observe(self, candidate_count: int) -> int:
-        """Take one own observation that the peer can use. Return how many to share now: the whole buffer, or none."""
-        self.buffered += 1
+    def observe(self, candidate_count: int, observations: int = 1) -> int:
+        """Take own observations that the peer can use. Return how many to share now: the whole buffer, or none.
+
+        Several at once are shared at once: no answer can come between them, so there is only one demand to meet.
+        """
+        self.buffered += observations
         return self._take(Input.OBSERVATION, candidate_count)
 
     def share_received(self, candidate_count: int) -> int:
         """Take a share of the peer. Return how many observations to answer with: the whole buffer, or none."""
         return self._take(Input.SHARE, candidate_count)
+
+    def put_off(self) -> None:
+        """Take a share of the peer that is not answered now, however much is buffered. The demand stands."""
+        self.demanded = True
 
     def has_reached(self, candidate_count: int) -> bool:
         """Return whether the buffer holds enough for a share, whether or not one is demanded."""

@@ -25,6 +25,8 @@ def endpoint_violations(endpoint: Endpoint) -> list[str]:
     if not _plausible(ledger.own, ledger.units_per_reward):
         wrong.append(f"{endpoint.name} has a reward sum that its own observations cannot have")
     for origin, holding in ledger.held.items():
+        if tuple(holding.tally.counts) != endpoint.roster.arms:
+            wrong.append(f"{endpoint.name} holds tallies of {origin.agent} for other arms than its own")
         if origin == ledger.origin:
             wrong.append(f"{endpoint.name} holds its own observations as somebody else's")
         if not _plausible(holding.tally, ledger.units_per_reward) or holding.tally.observations > holding.version:
@@ -37,6 +39,8 @@ def endpoint_violations(endpoint: Endpoint) -> list[str]:
         fewest_sent = link.exchange.share_number - 1 if link.delivery is None else 0
         if link.exchange.share_number < 1 or link.exchange.shares_sent < fewest_sent:
             wrong.append(f"{endpoint.name} miscounts its shares to {name}")
+        if link.peer.common != tuple(arm for arm in endpoint.roster.arms if arm in link.peer.arms):
+            wrong.append(f"{endpoint.name} does not know which arms it has in common with {name}")
         if not link.peer.candidates <= set(link.peer.arms):
             wrong.append(f"{endpoint.name} thinks that {name} considers arms that it does not have")
     return wrong

@@ -33,11 +33,17 @@ class Origin(NamedTuple):
 class Holding:
     """The newest that is known of one origin."""
 
-    __slots__ = ("tally", "version")
+    __slots__ = ("lacks", "tally", "version")
 
-    def __init__(self, tally: Tally, version: int) -> None:
+    def __init__(self, tally: Tally, version: int, *, lacks: bool = False) -> None:
         self.tally = tally
         self.version = version
+        self.lacks = lacks
+        """Whether it may lack arms: its owner did not know, when it spoke, which arms this agent has now."""
+
+    def has(self, version: int) -> bool:
+        """Return whether all that a version could say is held already."""
+        return version < self.version or (version == self.version and not self.lacks)
 
 
 class Ledger:
@@ -82,6 +88,37 @@ class Ledger:
         self.own.add(arm, 1, units)
         self.changed_at[arm] = self.own.observations
 
+    def check_observations(self, tallies: Sequence[ArmTally]) -> None:
+        """Refuse own observations that cannot be, or that nobody could be told of.
+
+        Raises:
+            LocalError: As for one; or there are none, or an arm comes twice, or a boot would have too many.
+        """
+        if isinstance(tallies, str) or not (isinstance(tallies, Sequence) and tallies):
+            raise LocalError(f"a batch must be a list of at least one ArmTally, not {tallies!r}")
+        listed: set[Arm] = set()
+        total = self.own.observations
+        for entry in tallies:
+            if not isinstance(entry, ArmTally):
+                raise LocalError(f"a batch must be a list of ArmTally(arm, observations, reward_sum), not of {entry!r}")
+            arm, count, reward_sum = entry
+            self.check_observation(arm, 0)
+            check_whole(f"the number of observations of arm {arm!r}", count, 1, MOST_OBSERVATIONS)
+            check_whole(f"the reward sum of arm {arm!r}, in quanta,", reward_sum, 0, count * self.units_per_reward)
+            if arm in listed:
+                raise LocalError(f"arm {arm!r} is in the batch twice: add the two up")
+            listed.add(arm)
+            total += count
+        if total > MOST_OBSERVATIONS:
+            raise LocalError(f"{total} observations in one boot are more than {MOST_OBSERVATIONS}: start a new boot")
+
+    def observe_all(self, tallies: Sequence[ArmTally]) -> None:
+        """Count own observations, if they can be."""
+        self.check_observations(tallies)
+        self.own.add_all(tallies)
+        for arm, _, _ in tallies:
+            self.changed_at[arm] = self.own.observations
+
     def record_since(self, base: int, arms: Iterable[Arm]) -> Record:
         """Return what of these arms changed after version `base`, as cumulative tallies."""
         changed_at, counts, sums = self.changed_at, self.own.counts, self.own.sums
@@ -107,7 +144,7 @@ class Ledger:
         if not 0 <= boot < MOST_BOOTS or not 0 <= base <= version <= MOST_OBSERVATIONS:
             raise PeerError(f"{agent} sent an impossible record: boot {boot}, versions {base} to {version}")
         held = self.held.get(Origin(agent, boot))
-        if held is not None and version <= held.version and not is_over:
+        if held is not None and held.has(version) and not is_over:
             return  # old news is no news, whatever it says
         listed: set[Arm] = set()
         counted = 0 if held is None else held.tally.observations
@@ -156,9 +193,9 @@ class Ledger:
         return record.base <= self.version_held(Origin(record.agent, record.boot))
 
     def version_held(self, origin: Origin) -> int:
-        """Return the newest version that is held of an origin."""
+        """Return the newest version that is held of an origin, with every arm that this agent has."""
         held = self.held.get(origin)
-        return 0 if held is None else held.version
+        return 0 if held is None or held.lacks else held.version
 
     def former_boots(self, agent: AgentId, newest: int) -> list[tuple[int, Holding]]:
         """Return what is held of an agent's boots before its newest one."""
@@ -168,8 +205,11 @@ class Ledger:
             if origin.agent == agent and origin.boot < newest
         ]
 
-    def start_again(self, boot: int) -> None:
-        """Begin a new boot: what this agent observed so far becomes what a former boot did."""
+    def start_again(self, boot: int, arms: Sequence[Arm] | None = None) -> None:
+        """Begin a new boot: what this agent observed so far becomes what a former boot did.
+
+        With more arms than before, what is held of others is without the new ones, even if others have observed them.
+        """
         check_whole("boot", boot, self.origin.boot + 1, MOST_BOOTS - 1)
         if len(self.former_boots(*self.origin)) + 2 > MOST_BOOTS_HELD:
             raise LocalError(
@@ -179,9 +219,14 @@ class Ledger:
         if self.own.observations:
             self.held[self.origin] = Holding(self.own, self.own.observations)
         self.origin = Origin(self.origin.agent, boot)
-        self.own = Tally(self.own.counts)
+        self.own = Tally(self.own.counts if arms is None else arms)
         self.changed_at = dict.fromkeys(self.own.counts, 0)
         self.formers = len(self.former_boots(*self.origin))
+        for origin, holding in self.held.items():
+            if len(holding.tally.counts) < len(self.own.counts):
+                entries, holding.tally = holding.tally.entries(), Tally(self.own.counts)
+                holding.tally.add_all(entries)
+                holding.lacks = origin.agent != self.origin.agent
 
     def complete(self, record: Record) -> tuple[ArmTally, ...]:
         """Take a checked record of a boot that is over. Return the observations in it that were not counted before.
@@ -206,13 +251,19 @@ class Ledger:
                 self.formers += 1
         return news
 
-    def merge(self, record: Record) -> tuple[ArmTally, ...]:
-        """Take a checked record. Return the observations in it that were not counted before."""
+    def merge(self, record: Record, *, lacks: bool = False) -> tuple[ArmTally, ...]:
+        """Take a checked record. Return the observations in it that were not counted before.
+
+        Args:
+            record: The record.
+            lacks: Whether it may lack arms, because its owner may have taken this agent to have others. What is held
+                lacks arms then, unless it had them all before: an owner that knew the arms once, knows them.
+        """
         origin = Origin(record.agent, record.boot)
         held = self.held.get(origin)
         if held is None:
-            held = self.held[origin] = Holding(Tally(self.own.counts), 0)
-        elif record.version <= held.version:
+            held = self.held[origin] = Holding(Tally(self.own.counts), 0, lacks=lacks)
+        elif held.has(record.version):
             return ()
         news = tuple(
             [
@@ -223,6 +274,7 @@ class Ledger:
         )
         held.tally.add_all(news)
         held.version = record.version
+        held.lacks = held.lacks and (lacks or record.base > 0)
         return news
 
     def total(self) -> Tally:

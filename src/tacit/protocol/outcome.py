@@ -19,6 +19,13 @@ class Observed(NamedTuple):
     now: float
 
 
+class ObservedMany(NamedTuple):
+    """The agent pulled arms several times, each arm as often and with as many quanta together as its tally says."""
+
+    tallies: tuple[ArmTally, ...]
+    now: float
+
+
 class Received(NamedTuple):
     """A message arrived and was accepted."""
 
@@ -53,7 +60,7 @@ class Woke(NamedTuple):
     now: float
 
 
-InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke
+InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke | ObservedMany
 
 
 class Outcome(NamedTuple):

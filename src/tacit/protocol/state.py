@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tacit.protocol.messages import AgentId, Receipt
 from tacit.tally import Arm, ArmTally
 
-SNAPSHOT_VERSION = 2
+SNAPSHOT_VERSION = 3
 
 
 class HeldState(NamedTuple):
@@ -18,6 +18,7 @@ class HeldState(NamedTuple):
     boot: int
     version: int
     tallies: tuple[ArmTally, ...]
+    lacks: bool
 
 
 class DeliveryState(NamedTuple):
@@ -27,6 +28,7 @@ class DeliveryState(NamedTuple):
     acknowledged: Receipt
     peer_boot: int | None
     peer_notice: tuple[int, int]
+    arms_boot: int | None
     peer_eliminated: int
     peer_formers: int
     returns: tuple[int, ...]
@@ -75,6 +77,7 @@ class EndpointState(NamedTuple):
     own_eliminations: int
     formers: int
     notices: int
+    arms_since: int | None
     held: tuple[HeldState, ...]
     links: tuple[LinkState, ...]
     last_observed: float | None

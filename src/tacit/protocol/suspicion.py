@@ -48,7 +48,9 @@ def check_share(endpoint: Endpoint, link: TolerantLink, share: Share, handling: 
     if not 0 <= handling.formers <= MOST_OBSERVATIONS:
         raise PeerError(f"{sender} sent a share that knows {handling.formers} changes of its former boots")
     gone = set(handling.eliminated)
-    if gone and not (gone < set(link.peer.arms) and len(gone) == len(handling.eliminated)):
+    is_certain = handling.boot == (link.delivery.arms_boot or 0)  # a later boot may have arms that are not known yet
+    fits = gone < set(link.peer.arms) or not is_certain
+    if gone and not (fits and len(gone) == len(handling.eliminated)):
         raise PeerError(f"{sender} eliminated {', '.join(handling.eliminated)}, of {', '.join(link.peer.arms)}")
     for record in share.records:
         newest = handling.boot if record.agent == sender else own_boot - 1

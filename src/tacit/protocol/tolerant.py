@@ -61,6 +61,7 @@ class TolerantEndpoint(Endpoint):
         super().__init__(agent, arms, sharing, units_per_reward=units_per_reward, boot=boot, settles=settles)
         assert sharing.patience is not None
         self._patience = sharing.patience
+        self.arms_since = None if boot else 0
         self._next_retry = -math.inf
         """No wait for a peer is over before this. It may be too early, never too late."""
         self._latest = -math.inf
@@ -71,7 +72,15 @@ class TolerantEndpoint(Endpoint):
     def observe(self, arm: Arm, units: int, now: float) -> Outcome:
         """Take one own observation; then repeat what was not acknowledged in time."""
         self._look_at_clock(now)
-        outcome = super().observe(arm, units, now)
+        return self._after(super().observe(arm, units, now), now)
+
+    def observe_all(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
+        """Take several own observations at once; then repeat what was not acknowledged in time."""
+        self._look_at_clock(now)
+        return self._after(super().observe_all(tallies, now), now)
+
+    def _after(self, outcome: Outcome, now: float) -> Outcome:
+        """Take it that something was observed."""
         self.last_observed = now
         self.wake_at = now + self._patience.tick
         repeated = self._repeat_what_is_due(now) if now >= self._next_retry else ()
@@ -86,6 +95,8 @@ class TolerantEndpoint(Endpoint):
     def join(self, now: float) -> Outcome:
         """Say to every known peer that this agent is here, and say so again until each is heard of."""
         self.notices += 2
+        if self.arms_since is None:
+            self.arms_since = self.ledger.origin.boot
         outcome = super().join(now)
         for link in self.links.values():
             link.delivery.is_unheard = True
@@ -114,15 +125,33 @@ class TolerantEndpoint(Endpoint):
         self.links[peer].delivery.is_unheard = False
         return outcome._replace(wake_at=self.wake_at)
 
-    def start_again(self, boot: int) -> None:
-        """Begin a new boot, after a start that may have forgotten something. Introduce yourself with `join` then."""
-        self.ledger.start_again(boot)
+    def start_again(self, boot: int, arms: Sequence[Arm] | None = None) -> None:
+        """Begin a new boot, after a start that may have forgotten something. Introduce yourself with `join` then.
+
+        Args:
+            boot: The new boot, above all earlier ones.
+            arms: The arms, if they may be more than before: those of before come first.
+        """
+        self.ledger.start_again(boot, arms)
+        if arms is not None and len(arms) > len(self.roster.arms):
+            self._grow(arms)
         self.notices = 0
         for link in self.links.values():
             link.shared_version = 0
             link.exchange.buffered = 0
             link.delivery.acknowledged = Receipt(boot, link.delivery.acknowledged.number, 0, 0, 0)
             link.delivery.is_known = link.delivery.has_counted = False
+
+    def _grow(self, arms: Sequence[Arm]) -> None:
+        """Take it that this boot has more arms. Others may have observed them, and must be asked for everything."""
+        was_same = self.roster.same_arms
+        self.candidates |= set(arms) - set(self.roster.arms)
+        self.roster.grow(arms)
+        self.arms_since = self.ledger.origin.boot
+        for link in self.links.values():
+            link.delivery.peer_formers = 0
+        self._relink()
+        self._reconsider(was_same=was_same)
 
     # What is owed.
 
@@ -257,6 +286,8 @@ class TolerantEndpoint(Endpoint):
         boot = self._newest_boot(link)
         version = self.ledger.version_held(Origin(link.peer.name, boot))
         notice = delivery.peer_notice[1] if delivery.peer_notice[0] == boot else 0
+        if boot != (delivery.arms_boot or 0):  # it has taken a farewell at most, and does not know the arms of that boot
+            notice = min(notice, 1)
         if boot != delivery.peer_boot:  # it has said no more than that it is here
             return Receipt(boot, link.shares_received, version, 0, 0, notice)
         return Receipt(boot, link.shares_received, version, delivery.peer_eliminated, delivery.peer_formers, notice)
@@ -293,19 +324,24 @@ class TolerantEndpoint(Endpoint):
         if handling.boot < self._newest_boot(link):
             return Outcome(outgoing=(self._acknowledge(link),))  # a word from a former life
         check_receipt(self, link, handling.receipt)
+        if handling.receipt.boot != self.ledger.origin.boot or not self._is_introduced(handling.receipt):
+            share = self._without_foreign_arms(share)
         check_share(self, link, share, handling)
+        knows_arms = self._knows_arms(link, handling.boot)
         self._hear(link, handling.boot, handling.receipt, now)
         formers = self.ledger.formers
         news, returned = self._merge(share, handling)
         if self.ledger.formers > formers:  # the others must be told, and the sender that it need not say so again
             self._expect_from_all(now)
         ruled_out: tuple[Arm, ...] = ()
-        for arm in handling.eliminated:
-            ruled_out += self._follow(link.peer, arm)
-        link.delivery.peer_eliminated = max(link.delivery.peer_eliminated, len(handling.eliminated))
-        if handling.formers and handling.formers >= link.delivery.peer_formers:  # and not an older word that came late
+        if knows_arms and link.peer.arms_include(handling.eliminated):  # else it is told again, after its introduction
+            for arm in handling.eliminated:
+                ruled_out += self._follow(link.peer, arm)
+            link.delivery.peer_eliminated = max(link.delivery.peer_eliminated, len(handling.eliminated))
+        is_whole = knows_arms and self._is_introduced(handling.receipt)
+        if handling.formers and is_whole and handling.formers >= link.delivery.peer_formers:  # no older word, late
             link.delivery.peer_formers = handling.formers
-            link.delivery.returns = self._better_known(share, handling)
+            link.delivery.returns = self._better_known(link, share, handling)
         if share.number > link.shares_received and self._is_meant(handling.receipt):
             outgoing = self._take_turn(link, share, handling, now)
         else:
@@ -329,6 +365,8 @@ class TolerantEndpoint(Endpoint):
         link.shares_received = share.number
         link.delivery.has_counted = True
         if self.settled(link):
+            link.exchange.put_off()  # until one of the two comes back with more arms, and there is something to say
+            link.delivery.take(Event.ASKED)
             return self._repeat(link, now, is_answer=True) if self._knows_more_eliminations(link) else []
         observations = link.exchange.share_received(len(self.candidates))
         if observations:
@@ -372,6 +410,8 @@ class TolerantEndpoint(Endpoint):
             self._greet(link.peer.name, link.peer.arms)
         is_new = boot != delivery.peer_boot
         has_restarted = is_new and delivery.peer_boot is not None
+        if has_restarted and delivery.arms_boot is None:
+            delivery.arms_boot = delivery.peer_boot  # the driver's word was about that boot
         if is_new:  # what notices said until now may have been said by another boot
             delivery.peer_boot = boot
             delivery.peer_eliminated = delivery.peer_formers = 0
@@ -409,10 +449,11 @@ class TolerantEndpoint(Endpoint):
             elif record.boot < handling.boot:
                 news += self.ledger.complete(record)
             elif self.ledger.is_usable(record):
-                news += self.ledger.merge(record)  # Algorithm 1, line 16
+                lacks = not self._is_introduced(handling.receipt)
+                news += self.ledger.merge(record, lacks=lacks)  # Algorithm 1, line 16
         return news, returned
 
-    def _better_known(self, share: Share, handling: Handling) -> frozenset[int]:
+    def _better_known(self, link: TolerantLink, share: Share, handling: Handling) -> frozenset[int]:
         """Return the sender's former boots of which this agent knows more than the sender says."""
         said = {
             (record.boot, arm): count
@@ -423,13 +464,20 @@ class TolerantEndpoint(Endpoint):
         return frozenset(
             former
             for former, holding in self.ledger.former_boots(share.sender, handling.boot)
-            if any(entry.observations > said.get((former, entry.arm), 0) for entry in holding.tally.entries())
+            if any(
+                entry.observations > said.get((former, entry.arm), 0)
+                for entry in holding.tally.entries()
+                if entry.arm in link.peer.common_set  # of other arms it does not want to know
+            )
         )
 
     def _receive_eliminated(self, notice: Eliminated, records: tuple[Received, ...]) -> Outcome:
         if not 0 <= notice.boot < MOST_BOOTS:
             raise PeerError(f"{notice.sender} speaks of itself as boot {notice.boot}")
         link = self._tolerant_link(notice.sender)
+        is_certain = notice.boot == (link.delivery.arms_boot or 0)
+        if not (self._knows_arms(link, notice.boot) and (is_certain or link.peer.arms_include((notice.arm,)))):
+            return Outcome(records)  # it has arms that are not known yet
         # Until a boot is known, notices of several boots may come in any order: together they may say too much.
         is_known = link.delivery.peer_boot is not None
         if notice.boot != link.delivery.peer_boot if is_known else link.peer.candidates == {notice.arm}:
@@ -439,9 +487,11 @@ class TolerantEndpoint(Endpoint):
     def _receive_join(self, notice: Join, records: tuple[Received, ...]) -> Outcome:
         link = self.links.get(notice.sender)
         if self._is_news(notice):
-            super()._receive_join(notice, records)
-            self.links[notice.sender].delivery.peer_notice = (notice.boot, notice.notice)
-        elif link is not None and notice.boot < self._newest_boot(link):
+            outcome = super()._receive_join(notice, records)
+            delivery = self.links[notice.sender].delivery
+            delivery.peer_notice, delivery.arms_boot = (notice.boot, notice.notice), notice.boot
+            return outcome
+        if link is not None and notice.boot < self._newest_boot(link):
             return Outcome(outgoing=(self._acknowledge(link),))  # it should know that its boot is over
         return Outcome(records)
 
@@ -461,7 +511,55 @@ class TolerantEndpoint(Endpoint):
             return True
         return notice.boot >= self._newest_boot(link) and (notice.boot, notice.notice) > link.delivery.peer_notice
 
-    # Who is here.
+    # Who is here, with which arms.
+
+    def _is_introduced(self, receipt: Receipt) -> bool:
+        """Return whether the sender of a receipt knows which arms this agent has now, and so sends all that it can use.
+
+        An agent that never had others need not ask. One that has grown, or has come back without its disk, does.
+        """
+        return not self.arms_since or (receipt.boot >= self.arms_since and receipt.notice > 1)
+
+    def _knows_arms(self, link: TolerantLink, boot: int) -> bool:
+        """Return whether the arms of that boot of the peer are known. What it rules out depends on them."""
+        delivery = link.delivery
+        told_by = delivery.peer_boot if delivery.arms_boot is None else delivery.arms_boot
+        return told_by is None or boot == told_by
+
+    def _may_change_arms(self, notice: Join) -> bool:
+        link = self.links.get(notice.sender)
+        return link is not None and notice.boot > (link.delivery.arms_boot or 0)
+
+    def _without_foreign_arms(self, share: Share) -> Share:
+        """Return a share without arms that this agent does not have now. A former boot may have had them."""
+        own = self.ledger.own.counts
+        if all(entry.arm in own for record in share.records for entry in record.tallies):
+            return share
+        return share._replace(
+            records=tuple(
+                record._replace(tallies=tuple(entry for entry in record.tallies if entry.arm in own))
+                for record in share.records
+            )
+        )
+
+    def _reconsider(self, *, was_same: bool) -> tuple[Arm, ...]:
+        """Take it that arm sets are others now. Return which arms this agent drops for that.
+
+        While all have the same arms there is one candidate set, and nobody keeps apart who said what. Once they have
+        different ones, nobody may be taken to have dropped an arm that it has not named itself. Once they have the
+        same, what one has dropped, all drop.
+        """
+        is_same = self.roster.same_arms
+        ruled_out: tuple[Arm, ...] = ()
+        if was_same and not is_same:
+            for peer in self.roster:
+                peer.candidates = set(peer.arms)
+        if is_same and not was_same:
+            for peer in self.roster:
+                for arm in peer.arms:
+                    if arm not in peer.candidates:
+                        ruled_out += self._follow(peer, arm)
+        return ruled_out
 
     def _introduction(self, peer: Peer) -> Join:
         return super()._introduction(peer)._replace(boot=self.ledger.origin.boot, notice=self.notices)
@@ -483,11 +581,14 @@ class TolerantEndpoint(Endpoint):
         link.delivery.take(Event.ASKED)
         link.delivery.is_unheard = link.delivery.acknowledged.notice < self.notices
 
-    def _greet(self, name: AgentId, arms: Sequence[Arm]) -> None:
-        super()._greet(name, arms)
-        link = self.links[name]
-        if self.owes(link) or self._has_unsaid(link):
-            self._schedule(link)
+    def _greet(self, name: AgentId, arms: Sequence[Arm], *, may_change: bool = False) -> tuple[Arm, ...]:
+        was_same = self.roster.same_arms
+        ruled_out = super()._greet(name, arms, may_change=may_change)
+        changed = was_same != self.roster.same_arms  # pairs that had nothing left to say may have something again
+        for link in self.links.values() if changed else (self.links[name],):
+            if self.owes(link) or self._has_unsaid(link):
+                self._schedule(link)
+        return ruled_out
 
     def _new_link(self, peer: Peer, exchange: Exchange) -> TolerantLink:
         return TolerantLink(peer, exchange, Delivery(self._patience, self.ledger.origin.boot))

@@ -25,7 +25,8 @@ from tacit.testing.swarm.process import Process
 class Inspector:
     """Knows what really happened, and compares."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: Patience, *, arms_change: bool = False) -> None:
+        self._arms_change = arms_change
         self.history = History()
         self.counts = ShareCounts()
         self.violations: list[str] = []
@@ -100,4 +101,4 @@ class Inspector:
             for other in agents:
                 if one is not other:
                     self.violations += self.counts.beyond_theorem_2(one.endpoint, other.endpoint)
-        self.violations += incompleteness(agents) + unknown_former_boots(agents)
+        self.violations += incompleteness(agents, arms_change=self._arms_change) + unknown_former_boots(agents)

@@ -34,7 +34,7 @@ class Machinery(ABC):
         self.plan = plan
         self.time = 0.0
         self.messages = 0
-        self.inspector = Inspector(plan.patience)
+        self.inspector = Inspector(plan.patience, arms_change=any(member.further_arms for member in plan.members))
         self.running: dict[AgentId, Process] = {}
         """Who runs under its name."""
         self.doubles: dict[AgentId, Process] = {}

@@ -13,10 +13,13 @@ from tacit.scenario.faults import Faults, Partition
 from tacit.tally import Arm
 from tacit.testing.swarm.dice import Dice
 
+NEW_ARMS = ("b0", "b1")
+"""Arms that nobody has at first."""
+
 PULLS = 900
 """About how many pulls the whole group makes while faults are on."""
 
-_DICE_OF_PLANS = 1
+_DICE_OF_PLANS, _DICE_OF_GROWTH = 1, 6
 _NEVER = 1e9
 
 
@@ -31,6 +34,9 @@ class Kind(Enum):
     LEAVE = "leaves"
     JUMP = "has its clock set"
     DOUBLE = "is started a second time"
+    GROW = "stops, to come back with more arms"
+    GROW_UNCLEANLY = "crashes, to come back with more arms"
+    SHRINK = "crashes, its disk is lost, and it has its first arms again"
 
 
 class Incident(NamedTuple):
@@ -57,6 +63,8 @@ class Member(NamedTuple):
     pulls_when_healed: bool
     forgets: bool
     """Whether its disk says that it has written what it has not (a missing fsync)."""
+    further_arms: tuple[Arm, ...] = ()
+    """Arms that it may come back with, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,8 @@ class Plan:
     stops_at: float
     ends_at: float
     """Long after everything must be quiet."""
+    first_boot: int = 0
+    """Where arm sets change, boots begin at 1, as they do in live use: boot 0 can have no other arms than it had."""
 
 
 def plan(seed: int) -> Plan:
@@ -92,12 +102,17 @@ def plan(seed: int) -> Plan:
     patience = _patience(dice)
     members = _members(dice, count, arm_count, heals_at)
     incidents = _incidents(dice, count, heals_at, patience)
+    growth = Dice(seed, _DICE_OF_GROWTH)
+    if growth.happens(0.4):
+        members = tuple(_with_further_arms(growth, member, arm_count) for member in members)
+        incidents = tuple(sorted((*incidents, *_growth(growth, count, heals_at)), key=lambda incident: incident.time))
     jumps = sum(abs(incident.amount) for incident in incidents if incident.kind is Kind.JUMP)
     stops_at = heals_at + dice.pick((0.0, 100.0, 300.0))
     return Plan(
         seed=seed,
         members=members,
-        means={f"a{arm}": dice.real(0.05, 0.95) for arm in range(arm_count)},
+        means={f"a{arm}": dice.real(0.05, 0.95) for arm in range(arm_count)}
+        | {arm: growth.real(0.05, 0.95) for arm in NEW_ARMS},
         eliminates=dice.happens(0.5),
         alpha=dice.pick((0.2, 1.0, 3.0)),
         sharing=on_demand(_threshold(dice), loss_tolerant=patience),
@@ -108,6 +123,7 @@ def plan(seed: int) -> Plan:
         heals_at=heals_at,
         stops_at=stops_at,
         ends_at=stops_at + jumps + 60.0 * (patience.longest + patience.tick),
+        first_boot=int(any(member.further_arms for member in members)),
     )
 
 
@@ -204,6 +220,33 @@ def _incidents(dice: Dice, count: int, heals_at: float, patience: Patience) -> t
             Incident(time + turn * period, kind, agent, 0.4 * period, dice.unit()) for turn in range(dice.whole(3, 8))
         ]
     return tuple(sorted(incidents, key=lambda incident: incident.time))
+
+
+def _with_further_arms(dice: Dice, member: Member, arm_count: int) -> Member:
+    lacking = [f"a{arm}" for arm in range(arm_count) if f"a{arm}" not in member.arms]
+    further = (*lacking, *NEW_ARMS) if dice.happens(0.5) else (*NEW_ARMS, *lacking)
+    return member._replace(further_arms=further)
+
+
+def _growth(dice: Dice, count: int, heals_at: float) -> list[Incident]:
+    kinds = (Kind.GROW, Kind.GROW, Kind.GROW_UNCLEANLY, Kind.GROW_UNCLEANLY, Kind.SHRINK)
+    incidents = [
+        Incident(
+            dice.real(0.05, 0.98) * heals_at,
+            dice.pick(kinds),
+            dice.whole(0, count - 1),
+            dice.scale(0.2, 0.3 * heals_at),
+            dice.unit(),
+        )
+        for _ in range(dice.pick((1, 2, 4, 8)))
+    ]
+    if dice.happens(0.4):  # everybody gets the new arms, one after the other or at once
+        time, step = dice.real(0.1, 0.7) * heals_at, dice.pick((0.0, 0.5, 30.0))
+        incidents += [
+            Incident(time + step * agent, dice.pick(kinds[:4]), agent, dice.pick((0.5, 5.0)), 0.99)
+            for agent in range(count)
+        ]
+    return incidents
 
 
 def _incident(dice: Dice, kind: Kind, agent: int, heals_at: float, patience: Patience) -> Incident:

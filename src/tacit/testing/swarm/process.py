@@ -4,6 +4,7 @@ from tacit.agent import Agent
 from tacit.policies import AAE, UCB, Policy
 from tacit.protocol import AgentId, TolerantEndpoint
 from tacit.testing.swarm.disk import Disk
+from tacit.tally import Arm
 from tacit.testing.swarm.plan import Plan
 from tacit.wire import decode_record, decode_snapshot, encode_snapshot
 
@@ -54,14 +55,16 @@ def next_boot(remembered: int, starts: int) -> int:
     return (remembered // BOOTS_APART + 1) * BOOTS_APART + starts
 
 
-def first_start(plan: Plan, position: int, boot: int) -> Process:
+def first_start(plan: Plan, position: int, boot: int, arms: tuple[Arm, ...]) -> Process:
     """Start an agent that has no disk."""
     member = plan.members[position]
-    agent = Agent(str(position), _policy(plan, position), plan.sharing, boot=boot)
+    agent = Agent(str(position), _policy(plan, arms), plan.sharing, boot=boot)
     return Process(position, agent, Disk(encode_snapshot(agent.snapshot()), forgets=member.forgets))
 
 
-def start_from(plan: Plan, position: int, disk: Disk, boot_above: int | None, starts: int) -> Process:
+def start_from(
+    plan: Plan, position: int, disk: Disk, boot_above: int | None, starts: int, arms: tuple[Arm, ...]
+) -> Process:
     """Start an agent from its disk.
 
     Args:
@@ -70,15 +73,19 @@ def start_from(plan: Plan, position: int, disk: Disk, boot_above: int | None, st
         disk: Its disk.
         boot_above: Begin a boot above this one and above all that the disk remembers; `None` to go on in the last boot.
         starts: How many starts there were of this agent.
+        arms: The arms that its operator wants it to have: in a new boot it gets those that it has not.
     """
     snapshot = decode_snapshot(disk.snapshot)
     boot = None if boot_above is None else next_boot(max(boot_above, snapshot.endpoint.boot), starts)
     records = map(decode_record, disk.records)
-    agent = Agent.restore(snapshot, records, policy=_policy(plan, position), sharing=plan.sharing, boot=boot)
+    known = snapshot.endpoint.arms
+    if boot is not None:
+        known += tuple(arm for arm in arms if arm not in known)
+    agent = Agent.restore(snapshot, records, policy=_policy(plan, known), sharing=plan.sharing, boot=boot)
     disk.start(agent)
     return Process(position, agent, disk)
 
 
-def _policy(plan: Plan, position: int) -> Policy:
+def _policy(plan: Plan, arms: tuple[Arm, ...]) -> Policy:
     kind = AAE if plan.eliminates else UCB
-    return kind(plan.members[position].arms, alpha=plan.alpha, quantum=1.0)
+    return kind(arms, alpha=plan.alpha, quantum=1.0)

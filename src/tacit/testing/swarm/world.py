@@ -35,6 +35,8 @@ class World(Machinery):
         self._left: set[AgentId] = set()
         """Who has left, and not come back."""
         self._starts = [0] * len(plan.members)
+        self._arms = [member.arms for member in plan.members]
+        """Which arms the operators want each agent to have."""
         self._is_over = False
         """Whether the operators have told everyone who is here and who is not."""
 
@@ -56,7 +58,7 @@ class World(Machinery):
         plan = self.plan
         for position, member in enumerate(plan.members):
             if not member.joins_at:
-                self.running[str(position)] = first_start(plan, position, boot=0)
+                self.running[str(position)] = first_start(plan, position, plan.first_boot, member.arms)
             else:
                 self._at(member.joins_at, partial(self._arrive, position))
             self._plan_pull(position, member.joins_at)
@@ -92,22 +94,32 @@ class World(Machinery):
             case Kind.LEAVE:
                 self._leave(process, incident.lasting)
                 return
-            case Kind.STOP:
+            case Kind.STOP | Kind.GROW:
                 process.disk.forgets, forgets = False, process.disk.forgets
                 process.disk.sync()
                 process.disk.forgets = forgets
-                self._end(process)
-                self._at(
-                    min(self.time + incident.lasting, self.plan.heals_at), partial(self._start, incident.agent, None)
-                )
-                return
+                if kind is Kind.STOP:
+                    self._end(process)
+                    back_at = min(self.time + incident.lasting, self.plan.heals_at)
+                    self._at(back_at, partial(self._start, incident.agent, None))
+                    return
         self._end(process)
         process.disk.lose_tail()
         if kind is Kind.ROLL_BACK:
             process.disk.roll_back(incident.amount)
-        if kind is Kind.LOSE_DISK:
+        if kind in (Kind.LOSE_DISK, Kind.SHRINK):
             del self._disks[name]
+        if kind is Kind.SHRINK:
+            self._arms[incident.agent] = self.plan.members[incident.agent].arms
+        if kind in (Kind.GROW, Kind.GROW_UNCLEANLY):
+            self._grow(incident.agent, incident.amount)
         self._at(min(self.time + incident.lasting, self.plan.heals_at), partial(self._start, incident.agent, 0))
+
+    def _grow(self, position: int, amount: float) -> None:
+        """Give an agent some of its further arms, from its next boot on."""
+        has = self._arms[position]
+        further = [arm for arm in self.plan.members[position].further_arms if arm not in has]
+        self._arms[position] = (*has, *further[: 1 + int(amount * len(further))])
 
     def _crash(self, process: Process) -> None:
         self._transcript.note(self.time, process.name, "crashes in the middle of sending")
@@ -131,18 +143,23 @@ class World(Machinery):
         self.restarts += 1
         self._starts[position] += 1
         if name in self._disks:
-            process = start_from(self.plan, position, self._disks[name], boot_above, self._starts[position])
+            process = start_from(
+                self.plan, position, self._disks[name], boot_above, self._starts[position], self._arms[position]
+            )
         else:
-            process = first_start(self.plan, position, next_boot(boot_above or 0, self._starts[position]))
+            boot = next_boot(boot_above or 0, self._starts[position])
+            process = first_start(self.plan, position, boot, self._arms[position])
         self._introduce(process)
 
     def _arrive(self, position: int) -> None:
-        self._introduce(first_start(self.plan, position, boot=0))
+        self._introduce(first_start(self.plan, position, self.plan.first_boot, self._arms[position]))
 
     def _introduce(self, process: Process) -> None:
         """Let a process say that it is here, to everyone whom its operator knows."""
         name = process.name
         self._transcript.note(self.time, name, f"starts as boot {process.boot}")
+        if process.agent.arms != self.plan.members[process.position].arms:
+            self._transcript.note(self.time, name, f"has arms {', '.join(process.agent.arms)}")
         self.running[name] = process
         self._disks[name] = process.disk
         self.inspector.started(name)
@@ -150,7 +167,7 @@ class World(Machinery):
             peer = str(position)
             is_here = member.joins_at <= self.time and peer != name and peer not in self._left
             if is_here and peer not in process.agent.endpoint.links:
-                process.disk.append(process.agent.peer_joined(peer, member.arms, self._now(process)).records)
+                process.disk.append(process.agent.peer_joined(peer, self._arms[position], self._now(process)).records)
         self._take(process, process.agent.join(self._now(process)))
         if self._is_over and process.is_running:
             self._tell_members(process)
@@ -211,10 +228,10 @@ class World(Machinery):
             self._tell_members(process)
 
     def _tell_members(self, process: Process) -> None:
-        for position, member in enumerate(self.plan.members):
+        for position, arms in enumerate(self._arms):
             name, now = str(position), self._now(process)
             is_known = name in process.agent.endpoint.links
             if name in self._left and is_known:
                 self._take(process, process.agent.peer_left(name, now))
             elif name in self.running and not is_known and name != process.name:
-                self._take(process, process.agent.peer_joined(name, member.arms, now))
+                self._take(process, process.agent.peer_joined(name, arms, now))

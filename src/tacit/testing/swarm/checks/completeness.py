@@ -9,14 +9,21 @@ from tacit.agent import Agent
 from tacit.protocol import Endpoint
 
 
-def incompleteness(agents: Sequence[Agent]) -> list[str]:
-    """Return who lacks what of whom."""
+def incompleteness(agents: Sequence[Agent], *, arms_change: bool = False) -> list[str]:
+    """Return who lacks what of whom.
+
+    Args:
+        agents: Who is here.
+        arms_change: Whether agents came back with other arms. Then nobody need know all that another has dropped: to
+            take it to consider too much costs a few messages, and to take it to consider too little costs knowledge.
+    """
     wrong: list[str] = []
     for owner in agents:
         for other in agents:
             if other is not owner:
                 wrong += _lacking(owner, other)
-                wrong += _unaware(owner.endpoint, other.endpoint)
+                wrong += _mistaken(owner.endpoint, other)
+                wrong += _unaware(owner.endpoint, other.endpoint, arms_change=arms_change)
     return wrong
 
 
@@ -29,20 +36,30 @@ def _lacking(owner: Agent, other: Agent) -> list[str]:
     holding = other.endpoint.ledger.held.get(origin)
     return [
         f"{other.name} lacks observations of {owner.name}, boot {origin.boot}: it knows {known} of {arm}, not {count}"
-        for arm in link.peer.common
+        for arm in owner.arms
+        if arm in other.arms
         for count in (own.counts[arm],)
         for known in (0 if holding is None else holding.tally.counts[arm],)
         if known != count
     ]
 
 
-def _unaware(owner: Endpoint, other: Endpoint) -> list[str]:
+def _mistaken(owner: Endpoint, other: Agent) -> list[str]:
+    known = owner.links[other.name].peer.arms
+    if set(known) == set(other.arms):
+        return []
+    return [f"{owner.name} takes {other.name} to have arms {', '.join(known)}: it has {', '.join(other.arms)}"]
+
+
+def _unaware(owner: Endpoint, other: Endpoint, *, arms_change: bool) -> list[str]:
     """Return which eliminations of one agent another does not know."""
     link = other.links[owner.name]
     if not link.peer.common:
         return []
     own = set(owner.eliminated[: owner.own_eliminations])
-    if other.roster.same_arms:
+    if arms_change and not (other.roster.same_arms and owner.roster.same_arms):
+        unknown = owner.candidates - link.peer.candidates if not other.roster.same_arms else set()
+    elif other.roster.same_arms:
         unknown = own - set(other.eliminated) if len(other.candidates) > 1 else set()
     else:
         unknown = link.peer.candidates ^ owner.candidates

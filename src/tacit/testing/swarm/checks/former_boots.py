@@ -18,8 +18,8 @@ def unknown_former_boots(agents: Sequence[Agent]) -> list[str]:
                     best[boot, arm] = max(best.get((boot, arm), 0), count)
         for (boot, arm), count in best.items():
             for agent in agents:
-                if arm not in agent.arms:
-                    continue
+                if arm not in agent.arms or arm not in owner.arms:
+                    continue  # and only an owner that has the arm can pass on what is known of it
                 holding_here = agent.endpoint.ledger.held.get(Origin(owner.name, boot))
                 known = 0 if holding_here is None else holding_here.tally.counts[arm]
                 if known != count:

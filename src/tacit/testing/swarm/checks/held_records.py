@@ -1,7 +1,7 @@
 """Invariant 1: a held record equals what its owner had at exactly that version.
 
 So one (agent, boot, version) never shows two contents. Of a boot that is over, different agents may have seen different
-ends: there every arm, looked at alone, is as it once was.
+ends: there every arm, looked at alone, is as it once was. So it is where what is held is known to lack arms.
 """
 
 from tacit.protocol import AgentId, Record
@@ -35,7 +35,7 @@ def untrue_holding(holder: AgentId, ledger: Ledger, origin: Origin, history: His
         return [f"{what}, which made only {life.version} observations"]
     wrong: list[str] = []
     for arm, count in holding.tally.counts.items():
-        if not is_over and count != life.count_at(holding.version, arm):
+        if not (is_over or holding.lacks) and count != life.count_at(holding.version, arm):
             wrong.append(f"{what}, with {count} of arm {arm}; its owner had {life.count_at(holding.version, arm)} then")
         elif life.sum_of(arm, count) != holding.tally.sums[arm]:
             wrong.append(f"{what}, with {holding.tally.sums[arm]} for {count} of arm {arm}: that never was so")
