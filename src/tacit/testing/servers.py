@@ -82,14 +82,27 @@ class Server:
         return True
 
 
-def nats_server() -> AbstractContextManager[Server]:
-    """A NATS server that runs. Raises `Missing` if there is no such program."""
-    return _server("nats-server", "nats", lambda program, port, _: [program, "-a", HOST, "-p", str(port)])
+def nats_server(*arguments: str) -> AbstractContextManager[Server]:
+    """A NATS server that runs, with these arguments besides. Raises `Missing` if there is no such program."""
+    return _server("nats-server", "nats", lambda program, port, _: [program, "-a", HOST, "-p", str(port), *arguments])
 
 
-def mosquitto() -> AbstractContextManager[Server]:
-    """An MQTT broker that runs. Raises `Missing` if there is no such program."""
-    return _server("mosquitto", "mqtt", _mosquitto)
+def mosquitto(*settings: str, anonymous: bool = True) -> AbstractContextManager[Server]:
+    """An MQTT broker that runs, with these settings for its listener. Raises `Missing` if there is no such program."""
+
+    def command(program: str, port: int, folder: Path) -> list[str]:
+        lines = [
+            f"listener {port} {HOST}",
+            *settings,
+            f"allow_anonymous {str(anonymous).lower()}",
+            "persistence false",
+            *(["user root"] if os.geteuid() == 0 else []),  # as anybody else it could not read its folder
+        ]
+        file = folder / "mosquitto.conf"
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return [program, "-c", str(file)]
+
+    return _server("mosquitto", "mqtt", command)
 
 
 def redis_server() -> AbstractContextManager[Server]:
@@ -129,10 +142,3 @@ def _server(program: str, scheme: str, command: Callable[[str, int, Path], list[
             yield server
         finally:
             server.stop()
-
-
-def _mosquitto(program: str, port: int, folder: Path) -> list[str]:
-    settings = folder / "mosquitto.conf"
-    user = "user root\n" if os.geteuid() == 0 else ""  # as anybody else it could not read its folder
-    settings.write_text(f"listener {port} {HOST}\nallow_anonymous true\npersistence false\n{user}", encoding="utf-8")
-    return [program, "-c", str(settings)]
