@@ -1,0 +1,33 @@
+"""Groups with keys, made once for all tests."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tacit.runtime.identity import Identity
+from tacit.runtime.keys import issue, make_group
+
+
+def _identities(folder: Path, group: str) -> Callable[[str], Identity]:
+    make_group(group, folder)
+    made: dict[str, Identity] = {}
+
+    def identity(name: str) -> Identity:
+        if name not in made:
+            made[name] = Identity.load(issue(name, folder))
+        return made[name]
+
+    return identity
+
+
+@pytest.fixture(scope="session")
+def member(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Identity]:
+    """Makes identities of the group `homepage`."""
+    return _identities(tmp_path_factory.mktemp("keys"), "homepage")
+
+
+@pytest.fixture(scope="session")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Identity]:
+    """Makes identities of another group of the same name."""
+    return _identities(tmp_path_factory.mktemp("others"), "homepage")
