@@ -1,11 +1,14 @@
-"""Real servers for the tests: skipped loudly where a program is missing, but never in CI."""
+"""Real servers, skipped loudly where a program is missing, but never in CI; and groups with keys, made once."""
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
 
 import pytest
 
+from tacit.runtime.identity import Identity
+from tacit.runtime.keys import issue, make_group
 from tacit.testing.servers import Missing, Server, mosquitto, nats_server, redis_server
 
 Serve = Callable[[Callable[[], AbstractContextManager[Server]]], Server]
@@ -39,3 +42,27 @@ def mqtt(serve: Serve) -> Server:
 @pytest.fixture
 def redis(serve: Serve) -> Server:
     return serve(redis_server)
+
+
+def _identities(folder: Path, group: str) -> Callable[[str], Identity]:
+    make_group(group, folder)
+    made: dict[str, Identity] = {}
+
+    def identity(name: str) -> Identity:
+        if name not in made:
+            made[name] = Identity.load(issue(name, folder))
+        return made[name]
+
+    return identity
+
+
+@pytest.fixture(scope="session")
+def member(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Identity]:
+    """Makes identities of the group `homepage`."""
+    return _identities(tmp_path_factory.mktemp("keys"), "homepage")
+
+
+@pytest.fixture(scope="session")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Identity]:
+    """Makes identities of another group of the same name."""
+    return _identities(tmp_path_factory.mktemp("others"), "homepage")

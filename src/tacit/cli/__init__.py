@@ -8,6 +8,7 @@ from pathlib import Path
 
 import tacit
 from tacit.cli.folder import make_folder
+from tacit.cli.keys import add_keys
 from tacit.cli.reproduce import add_reproduce
 from tacit.cli.simulate import add_simulate
 from tacit.cli.swarm import add_swarm
@@ -48,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     add_simulate(commands.add_parser("simulate", help="run a scenario file: many trials, on one machine or many"))
     add_reproduce(commands)
     add_swarm(commands.add_parser("swarm", help="let everything go wrong, seed by seed, and check every invariant"))
+    add_keys(commands.add_parser("keys", help="make a group, and the files with which agents prove who they are"))
 
     demonstrate = commands.add_parser("demonstrate", help="show what on-demand communication does: a table and a plot")
     demonstrate.add_argument("--out", type=Path, default=Path("demonstration"), help="the folder for the plot")

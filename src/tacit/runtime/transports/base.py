@@ -93,5 +93,6 @@ class Transport(ABC):
         """Refuse a frame that this transport does not carry."""
         if len(frame) > self.largest_frame:
             raise LocalError(
-                f"a frame of {len(frame)} bytes is more than this transport carries ({self.largest_frame}): use fewer arms"
+                f"a frame of {len(frame)} bytes is more than this transport carries ({self.largest_frame}): "
+                "use fewer arms"
             )
