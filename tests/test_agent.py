@@ -35,6 +35,7 @@ from tacit.protocol import (
     Record,
     Share,
 )
+from tacit.protocol.messages import MOST_BOOTS
 from tacit.rewards import BERNOULLI
 from tacit.tally import Arm, ArmTally, Tally
 from tacit.wire import decode_snapshot, encode_snapshot
@@ -402,6 +403,6 @@ def test_a_record_of_a_foreign_arm_is_not_replayed() -> None:
 
 
 def test_an_agent_needs_a_boot_that_fits() -> None:
-    for boot in (-1, 2**31, 0.5, "1"):
+    for boot in (-1, MOST_BOOTS, 0.5, "1"):
         with pytest.raises(LocalError, match=f"boot must be a whole number from 0 to 2147483647, not {boot!r}"):
             Agent("j", fresh(), boot=boot)  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ from tacit import (
     on_demand,
 )
 from tacit.protocol import Eliminated, InputRecord, Join, Leave, Message, Observed, Record, Share, Threshold
-from tacit.protocol.messages import MOST_OBSERVATIONS
+from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS
 from tacit.protocol.roster import Roster
 from tacit.protocol.thresholds import LARGEST_THRESHOLD
 from tacit.rewards import BERNOULLI
@@ -436,7 +436,7 @@ def test_an_arm_that_the_receiver_does_not_have_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("boot", "base", "version"),
-    [(-1, 0, 1), (2**31, 0, 1), (0, -1, 4), (0, 5, 4), (0, 3, MOST_OBSERVATIONS + 1)],
+    [(-1, 0, 1), (MOST_BOOTS, 0, 1), (0, -1, 4), (0, 5, 4), (0, 3, MOST_OBSERVATIONS + 1)],
 )
 def test_a_record_with_impossible_numbers_is_refused(boot: int, base: int, version: int) -> None:
     agent = seasoned_agent()

@@ -26,7 +26,7 @@ from tacit.protocol import (
     Share,
     Woke,
 )
-from tacit.protocol.messages import MOST_OBSERVATIONS, Handling, Receipt
+from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, Handling, Receipt
 from tacit.protocol.state import SNAPSHOT_VERSION
 from tacit.tally import LONGEST_NAME, MOST_ARMS, ArmTally
 from tacit.wire import (
@@ -44,7 +44,7 @@ from tacit.wire import (
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 counts = st.integers(0, MOST_OBSERVATIONS)
 tallies = st.builds(ArmTally, names, counts, counts)
-boots = st.integers(0, 2**31 - 1)
+boots = st.integers(0, MOST_BOOTS - 1)
 records = st.builds(Record, names, boots, counts, counts, st.lists(tallies, max_size=4).map(tuple))
 receipts = st.builds(Receipt, counts, counts, counts, counts, counts, counts)
 handlings = st.builds(Handling, counts, counts, st.lists(names, max_size=4).map(tuple), counts, receipts, st.booleans())

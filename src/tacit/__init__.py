@@ -3,6 +3,7 @@
 On-demand communication for asynchronous multi-agent bandits (Chen et al., AISTATS 2023), as software.
 """
 
+import importlib
 from typing import TYPE_CHECKING
 
 from tacit.agent import Agent
@@ -22,6 +23,9 @@ from tacit.protocol import (
 from tacit.protocol.state import Snapshot
 
 if TYPE_CHECKING:
+    from tacit.runtime.member import connect as connect
+    from tacit.runtime.member import join as join
+    from tacit.runtime.member import reward as reward
     from tacit.simulator.results import Results as Results
     from tacit.simulator.simulate import simulate as simulate
 
@@ -52,14 +56,22 @@ __all__ = [
     "silent",
 ]
 
+_LATER = {
+    "connect": "tacit.runtime.member",
+    "join": "tacit.runtime.member",
+    "reward": "tacit.runtime.member",
+    "Results": "tacit.simulator.results",
+    "simulate": "tacit.simulator.simulate",
+}
+"""What is loaded only when it is asked for: live members need no simulator, and simulations need no network."""
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Return what needs the extra `sim`, and load it only then: agents in production need none of it."""
-        if name not in ("Results", "simulate"):
+        """Load what is wanted."""
+        if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:
-            from tacit.simulator import results, simulate  # noqa: PLC0415
+            return getattr(importlib.import_module(_LATER[name]), name)
         except ModuleNotFoundError as error:
             raise LocalError(f"tacit.{name} needs {error.name}: pip install tacit[sim]") from error
-        return results.Results if name == "Results" else simulate.simulate

@@ -587,10 +587,10 @@ def test_after_a_notice_of_a_boot_nothing_is_taken_from_the_boots_before() -> No
     [
         (A_JOIN._replace(notice=-1), "p sent notice -1 of boot 0"),
         (A_LEAVE._replace(notice=MOST_OBSERVATIONS + 1), "p sent notice 4294967297 of boot 0"),
-        (A_JOIN._replace(boot=MOST_BOOTS, notice=2), "p sent notice 2 of boot 2147483648"),
+        (A_JOIN._replace(boot=MOST_BOOTS, notice=2), "p sent notice 2 of boot 9007199254740992"),
         (A_LEAVE._replace(boot=-1, notice=1), "p sent notice 1 of boot -1"),
         (Eliminated("p", "j", "A", boot=-1), "p speaks of itself as boot -1"),
-        (Eliminated("p", "j", "A", boot=MOST_BOOTS), "p speaks of itself as boot 2147483648"),
+        (Eliminated("p", "j", "A", boot=MOST_BOOTS), "p speaks of itself as boot 9007199254740992"),
         (Leave("q", "j", boot=0, notice=1), "'q' is not known to j"),
     ],
 )
@@ -993,7 +993,7 @@ def test_the_share_that_the_next_tests_break_is_accepted_as_it_is() -> None:
         (lambda share: handled(share, attempt=-1), "p sent a share with attempt -1"),
         (lambda share: handled(share, attempt=2**40), "p sent a share with attempt 1099511627776"),
         (lambda share: handled(share, boot=-1), "p speaks of itself as boot -1"),
-        (lambda share: handled(share, boot=MOST_BOOTS), "p speaks of itself as boot 2147483648"),
+        (lambda share: handled(share, boot=MOST_BOOTS), "p speaks of itself as boot 9007199254740992"),
         (lambda share: handled(share, formers=-1), "p sent a share that knows -1 changes"),
         (lambda share: handled(share, formers=2**40), "p sent a share that knows 1099511627776 changes"),
         (lambda share: handled(share, eliminated=("Z",)), "p eliminated Z, of A, B"),

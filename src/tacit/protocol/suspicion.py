@@ -16,7 +16,7 @@ def check_numbers(link: TolerantLink, boot: int, receipt: Receipt) -> None:
     """Refuse numbers that no agent has."""
     if not 0 <= boot < MOST_BOOTS:
         raise PeerError(f"{link.peer.name} speaks of itself as boot {boot}")
-    if not all(0 <= value <= MOST_OBSERVATIONS for value in receipt) or receipt.boot >= MOST_BOOTS:
+    if not (0 <= receipt.boot < MOST_BOOTS and all(0 <= value <= MOST_OBSERVATIONS for value in receipt[1:])):
         raise PeerError(f"{link.peer.name} sent an impossible receipt: {receipt}")
 
 

@@ -286,7 +286,9 @@ class TolerantEndpoint(Endpoint):
         boot = self._newest_boot(link)
         version = self.ledger.version_held(Origin(link.peer.name, boot))
         notice = delivery.peer_notice[1] if delivery.peer_notice[0] == boot else 0
-        if boot != (delivery.arms_boot or 0):  # it has taken a farewell at most, and does not know the arms of that boot
+        if boot != (
+            delivery.arms_boot or 0
+        ):  # it has taken a farewell at most, and does not know the arms of that boot
             notice = min(notice, 1)
         if boot != delivery.peer_boot:  # it has said no more than that it is here
             return Receipt(boot, link.shares_received, version, 0, 0, notice)

@@ -366,8 +366,9 @@ class Clerk:
         common = ", ".join(arm for arm in self.agent.arms if arm in theirs) or "nothing"
         self.complaints.say_once(
             logging.WARNING,
-            f"{hello.sender} has other arms (only there: {_listed(theirs - mine)}; only here: {_listed(mine - theirs)}): "
-            f"the two learn together about {common}. If that is not meant, start both with the same arms",
+            f"{hello.sender} has other arms (only there: {_listed(theirs - mine)}; only here: "
+            f"{_listed(mine - theirs)}): the two learn together about {common}. If that is not meant, start both with "
+            "the same arms",
             hello.sender,
         )
 
@@ -389,8 +390,8 @@ class Clerk:
         self.superseded_by = boot
         self.complaints.trouble(
             "identity",
-            f"another process has started as {self.terms.name!r} since (boot {boot}, this is {self.agent.boot}): this one "
-            "goes on deciding and shares nothing. Stop one of them, or give it a name and a state of its own",
+            f"another process has started as {self.terms.name!r} since (boot {boot}, this is {self.agent.boot}): this "
+            "one goes on deciding and shares nothing. Stop one of them, or give it a name and a state of its own",
         )
 
     def _ask_who_it_is(self, stranger: str, now: float) -> None:

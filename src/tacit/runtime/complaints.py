@@ -48,6 +48,6 @@ class Complaints:
             self._troubles[about] = what
             self.say(logging.ERROR, what)
 
-    def crash(self, what: str) -> None:
+    def crash(self, what: str, error: Exception) -> None:
         """Tell a bug of ours, with its traceback."""
-        log.exception("%s: %s", self._member, what, extra=self._about)
+        log.error("%s: %s", self._member, what, extra=self._about, exc_info=error)

@@ -51,7 +51,7 @@ class Controls:
 
     @property
     def digest(self) -> bytes:
-        """A short name of all of it: two members with the same digest have heard the same. Empty if nothing was said."""
+        """A short name of all of it: who has the same digest has heard the same. Empty if nothing was said."""
         if not self._settings:
             return b""
         return blake2b(msgspec.msgpack.encode(self.settings), digest_size=8).digest()

@@ -186,7 +186,7 @@ class Desk:
     # For the network side.
 
     def take(self) -> tuple[list[Decided], list[Settled]]:
-        """Empty the queues. Rewards first: then every reward that is taken has its decision in this list or an earlier."""
+        """Empty the queues. Rewards first: so every reward has its decision in this list or in an earlier one."""
         settled = _emptied(self._settled)
         return _emptied(self._decided), settled
 

@@ -36,8 +36,8 @@ LIVE_PATIENCE = Patience(first=2.0, least=0.1, growth=1.5, tick=60.0, longest=60
 """In seconds."""
 
 LIVE_SHARING = on_demand(Geometric(2, cap=64), loss_tolerant=LIVE_PATIENCE)
-"""How live members talk: loss-tolerant, with buffers that double up to 64 observations. It costs no regret to speak of, and
-a fraction of the messages of a threshold of one."""
+"""How live members talk: loss-tolerant, with buffers that double up to 64 observations. It takes a fraction of the
+messages of a threshold of one."""
 
 THIRTY_DAYS = 30 * 24 * 3600.0
 STOP_WITHIN = 10.0
@@ -215,8 +215,8 @@ class Member:
             return True
         if not is_genuine(token, clerk.secret):
             raise LocalError(
-                f"the id {token[:80]!r} was not made by {self.name} with its present state: it is changed, made up, or older "
-                "than the state file"
+                f"the id {token[:80]!r} was not made by {self.name} with its present state: it is changed, made up, or "
+                "older than the state file"
             )
         if desk.open_since(claim.number) == claim.at:
             return desk.settle(claim.number, reward)

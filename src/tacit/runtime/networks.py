@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tacit.errors import LocalError
+from tacit.runtime.seal import GroupSeal, Seal, Sealed
 from tacit.runtime.transports.base import Transport
 from tacit.runtime.transports.memory import MemoryTransport, hub
+
+if TYPE_CHECKING:
+    from tacit.runtime.identity import Identity
 
 SCHEMES = ("memory", "tls", "nats", "mqtt", "mqtts", "udp")
 
@@ -21,8 +26,8 @@ def transport_for(
             needed), `nats://host:port`, `mqtt://host:port` or `mqtts://host:port` (through a server).
         peers: For `tls` and `udp`: addresses of some other members, `host:port`. One that runs is enough.
         keys: The member's key file, made by `tacit keys agent`. Needed for `tls`; proves identities on the others.
-        secret: Instead of keys, for `nats`, `mqtt` and `udp`: a secret that all members share. It proves that a packet is
-            from a member, not from which.
+        secret: Instead of keys, for `nats`, `mqtt` and `udp`: a secret that all members share. It proves that a packet
+            is from a member, not from which.
     """
     scheme = urlsplit(url).scheme if isinstance(url, str) else ""
     if scheme not in SCHEMES:
@@ -37,12 +42,12 @@ def transport_for(
         return MemoryTransport(hub(url.removeprefix("memory://")))
     address = _address(url, scheme)
     if scheme == "tls":
-        from tacit.runtime.keys import Identity  # noqa: PLC0415  # each network loads only what it needs
-        from tacit.runtime.transports.tls import TlsTransport  # noqa: PLC0415
-
         if keys is None:
             raise LocalError("tls:// needs keys: make them with `tacit keys group` and `tacit keys agent`")
-        return TlsTransport(address, [_bare(peer) for peer in peers], Identity.load(keys))
+        identity = _identity(keys)
+        from tacit.runtime.transports.tls import TlsTransport  # noqa: PLC0415  # each network loads only what it needs
+
+        return TlsTransport(address, [_bare(peer) for peer in peers], identity)
     if scheme == "udp":
         from tacit.runtime.transports.udp import UdpTransport  # noqa: PLC0415
 
@@ -59,26 +64,27 @@ def transport_for(
     return _sealed(MqttTransport(url), keys, secret)
 
 
-def _seal(keys: str | Path | None, secret: str | None):  # noqa: ANN202
-    if keys is None and secret is None:
-        return None
-    from tacit.runtime.seal import GroupSeal, IdentitySeal  # noqa: PLC0415
-
+def _seal(keys: str | Path | None, secret: str | None) -> Seal | None:
     if secret is not None:
         return GroupSeal(secret)
-    from tacit.runtime.keys import Identity  # noqa: PLC0415
+    if keys is None:
+        return None
+    from tacit.runtime.identity_seal import IdentitySeal  # noqa: PLC0415
 
-    assert keys is not None
-    return IdentitySeal(Identity.load(keys))
+    return IdentitySeal(_identity(keys))
+
+
+def _identity(keys: str | Path) -> "Identity":
+    try:
+        from tacit.runtime.identity import Identity  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise LocalError(f"keys need {error.name}: pip install tacit[keys]") from error
+    return Identity.load(keys)
 
 
 def _sealed(transport: Transport, keys: str | Path | None, secret: str | None) -> Transport:
     seal = _seal(keys, secret)
-    if seal is None:
-        return transport
-    from tacit.runtime.seal import Sealed  # noqa: PLC0415
-
-    return Sealed(transport, seal)
+    return transport if seal is None else Sealed(transport, seal)
 
 
 def _address(url: str, scheme: str) -> str:

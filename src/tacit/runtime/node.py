@@ -223,8 +223,8 @@ class Node:
                         await self._begin_boot(self.clerk.agent.arms, self.clerk.boot_wanted)
             except JournalError as error:
                 self._not_written(error)
-            except Exception:  # noqa: BLE001  # whatever it is, the member must not fall silent for good
-                self.clerk.complaints.crash("a turn failed, which is a bug of tacit: please report it")
+            except Exception as error:  # noqa: BLE001  # whatever it is, the member must not fall silent for good
+                self.clerk.complaints.crash("a turn failed, which is a bug of tacit: please report it", error)
                 await asyncio.sleep(JOURNAL_RETRY)
 
     async def _until_needed(self) -> None:

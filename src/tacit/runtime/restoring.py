@@ -1,7 +1,7 @@
 """How a member starts: always from its journal, whether that is empty, was left clean, or by a crash.
 
-A start after anything but a clean stop is a new boot: what was observed before is kept apart, and peers return what they
-know of it. So a disk that lost its last writes, was rolled back or copied can forget, and never counts twice.
+A start after anything but a clean stop is a new boot: what was observed before is kept apart, and peers return what
+they know of it. So a disk that lost its last writes, was rolled back or copied can forget, and never counts twice.
 """
 
 import secrets
@@ -12,11 +12,11 @@ from tacit.agent import Agent
 from tacit.errors import LocalError
 from tacit.policies import Policy
 from tacit.protocol import Sharing
-from tacit.protocol.state import Snapshot
+from tacit.protocol.state import SNAPSHOT_VERSION, HeldState, Snapshot
 from tacit.runtime.clock import Clock
 from tacit.runtime.controls import Controls
 from tacit.runtime.errands import Errands
-from tacit.runtime.journal import Journal, NodeState
+from tacit.runtime.journal import Journal
 from tacit.runtime.outstanding import Outstanding
 from tacit.tally import Arm, checked_arms
 from tacit.wire import decode_record, decode_snapshot
@@ -71,7 +71,7 @@ def restore(
     if stored.state is None:
         agent = Agent(name, build(offered), sharing, boot=fresh_boot(0, clock))
         if snapshot is not None:
-            agent = start_from_another(snapshot, agent, build, sharing, fresh_boot(snapshot.endpoint.boot, clock))
+            agent = start_from_another(snapshot, agent, build, sharing)
         return Restored(
             agent,
             Controls(),
@@ -114,39 +114,34 @@ def restore(
 
 
 def fresh_boot(last: int, clock: Clock) -> int:
-    """Return a boot above the last one, and different from every other: a clock, and chance for the same millisecond."""
+    """Return a boot above the last one, and different from every other: a clock, and chance within a millisecond."""
     since_epoch = int(max(0.0, clock.now() - EPOCH) * 1000.0)
     return max(last + 1, since_epoch << _CHANCE_BITS | secrets.randbits(_CHANCE_BITS))
 
 
-def start_from_another(snapshot: Snapshot, agent: Agent, build: Build, sharing: Sharing, boot: int) -> Agent:
+def start_from_another(snapshot: Snapshot, agent: Agent, build: Build, sharing: Sharing) -> Agent:
     """Return an agent that knows what a snapshot knows, as observations of those who made them.
 
-    So when it meets them, or anyone who knows more, nothing is counted twice.
+    So when it meets them, or anyone who knows more, nothing is counted twice. Of arms that it has and the snapshot has
+    not it must still hear, so all that it holds is marked as lacking something.
     """
-    raise NotImplementedError
-
-
-def state_of(
-    agent_snapshot: bytes,
-    run: int,
-    secret: bytes,
-    controls: Controls,
-    errands: Errands,
-    outstanding: Outstanding,
-    *,
-    is_clean: bool,
-) -> NodeState:
-    """Return everything that a member knows, for its journal."""
-    return NodeState(
-        agent=agent_snapshot,
-        run=run,
-        secret=secret,
-        is_clean=is_clean,
-        settings=controls.settings,
-        rewards=errands.rewards,
-        outstanding=outstanding.state(),
+    source, fresh = snapshot.endpoint, agent.endpoint.state()
+    if source.units_per_reward != fresh.units_per_reward:
+        raise LocalError(
+            f"the snapshot counts {source.units_per_reward} quanta in a reward, this member {fresh.units_per_reward}: "
+            "give it the same quantum"
+        )
+    own = HeldState(source.agent, source.boot, sum(entry.observations for entry in source.own), source.own, lacks=True)
+    held = tuple(
+        origin._replace(tallies=tuple(entry for entry in origin.tallies if entry.arm in fresh.arms), lacks=True)
+        for origin in (own, *source.held)
+        if origin.version
     )
+    formers = [origin.boot for origin in held if origin.agent == fresh.agent]
+    if formers and max(formers) >= fresh.boot:
+        raise LocalError("the snapshot is from the future: set this machine's clock")
+    state = fresh._replace(held=held, formers=len(formers))
+    return Agent.restore(Snapshot(SNAPSHOT_VERSION, repr(sharing), state), policy=build(fresh.arms), sharing=sharing)
 
 
 def _absent(agent: Agent, offered: tuple[Arm, ...]) -> frozenset[Arm]:
