@@ -95,6 +95,8 @@ class Clerk:
         self._askers: list[str] = []
         self._has_new_settings = False
         self._has_news = False
+        self._candidates = self.agent.policy.candidates
+        """Those that the desk knows of."""
         self._strangers: dict[str, float] = {}
 
     def make_desk(self, traffic: Traffic | None, *, seed: int, wake: Callable[[], None]) -> Desk:
@@ -130,8 +132,16 @@ class Clerk:
         )
         return min((time for time in times if time is not None), default=None)
 
-    def turn(self, packets: Iterable[tuple[bytes, str | None]], mail: Iterable[Mail] = ()) -> Turn:
-        """Take everything that has come in."""
+    def turn(
+        self, packets: Iterable[tuple[bytes, str | None]], mail: Iterable[Mail] = (), *, may_wake: bool = True
+    ) -> Turn:
+        """Take everything that has come in.
+
+        Args:
+            packets: Packets, each with its proved sender if there is one.
+            mail: Rewards that other processes left.
+            may_wake: Whether the agent is woken if its time has come. A simulated world has an order for that.
+        """
         now = self.clock.now()
         self._expire(now)
         mail_done = []
@@ -147,10 +157,10 @@ class Clerk:
         decided, settled = self.desk.take()
         self._absorb(settled, now)
         self.outstanding.apply(decided, settled)
-        if self.agent.wake_at is not None and now >= self.agent.wake_at:
+        if may_wake and self.agent.wake_at is not None and now >= self.agent.wake_at:
             self._take(self.agent.wake(now))
         self._run_errands(now)
-        if self._has_news:
+        if self._has_news or self.agent.policy.candidates != self._candidates:
             self.publish()
         return self._collected(decided, settled, mail_done)
 
@@ -195,7 +205,7 @@ class Clerk:
     def publish(self) -> None:
         """Let the desk know what is known now."""
         self.desk.published = self._known()
-        self._has_news = False
+        self._has_news, self._candidates = False, self.agent.policy.candidates
 
     # What operators do.
 

@@ -201,9 +201,9 @@ class Node:
         """Return the batches that the journal still has: the log of decisions."""
         return self._journal.history()
 
-    def step(self) -> None:
-        """Take a turn, write and send, all at once: for journals that do not block, and for tests of time."""
-        turn = self._turn()
+    def step(self, *, may_wake: bool = True) -> None:
+        """Take a turn, write and send, all at once: for journals that do not block, in a time that is simulated."""
+        turn = self._turn(may_wake=may_wake)
         if not turn.is_empty:
             self._journal.write((turn.batch,), turn.mail_done)
         self._send(turn)
@@ -269,12 +269,12 @@ class Node:
                 waiter.set_result(None)
         return True
 
-    def _turn(self) -> Turn:
+    def _turn(self, *, may_wake: bool = True) -> Turn:
         packets = [self._packets.popleft() for _ in range(len(self._packets))]
         if self._journal_retry_at is not None:
             packets = []  # what cannot be written down must not be answered; it will be said again
         mail, self._mail = self._mail, []
-        turn = self.clerk.turn(packets, mail)
+        turn = self.clerk.turn(packets, mail, may_wake=may_wake)
         if turn.askers:
             status = letters.StatusTold(self.clerk.terms.name, encode_statistics(self.statistics()))
             turn.outgoing.extend((asker, status) for asker in turn.askers)

@@ -175,8 +175,10 @@ class Sealed(Transport):
             return
         result = self._seal.unwrap(frame)
         if isinstance(result, Opened):
-            if result.payload:  # without any it was an introduction
+            if result.payload:
                 self._inbox.frame(result.payload, result.sender)
+            else:  # an introduction: it did not understand what came before, and does from now on
+                self._inbox.reachable(result.sender)
             return
         self._inbox.refused(result.reason, result.sender)
         if result.introduce and result.sender is not None:

@@ -53,11 +53,12 @@ _HELLO, _PIECE = b"\x01", b"\x02"
 class _Member:
     """A member that has said hello."""
 
-    __slots__ = ("address", "boot", "due", "heard", "where")
+    __slots__ = ("address", "boot", "due", "heard", "told", "where")
 
     def __init__(self, boot: int, address: str, where: tuple[Any, ...], now: float) -> None:
         self.boot, self.address, self.where = boot, address, where
         self.heard, self.due = now, now + HELLO_SECONDS
+        self.told = 0
 
 
 class _Wanted:
@@ -87,7 +88,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         self._advertise = None if advertise is None else str(parse_address(advertise, what="advertise"))
         self._seal = seal
         self._name = self._own = ""
-        self._boot = self._number = self._told = 0
+        self._boot = self._number = 0
         self._inbox: Inbox | None = None
         self._troubles: Troubles | None = None
         self._transport: asyncio.DatagramTransport | None = None
@@ -182,7 +183,9 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
             return
         sender, payload = result
         kind, content = payload[:1], payload[1:]
-        if kind == _HELLO:
+        if not payload:  # an introduction of somebody who did not understand the last hello
+            self._put(self._seal.wrap(sender, self._hello(self._members.get(sender))), addr)
+        elif kind == _HELLO:
             self._take_hello(sender, content, addr)
         elif kind == _PIECE:
             try:
@@ -226,7 +229,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         # What is not a number would have to be looked up, which blocks; it was seen where it is anyway.
         there = there if there.is_number else Address(str(where[0]), there.port)
         self._members[sender] = member = _Member(hello.boot, hello.address, there, now)
-        self._put(self._seal.wrap(sender, self._hello()), member.where)
+        self._put(self._seal.wrap(sender, self._hello(member)), member.where)
         self._troubles.end("alone")
         self._inbox.reachable(sender)
 
@@ -249,7 +252,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
                     self._want(member.address, is_configured=member.address in self._peers)
                 elif now >= member.due:
                     member.due = now + HELLO_SECONDS
-                    self._put(self._seal.wrap(name, self._hello()), member.where)
+                    self._put(self._seal.wrap(name, self._hello(member)), member.where)
             if not self._members:
                 self._say_if_alone(now - began)
             for address, wanted in tuple(self._wanted.items()):
@@ -280,12 +283,14 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         if seconds > ALONE_SECONDS and self._peers and not self._troubles.has("alone"):
             self._troubles.begin("alone", f"nobody answers at {', '.join(self._peers)}; still trying")
 
-    def _hello(self) -> bytes:
-        """Return a hello that tells of some members, and the next time of the next ones."""
+    def _hello(self, to: _Member | None = None) -> bytes:
+        """Return a hello that tells of some members, and a member that it is for of the next ones next time."""
         told = [(n, m.address) for n, m in self._members.items() if len(n.encode()) + len(m.address) <= LONGEST_TOLD]
-        at = self._told % len(told) if told else 0
-        self._told += MOST_TOLD_AT_ONCE
-        others = dict((told[at:] + told[:at])[: min(MOST_TOLD_AT_ONCE, self._room // (2 * LONGEST_TOLD))])
+        count = min(MOST_TOLD_AT_ONCE, self._room // (2 * LONGEST_TOLD))
+        at = to.told % len(told) if to is not None and told else 0
+        if to is not None:
+            to.told += count
+        others = dict((told[at:] + told[:at])[:count])
         return _HELLO + write_hello(Hello(self._boot, self._own, others))
 
     def _is_congested(self) -> bool:
