@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import closing
 
@@ -11,7 +12,7 @@ from tacit import LocalError
 from tacit.runtime.transports import broker
 from tacit.runtime.transports import mqtt as mqtt_transport
 from tacit.runtime.transports import nats as nats_transport
-from tacit.runtime.transports.base import Transport
+from tacit.runtime.transports.base import LARGEST_FRAME, Refusal, Transport
 from tacit.runtime.transports.broker import Address, token
 from tacit.runtime.transports.mqtt import MqttTransport
 from tacit.runtime.transports.nats import NatsTransport
@@ -121,7 +122,7 @@ async def _attempts(diary: Diary, count: int) -> None:
         await asyncio.wait_for(tried.acquire(), 30)
 
 
-def test_frames_flow_again_after_the_server_was_restarted(kind: tuple[Server, Build]) -> None:
+def test_frames_flow_again_after_every_restart_of_the_server(kind: tuple[Server, Build]) -> None:
     server, build = kind
 
     async def scene() -> list[Diary]:
@@ -129,13 +130,14 @@ def test_frames_flow_again_after_the_server_was_restarted(kind: tuple[Server, Bu
         bob = await opened(build(server.url), "bob")
         for diary in (ann, bob):
             await diary.until(lambda d: len(d.reached) == 1)
-        server.stop()
-        for diary in (ann, bob):
-            await diary.until(lambda d: len(d.troubles) == 2)
-            assert not diary.transport.send("ann", b"lost")
-        server.start()
-        for diary in (ann, bob):
-            await diary.until(lambda d: len(d.reached) == 2)
+        for outage in (1, 2):
+            server.stop()
+            for diary in (ann, bob):
+                await diary.until(lambda d: len(d.troubles) == 2 * outage)  # noqa: B023 - it is awaited here
+                assert not diary.transport.send("ann", b"lost")
+            server.start()
+            for diary in (ann, bob):
+                await diary.until(lambda d: len(d.reached) == 1 + outage)  # noqa: B023 - it is awaited here
         assert ann.transport.send("bob", b"again")
         await bob.until(lambda d: d.frames == [(b"again", None)])
         for diary in (ann, bob):
@@ -143,8 +145,8 @@ def test_frames_flow_again_after_the_server_was_restarted(kind: tuple[Server, Bu
         return [ann, bob]
 
     for diary in asyncio.run(scene()):
-        assert [what is None for what in diary.troubles] == [True, False, True]
-        assert diary.reached == [None, None]
+        assert [what is None for what in diary.troubles] == [True, False, True, False, True]
+        assert diary.reached == [None] * 3
 
 
 def test_what_was_sent_before_close_still_arrives(kind: tuple[Server, Build]) -> None:
@@ -212,12 +214,17 @@ def test_bytes_that_wait_have_a_limit_too(kind: tuple[Server, Build], monkeypatc
 
     async def scene() -> list[bool]:
         ann = await opened(build(server.url), "ann")
-        await ann.until(lambda d: d.reached == [None])
+        bob = await opened(build(server.url), "bob")
+        for diary in (ann, bob):
+            await diary.until(lambda d: d.reached == [None])
         taken = [ann.transport.send("bob", frame) for frame in (b"12345", b"123456", b"12345", b"1")]
-        await ann.transport.close()
+        await bob.until(lambda d: len(d.frames) == 2)
+        taken.append(ann.transport.send("bob", b"1234567890"))
+        for diary in (ann, bob):
+            await diary.transport.close()
         return taken
 
-    assert asyncio.run(scene()) == [True, False, True, False]
+    assert asyncio.run(scene()) == [True, False, True, False, True]
 
 
 def test_a_server_that_accepts_and_says_nothing_is_trouble_and_closing_does_not_wait_for_it(
@@ -306,3 +313,33 @@ def test_a_transport_is_opened_once(build: Build, scheme: str) -> None:
         await ann.transport.close()
 
     asyncio.run(scene())
+
+
+def test_what_comes_in_is_let_in_only_if_it_is_not_too_much_and_the_member_is_still_there(
+    build: Build, scheme: str
+) -> None:
+    async def scene() -> Diary:
+        transport = build(f"{scheme}://{HOST}:{free_port()}")
+        assert isinstance(transport, broker.BrokerTransport)
+        ann = await opened(transport, "ann")
+        transport.hear(bytes(LARGEST_FRAME + 1))
+        transport.overflow()
+        transport.hear(b"fits")
+        await transport.close()
+        transport.hear(b"too late")
+        transport.overflow()
+        return ann
+
+    ann = asyncio.run(scene())
+    assert ann.refusals == [(Refusal.OVERSIZED, None), (Refusal.FLOOD, None)]
+    assert ann.frames == [(b"fits", None)]
+
+
+@pytest.mark.parametrize(("scheme", "library"), [("nats", "nats-py"), ("mqtt", "aiomqtt")])
+def test_a_library_that_is_missing_is_named_with_the_command_that_installs_it(
+    scheme: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("nats", "nats.aio.client", "aiomqtt"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(LocalError, match=rf"{library} is not installed: pip install tacit\[{scheme}\]"):
+        BUILDS[scheme](f"{scheme}://{HOST}")

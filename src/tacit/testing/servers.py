@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import count
 from pathlib import Path
 
 from tacit.errors import LocalError
@@ -19,6 +20,11 @@ HOST = "127.0.0.1"
 
 FOLDERS = ("/usr/sbin", "/usr/local/sbin", "/usr/local/bin")
 """Where servers are, though they may not be in PATH."""
+
+PORTS = range(20_000, 32_000)
+"""Where servers listen."""
+
+_ports_asked_for = count()
 
 START_WITHIN = 20.0
 STOP_WITHIN = 10.0
@@ -59,7 +65,8 @@ class Server:
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
-                raise LocalError(f"{self._program} did not start: {(self._folder / 'output').read_text()[-2000:]}")
+                said = (self._folder / "output").read_text(encoding="utf-8", errors="replace")
+                raise LocalError(f"{self._program} did not start: {said[:500]} ... {said[-500:]}")
             time.sleep(0.01)
 
     def stop(self) -> None:
@@ -126,11 +133,20 @@ def find(program: str) -> str:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as one:
-        one.bind((HOST, 0))
-        port: int = one.getsockname()[1]
-        return port
+    """Return a port that nobody listens on now, another each time.
+
+    Not one of those that the system gives to outgoing connections: a server that is stopped for a while would find its
+    port taken by a client that tries to reach it.
+    """
+    while True:
+        port = PORTS.start + (os.getpid() * 61 + next(_ports_asked_for)) % len(PORTS)
+        with socket.socket() as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                one.bind((HOST, port))
+            except OSError:
+                continue
+            return port
 
 
 @contextmanager
