@@ -15,6 +15,7 @@ paper: $(READY)
 	$(BIN)/tacit reproduce --out reproduction
 
 test: $(READY)
+	tools/install-servers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -440,12 +440,12 @@ class Clerk:
 
     def _collected(self, decided: list[Decided], settled: list[Settled], mail_done: list[int]) -> Turn:
         batch = Batch(
-            decided=decided,
-            settled=settled,
-            records=[encode_record(record) for record in self._records],
+            decided=tuple(decided),
+            settled=tuple(settled),
+            records=tuple(encode_record(record) for record in self._records),
             settings=self.controls.settings if self._has_new_settings else None,
-            rewards_kept=self._rewards_kept,
-            rewards_gone=self._rewards_gone,
+            rewards_kept=tuple(self._rewards_kept),
+            rewards_gone=tuple(self._rewards_gone),
         )
         turn = Turn(batch, self._outgoing, mail_done, self._askers)
         self._records, self._outgoing, self._rewards_kept, self._rewards_gone, self._askers = [], [], [], [], []
