@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tacit.runtime.transports import mesh as mesh_module
 from tacit.runtime.transports.addresses import LONGEST_PAUSE, LONGEST_PAUSE_FOR_GONE, pause
 from tacit.runtime.transports.connection import Connection, Word
 from tacit.runtime.transports.hello import MOST_TOLD, Hello, read_hello, write_hello
@@ -177,6 +178,30 @@ async def test_links_with_one_peer_are_few(stage: Stage) -> None:
                 other.ended = "gone"
     assert [line.ended for line in lines[-MOST_LINKS:]] == [""] * MOST_LINKS
     assert lines[0].ended == "gone"
+
+
+def test_that_nobody_is_there_is_said_once_for_all_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mesh_module, "pause", lambda *_, **__: 0.0)
+
+    async def main() -> None:
+        inbox, dialled = RecordingInbox(), asyncio.Queue[str]()
+
+        async def dial(address: str) -> Connection:
+            dialled.put_nowait(address)
+            raise OSError("no")
+
+        mesh = Mesh("m", 7, "me:1", inbox, dial, str)
+        mesh.dial("x:1")
+        mesh.dial("y:1")
+        tried = [await dialled.get() for _ in range(10)]
+        assert set(tried) == {"x:1", "y:1"}
+        assert inbox.troubles == ["nobody at x:1: no; still trying"]
+        one, _ = connect(mesh, "a")
+        greet(mesh, one)
+        assert inbox.troubles[1:] == [None]
+        await mesh.close(0.0)
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,20 @@
 """The mesh over TLS: who is let in, who is not, and that it heals."""
 
 import asyncio
+import contextlib
 import datetime as dt
 import socket
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tacit.errors import LocalError
 from tacit.runtime import keys
-from tacit.runtime.identity import Identity
+from tacit.runtime.identity import Identity, Verified, verify
 from tacit.runtime.transports import connection as connection_module
 from tacit.runtime.transports import mesh as mesh_module
 from tacit.runtime.transports import tls as tls_module
@@ -40,7 +42,7 @@ class Node:
         await self.ear.until(lambda: set(names) <= set(self.ear.peers))
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def running(*nodes: Node) -> AsyncIterator[None]:
     try:
         for node in nodes:
@@ -349,6 +351,23 @@ def test_an_expired_certificate_is_refused_and_both_sides_say_so(
         run(main())
 
 
+def test_a_connection_ends_when_the_certificate_of_its_peer_does(
+    member: Identities, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def soon(certificate: bytes, group: bytes) -> Verified | None:
+        verified = verify(certificate, group)
+        return None if verified is None else replace(verified, valid_until=time.time() + 0.05)
+
+    monkeypatch.setattr(tls_module, "verify", soon)
+
+    async def main() -> None:
+        a, b = await two(member)
+        await b.ear.until(lambda: len(b.ear.peers) >= 2)
+        await closed(a, b)
+
+    run(main())
+
+
 async def knock(address: str, data: bytes, context: ssl.SSLContext | None = None) -> bytes:
     """Connect, send, and return what comes until the other side hangs up."""
     host, _, port = address.partition(":")
@@ -477,6 +496,21 @@ def test_many_that_prove_nothing_are_turned_away(member: Identities, monkeypatch
             await a.ear.until(lambda: a.ear.reasons() == [Refusal.FLOOD])
             for _, writer in held:
                 writer.close()
+
+    run(main())
+
+
+def test_it_ends_while_some_are_about_to_come_in(member: Identities) -> None:
+    async def main() -> None:
+        a = Node(member("a"))
+        await a.transport.open("a", a.group, a.ear)
+        host, _, port = a.address.partition(":")
+        held = [await asyncio.open_connection(host, int(port)) for _ in range(10)]
+        await a.transport.close()
+        for reader, writer in held:
+            with contextlib.suppress(ConnectionError):  # what nobody had taken yet is reset
+                assert await reader.read() == b""
+            writer.close()
 
     run(main())
 

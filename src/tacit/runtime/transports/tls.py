@@ -90,11 +90,13 @@ class TlsTransport(Transport):
         mesh, self._mesh = self._mesh, None
         if mesh is None or self._socket is None or self._accepting is None:
             return
-        tasks = [self._accepting, *self._admitting]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        self._accepting.cancel()
+        await asyncio.gather(self._accepting, return_exceptions=True)
         self._socket.close()
+        await asyncio.sleep(0)  # a task that is cancelled before its first step would leave its socket to nobody
+        for task in tuple(self._admitting):
+            task.cancel()
+        await asyncio.gather(*self._admitting, return_exceptions=True)
         await mesh.close(CLOSING_SECONDS)
 
     # Who comes in.
@@ -130,10 +132,6 @@ class TlsTransport(Transport):
             return
         except OSError:
             return  # it hung up, or said nothing for too long: nothing was refused
-        finally:
-            # A task that is cancelled before it began leaves the socket to nobody else.
-            if asyncio.current_task().cancelling():  # type: ignore[union-attr]
-                incoming.close()
         if self._mesh is not None:
             await self._mesh.settle(connection)
 
