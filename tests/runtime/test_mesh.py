@@ -57,7 +57,6 @@ def connect(mesh: Mesh, peer: str) -> tuple[Connection, Line]:
         mesh.greet(one)
 
     connection = Connection(
-        dialled=False,
         on_made=made,
         on_frame=lambda *_: None,
         on_word=mesh.take_word,

@@ -550,7 +550,6 @@ def test_frames_are_cut_out_of_any_chunks() -> None:
         for size in (1, 2, 3, 5, 7, 100, 5000):
             got.clear()
             one = connection_module.Connection(
-                dialled=True,
                 on_made=lambda _: None,
                 on_frame=lambda _, frame: got.append(frame),
                 on_word=lambda *_: None,

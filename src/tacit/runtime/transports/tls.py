@@ -120,7 +120,7 @@ class TlsTransport(Transport):
     async def _admit(self, incoming: socket.socket) -> None:
         try:
             _, connection = await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: self._connection(dialled=False),
+                self._connection,
                 incoming,
                 ssl=self._server,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS,
@@ -143,7 +143,7 @@ class TlsTransport(Transport):
             self._identity.check_time(time.time())
             async with asyncio.timeout(HANDSHAKE_SECONDS):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: self._connection(dialled=True),
+                    self._connection,
                     address.host,
                     address.port,
                     ssl=self._client,
@@ -167,9 +167,8 @@ class TlsTransport(Transport):
 
     # Both.
 
-    def _connection(self, *, dialled: bool) -> Connection:
+    def _connection(self) -> Connection:
         return Connection(
-            dialled=dialled,
             on_made=self._prove,
             on_frame=self._take_frame,
             on_word=self._take_word,
