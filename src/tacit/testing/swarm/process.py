@@ -3,8 +3,8 @@
 from tacit.agent import Agent
 from tacit.policies import AAE, UCB, Policy
 from tacit.protocol import AgentId, TolerantEndpoint
-from tacit.testing.swarm.disk import Disk
 from tacit.tally import Arm
+from tacit.testing.swarm.disk import Disk
 from tacit.testing.swarm.plan import Plan
 from tacit.wire import decode_record, decode_snapshot, encode_snapshot
 
