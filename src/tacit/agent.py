@@ -213,7 +213,7 @@ class Agent:
         if boot is not None:
             if not isinstance(agent.endpoint, TolerantEndpoint):
                 raise LocalError(
-                    "only an agent that shares with loss_tolerant=True starts again with a new boot or with more arms"
+                    "only an agent that shares with loss_tolerant=True can start again with a new boot or more arms"
                 )
             agent.endpoint.start_again(boot, arms)
             policy.change_arms(arms)

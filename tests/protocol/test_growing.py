@@ -204,7 +204,7 @@ def test_to_grow_takes_a_new_boot_and_loss_tolerance() -> None:
     with pytest.raises(LocalError, match="new arms come last, and with a new boot"):
         Agent.restore(j.snapshot(), policy=UCB(NEW, quantum=BERNOULLI), sharing=SHARING)
     alone = Agent("j", UCB(OLD, quantum=BERNOULLI))
-    with pytest.raises(LocalError, match="loss_tolerant=True starts again with a new boot or with more arms"):
+    with pytest.raises(LocalError, match="loss_tolerant=True can start again with a new boot or more arms"):
         Agent.restore(alone.snapshot(), policy=UCB(NEW, quantum=BERNOULLI), boot=1)
 
 

@@ -131,12 +131,12 @@ def _former_boots_are_not_told(breaker: Breaker) -> None:
 
 
 def _increments_are_added(breaker: Breaker) -> None:
-    def changed(self: Ledger, record: Record) -> tuple[ArmTally, ...]:
+    def changed(self: Ledger, record: Record, *, lacks: bool = False) -> tuple[ArmTally, ...]:
         held = self.held.get(Origin(record.agent, record.boot))
         version = 0 if held is None else held.version
         if held is not None:
             held.version = 0
-        news = merge(self, record)
+        news = merge(self, record, lacks=lacks)
         self.held[Origin(record.agent, record.boot)].version = max(version, record.version)
         return news if version == 0 else record.tallies
 
@@ -151,12 +151,12 @@ def _the_base_is_not_checked(breaker: Breaker) -> None:
 def _older_versions_replace_newer_ones(breaker: Breaker) -> None:
     merge = Ledger.merge
 
-    def changed(self: Ledger, record: Record) -> tuple[ArmTally, ...]:
+    def changed(self: Ledger, record: Record, *, lacks: bool = False) -> tuple[ArmTally, ...]:
         held = self.held.get(Origin(record.agent, record.boot))
         if held is not None and record.version < held.version:
             held.version = record.version
             return ()
-        return merge(self, record)
+        return merge(self, record, lacks=lacks)
 
     breaker.attribute(Ledger, "merge", changed)
 
