@@ -60,9 +60,7 @@ def test_udp(identity: Identities, sealed_by: str) -> None:
 
 @pytest.mark.parametrize("network", ["memory", "nats", "mqtt"])
 @pytest.mark.parametrize("sealed_by", ["keys", "secret"])
-def test_a_sealed_transport(
-    identity: Identities, network: str, sealed_by: str, request: pytest.FixtureRequest
-) -> None:
+def test_a_sealed_transport(identity: Identities, network: str, sealed_by: str, request: pytest.FixtureRequest) -> None:
     hub = Hub()
     server: Server | None = None if network == "memory" else request.getfixturevalue(network)
 

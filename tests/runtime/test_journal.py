@@ -1,6 +1,5 @@
 """What a member keeps on its disk."""
 
-import os
 import sqlite3
 import subprocess
 import sys
@@ -85,7 +84,7 @@ def test_the_suite_catches_a_journal_that_two_can_open() -> None:
 
 def test_a_second_process_is_told_that_the_file_is_taken(tmp_path: Path) -> None:
     journal = SqliteJournal(tmp_path / "member.db")
-    with pytest.raises(StateInUseError, match="another process runs with the state file .*member.db"):
+    with pytest.raises(StateInUseError, match=r"another process runs with the state file .*member.db"):
         SqliteJournal(tmp_path / "member.db")
     journal.close()
     SqliteJournal(tmp_path / "member.db").close()
@@ -122,9 +121,9 @@ def test_other_processes_leave_mail_while_a_member_runs(tmp_path: Path) -> None:
 
 
 def test_mail_for_a_file_that_is_not_there_is_refused_and_makes_none(tmp_path: Path) -> None:
-    with pytest.raises(LocalError, match="there is no journal at .*nobody.db"):
+    with pytest.raises(LocalError, match=r"there is no journal at .*nobody.db"):
         leave_mail(tmp_path / "nobody.db", "d1.one", 1.0)
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_damaged_batch_is_told_and_not_taken(tmp_path: Path) -> None:
@@ -145,7 +144,7 @@ def test_a_damaged_batch_is_told_and_not_taken(tmp_path: Path) -> None:
 def test_a_file_that_is_no_journal_is_told(tmp_path: Path) -> None:
     path = tmp_path / "member.db"
     path.write_bytes(b"this is not a database, but it is long enough to be looked at as one" * 100)
-    with pytest.raises(LocalError, match="the state file .* cannot be used: file is not a database"):
+    with pytest.raises(LocalError, match=r"the state file .* cannot be used: file is not a database"):
         SqliteJournal(path)
 
 
@@ -154,7 +153,7 @@ def test_a_disk_that_takes_nothing_is_told_and_the_next_write_works(tmp_path: Pa
     journal = SqliteJournal(path)
     journal._database.execute("PRAGMA max_page_count = 8")
     large = Batch(records=(bytes(100_000),))
-    with pytest.raises(JournalError, match="cannot be written .*full.*: free the disk"):
+    with pytest.raises(JournalError, match=r"cannot be written .*full.*: free the disk"):
         journal.write([decided(1), large])
     assert journal.read() == Stored(None, [])
     journal._database.execute("PRAGMA max_page_count = 1000000")

@@ -496,10 +496,13 @@ def test_members_with_other_arms_are_told_once(
         until(ann, lambda s: len(s.peers) == 1)
         until(bob, lambda s: len(s.peers) == 1)
     told = [record.getMessage() for record in caplog.records if record.name == "tacit"]
-    assert told.count(
-        "ann: bob has other arms (only there: D; only here: A): the two learn together about B, C. If that is not "
-        "meant, start both with the same arms"
-    ) == 1
+    assert (
+        told.count(
+            "ann: bob has other arms (only there: D; only here: A): the two learn together about B, C. If that is not "
+            "meant, start both with the same arms"
+        )
+        == 1
+    )
 
 
 def test_members_with_another_quantum_do_not_mix(

@@ -22,7 +22,7 @@ class Line(asyncio.Transport):
         self.written = b""
         self.ended = ""
 
-    def write(self, data: Any) -> None:  # noqa: ANN401
+    def write(self, data: Any) -> None:
         self.written += data
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:

@@ -164,7 +164,7 @@ def _older_versions_replace_newer_ones(breaker: Breaker) -> None:
 def _a_crash_does_not_renew_the_boot(breaker: Breaker) -> None:
     restore = Agent.__dict__["restore"].__func__
 
-    def changed(cls: type[Agent], /, *arguments: Any, boot: int | None = None, **options: Any) -> Agent:  # noqa: ANN401, ARG001
+    def changed(cls: type[Agent], /, *arguments: Any, boot: int | None = None, **options: Any) -> Agent:  # noqa: ARG001
         agent: Agent = restore(cls, *arguments, **options)
         return agent
 

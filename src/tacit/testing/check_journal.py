@@ -89,7 +89,7 @@ def _is_opened_by_one_at_a_time(open_journal: OpenJournal) -> None:
 
 
 def _keeps_all_or_nothing(journal: Journal) -> None:
-    broken = Batch(records=(object(),))  # type: ignore[list-item]  # nothing can write this
+    broken = Batch(records=(object(),))  # type: ignore[arg-type]  # nothing can write this
     try:
         journal.write((*_BATCHES[3:], broken))
     except Exception:  # noqa: BLE001  # whatever the encoder says
