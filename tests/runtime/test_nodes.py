@@ -157,8 +157,10 @@ def test_with_a_full_disk_a_member_decides_says_so_once_and_tells_nobody_what_is
     monkey.undo()
     told = [record.getMessage() for record in caplog.records if "journal" in record.getMessage()]
     assert told == [
-        "ann: the journal cannot be written (full): free the disk. Until then it decides, shares nothing, and tries "
-        "again",
+        (
+            "ann: the journal cannot be written (full): free the disk. Until then it decides, shares nothing, and "
+            "tries again"
+        ),
         "ann: works again: the journal",
     ]
 

@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from tacit.chance import stream, uniform
 from tacit.errors import LocalError
-from tacit.policies import Policy, Thompson
+from tacit.policies import Policy
 from tacit.runtime.clock import Clock
 from tacit.runtime.decision import Decision, Signer
 from tacit.runtime.traffic import Lottery, Traffic
@@ -265,7 +265,7 @@ class Desk:
             self._policy = self._build(known.arms)
             self._half = self._policy.quantum.per_reward // 2
             self._units = self._policy.quantum.units
-            self._certainty = None if isinstance(self._policy, Thompson) else 1.0
+            self._certainty = None if self._policy.draws else 1.0
             self._counts = {arm: self._counts.get(arm, 0) for arm in known.arms}
             self._sums = {arm: self._sums.get(arm, 0) for arm in known.arms}
         policy, tally = self._policy, self._policy.tally
