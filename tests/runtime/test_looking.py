@@ -71,11 +71,13 @@ def test_a_decision_between_the_last_look_and_the_word_to_call_is_not_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(node_module, "LOOKS_UNTIL_IDLE", 1_000_000)
+    monkeypatch.setattr(node_module, "FIRST_ANNOUNCEMENT", 3600.0)
     # Looks find nothing; what there is, is there as soon as the desk is told to call.
     late = property(lambda desk: not desk.is_awake and bool(desk._decided or desk._settled))
     monkeypatch.setattr(Desk, "is_waiting", late)
     with connect("memory://looking", group="between", name="web-1", arms=["A", "B"]) as member:
         wakes = count_wakes(member, monkeypatch)
+        wait_until(lambda: member._node._counts["letters"] == 1)  # from now on there is no other reason for a turn
         decide(member, 1)
         monkeypatch.setattr(node_module, "LOOKS_UNTIL_IDLE", 1)
         wait_until(partial(has_settled, member, 1))
