@@ -119,8 +119,8 @@ class Clerk:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is something to do before the time of `due_at`."""
-        return bool(self._outgoing or self._records or self.foreign or self.desk.is_waiting)
+        """Whether there is something to do before the time of `due_at`, and before the desk is next looked at."""
+        return bool(self._outgoing or self._records or self.foreign)
 
     def due_at(self) -> float | None:
         """Return when to take a turn even if nothing comes in."""
