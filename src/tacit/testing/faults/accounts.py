@@ -81,15 +81,12 @@ def refusals(looks: Iterable[tuple[str, Look]]) -> list[str]:
     ]
 
 
-def talking(looks: Mapping[str, Look], before: Mapping[str, Look]) -> int:
-    """Return of how many directed pairs the second has heard more of the first than that had observed before."""
-    found = 0
-    for speaker in looks:
-        old = sum(count for count, _ in known_of(before[speaker], speaker).values())
-        for listener in looks:
-            heard = sum(count for count, _ in known_of(looks[listener], speaker).values())
-            found += listener != speaker and heard > old
-    return found
+def talking(looks: Mapping[str, Look]) -> int:
+    """Return of how many directed pairs the second knows everything of the first, its last word included."""
+    own = {name: known_of(look, name) for name, look in looks.items()}
+    return sum(
+        known_of(look, speaker) == own[speaker] for name, look in looks.items() for speaker in looks if speaker != name
+    )
 
 
 def _written(tallies: Tallies) -> str:

@@ -52,6 +52,11 @@ class Plan(NamedTuple):
         return 0.4 if self.is_quick else 1.0
 
     @property
+    def longest(self) -> float:
+        """The longest wait before something is said again, in seconds."""
+        return 1.0 if self.is_quick else 5.0
+
+    @property
     def settle_within(self) -> float:
         """Seconds in which everybody must know everything, once the faults are over."""
         return 25.0 if self.is_quick else 90.0
@@ -117,6 +122,7 @@ class Fleet:
             seed=self.plan.seed,
             start=self._starts,
             tick=self.plan.tick,
+            longest=self.plan.longest,
             rate=self.plan.rate,
             peers=where.peers,
             keys=where.keys,
@@ -224,7 +230,7 @@ class Fleet:
 
     def verdict(self, scenario: str, *, forgiven: Sequence[str] = (), notes: str = "") -> Verdict:
         """Judge the fleet, after its faults: everything counted once, everybody talking."""
-        before, _ = self.settle(forgiven)
+        self.each(Order("rest"))
         self.each(Order("observe"))
         looks, _ = self.settle(forgiven)
         truth = self.truth(forgiven)
@@ -239,7 +245,7 @@ class Fleet:
             *(f"{name} still owes {look.owes} rewards to others" for name, look in looks.items() if look.owes),
             *(f"{name} is in trouble: {what}" for name, look in looks.items() for what in look.troubles),
         ]
-        pairs, heard = len(looks) * (len(looks) - 1), accounts.talking(looks, before)
+        pairs, heard = len(looks) * (len(looks) - 1), accounts.talking(looks)
         if heard < pairs:
             found.append(f"only {heard} of {pairs} pairs talk again")
         return Verdict(

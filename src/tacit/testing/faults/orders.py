@@ -22,6 +22,8 @@ class Spec(msgspec.Struct, frozen=True):
     """How often a member was started with this state."""
     tick: float
     """Seconds without an observation after which what is new is sent all the same."""
+    longest: float
+    """The longest wait before something is said again, in seconds."""
     rate: float
     """Decisions in a second."""
     peers: tuple[str, ...] = ()
@@ -35,7 +37,7 @@ class Spec(msgspec.Struct, frozen=True):
 
     def sharing(self) -> Sharing:
         """Return how the member talks: as live members do, but in a hurry."""
-        patience = Patience(first=0.3, least=0.05, growth=1.5, tick=self.tick, longest=5.0)
+        patience = Patience(first=0.3, least=0.05, growth=1.5, tick=self.tick, longest=self.longest)
         return on_demand(Geometric(2, cap=16), loss_tolerant=patience)
 
 

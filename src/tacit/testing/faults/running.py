@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tacit.errors import LocalError
-from tacit.testing.faults import kills
+from tacit.testing.faults import brokers, cuts, kills
+from tacit.testing.faults.cable import NotPermitted
 from tacit.testing.faults.fleet import Plan
 from tacit.testing.faults.verdict import Verdict
 from tacit.testing.servers import Missing
@@ -15,6 +16,14 @@ SCENARIOS: dict[str, Callable[[Plan], Verdict]] = {
     "kill-tls": kills.kill_tls,
     "kill-nats": kills.kill_nats,
     "pause": kills.pause,
+    "broker-restart-nats": brokers.restart_nats,
+    "broker-restart-mqtt": brokers.restart_mqtt,
+    "broker-gone-nats": brokers.gone_nats,
+    "broker-gone-mqtt": brokers.gone_mqtt,
+    "loss-tls": cuts.loss_tls,
+    "loss-udp": cuts.loss_udp,
+    "partition-tls": cuts.partition_tls,
+    "partition-udp": cuts.partition_udp,
 }
 
 
@@ -43,6 +52,8 @@ def try_scenario(name: str, *, seed: int, is_quick: bool, sabotage: str | None =
     with tempfile.TemporaryDirectory(prefix="tacit-faults-") as folder:
         try:
             return SCENARIOS[name](Plan(seed, is_quick, Path(folder), sabotage))
+        except NotPermitted as reason:
+            return Verdict(name, skipped=str(reason))
         except Missing as missing:
             if os.environ.get("CI"):
                 return Verdict(name, violations=(f"CI must have everything: {missing}",))
