@@ -65,10 +65,18 @@ class Plan(NamedTuple):
 class Fleet:
     """Members at work. Leaving the block kills what still runs."""
 
-    def __init__(self, plan: Plan, places: Mapping[str, Place], states: Mapping[str, Path] | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        places: Mapping[str, Place],
+        states: Mapping[str, Path] | None = None,
+        *,
+        given_away: float = 0.15,
+    ) -> None:
         self.plan = plan
         self.places = dict(places)
         self.states = {name: plan.folder / f"{name}.state" for name in places} | dict(states or {})
+        self._given_away = given_away
         self.running: dict[str, Process] = {}
         self.dice = Dice(plan.seed, 1)
         self.faults = 0
@@ -125,6 +133,7 @@ class Fleet:
             longest=self.plan.longest,
             rate=self.plan.rate,
             peers=where.peers,
+            given_away=self._given_away,
             keys=where.keys,
             clock_behind_s=clock_behind_s,
             sabotage=self.plan.sabotage,
@@ -139,6 +148,13 @@ class Fleet:
         self._later += process.take_given_away()
         truth = read_truth(Path(process.spec.truth))
         return sorted(truth.handed - truth.synced)
+
+    def close(self, name: str) -> None:
+        """Let a member stop as a program stops."""
+        process = self.running.pop(name)
+        process.close()
+        self._hear_out(name, process)
+        self._later += process.take_given_away()
 
     def restart(self, name: str, unsure: Sequence[str], *, clock_behind_s: float = 0.0) -> None:
         """Start a member that was killed, and bring it again half of what may not be on its disk."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tacit.errors import LocalError
-from tacit.testing.faults import brokers, cuts, kills
+from tacit.testing.faults import brokers, cuts, disks, kills, pasts
 from tacit.testing.faults.cable import NotPermitted
+from tacit.testing.faults.disk import NoDisk
 from tacit.testing.faults.fleet import Plan
 from tacit.testing.faults.verdict import Verdict
 from tacit.testing.servers import Missing
@@ -24,6 +25,16 @@ SCENARIOS: dict[str, Callable[[Plan], Verdict]] = {
     "loss-udp": cuts.loss_udp,
     "partition-tls": cuts.partition_tls,
     "partition-udp": cuts.partition_udp,
+    "twins-tls": pasts.twins_tls,
+    "twins-nats": pasts.twins_nats,
+    "twins-clean": pasts.twins_clean,
+    "disk-full": disks.full,
+    "disk-read-only": disks.read_only,
+    "disk-loses-power": disks.loses_power,
+    "disk-rolled-back": pasts.rolled_back,
+    "disk-lost": pasts.lost,
+    "disk-lost-clock-back": pasts.clock_and_disk_back,
+    "clock-back": pasts.clock_back,
 }
 
 
@@ -52,7 +63,7 @@ def try_scenario(name: str, *, seed: int, is_quick: bool, sabotage: str | None =
     with tempfile.TemporaryDirectory(prefix="tacit-faults-") as folder:
         try:
             return SCENARIOS[name](Plan(seed, is_quick, Path(folder), sabotage))
-        except NotPermitted as reason:
+        except (NotPermitted, NoDisk) as reason:
             return Verdict(name, skipped=str(reason))
         except Missing as missing:
             if os.environ.get("CI"):
