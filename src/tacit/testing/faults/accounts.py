@@ -71,13 +71,13 @@ def balance(looks: Mapping[str, Look], truth: Truth) -> Balance:
     return Balance(counted, lost, twice, tuple(violations))
 
 
-def refusals(looks: Iterable[tuple[str, Look]]) -> list[str]:
+def refusals(looks: Iterable[tuple[str, Look]], excepted: str = "") -> list[str]:
     """Return what members refused that no honest member says."""
     return [
         f"{name} has refused {count} packets as {reason}"
         for name, look in looks
         for reason, count in look.refused.items()
-        if reason not in HONEST_REFUSALS
+        if reason not in HONEST_REFUSALS and reason != excepted
     ]
 
 

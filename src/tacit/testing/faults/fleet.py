@@ -244,7 +244,7 @@ class Fleet:
         is_done = self.until(is_settled, self.plan.settle_within)
         return looks, is_done
 
-    def verdict(self, scenario: str, *, forgiven: Sequence[str] = (), notes: str = "") -> Verdict:
+    def verdict(self, scenario: str, *, forgiven: Sequence[str] = (), notes: str = "", may_refuse: str = "") -> Verdict:
         """Judge the fleet, after its faults: everything counted once, everybody talking."""
         self.each(Order("rest"))
         self.each(Order("observe"))
@@ -257,7 +257,7 @@ class Fleet:
             *self.violations,
             *sums.violations[:MOST_SHOWN],
             *accounts.disagreements(looks)[:MOST_SHOWN],
-            *accounts.refusals(looks.items()),
+            *accounts.refusals(looks.items(), may_refuse),
             *(f"{name} still owes {look.owes} rewards to others" for name, look in looks.items() if look.owes),
             *(f"{name} is in trouble: {what}" for name, look in looks.items() for what in look.troubles),
         ]
