@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tacit
+from tacit.cli.faults import add_faults
 from tacit.cli.folder import make_folder
 from tacit.cli.keys import add_keys
 from tacit.cli.reproduce import add_reproduce
@@ -49,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     add_simulate(commands.add_parser("simulate", help="run a scenario file: many trials, on one machine or many"))
     add_reproduce(commands)
     add_swarm(commands.add_parser("swarm", help="let everything go wrong, seed by seed, and check every invariant"))
+    add_faults(commands.add_parser("faults", help="live fleets of real processes under real faults, and what is lost"))
     add_keys(commands.add_parser("keys", help="make a group, and the files with which agents prove who they are"))
 
     demonstrate = commands.add_parser("demonstrate", help="show what on-demand communication does: a table and a plot")

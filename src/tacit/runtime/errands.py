@@ -78,6 +78,13 @@ class Errands:
         if owed.digest != digest:
             owed.digest, owed.next_at, owed.wait = digest, 0.0, FIRST_WAIT
 
+    def is_back(self, peer: str) -> None:
+        """Take it that the peer says that it is here: what waits for it need not wait as long as before."""
+        owed = self._of(peer)
+        if owed.wait > FIRST_WAIT:
+            self._is_stale = True
+            owed.next_at, owed.wait = 0.0, FIRST_WAIT
+
     def controls_changed(self) -> None:
         """Take it that there is something new to tell everybody."""
         self._is_stale = True

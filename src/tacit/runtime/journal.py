@@ -37,6 +37,8 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     """Rewards for other members: for whom, the token, the reward."""
     rewards_gone: tuple[tuple[str, str], ...] = ()
     """Which of those have arrived: with whom, the token."""
+    trusted_since: int | None = None
+    """If others had seen what this journal had forgotten: the first start whose decisions may still be rewarded."""
 
 
 class NodeState(msgspec.Struct, frozen=True, array_like=True):
