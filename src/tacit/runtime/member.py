@@ -72,7 +72,8 @@ def join(
             `udp://host:port`; or a transport of your own.
         group: The group that learns together. Others on the same network are not heard.
         name: This member's name, unique in its group and always the same. A star, in name and state, stands for the
-            first number that no running process has taken: for worker processes that are all started alike.
+            first number that no running process has taken: for worker processes that are all started alike. Then a
+            star in keys stands for it too, and a port may be given as `7100+*`, which is 7101 for the first.
         arms: The arms that this member can serve.
         state: The file in which it keeps what it must not forget. Without one it forgets everything when it stops.
         policy: `"ucb"`, `"aae"`, `"klucb"`, `"thompson"`, or a function that makes a policy for a list of arms.

@@ -1,0 +1,138 @@
+"""The guides are true: what they show is started for real, with real servers and real processes."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tacit.testing.servers import HOST, free_port
+
+Value = TypeVar("Value")
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLES = ROOT / "examples"
+WITHIN = 30.0
+STOP_WITHIN = 15.0
+
+
+def wait_for(what: Callable[[], Value | None], whose: str) -> Value:
+    """Wait until this returns something that is true, and return it."""
+    deadline = time.monotonic() + WITHIN
+    while not (value := what()):
+        assert time.monotonic() < deadline, f"it did not happen: {whose}"
+        time.sleep(0.05)
+    return value
+
+
+@contextmanager
+def started(*command: str, folder: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of an example, which is stopped in the end."""
+    with subprocess.Popen(command, cwd=folder, env={**os.environ, **environment}) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_WITHIN)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+# Flask: four workers of gunicorn, and clients that know nothing of them.
+
+WORKERS = 4
+VISITORS = 120
+CLICKS = {"plain": 0.1, "bold": 0.3, "playful": 0.7}
+
+
+class Site:
+    """The shop, as its visitors see it. Whoever gets no answer asks again."""
+
+    def __init__(self, port: int) -> None:
+        self._url = f"http://{HOST}:{port}"
+
+    def ask(self, path: str, **form: str) -> Any:
+        body = urllib.parse.urlencode(form).encode() if form else None
+
+        def answer() -> tuple[Any] | None:
+            try:
+                with urllib.request.urlopen(self._url + path, body, timeout=5.0) as reply:
+                    return (json.loads(reply.read() or b"null"),)
+            except urllib.error.HTTPError as error:
+                assert error.code == 503, error.read()
+            except OSError:
+                pass  # the worker was killed, or the server is not there yet
+            return None
+
+        return wait_for(answer, path)[0]
+
+    def reward(self, decision: str, reward: float) -> None:
+        for _ in range(2):  # as an impatient client does
+            self.ask("/reward", decision=decision, reward=str(reward))
+
+    def everyone(self, observations: int) -> dict[str, dict[str, Any]]:
+        """Wait until every worker knows exactly so many observations, and return how they are."""
+        seen: dict[str, dict[str, Any]] = {}
+
+        def all_know() -> bool:
+            with ThreadPoolExecutor(2 * WORKERS) as clients:  # at the same time, so that every worker gets some
+                for status in clients.map(self.ask, ["/status"] * 4 * WORKERS):
+                    seen[status["name"]] = status
+            counts = [status["observations"] for status in seen.values()]
+            assert max(counts) <= observations, "something was counted twice"
+            return counts == [observations] * WORKERS
+
+        wait_for(all_know, f"{observations} everywhere")
+        return seen
+
+
+def visit(site: Site, chance: random.Random, visitors: int) -> list[tuple[str, float]]:
+    """Let visitors see the page. Return which decisions are to be rewarded with what."""
+    pages = [site.ask("/") for _ in range(visitors)]
+    return [(page["decision"], float(chance.random() < CLICKS[page["variant"]])) for page in pages]
+
+
+def test_flask_workers_count_every_reward_once_wherever_it_is_posted(tmp_path: Path) -> None:
+    port, chance = free_port(), random.Random(1)
+    gunicorn = (sys.executable, "-m", "gunicorn", "--workers", str(WORKERS), "--bind", f"{HOST}:{port}")
+    settings = {
+        "HOME": str(tmp_path),  # where gunicorn leaves a socket
+        "SHOP_PORT": str(free_port()),
+        "SHOP_STATE": str(tmp_path),
+        "SHOP_SECRET": "a secret for this test, and no other",
+    }
+    quiet = ("--log-level", "warning", "shop:create_app()")
+    with (
+        started(*gunicorn, *quiet, folder=EXAMPLES / "flask_app", **settings),
+        ThreadPoolExecutor(2 * WORKERS) as clients,
+    ):
+        site = Site(port)
+        before, around = visit(site, chance, VISITORS), visit(site, chance, VISITORS)
+        list(clients.map(lambda rewarded: site.reward(*rewarded), before))
+        everyone = site.everyone(VISITORS)
+        assert sorted(everyone) == ["web-1", "web-2", "web-3", "web-4"]
+        assert sum(status["own_observations"] for status in everyone.values()) == VISITORS
+
+        rewarding = [clients.submit(site.reward, *rewarded) for rewarded in around]
+        os.kill(everyone["web-2"]["pid"], signal.SIGKILL)
+        for future in rewarding:
+            future.result()
+        again = site.everyone(2 * VISITORS)
+        assert sorted(again) == ["web-1", "web-2", "web-3", "web-4"]
+        assert sum(status["own_observations"] for status in again.values()) == 2 * VISITORS
+        assert again["web-2"]["boot"] > everyone["web-2"]["boot"]
+        total = sum(reward for _, reward in before + around)
+        for status in again.values():
+            sums = [arm["mean"] * arm["observations"] for arm in status["arms"]]
+            assert round(sum(sums), 6) == total
