@@ -1,7 +1,8 @@
-"""A Flask page in three variants. Its worker processes learn together which one is clicked: see docs/guides/flask.md."""
+"""A Flask page in three variants. Its workers learn together which one is clicked: see docs/guides/flask.md."""
 
 import json
 import os
+from pathlib import Path
 
 from flask import Flask, Response, jsonify, request
 
@@ -23,7 +24,7 @@ def create_app() -> Flask:
         f"udp://127.0.0.1:{first_port}+*",
         group="homepage",
         name="web-*",
-        state=os.path.join(os.environ.get("SHOP_STATE", "."), "web-*.db"),
+        state=Path(os.environ.get("SHOP_STATE", "state")) / "web-*.db",
         arms=VARIANTS,
         peers=[f"127.0.0.1:{first_port + worker}" for worker in range(1, MOST_WORKERS + 1)],
         secret=os.environ["SHOP_SECRET"],

@@ -282,6 +282,25 @@ def test_a_subject_keeps_its_arm_also_after_a_restart(connect: Callable[..., Mem
     assert again.select_arm(subject="visitor 7").arm == first.arm
 
 
+def test_not_every_arm_will_do_every_time(connect: Callable[..., Member]) -> None:
+    ann = connect(floors={"A": 0.2})
+    assert {ann.select_arm(among=["B", "C"]).arm for _ in range(20)} == {"B", "C"}
+    assert [ann.select_arm(among={"B"})[:2] for _ in range(3)] == [("B", 1.0)] * 3
+    assert {ann.select_arm().arm for _ in range(40)} == {"A", "B", "C"}
+    subjects = [ann.select_arm(subject="visitor 7", among=among).arm for among in (["C"], ["A", "C"], ["A"], ["A", "C"])]
+    assert subjects == ["C", "C", "A", "A"]
+    ann.kill("B")
+    assert ann.select_arm(among=["A", "B"]).arm == "B"
+    with pytest.raises(LocalError, match=r"none of the arms to choose from \(C\) is on offer now, only B"):
+        ann.select_arm(among=["C"])
+    ann.lift()
+    ann.freeze_arm("A")
+    decisions = ann.statistics().decisions
+    with pytest.raises(LocalError, match=r"none of the arms to choose from \(A, Z\) is on offer now, only B, C"):
+        ann.select_arm(among=["A", "Z"])
+    assert ann.statistics().decisions == decisions
+
+
 def test_a_random_policy_does_not_pretend_to_know_propensities(connect: Callable[..., Member]) -> None:
     assert connect(policy="thompson").select_arm().propensity is None
     assert connect("bob", policy="ucb").select_arm().propensity == 1.0
