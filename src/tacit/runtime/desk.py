@@ -116,6 +116,7 @@ class Desk:
         self.published = known
         """Set by the network side, read here."""
         self._taken_over: Known | None = None
+        self._lottery: Lottery | None = None
         self._counts: dict[Arm, int] = {}
         self._sums: dict[Arm, int] = {}
         self._take_over(known)
