@@ -4,6 +4,8 @@ import asyncio
 import itertools
 import logging
 import multiprocessing
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from tacit.policies import UCB, Policy
 from tacit.runtime.decision import Claim, sign
 from tacit.runtime.member import Member
 from tacit.runtime.statistics import Statistics
+from tacit.testing.servers import free_port
 
 QUICK = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.2, longest=1.0))
 WITHIN = 20.0
@@ -41,7 +44,7 @@ def connect() -> Iterator[Callable[..., Member]]:
 
     def connect(name: str = "ann", **options: Any) -> Member:
         settings = {"group": "tested", "arms": ["A", "B", "C"], "sharing": QUICK, **options}
-        member = tacit.connect(network, name=name, **settings)
+        member = tacit.connect(settings.pop("url", network), name=name, **settings)
         members.append(member)
         return member
 
@@ -279,6 +282,25 @@ def test_a_subject_keeps_its_arm_also_after_a_restart(connect: Callable[..., Mem
     assert again.select_arm(subject="visitor 7").arm == first.arm
 
 
+def test_not_every_arm_will_do_every_time(connect: Callable[..., Member]) -> None:
+    ann = connect(floors={"A": 0.2})
+    assert {ann.select_arm(among=["B", "C"]).arm for _ in range(20)} == {"B", "C"}
+    assert [ann.select_arm(among={"B"})[:2] for _ in range(3)] == [("B", 1.0)] * 3
+    assert {ann.select_arm().arm for _ in range(40)} == {"A", "B", "C"}
+    subjects = [ann.select_arm(subject="visitor 7", among=among).arm for among in (["C"], ["A", "C"], ["A"], ["A", "C"])]
+    assert subjects == ["C", "C", "A", "A"]
+    ann.kill("B")
+    assert ann.select_arm(among=["A", "B"]).arm == "B"
+    with pytest.raises(LocalError, match=r"none of the arms to choose from \(C\) is on offer now, only B"):
+        ann.select_arm(among=["C"])
+    ann.lift()
+    ann.freeze_arm("A")
+    decisions = ann.statistics().decisions
+    with pytest.raises(LocalError, match=r"none of the arms to choose from \(A, Z\) is on offer now, only B, C"):
+        ann.select_arm(among=["A", "Z"])
+    assert ann.statistics().decisions == decisions
+
+
 def test_a_random_policy_does_not_pretend_to_know_propensities(connect: Callable[..., Member]) -> None:
     assert connect(policy="thompson").select_arm().propensity is None
     assert connect("bob", policy="ucb").select_arm().propensity == 1.0
@@ -413,6 +435,49 @@ def test_workers_that_are_started_alike_find_names_of_their_own(connect: Callabl
     assert connect("web-*", state=tmp_path / "web-*.db").name == "web-1"
 
 
+def test_workers_that_are_started_alike_listen_on_ports_of_their_own(tmp_path: Path) -> None:
+    first_port = free_port()
+    members = [
+        tacit.connect(
+            f"udp://127.0.0.1:{first_port}+*",
+            group="tested",
+            name="web-*",
+            state=tmp_path / "web-*.db",
+            arms=["A", "B"],
+            peers=[f"127.0.0.1:{first_port + number}" for number in (1, 2)],
+            secret="a secret of thirty-two characters",
+            sharing=QUICK,
+        )
+        for _ in range(2)
+    ]
+    try:
+        for member in members:
+            pull(member, 5)
+        assert [until(member, lambda s: s.observations == 10).name for member in members] == ["web-1", "web-2"]
+    finally:
+        for member in members:
+            member.close()
+
+
+LEFT_OPEN = """
+import sys, tacit
+member = tacit.connect("memory://m", group="g", name="ann", arms=["A"], state=sys.argv[1])
+member.update(member.select_arm(), 1.0)
+print(member.statistics().boot)
+"""
+
+
+def test_a_member_that_the_program_leaves_open_stops_cleanly_when_it_ends(tmp_path: Path) -> None:
+    ended = [
+        subprocess.run(
+            [sys.executable, "-c", LEFT_OPEN, str(tmp_path / "ann.db")], capture_output=True, text=True, check=True
+        )
+        for _ in range(2)
+    ]
+    assert [run.stderr for run in ended] == ["", ""]
+    assert ended[0].stdout == ended[1].stdout  # the same boot: nothing had to be restored
+
+
 def test_a_state_file_of_another_member_is_refused(connect: Callable[..., Member], tmp_path: Path) -> None:
     connect("ann", state=tmp_path / "state.db").close()
     with pytest.raises(LocalError, match="the state belongs to member 'ann', not to 'bob'"):
@@ -439,6 +504,7 @@ def test_two_members_of_one_name_in_one_process_are_refused(connect: Callable[..
         ({"expire_after": 0}, "expire_after must be a positive number"),
         ({"default_reward": 2.0}, "a reward must be a number"),
         ({"name": "web-*"}, "a star belongs into both name and state"),
+        ({"url": "udp://127.0.0.1:7100+*"}, "a star in the address needs one in name and state too"),
         ({"keys": "a", "secret": "b"}, "give keys or a secret, not both"),
         ({"peers": ["a:1"]}, "memory:// finds the other members by itself"),
         ({"snapshot": b"nonsense"}, "not a snapshot"),
