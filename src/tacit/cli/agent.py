@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 def add_agent(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     parser.add_argument("config", type=Path, help="what to run, as a TOML file (see docs/operating.md)")
-    parser.add_argument("--check", action="store_true", help="only look whether the file, and those it names, are right")
+    parser.add_argument(
+        "--check", action="store_true", help="only look whether the file, and those it names, are right"
+    )
     parser.set_defaults(command=run)
 
 

@@ -129,8 +129,8 @@ def _told(result: "DemoResult") -> list[str]:
         "Theorem 2 is about fresh shares alone: from one agent to another at most",
         "min(C_j, C_p) + 1, where C_j thresholds 1, 2, 4, ... 64, 64, ... are filled by",
         "what j observed. Acknowledgements and repetitions are the price of a network",
-        "that loses packets. For a short run, agents here wait 2 s before they tell the",
-        "rest unasked, instead of 60 s.",
+        "that loses packets. For a short run, an agent that observes nothing more tells",
+        "the rest unasked after 2 to 10 s; live members wait 60 to 600 s unless told.",
         "",
         f"Regret of the group: {result.regret:,.0f}; of the same agents alone: {result.regret_alone:,.0f}.",
     ]

@@ -67,17 +67,14 @@ def ago(seconds: float | None) -> str:
 
 def _summary(fleet: Fleet) -> list[str]:
     count = len(fleet.members)
+    members = "1 member" if count == 1 else f"{count} members"
     each = f", {fleet.packets_sent / fleet.decisions:.3f} packets a decision" if fleet.decisions else ""
-    lines = [
-        f"{fleet.group}: {count} member{'' if count == 1 else 's'}, {fleet.decisions:,} decisions, "
-        f"{fleet.observations:,} observations{each}"
-    ]
+    observed = f"{fleet.decisions:,} decisions, {fleet.observations:,} observations{each}"
+    lines = [f"{_cut(fleet.group, _NAME)}: {members}, {observed}"]
     killed = {member.control_arm for member in fleet.members if member.control_arm is not None}
-    lines += [
-        f"! The kill switch is on, to {arm}: "
-        f"{sum(member.control_arm == arm for member in fleet.members)} of {count} members have heard it."
-        for arm in sorted(killed)
-    ]
+    for arm in sorted(killed):
+        heard = sum(member.control_arm == arm for member in fleet.members)
+        lines.append(f"! The kill switch is on, to {_cut(arm, _NAME)}: {heard} of {count} members have heard it.")
     return lines
 
 
@@ -126,7 +123,7 @@ def _conversations(fleet: Fleet, width: int) -> list[str]:
         return []
     if 4 + _NAME + _CELL * len(members) > width:
         return _folded(fleet)
-    lines = []
+    lines: list[str] = []
     for title, cell in _MATRICES:
         lines.append(f"{title:<{4 + _NAME}}".upper() if not lines else f"\n{title}".upper())
         lines.append(" " * (4 + _NAME) + "".join(f"{number:>{_CELL}}" for number in range(1, len(members) + 1)))

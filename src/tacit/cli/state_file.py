@@ -30,7 +30,9 @@ def add_reward(parser: argparse.ArgumentParser) -> None:
 def add_snapshot(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     _add_state(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write; not one that exists")
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE", help="the file to write; not one that exists"
+    )
     parser.set_defaults(command=_snapshot)
 
 

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Self
 
 from tacit.errors import LocalError
-from tacit.runtime.transports.addresses import parse_address
 from tacit.runtime.member import Member
 from tacit.runtime.statistics import Communication, Statistics
+from tacit.runtime.transports.addresses import parse_address
 from tacit.runtime.transports.listening import listening_problem
 
 try:
@@ -104,7 +104,7 @@ def _of_member(statistics: Statistics) -> Iterator[Metric]:
         ("tacit_decisions", "Decisions since the member was started.", statistics.decisions),
         ("tacit_journal_batches", "Batches that were written and synced.", statistics.synced_batches),
     )
-    gauges = (
+    gauges: tuple[tuple[str, str, float], ...] = (
         ("tacit_uptime_seconds", "Seconds since the member was started.", statistics.uptime_s),
         ("tacit_open_decisions", "Decisions that wait for their reward.", statistics.open_decisions),
         ("tacit_observations", "Observations that are known, own and received.", statistics.observations),
@@ -114,8 +114,8 @@ def _of_member(statistics: Statistics) -> Iterator[Metric]:
         ("tacit_superseded", "1 if another process has started under this name.", statistics.is_superseded),
         ("tacit_kill_switch", "1 if the kill switch is on.", statistics.control_arm is not None),
     )
-    for name, text, value in counters:
-        yield _filled(CounterMetricFamily(name, text, labels=_OF_MEMBER), [(own, value)])
+    for name, text, count in counters:
+        yield _filled(CounterMetricFamily(name, text, labels=_OF_MEMBER), [(own, count)])
     for name, text, value in gauges:
         yield _filled(GaugeMetricFamily(name, text, labels=_OF_MEMBER), [(own, value)])
 

@@ -1,7 +1,7 @@
 """A member as a process of its own: it starts, takes part until it is told to stop, and says farewell.
 
-It decides nothing by itself. It holds what the others learned, answers, forwards, and takes the rewards that are left in
-its mailbox: an always-on memory of the group.
+It decides nothing by itself. It holds what the others learned, answers, forwards, and takes the rewards that are left
+in its mailbox: an always-on memory of the group.
 """
 
 import os

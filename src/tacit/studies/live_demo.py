@@ -137,7 +137,7 @@ def _prepared(plan: Plan, folder: Path) -> tuple[list[Spec], Asker]:
     rates = [FAST_PER_SECOND if number == 0 else SLOW_PER_SECOND for number in range(plan.agents)]
     if plan.url is not None:
         specs = [
-            Spec(name=name, number=number, per_second=rate, url=plan.url, secret=secret, **common)
+            Spec(name, number, str(folder / name), per_second=rate, url=plan.url, secret=secret, **common)
             for number, (name, rate) in enumerate(zip(names, rates, strict=True))
         ]
         return specs, Asker(plan.url, group=group, secret=secret)
@@ -149,7 +149,7 @@ def _prepared(plan: Plan, folder: Path) -> tuple[list[Spec], Asker]:
     for number, (name, rate) in enumerate(zip(names, rates, strict=True)):
         keys = issue(name, folder / "authority", days=1, out=folder / name / "keys.pem")
         where = {"url": f"tls://{first}"} if number == 0 else {"url": f"tls://{HOST}:0", "peers": (first,)}
-        specs.append(Spec(name=name, number=number, per_second=rate, keys=str(keys), **where, **common))
+        specs.append(Spec(name, number, str(folder / name), per_second=rate, keys=str(keys), **where, **common))
     own = issue("spectator", folder / "authority", days=1)
     asker = Asker(f"tls://{first}", group=group, keys=own)
     for file in (folder / "authority").iterdir():  # what nobody needs any more shall not be left, whatever happens
@@ -177,13 +177,12 @@ class _Processes:
         self.ungraceful: tuple[str, ...] = ()
         for spec in specs:
             with (folder / spec.name / "log").open("w", encoding="utf-8") as log:
-                self._running[spec.name] = subprocess.Popen(  # noqa: S603  # this very program
+                self._running[spec.name] = subprocess.Popen(  # this very program
                     [sys.executable, "-m", "tacit", "demo-agent"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
                     text=True,
-                    cwd=folder / spec.name,
                     start_new_session=True,  # Ctrl-C is for this process, which stops the others one by one
                 )
             self._write(spec.name, msgspec.json.encode(spec).decode())
@@ -200,7 +199,8 @@ class _Processes:
             heard = _line_within(process, deadline)
             if heard != word:
                 log = (self._folder / name / "log").read_text(encoding="utf-8")[-2000:].strip()
-                raise LocalError(f"{name} did not say {word!r} within {within_s:g} seconds: {log or 'it said nothing'}")
+                how = "ended before it said" if process.poll() is not None else f"has not said for {within_s:g} seconds"
+                raise LocalError(f"{name} {how} {word!r}: {log or 'its log is empty'}")
 
     def stop(self) -> None:
         """Stop all, as an operator would; kill who does not in time. Harmless if they have stopped."""

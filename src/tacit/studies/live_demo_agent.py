@@ -37,6 +37,8 @@ class Spec(msgspec.Struct, frozen=True):
 
     name: str
     number: int
+    folder: str
+    """Where it keeps its state."""
     group: str
     url: str
     per_second: float
@@ -56,7 +58,7 @@ def run_demo_agent() -> None:
     """Run an agent until it is told to stop."""
     configure_logging("text")
     spec = msgspec.json.decode(sys.stdin.readline(), type=Spec)
-    here = Path.cwd()
+    here = Path(spec.folder)
     is_orphan, can_go = threading.Event(), threading.Event()
     with stop_signals() as wait:
         member = connect(
