@@ -1,6 +1,7 @@
 """The command `tacit agent`: arguments and printing; `tacit.runtime.service` runs the member."""
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,9 +29,16 @@ def run(options: argparse.Namespace) -> int:
     if options.check:
         print(f"{options.config} is right: {_described(config)}")
         return 0
-    run_agent(config, ready=lambda member: _say_ready(member, config))
-    print(f"{config.member['name']} has stopped, with everything written down.", flush=True)
-    return 0
+    name = config.member["name"]
+    if run_agent(config, ready=lambda member: _say_ready(member, config)):
+        print(f"{name} has stopped, with everything written down.", flush=True)
+        return 0
+    print(
+        f"tacit: {name} has stopped, but its disk did not take everything: see the log. It can start again; its peers "
+        "return what they know",
+        file=sys.stderr,
+    )
+    return 1
 
 
 def _say_ready(member: "Member", config: "AgentConfig") -> None:

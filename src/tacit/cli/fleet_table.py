@@ -25,7 +25,7 @@ _MATRICES: tuple[tuple[str, Callable[[PeerStatistics], str]], ...] = (
 def fleet_lines(fleet: Fleet, width: int = NARROWEST) -> list[str]:
     """Return a fleet as lines of at most this width."""
     width = max(width, NARROWEST)
-    parts = [_summary(fleet), _arms(fleet), _members(fleet, width), _conversations(fleet, width)]
+    parts = [_summary(fleet, width), _arms(fleet), _members(fleet, width), _conversations(fleet, width)]
     if silent := _silent(fleet, width):
         parts.append(silent)
     if troubles := _troubles(fleet, width):
@@ -65,12 +65,12 @@ def ago(seconds: float | None) -> str:
     return f"{seconds:.0f}d"
 
 
-def _summary(fleet: Fleet) -> list[str]:
+def _summary(fleet: Fleet, width: int) -> list[str]:
     count = len(fleet.members)
     members = "1 member" if count == 1 else f"{count} members"
     each = f", {fleet.packets_sent / fleet.decisions:.3f} packets a decision" if fleet.decisions else ""
     observed = f"{fleet.decisions:,} decisions, {fleet.observations:,} observations{each}"
-    lines = [f"{_cut(fleet.group, _NAME)}: {members}, {observed}"]
+    lines = textwrap.wrap(f"{_cut(fleet.group, 2 * _NAME)}: {members}, {observed}", width, subsequent_indent="  ")
     killed = {member.control_arm for member in fleet.members if member.control_arm is not None}
     for arm in sorted(killed):
         heard = sum(member.control_arm == arm for member in fleet.members)
@@ -113,7 +113,7 @@ def _members(fleet: Fleet, width: int) -> list[str]:
             f"{_cut(member.name, name - 2) + mark:{name}}{member.decisions:>11,}{member.own_observations:>11,}"
             f"{member.open_decisions:>8,}{packets:>11}{fleet.missing(member):>11,}{ago(member.uptime_s):>7}"
         )
-    lines.append("PACKETS sent for each decision. MISSING: observations of the group not known here.")
+    lines.append("PACKETS: sent, for each decision. MISSING: observations of the group, not known.")
     return [line[:width] for line in lines]
 
 

@@ -103,7 +103,7 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
     arms = _arms(table)
     member = {
         "group": table.text("group"),
-        "name": table.text("name"),
+        "name": _name(table),
         "arms": arms,
         "state": folder / table.text("state"),
         "peers": _peers(table),
@@ -149,6 +149,13 @@ def _url(table: Table) -> str:
     return url
 
 
+def _name(table: Table) -> str:
+    name = table.text("name")
+    if "*" in name:
+        raise wrong("name", "a name without a star: every agent has a file of its own", name)
+    return name
+
+
 def _arms(table: Table) -> tuple[str, ...]:
     names = []
     for path, name in table.rows("arms", "names of arms"):
@@ -175,7 +182,8 @@ def _peers(table: Table) -> tuple[str, ...]:
 def _secret(table: Table, folder: Path) -> str | None:
     if "secret_file" not in table:
         return table.text("secret") if "secret" in table else None
-    table.refuse(("secret",), "secret_file holds it")
+    if "secret" in table:  # an error that shows the value would show a secret
+        raise LocalError("secret and secret_file are both given: keep one of them")
     file = folder / table.text("secret_file")
     try:
         return file.read_text(encoding="utf-8").strip()

@@ -3,13 +3,14 @@
 It needs the extra `metrics`. Every metric has the labels `group` and `member`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from tacit.errors import LocalError
 from tacit.runtime.member import Member
-from tacit.runtime.statistics import Communication, Statistics
+from tacit.runtime.statistics import ArmStatistics, PeerStatistics, Statistics
 from tacit.runtime.transports.addresses import parse_address
 from tacit.runtime.transports.listening import listening_problem
 
@@ -23,11 +24,12 @@ except ImportError as missing:
 KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
 """What packets are, as `tacit.runtime.statistics.Communication` counts them."""
 
-_OF_MEMBER = ("group", "member")
+Rows = Callable[[Statistics], Iterable[tuple[tuple[str, ...], float | None]]]
+"""For one member: the values of the further labels, if there are any, and what was measured."""
 
 
 class MemberCollector(Collector):
-    """Turns a member's statistics into metrics. Register it where the metrics of your program are.
+    """Turns the statistics of members into metrics. Register it where the metrics of your program are.
 
     >>> from prometheus_client import CollectorRegistry
     >>> import tacit
@@ -38,23 +40,21 @@ class MemberCollector(Collector):
     0.0
     """
 
-    def __init__(self, member: Member) -> None:
-        self._member = member
+    def __init__(self, *members: Member) -> None:
+        self._members = members
 
     def describe(self) -> Iterable[Metric]:
-        """Say nothing of names beforehand: they are the same for every member of a process."""
+        """Say nothing beforehand, so that nothing is scraped while it is registered."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Return all metrics, or none if the member is closed."""
-        try:
-            statistics = self._member.statistics()
-        except LocalError:
-            return
-        yield from _of_member(statistics)
-        yield from _of_arms(statistics)
-        yield from _of_peers(statistics)
-        yield from _of_packets(statistics)
+        """Return all metrics of the members that are open."""
+        found = []
+        for member in self._members:
+            with suppress(LocalError):  # it is closed
+                found.append(member.statistics())
+        for family in _FAMILIES:
+            yield family.filled(found)
 
 
 class MetricsServer:
@@ -98,89 +98,74 @@ def serve_metrics(member: Member, address: str) -> MetricsServer:
     return MetricsServer(member, address)
 
 
-def _of_member(statistics: Statistics) -> Iterator[Metric]:
-    own = (statistics.group, statistics.name)
-    counters = (
-        ("tacit_decisions", "Decisions since the member was started.", statistics.decisions),
-        ("tacit_journal_batches", "Batches that were written and synced.", statistics.synced_batches),
-    )
-    gauges: tuple[tuple[str, str, float], ...] = (
-        ("tacit_uptime_seconds", "Seconds since the member was started.", statistics.uptime_s),
-        ("tacit_open_decisions", "Decisions that wait for their reward.", statistics.open_decisions),
-        ("tacit_observations", "Observations that are known, own and received.", statistics.observations),
-        ("tacit_own_observations", "Rewards of own decisions that are counted.", statistics.own_observations),
-        ("tacit_troubles", "What does not work now; the log says what.", len(statistics.troubles)),
-        ("tacit_quarantined_peers", "Members that are not listened to.", len(statistics.quarantined)),
-        ("tacit_superseded", "1 if another process has started under this name.", statistics.is_superseded),
-        ("tacit_kill_switch", "1 if the kill switch is on.", statistics.control_arm is not None),
-    )
-    for name, text, count in counters:
-        yield _filled(CounterMetricFamily(name, text, labels=_OF_MEMBER), [(own, count)])
-    for name, text, value in gauges:
-        yield _filled(GaugeMetricFamily(name, text, labels=_OF_MEMBER), [(own, value)])
+class _Family(NamedTuple):
+    """One metric."""
+
+    kind: type[CounterMetricFamily] | type[GaugeMetricFamily]
+    name: str
+    text: str
+    labels: tuple[str, ...]
+    rows: Rows
+
+    def filled(self, members: Iterable[Statistics]) -> Metric:
+        """Return it with what was measured."""
+        metric = self.kind(self.name, self.text, labels=("group", "member", *self.labels))
+        for member in members:
+            for labels, value in self.rows(member):
+                if value is not None:
+                    metric.add_metric((member.group, member.name, *labels), float(value))
+        return metric
 
 
-def _of_arms(statistics: Statistics) -> Iterator[Metric]:
-    own, labels = (statistics.group, statistics.name), (*_OF_MEMBER, "arm")
-    arms = statistics.arms
-    families: tuple[tuple[str, str, list[tuple[str, float | None]]], ...] = (
-        ("tacit_arm_observations", "Observations that are known.", [(a.arm, a.observations) for a in arms]),
-        ("tacit_arm_own_observations", "Own observations.", [(a.arm, a.own_observations) for a in arms]),
-        ("tacit_arm_reward_mean_ratio", "Mean reward, from 0 to 1.", [(a.arm, a.mean) for a in arms]),
-        ("tacit_arm_reward_low_ratio", "Lower end of the interval.", [(a.arm, a.low) for a in arms]),
-        ("tacit_arm_reward_high_ratio", "Upper end of the interval.", [(a.arm, a.high) for a in arms]),
-        ("tacit_arm_available", "1 if it may be chosen.", [(a.arm, a.is_candidate) for a in arms]),
-    )
-    for name, text, values in families:
-        samples = [((*own, arm), value) for arm, value in values if value is not None]
-        yield _filled(GaugeMetricFamily(name, text, labels=labels), samples)
+def _one(measure: Callable[[Statistics], float]) -> Rows:
+    return lambda member: [((), measure(member))]
 
 
-def _of_peers(statistics: Statistics) -> Iterator[Metric]:
-    own, labels = (statistics.group, statistics.name), (*_OF_MEMBER, "peer")
-    peers = statistics.peers
-    gauges: tuple[tuple[str, str, list[tuple[str, float | None]]], ...] = (
-        ("tacit_peer_silence_seconds", "Seconds since it was last heard.", [(p.name, p.heard_s) for p in peers]),
-        ("tacit_peer_present", "1 if it has not said farewell.", [(p.name, p.is_present) for p in peers]),
-        ("tacit_peer_lacking_observations", "Own ones it has not acknowledged.", [(p.name, p.lacks) for p in peers]),
-    )
-    counters = (
-        ("tacit_peer_shares_sent", "Shares sent to it.", [(p.name, p.shares_sent) for p in peers]),
-        ("tacit_peer_shares_received", "Shares received from it.", [(p.name, p.shares_received) for p in peers]),
-    )
-    for name, text, values in gauges:
-        samples = [((*own, peer), value) for peer, value in values if value is not None]
-        yield _filled(GaugeMetricFamily(name, text, labels=labels), samples)
-    for name, text, counts in counters:
-        samples = [((*own, peer), count) for peer, count in counts]
-        yield _filled(CounterMetricFamily(name, text, labels=labels), samples)
+def _arms(measure: Callable[[ArmStatistics], float | None]) -> Rows:
+    return lambda member: [((arm.arm,), measure(arm)) for arm in member.arms]
 
 
-def _of_packets(statistics: Statistics) -> Iterator[Metric]:
-    own, said = (statistics.group, statistics.name), statistics.communication
-    by_kind = [((*own, kind), _count(said, kind)) for kind in KINDS]
-    by_reason = [((*own, reason), count) for reason, count in statistics.refused.items()]
-    sent = CounterMetricFamily("tacit_packets_sent", "Packets sent, by kind.", labels=(*_OF_MEMBER, "kind"))
-    refused = CounterMetricFamily("tacit_packets_refused", "Packets refused.", labels=(*_OF_MEMBER, "reason"))
-    yield _filled(sent, by_kind)
-    yield _filled(refused, by_reason)
-    for name, text, value in (
-        ("tacit_packets_lost", "Packets that the network did not take.", said.lost),
-        ("tacit_packets_received", "Packets received.", said.received),
-        ("tacit_sent_bytes", "Bytes sent.", said.bytes_sent),
-        ("tacit_received_bytes", "Bytes received.", said.bytes_received),
-    ):
-        yield _filled(CounterMetricFamily(name, text, labels=_OF_MEMBER), [(own, value)])
+def _peers(measure: Callable[[PeerStatistics], float | None]) -> Rows:
+    return lambda member: [((peer.name,), measure(peer)) for peer in member.peers]
 
 
-def _count(said: Communication, kind: str) -> int:
-    count: int = getattr(said, kind)
-    return count
+def _sent(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
+    return [((kind,), getattr(member.communication, kind)) for kind in KINDS]
 
 
-def _filled(
-    family: CounterMetricFamily | GaugeMetricFamily, samples: Iterable[tuple[tuple[str, ...], float]]
-) -> Metric:
-    for labels, value in samples:
-        family.add_metric(labels, float(value))
-    return family
+def _refused(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
+    return [((reason,), count) for reason, count in member.refused.items()]
+
+
+_COUNTER, _GAUGE = CounterMetricFamily, GaugeMetricFamily
+_ARM, _PEER = ("arm",), ("peer",)
+
+_FAMILIES = (
+    _Family(_COUNTER, "tacit_decisions", "Decisions since the start.", (), _one(lambda m: m.decisions)),
+    _Family(_COUNTER, "tacit_journal_batches", "Batches written and synced.", (), _one(lambda m: m.synced_batches)),
+    _Family(_GAUGE, "tacit_uptime_seconds", "Time since the start.", (), _one(lambda m: m.uptime_s)),
+    _Family(_GAUGE, "tacit_open_decisions", "Decisions without a reward yet.", (), _one(lambda m: m.open_decisions)),
+    _Family(_GAUGE, "tacit_observations", "Known observations of the group.", (), _one(lambda m: m.observations)),
+    _Family(_GAUGE, "tacit_own_observations", "Own counted rewards.", (), _one(lambda m: m.own_observations)),
+    _Family(_GAUGE, "tacit_troubles", "What does not work; see the log.", (), _one(lambda m: len(m.troubles))),
+    _Family(_GAUGE, "tacit_quarantined_peers", "Not listened to now.", (), _one(lambda m: len(m.quarantined))),
+    _Family(_GAUGE, "tacit_superseded", "1 if another process has the name.", (), _one(lambda m: m.is_superseded)),
+    _Family(_GAUGE, "tacit_kill_switch", "1 if it is on.", (), _one(lambda m: m.control_arm is not None)),
+    _Family(_GAUGE, "tacit_arm_observations", "Known observations.", _ARM, _arms(lambda a: a.observations)),
+    _Family(_GAUGE, "tacit_arm_own_observations", "Own observations.", _ARM, _arms(lambda a: a.own_observations)),
+    _Family(_GAUGE, "tacit_arm_reward_mean_ratio", "Mean reward, from 0 to 1.", _ARM, _arms(lambda a: a.mean)),
+    _Family(_GAUGE, "tacit_arm_reward_low_ratio", "Lower end of its interval.", _ARM, _arms(lambda a: a.low)),
+    _Family(_GAUGE, "tacit_arm_reward_high_ratio", "Upper end of its interval.", _ARM, _arms(lambda a: a.high)),
+    _Family(_GAUGE, "tacit_arm_available", "1 if it may be chosen.", _ARM, _arms(lambda a: a.is_candidate)),
+    _Family(_GAUGE, "tacit_peer_silence_seconds", "Time since it was heard.", _PEER, _peers(lambda p: p.heard_s)),
+    _Family(_GAUGE, "tacit_peer_present", "1 without a farewell.", _PEER, _peers(lambda p: p.is_present)),
+    _Family(_GAUGE, "tacit_peer_lacking_observations", "Not acknowledged.", _PEER, _peers(lambda p: p.lacks)),
+    _Family(_COUNTER, "tacit_peer_shares_sent", "Shares sent to it.", _PEER, _peers(lambda p: p.shares_sent)),
+    _Family(_COUNTER, "tacit_peer_shares_received", "Shares from it.", _PEER, _peers(lambda p: p.shares_received)),
+    _Family(_COUNTER, "tacit_packets_sent", "Packets sent, by kind.", ("kind",), _sent),
+    _Family(_COUNTER, "tacit_packets_refused", "Packets refused, by reason.", ("reason",), _refused),
+    _Family(_COUNTER, "tacit_packets_lost", "Not taken by the network.", (), _one(lambda m: m.communication.lost)),
+    _Family(_COUNTER, "tacit_packets_received", "Received.", (), _one(lambda m: m.communication.received)),
+    _Family(_COUNTER, "tacit_sent_bytes", "Bytes sent.", (), _one(lambda m: m.communication.bytes_sent)),
+    _Family(_COUNTER, "tacit_received_bytes", "Received.", (), _one(lambda m: m.communication.bytes_received)),
+)

@@ -12,16 +12,20 @@ from contextlib import ExitStack, contextmanager
 from tacit.runtime.config import AgentConfig
 from tacit.runtime.logs import configure_logging
 from tacit.runtime.member import Member, connect
+from tacit.runtime.sqlite_journal import read_state
 
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
-def run_agent(config: AgentConfig, *, ready: Callable[[Member], None]) -> None:
+def run_agent(config: AgentConfig, *, ready: Callable[[Member], None]) -> bool:
     """Run a member until the process is told to stop, by SIGTERM or SIGINT. A second signal ends it at once.
 
     Args:
         config: What to run.
         ready: Called when the member takes part.
+
+    Returns:
+        Whether everything is written down. If not, the log says why.
 
     Raises:
         LocalError: It cannot start. Nothing is left behind.
@@ -35,6 +39,7 @@ def run_agent(config: AgentConfig, *, ready: Callable[[Member], None]) -> None:
             stack.enter_context(serve_metrics(member, config.metrics))
         ready(member)
         wait()
+    return read_state(config.member["state"]).is_clean
 
 
 @contextmanager
