@@ -68,8 +68,8 @@ def ago(seconds: float | None) -> str:
 def _summary(fleet: Fleet, width: int) -> list[str]:
     count = len(fleet.members)
     members = "1 member" if count == 1 else f"{count} members"
-    each = f", {fleet.packets_sent / fleet.decisions:.3f} packets a decision" if fleet.decisions else ""
-    observed = f"{fleet.decisions:,} decisions, {fleet.observations:,} observations{each}"
+    each = f" ({fleet.packets_sent / fleet.decisions:.3f} packets each)" if fleet.decisions else ""
+    observed = f"{fleet.decisions:,} decisions{each}, {fleet.observations:,} observations"
     lines = textwrap.wrap(f"{_cut(fleet.group, 2 * _NAME)}: {members}, {observed}", width, subsequent_indent="  ")
     killed = {member.control_arm for member in fleet.members if member.control_arm is not None}
     for arm in sorted(killed):
