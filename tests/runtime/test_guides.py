@@ -77,7 +77,7 @@ class Site:
     def __init__(self, port: int) -> None:
         self._url = f"http://{HOST}:{port}"
 
-    def ask(self, path: str, **form: str) -> Any:  # noqa: ANN401  # JSON
+    def ask(self, path: str, **form: str) -> Any:  # JSON
         body = urllib.parse.urlencode(form).encode() if form else None
 
         def answer() -> tuple[Any] | None:
@@ -178,9 +178,7 @@ def test_members_go_on_where_redis_counters_stopped(tmp_path: Path, monkeypatch:
         _, decision = after.serve(first)
         for reporter in (first, second, second):
             reporter.update(decision, 1.0)
-        wait_for(
-            lambda: [member.statistics().observations for member in (first, second)] == [301, 301], "301 at both"
-        )
+        wait_for(lambda: [member.statistics().observations for member in (first, second)] == [301, 301], "301 at both")
 
 
 # Devices: a broker that carries frames and is believed nothing.

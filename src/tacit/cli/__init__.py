@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tacit
+from tacit.cli.agent import add_agent
+from tacit.cli.demo import add_demo, add_demo_agent
 from tacit.cli.faults import add_faults
 from tacit.cli.folder import make_folder
 from tacit.cli.keys import add_keys
 from tacit.cli.reproduce import add_reproduce
 from tacit.cli.simulate import add_simulate
+from tacit.cli.state_file import add_log, add_reward, add_snapshot
+from tacit.cli.status import add_status
 from tacit.cli.swarm import add_swarm
 from tacit.errors import TacitError
 
@@ -52,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     add_swarm(commands.add_parser("swarm", help="let everything go wrong, seed by seed, and check every invariant"))
     add_faults(commands.add_parser("faults", help="live fleets of real processes under real faults, and what is lost"))
     add_keys(commands.add_parser("keys", help="make a group, and the files with which agents prove who they are"))
+    _add_live(commands)
 
     demonstrate = commands.add_parser("demonstrate", help="show what on-demand communication does: a table and a plot")
     demonstrate.add_argument("--out", type=Path, default=Path("demonstration"), help="the folder for the plot")
@@ -63,6 +68,17 @@ def _parser() -> argparse.ArgumentParser:
     _add_runs(counts, trials=None)
     counts.set_defaults(command=_messages)
     return parser
+
+
+def _add_live(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the commands for live fleets."""
+    add_agent(commands.add_parser("agent", help="run a member from a file: an always-on memory of its group"))
+    add_status(commands.add_parser("status", help="ask a fleet how it is: arms, members, who talks to whom"))
+    add_log(commands.add_parser("log", help="print a member's decisions, with propensities and rewards"))
+    add_reward(commands.add_parser("reward", help="reward a decision by its id"))
+    add_snapshot(commands.add_parser("snapshot", help="write what a member knows, for others to start from"))
+    add_demo(commands.add_parser("demo", help="run a fleet of real processes for a minute, and count its messages"))
+    add_demo_agent(commands.add_parser("demo-agent"))  # what `demo` runs; without help it is not listed
 
 
 def _add_runs(parser: argparse.ArgumentParser, *, trials: int | None) -> None:

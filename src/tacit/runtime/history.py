@@ -10,8 +10,8 @@ import msgspec
 from tacit.runtime.journal import Batch
 
 
-class LogEntry(msgspec.Struct, frozen=True):
-    """One decision."""
+class LogEntry(msgspec.Struct, frozen=True, rename={"at": "time", "is_expired": "expired"}):
+    """One decision. In JSON, `at` is called `time` and `is_expired` is called `expired`."""
 
     number: int
     at: float
@@ -20,8 +20,8 @@ class LogEntry(msgspec.Struct, frozen=True):
     propensity: float | None
     """How likely the arm was when it was chosen; `None` if the policy draws at random and does not tell."""
     subject: str | None
-    reward_units: int | None = None
-    """The reward in quanta; `None` if there is none (yet)."""
+    reward: float | None = None
+    """The reward in [0, 1], as it was counted: rounded to the quantum. `None` if there is none (yet)."""
     rewarded_at: float | None = None
     is_expired: bool = False
     """Whether it was given up: then the reward, if any, is the default."""
@@ -31,7 +31,7 @@ class LogEntry(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self)
 
 
-def log_entries(batches: Iterable[Batch]) -> Iterator[LogEntry]:
+def log_entries(batches: Iterable[Batch], units_per_reward: int) -> Iterator[LogEntry]:
     """Return every decision in these batches, oldest first, each with its reward if that is in them too."""
     entries: dict[int, LogEntry] = {}
     for batch in batches:
@@ -40,7 +40,6 @@ def log_entries(batches: Iterable[Batch]) -> Iterator[LogEntry]:
         for number, _, units, at, is_expired in batch.settled:
             entry = entries.get(number)
             if entry is not None:
-                entries[number] = msgspec.structs.replace(
-                    entry, reward_units=units, rewarded_at=at, is_expired=is_expired
-                )
+                reward = None if units is None else units / units_per_reward
+                entries[number] = msgspec.structs.replace(entry, reward=reward, rewarded_at=at, is_expired=is_expired)
     return iter(entries.values())

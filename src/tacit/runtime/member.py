@@ -266,7 +266,7 @@ class Member:
     def log(self) -> Iterator[LogEntry]:
         """Return the decisions that are still in the log, oldest first, with propensities and rewards."""
         self.sync()
-        return log_entries(self._node.history())
+        return log_entries(self._node.history(), self._node.clerk.agent.policy.quantum.per_reward)
 
     def sync(self, timeout: float | None = 30.0) -> None:
         """Return when everything rewarded so far is on the disk.

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from tacit.errors import LocalError
 from tacit.runtime.seal import GroupSeal, Seal, Sealed
+from tacit.runtime.transports.addresses import parse_address
 from tacit.runtime.transports.base import Transport
 from tacit.runtime.transports.memory import MemoryTransport, hub
 
@@ -62,6 +63,35 @@ def transport_for(
     from tacit.runtime.transports.mqtt import MqttTransport  # noqa: PLC0415
 
     return _sealed(MqttTransport(url), keys, secret)
+
+
+def guest_transport_for(
+    url: str, *, peers: Sequence[str] = (), keys: str | Path | None = None, secret: str | None = None
+) -> Transport:
+    """Return a transport for somebody who only wants to ask, and is no member.
+
+    Args:
+        url: As members have it; for `tls` and `udp` it is the address of any one member.
+        peers: Addresses of further members, in case that one does not run.
+        keys: As for `transport_for`; the guest's own file.
+        secret: As for `transport_for`.
+    """
+    scheme = urlsplit(url).scheme if isinstance(url, str) else ""
+    if scheme not in ("tls", "udp"):
+        return transport_for(url, peers=peers, keys=keys, secret=secret)
+    here = parse_address(_address(url, scheme), what=f"the address after {scheme}://")
+    dialled = [*([] if here.is_wildcard or not here.port else [str(here)]), *(_bare(peer) for peer in peers)]
+    if not dialled:
+        raise LocalError(f"{url} is nobody's address: name a member's, such as {scheme}://10.0.0.1:7000")
+    if scheme == "udp":  # answers come as datagrams, so even a guest listens
+        everywhere = "[::]:0" if ":" in parse_address(dialled[0]).host else "0.0.0.0:0"
+        return transport_for(f"udp://{everywhere}", peers=dialled, keys=keys, secret=secret)
+    if keys is None or secret is not None:
+        raise LocalError("tls:// needs keys: make a file for yourself with `tacit keys agent`, as for a member")
+    identity = _identity(keys)
+    from tacit.runtime.transports.tls import TlsTransport  # noqa: PLC0415
+
+    return TlsTransport(None, dialled, identity)
 
 
 def _seal(keys: str | Path | None, secret: str | None) -> Seal | None:

@@ -71,13 +71,11 @@ class SqliteJournal(Journal):
 
     def read(self) -> Stored:
         try:
-            row = self._database.execute("SELECT after, content FROM snapshot").fetchone()
-            after, state = (0, None) if row is None else (row[0], decode_state(row[1]))
+            stored = _read(self._database)
             home = self._database.execute("SELECT place FROM home").fetchone()
-            if state is not None and home != (_home(self.path),):
-                state = msgspec.structs.replace(state, is_clean=False)  # the original may run elsewhere
-            rows = self._database.execute("SELECT content FROM batches WHERE id > ? ORDER BY id", (after,))
-            return Stored(state, [decode_batch(content) for (content,) in rows])
+            if stored.state is not None and home != (_home(self.path),):  # the original may run elsewhere
+                return stored._replace(state=msgspec.structs.replace(stored.state, is_clean=False))
+            return stored
         except sqlite3.Error as error:
             raise _unusable(self.path, error) from error
 
@@ -147,10 +145,27 @@ def read_state(path: str | Path) -> NodeState:
     return decode_state(row[0])
 
 
+def read_stored(path: str | Path) -> Stored:
+    """Return the last snapshot in a journal and the batches since, of one moment, also while a member runs with it."""
+    with closing(_opened(_existing(path))) as database:
+        try:
+            database.execute("BEGIN")  # so that both are read as of the same moment
+            return _read(database)
+        except sqlite3.Error as error:
+            raise _unusable(Path(path), error) from error
+
+
 def leave_mail(path: str | Path, token: str, reward: float) -> None:
     """Put a reward into the mailbox of a journal. When it returns, it survives a power failure."""
     with closing(_opened(_existing(path))) as database, _Transaction(database, Path(path)):
         database.execute("INSERT INTO mail (token, reward) VALUES (?, ?)", (token, float(reward)))
+
+
+def _read(database: sqlite3.Connection) -> Stored:
+    row = database.execute("SELECT after, content FROM snapshot").fetchone()
+    after, state = (0, None) if row is None else (row[0], decode_state(row[1]))
+    rows = database.execute("SELECT content FROM batches WHERE id > ? ORDER BY id", (after,))
+    return Stored(state, [decode_batch(content) for (content,) in rows])
 
 
 class _Transaction:

@@ -140,21 +140,21 @@ def checked(options: Options) -> Options:
         raise LocalError("a star belongs into both name and state, so that every worker has its own of each")
     if isinstance(options.url, str) and _STARRED_PORT.fullmatch(options.url) and "*" not in options.name:
         raise LocalError("a star in the address needs one in name and state too: it is the number that they get")
-    if isinstance(options.policy, str) and options.policy not in _POLICIES:
-        raise LocalError(f"policy {options.policy!r} is not one of {', '.join(_POLICIES)}, nor a function of arms")
+    if isinstance(options.policy, str) and options.policy not in POLICIES:
+        raise LocalError(f"policy {options.policy!r} is not one of {', '.join(POLICIES)}, nor a function of arms")
     return options
 
 
 def _builder(options: Options, name: str) -> PolicyOf:
     if not isinstance(options.policy, str):
         return options.policy
-    kind, quantum = _POLICIES[options.policy], options.quantum
+    kind, quantum = POLICIES[options.policy], options.quantum
     if kind is Thompson:
         return lambda arms: Thompson(arms, seed=_seed(options.group, name), quantum=quantum)
     return lambda arms: kind(arms, quantum=quantum)
 
 
-_POLICIES: dict[str, type[Any]] = {"ucb": UCB, "aae": AAE, "klucb": KLUCB, "thompson": Thompson}
+POLICIES: dict[str, type[Any]] = {"ucb": UCB, "aae": AAE, "klucb": KLUCB, "thompson": Thompson}
 
 
 def _seed(group: str, name: str) -> int:

@@ -40,14 +40,17 @@ class TlsTransport(Transport):
     """Carries frames over connections whose ends are proved.
 
     Args:
-        listen: Where others can dial this member, `host:port`; port 0 picks a free one.
+        listen: Where others can dial this member, `host:port`; port 0 picks a free one. `None` for a guest, who dials
+            and is never dialled: nobody is told of it, so nobody looks for it when it has gone.
         peers: Where some other members are. One that runs is enough; the others are found from there.
         identity: What proves this member's name.
         advertise: Where others shall dial, if that is not `listen`, as behind a load balancer.
     """
 
-    def __init__(self, listen: str, peers: Sequence[str], identity: Identity, advertise: str | None = None) -> None:
-        self._listen = parse_address(listen, what="listen")
+    def __init__(
+        self, listen: str | None, peers: Sequence[str], identity: Identity, advertise: str | None = None
+    ) -> None:
+        self._listen = None if listen is None else parse_address(listen, what="listen")
         self._peers = [str(parse_address(peer, what="a peer's address")) for peer in peers]
         self._advertise = None if advertise is None else str(parse_address(advertise, what="advertise"))
         self._identity = identity
@@ -62,18 +65,20 @@ class TlsTransport(Transport):
     @property
     def address(self) -> str:
         """Where this member listens; after `open`, with the port that it got."""
-        return str(self._address or self._listen)
+        return str(self._address or self._listen or "")
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         self._identity.check_member(name, group)
         self._identity.check_time(time.time())
-        self._socket = await _listen(self._listen)
-        self._address = Address(self._listen.host, self._socket.getsockname()[1])
+        if self._listen is not None:
+            self._socket = await _listen(self._listen)
+            self._address = Address(self._listen.host, self._socket.getsockname()[1])
         self._inbox = inbox
-        self._mesh = Mesh(name, time.time_ns(), self._advertise or str(self._address), inbox, self._dial, why)
+        self._mesh = Mesh(name, time.time_ns(), self._advertise or self.address, inbox, self._dial, why)
         for peer in self._peers:
             self._mesh.dial(peer)
-        self._accepting = asyncio.get_running_loop().create_task(self._accept(self._socket))
+        if self._socket is not None:
+            self._accepting = asyncio.get_running_loop().create_task(self._accept(self._socket))
 
     def send(self, receiver: str, frame: bytes) -> bool:
         self.check_size(frame)
@@ -88,11 +93,13 @@ class TlsTransport(Transport):
 
     async def close(self) -> None:
         mesh, self._mesh = self._mesh, None
-        if mesh is None or self._socket is None or self._accepting is None:
+        if mesh is None:
             return
-        self._accepting.cancel()
-        await asyncio.gather(self._accepting, return_exceptions=True)
-        self._socket.close()
+        if self._accepting is not None:
+            self._accepting.cancel()
+            await asyncio.gather(self._accepting, return_exceptions=True)
+        if self._socket is not None:
+            self._socket.close()
         await asyncio.sleep(0)  # a task that is cancelled before its first step would leave its socket to nobody
         for task in tuple(self._admitting):
             task.cancel()

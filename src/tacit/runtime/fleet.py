@@ -1,0 +1,102 @@
+"""A whole fleet at one moment: what its members said of themselves, added up. Values only; `asking.py` gets them."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from tacit.runtime.statistics import ArmStatistics, Statistics
+
+
+class FleetArm(msgspec.Struct, frozen=True):
+    """One arm, as the group sees it."""
+
+    arm: str
+    observations: int
+    """Of all members that answered, each its own."""
+    share: float
+    """Of all those observations."""
+    mean: float | None
+    low: float | None
+    high: float | None
+    """As the member sees it that knows most of this arm."""
+    frozen_at: int
+    """At how many members it gets no traffic."""
+    offered_at: int
+    """By how many members it may be chosen."""
+
+
+class Fleet(msgspec.Struct, frozen=True):
+    """Everybody who answered."""
+
+    group: str
+    members: tuple[Statistics, ...]
+    """By name."""
+    silent: tuple[str, ...]
+    """Who did not answer, though a member takes it to be present."""
+
+    @property
+    def decisions(self) -> int:
+        """Of all members, each since it was started."""
+        return sum(member.decisions for member in self.members)
+
+    @property
+    def observations(self) -> int:
+        """All that the group can know of: what the members observed, or what one knows if that is more."""
+        own = sum(member.own_observations for member in self.members)
+        return max([own, *(member.observations for member in self.members)])
+
+    @property
+    def packets_sent(self) -> int:
+        """Of all kinds."""
+        return sum(member.communication.sent for member in self.members)
+
+    @property
+    def troubles(self) -> list[tuple[str, str]]:
+        """What does not work, and at whom."""
+        return [(member.name, trouble) for member in self.members for trouble in member.troubles]
+
+    def missing(self, member: Statistics) -> int:
+        """Return how many of the group's observations a member does not know yet."""
+        return max(0, self.observations - member.observations)
+
+    def arms(self) -> list[FleetArm]:
+        """Return every arm that a member has."""
+        views: dict[str, list[ArmStatistics]] = {}
+        for member in self.members:
+            for arm in member.arms:
+                views.setdefault(arm.arm, []).append(arm)
+        total = sum(view.own_observations for seen in views.values() for view in seen)
+        return [_arm(name, seen, total) for name, seen in views.items()]
+
+    def to_json(self) -> bytes:
+        """Return this as JSON, with the arms as the group sees them."""
+        return msgspec.json.encode(
+            {"group": self.group, "arms": self.arms(), "members": self.members, "silent": self.silent}
+        )
+
+
+def fleet_of(group: str, members: Iterable[Statistics]) -> Fleet:
+    """Put together what members said.
+
+    Args:
+        group: The group.
+        members: What each said of itself.
+    """
+    answered = {member.name: member for member in sorted(members, key=lambda member: member.name)}
+    present = {peer.name for member in answered.values() for peer in member.peers if peer.is_present}
+    return Fleet(group, tuple(answered.values()), tuple(sorted(present - answered.keys())))
+
+
+def _arm(name: str, seen: list[ArmStatistics], total: int) -> FleetArm:
+    best = max(seen, key=lambda view: view.observations)
+    observations = sum(view.own_observations for view in seen)
+    return FleetArm(
+        arm=name,
+        observations=observations,
+        share=observations / total if total else 0.0,
+        mean=best.mean,
+        low=best.low,
+        high=best.high,
+        frozen_at=sum(view.is_frozen for view in seen),
+        offered_at=sum(view.is_candidate for view in seen),
+    )

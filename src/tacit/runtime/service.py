@@ -1,0 +1,68 @@
+"""A member as a process of its own: it starts, takes part until it is told to stop, and says farewell.
+
+It decides nothing by itself. It holds what the others learned, answers, forwards, and takes the rewards that are left
+in its mailbox: an always-on memory of the group.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from tacit.runtime.config import AgentConfig
+from tacit.runtime.logs import configure_logging
+from tacit.runtime.member import Member, connect
+from tacit.runtime.sqlite_journal import read_state
+
+STOPPING = (signal.SIGTERM, signal.SIGINT)
+
+
+def run_agent(config: AgentConfig, *, ready: Callable[[Member], None]) -> bool:
+    """Run a member until the process is told to stop, by SIGTERM or SIGINT. A second signal ends it at once.
+
+    Args:
+        config: What to run.
+        ready: Called when the member takes part.
+
+    Returns:
+        Whether everything is written down. If not, the log says why.
+
+    Raises:
+        LocalError: It cannot start. Nothing is left behind.
+    """
+    configure_logging(config.log_format)
+    with stop_signals() as wait, ExitStack() as stack:
+        member = stack.enter_context(connect(config.url, **config.member))
+        if config.metrics is not None:
+            from tacit.runtime.metrics import serve_metrics  # noqa: PLC0415  # needs the extra `metrics`
+
+            stack.enter_context(serve_metrics(member, config.metrics))
+        ready(member)
+        wait()
+    return read_state(config.member["state"]).is_clean
+
+
+@contextmanager
+def stop_signals() -> Iterator[Callable[[], None]]:
+    """Hold SIGTERM and SIGINT back, for this thread and those that it starts from now on.
+
+    Yields a function that returns when one of them has come. From then on they are themselves again: the next ends the
+    process at once.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+
+    def wait() -> None:
+        signal.sigwait(STOPPING)
+        for one in STOPPING:
+            signal.signal(one, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+
+    try:
+        yield wait
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def stop_this_process() -> None:
+    """Tell this process to stop, as an operator would."""
+    os.kill(os.getpid(), signal.SIGTERM)

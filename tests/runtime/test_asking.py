@@ -1,0 +1,153 @@
+"""A fleet can be asked by somebody who is no member, over every network, and is not changed by it."""
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+import tacit
+from tacit.errors import LocalError
+from tacit.runtime.asking import Asker
+from tacit.runtime.fleet import Fleet
+from tacit.runtime.identity import Identity
+from tacit.runtime.member import Member
+from tacit.testing.servers import Server, free_port
+
+ARMS = ["A", "B"]
+SECRET = "a secret of the whole group"
+
+
+def until(asker: Asker, is_so: Callable[[Fleet], bool]) -> Fleet:
+    deadline = time.monotonic() + 30.0
+    while not is_so(fleet := asker.ask(2.0)):
+        assert time.monotonic() < deadline, fleet
+    return fleet
+
+
+def have_met(count: int) -> Callable[[Fleet], bool]:
+    return lambda fleet: len(fleet.members) == count and all(len(m.peers) == count - 1 for m in fleet.members)
+
+
+def decided(members: list[Member]) -> None:
+    for member in members:
+        member.update(member.select_arm(), 1.0)
+        member.sync()
+
+
+def check(fleet: Fleet, names: list[str]) -> None:
+    assert [member.name for member in fleet.members] == names
+    assert fleet.silent == ()
+    assert [(m.decisions, m.own_observations) for m in fleet.members] == [(1, 1)] * len(names)
+    assert [[peer.name for peer in m.peers if peer.name not in names] for m in fleet.members] == [[]] * len(names)
+    assert sum(arm.observations for arm in fleet.arms()) == len(names)
+
+
+def test_members_of_this_process_answer() -> None:
+    with ExitStack() as stack:
+        names = ["a", "b", "c"]
+        members = [
+            stack.enter_context(tacit.connect("memory://asked", group="g", name=name, arms=ARMS)) for name in names
+        ]
+        asker = stack.enter_context(Asker("memory://asked", group="g"))
+        until(asker, have_met(3))
+        decided(members)
+        check(asker.ask(), names)
+        members[0].freeze_arm("A")
+        frozen = until(asker, lambda fleet: all(arm.frozen_at == (3 if arm.arm == "A" else 0) for arm in fleet.arms()))
+        assert [(arm.arm, arm.offered_at) for arm in frozen.arms()] == [("A", 0), ("B", 3)]
+
+
+def test_members_on_nats_answer_who_knows_the_secret_and_nobody_else(nats: Server) -> None:
+    with ExitStack() as stack:
+        names = ["a", "b"]
+        members = [
+            stack.enter_context(tacit.connect(nats.url, group="g", name=name, arms=ARMS, secret=SECRET))
+            for name in names
+        ]
+        asker = stack.enter_context(Asker(nats.url, group="g", secret=SECRET))
+        until(asker, have_met(2))
+        decided(members)
+        check(asker.ask(), names)
+        stranger = stack.enter_context(Asker(nats.url, group="g", secret="another secret altogether"))
+        assert stranger.ask(1.0) == Fleet("g", (), ())
+
+
+def test_members_on_nats_with_keys_answer_who_has_keys(nats: Server, member: Callable[[str], Identity]) -> None:
+    with ExitStack() as stack:
+        names = ["a", "b"]
+        members = [
+            stack.enter_context(tacit.connect(nats.url, group="homepage", name=name, arms=ARMS, keys=member(name).path))
+            for name in names
+        ]
+        asker = stack.enter_context(Asker(nats.url, group="homepage", keys=member("operator").path))
+        until(asker, have_met(2))
+        decided(members)
+        check(asker.ask(), names)
+
+
+def test_from_one_address_all_members_of_a_tls_mesh_are_found_and_nobody_looks_for_the_guest_later(
+    member: Callable[[str], Identity],
+) -> None:
+    with ExitStack() as stack:
+        first, names = f"127.0.0.1:{free_port()}", ["a", "b", "c"]
+        members = [
+            stack.enter_context(
+                tacit.connect(
+                    f"tls://{first}" if name == "a" else "tls://127.0.0.1:0",
+                    group="homepage",
+                    name=name,
+                    arms=ARMS,
+                    peers=[] if name == "a" else [first],
+                    keys=member(name).path,
+                )
+            )
+            for name in names
+        ]
+        with Asker(f"tls://{first}", group="homepage", keys=member("operator").path) as asker:
+            until(asker, have_met(3))
+            decided(members)
+            check(asker.ask(), names)
+        dialled = [set(one._node._transport._mesh._dialling) for one in members]  # type: ignore[attr-defined]
+        ports = {one._node._transport.address for one in members}  # type: ignore[attr-defined]
+        assert all(addresses <= ports for addresses in dialled)
+        # The address may also be given apart, as members have it.
+        with Asker("tls://0.0.0.0:0", group="homepage", peers=[first], keys=member("operator").path) as asker:
+            assert [one.name for one in until(asker, lambda fleet: len(fleet.members) == 3).members] == names
+
+
+def test_members_on_udp_answer() -> None:
+    with ExitStack() as stack:
+        first, names = f"127.0.0.1:{free_port()}", ["a", "b"]
+        for name in names:
+            url, peers = (f"udp://{first}", []) if name == "a" else ("udp://127.0.0.1:0", [first])
+            stack.enter_context(tacit.connect(url, group="g", name=name, arms=ARMS, peers=peers, secret=SECRET))
+        asker = stack.enter_context(Asker(f"udp://{first}", group="g", secret=SECRET))
+        assert [one.name for one in until(asker, have_met(2)).members] == names
+
+
+def test_who_does_not_answer_though_present_is_named() -> None:
+    with (
+        tacit.connect("memory://silent", group="g", name="a", arms=ARMS) as member,
+        tacit.connect("memory://silent", group="g", name="b", arms=ARMS) as other,
+        Asker("memory://silent", group="g") as asker,
+    ):
+        until(asker, have_met(2))
+        other._node._transport._inbox = None  # type: ignore[attr-defined]  # it hears nothing any more
+        fleet = asker.ask(1.0)
+        assert ([one.name for one in fleet.members], fleet.silent) == ([member.name], ("b",))
+
+
+def test_whoever_cannot_ask_is_told_why(member: Callable[[str], Identity], tmp_path: Path) -> None:
+    with pytest.raises(LocalError, match="tls:// needs keys: make a file for yourself with `tacit keys agent`"):
+        Asker("tls://127.0.0.1:7000", group="homepage")
+    with pytest.raises(LocalError, match=r"tls://0\.0\.0\.0:0 is nobody's address: name a member's"):
+        Asker("tls://0.0.0.0:0", group="homepage", keys=member("operator").path)
+    with pytest.raises(LocalError, match="is not an address: it must begin with"):
+        Asker("homepage", group="homepage")
+    with pytest.raises(LocalError, match=r"cannot read the bundle .*none\.pem"):
+        Asker("tls://127.0.0.1:7000", group="homepage", keys=tmp_path / "none.pem")
+    other = Asker("tls://127.0.0.1:7000", group="other", keys=member("operator").path)
+    with pytest.raises(LocalError, match=r"is for the group 'homepage', not 'other'"), other:
+        pass

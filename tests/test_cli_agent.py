@@ -1,0 +1,189 @@
+"""`tacit agent` runs a member as a process: it says when it is ready, stops when it is asked to, and leaves all clean."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+import tacit
+from tacit.cli import main
+from tacit.runtime.asking import Asker
+from tacit.runtime.keys import issue, make_group
+from tacit.runtime.sqlite_journal import leave_mail, read_state
+from tacit.runtime.state_file import read_log
+from tacit.testing.servers import free_port
+from tacit.wire import decode_snapshot
+
+WITHIN = 60.0
+
+
+class Agent:
+    """A configured agent."""
+
+    def __init__(self, folder: Path, *extra: str) -> None:
+        make_group("homepage", folder)
+        for name in ("memory", "operator", "web"):
+            issue(name, folder)
+        self.folder, self.port = folder, free_port()
+        self.file = folder / "agent.toml"
+        self.state = folder / "memory.db"
+        lines = [
+            'group = "homepage"',
+            'name = "memory"',
+            f'url = "tls://127.0.0.1:{self.port}"',
+            'arms = ["A", "B"]',
+            'state = "memory.db"',
+            'keys = "memory.pem"',
+            *extra,
+        ]
+        self.file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    @contextmanager
+    def running(self) -> Iterator["subprocess.Popen[str]"]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tacit", "agent", str(self.file)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert line.startswith("memory is ready: "), (line, process.stderr and process.stderr.read())
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+    def boot(self) -> int:
+        return decode_snapshot(read_state(self.state).agent).endpoint.boot
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Agent:
+    return Agent(tmp_path)
+
+
+@pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_clean_when_asked_so_that_the_next_start_goes_on(way: signal.Signals, agent: Agent) -> None:
+    boots = []
+    for _ in range(2):
+        with agent.running() as process:
+            assert not read_state(agent.state).is_clean
+            process.send_signal(way)
+            out, err = process.communicate(timeout=WITHIN)
+        assert (process.returncode, out, err) == (0, "memory has stopped, with everything written down.\n", "")
+        assert read_state(agent.state).is_clean
+        boots.append(agent.boot())
+    assert boots[0] == boots[1]
+
+
+def test_after_a_hard_stop_it_begins_a_new_boot(agent: Agent) -> None:
+    with agent.running() as process:
+        process.kill()
+        process.wait()
+    before = agent.boot()
+    with agent.running():
+        assert agent.boot() > before
+
+
+def test_it_holds_what_others_learned_and_takes_what_is_in_its_mailbox(agent: Agent) -> None:
+    keys = {"keys": agent.folder / "web.pem", "peers": [f"127.0.0.1:{agent.port}"]}
+    with (
+        agent.running() as process,
+        Asker(f"tls://127.0.0.1:{agent.port}", group="homepage", keys=agent.folder / "operator.pem") as asker,
+    ):
+        with tacit.connect("tls://127.0.0.1:0", group="homepage", name="web", arms=["A", "B"], **keys) as member:
+            deadline = time.monotonic() + WITHIN
+            while not any(one.name == "memory" and one.peers for one in asker.ask(2.0).members):
+                assert time.monotonic() < deadline
+            member.update(member.select_arm(), 1.0)  # the first share needs no more than one observation
+            while not any(one.name == "memory" and one.observations for one in asker.ask(2.0).members):
+                assert time.monotonic() < deadline
+        process.terminate()
+        assert process.wait(WITHIN) == 0
+    snapshot = decode_snapshot(read_state(agent.state).agent)
+    assert {origin.agent: origin.version for origin in snapshot.endpoint.held} == {"web": 1}
+
+
+def test_a_reward_that_was_left_while_it_was_away_is_counted(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    with tacit.connect("memory://before", group="homepage", name="memory", arms=["A", "B"], state=agent.state) as one:
+        decision = one.select_arm()
+    leave_mail(agent.state, decision.id, 0.75)
+    with agent.running() as process:
+        deadline = time.monotonic() + WITHIN
+        while [entry.reward for entry in read_log(agent.state)] != [0.75]:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(WITHIN) == 0
+
+
+def test_metrics_and_json_logs_are_as_configured(tmp_path: Path) -> None:
+    port, nobody = free_port(), free_port()
+    agent = Agent(tmp_path, f'metrics = "127.0.0.1:{port}"', 'log_format = "json"', f'peers = ["127.0.0.1:{nobody}"]')
+    with agent.running() as process:
+        with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+            assert 'tacit_decisions_total{group="homepage",member="memory"} 0.0' in answer.read().decode().splitlines()
+        assert process.stderr is not None
+        line = json.loads(process.stderr.readline())
+        assert {key: line[key] for key in line if key != "time"} == {
+            "level": "error",
+            "member": "memory",
+            "group": "homepage",
+            "message": f"nobody at 127.0.0.1:{nobody}: connection refused; still trying",
+        }
+        process.terminate()
+        assert process.wait(WITHIN) == 0
+
+
+def test_a_second_signal_ends_it_at_once(agent: Agent) -> None:
+    with agent.running() as process:
+        os.kill(process.pid, signal.SIGSTOP)  # so that both signals wait, whatever it would do about the first
+        process.terminate()
+        process.send_signal(signal.SIGINT)
+        os.kill(process.pid, signal.SIGCONT)
+        assert process.wait(WITHIN) in {-signal.SIGTERM, -signal.SIGINT}
+    assert not read_state(agent.state).is_clean
+
+
+def test_check_only_looks(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["agent", "--check", str(agent.file)]) == 0
+    assert capsys.readouterr().out == (
+        f"{agent.file} is right: group homepage, 2 arms, ucb, tls://127.0.0.1:{agent.port}, {agent.state}\n"
+    )
+    assert not agent.state.exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--check"]])
+def test_what_is_wrong_is_said_in_one_line(
+    options: list[str], agent: Agent, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent.file.write_text(agent.file.read_text(encoding="utf-8") + "port = 7\n", encoding="utf-8")
+    assert main(["agent", *options, str(agent.file)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"tacit: {agent.file}: port = 7 is not a key that tacit knows: ")
+    assert printed.err.count("\n") == 1
+
+
+def test_two_processes_with_one_state_are_refused(agent: Agent) -> None:
+    with agent.running():
+        again = subprocess.run(
+            [sys.executable, "-m", "tacit", "agent", str(agent.file)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=WITHIN,
+        )
+    assert (again.returncode, again.stdout) == (2, "")
+    assert again.stderr.startswith(f"tacit: another process runs with the state file {agent.state}: ")

@@ -1,0 +1,111 @@
+"""`tacit demo` runs real processes, counts, and leaves nothing behind, however it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tacit.cli import main
+from tacit.studies.live_demo import Plan, run_demo
+from tacit.testing.servers import Server
+from tacit.theory.communication import immediate_share_count
+
+WITHIN = 120.0
+
+
+def demo(folder: Path, *options: str) -> "subprocess.Popen[str]":
+    folder.mkdir()
+    return subprocess.Popen(
+        [sys.executable, "-m", "tacit", "demo", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(folder)},
+    )
+
+
+def agents_of(folder: Path) -> list[int]:
+    """Return the processes that have a file of this folder open: a name, not a guess."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                targets = [os.readlink(link) for link in (entry / "fd").iterdir()]
+            except OSError:
+                continue
+            if any(target.startswith(str(folder)) for target in targets):
+                found.append(int(entry.name))
+    return found
+
+
+def wait_until_nothing_is_left(folder: Path) -> None:
+    deadline = time.monotonic() + WITHIN
+    while agents_of(folder) or any(folder.iterdir()):
+        assert time.monotonic() < deadline, (agents_of(folder), list(folder.rglob("*")))
+        time.sleep(0.05)
+
+
+def check(printed: dict[str, object], agents: int) -> None:
+    members = printed["members"]
+    assert isinstance(members, list)
+    assert len(members) == agents
+    observations = sum(member["decisions"] for member in members)
+    assert [member["known"] for member in members] == [observations] * agents
+    assert (printed["observations"], printed["missing"], printed["ungraceful"]) == (observations, 0, [])
+    assert printed["immediate"] == immediate_share_count([member["decisions"] for member in members])
+    sent = printed["sent"]
+    assert isinstance(sent, dict)
+    assert isinstance(printed["share_bound"], int)
+    assert 0 < sent["shares"] <= printed["share_bound"]
+
+
+def test_processes_over_tls_end_with_the_same_knowledge_within_the_bound(tmp_path: Path) -> None:
+    process = demo(tmp_path / "t", "--seconds", "3", "--agents", "4", "--json")
+    out, err = process.communicate(timeout=WITHIN)
+    assert (process.returncode, err) == (0, "")
+    check(json.loads(out), 4)
+    wait_until_nothing_is_left(tmp_path / "t")
+
+
+def test_processes_over_nats_do_too_and_are_shown_to_people(nats: Server, tmp_path: Path) -> None:
+    process = demo(tmp_path / "t", "--seconds", "2", "--agents", "3", "--url", nats.url)
+    out, err = process.communicate(timeout=WITHIN)
+    assert (process.returncode, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"Starting 3 processes, one fast and the others slow, over {nats.url} ..."
+    assert max(map(len, lines[1:])) <= 80
+    assert any(line.startswith("All know all ") for line in lines)
+    wait_until_nothing_is_left(tmp_path / "t")
+
+
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_however_it_is_ended_nothing_is_left(way: signal.Signals, tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    process = demo(folder, "--seconds", "60", "--agents", "3")
+    deadline = time.monotonic() + WITHIN
+    while len(list(folder.rglob("state.db"))) < 3:
+        assert time.monotonic() < deadline
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(way)
+    _, err = process.communicate(timeout=WITHIN)
+    assert process.returncode == (130 if way == signal.SIGINT else -way)
+    assert err == ("tacit: interrupted\n" if way == signal.SIGINT else "")
+    wait_until_nothing_is_left(folder)
+
+
+def test_the_same_seed_makes_the_same_number_of_decisions() -> None:
+    counts = [[member.decisions for member in run_demo(Plan(1.0, 2, seed=7)).members] for _ in range(2)]
+    assert counts[0] == counts[1]
+    assert counts[0] != [member.decisions for member in run_demo(Plan(1.0, 2, seed=8)).members]
+
+
+@pytest.mark.parametrize("options", [["--seconds", "0"], ["--agents", "1"], ["--seconds", "nan"]])
+def test_a_demo_that_cannot_be_is_refused(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", *options]) == 2
+    assert capsys.readouterr().err == "tacit: a demo takes a positive number of seconds and 2 to 100 agents\n"

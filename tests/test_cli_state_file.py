@@ -1,0 +1,132 @@
+"""`tacit log`, `tacit reward` and `tacit snapshot` work on a state file, whether its member runs or not."""
+
+import csv
+import io
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tacit
+from tacit.cli import main
+from tacit.runtime.decision import Decision
+from tacit.runtime.member import Member
+
+NAMES = (f"memory://cli-state-file-{number}" for number in itertools.count())
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "a.db"
+
+
+@pytest.fixture
+def member(state: Path) -> Iterator[Member]:
+    with tacit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as member:
+        yield member
+
+
+@pytest.fixture
+def decisions(member: Member) -> list[Decision]:
+    made = [member.select_arm("ann"), member.select_arm()]
+    member.update(made[0], 0.25)
+    member.sync()
+    return made
+
+
+def test_the_log_is_json_lines(decisions: list[Decision], state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", str(state)]) == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert first.pop("rewarded_at") >= decisions[0].at
+    assert first == {
+        "number": decisions[0].number,
+        "time": decisions[0].at,
+        "arm": decisions[0].arm,
+        "propensity": 1.0,
+        "subject": "ann",
+        "reward": 0.25,
+        "expired": False,
+    }
+    assert second == {
+        "number": decisions[1].number,
+        "time": decisions[1].at,
+        "arm": decisions[1].arm,
+        "propensity": 1.0,
+        "subject": None,
+        "reward": None,
+        "rewarded_at": None,
+        "expired": False,
+    }
+
+
+def test_the_log_is_a_table_if_wanted(
+    decisions: list[Decision], state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["log", str(state), "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["number"], row["subject"], row["reward"], row["expired"]) for row in rows] == [
+        (str(decisions[0].number), "ann", "0.25", "False"),
+        (str(decisions[1].number), "", "", "False"),
+    ]
+
+
+def test_a_reader_of_the_log_may_have_seen_enough(member: Member, state: Path) -> None:
+    for _ in range(5000):
+        member.select_arm()
+    member.sync()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tacit", "log", str(state)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    with process.stderr:
+        assert process.stderr.read() == ""
+    assert process.wait(60) == 0
+
+
+def test_a_reward_is_counted_when_the_member_next_looks(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with tacit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as member:
+        decision = member.select_arm()
+    assert main(["reward", str(state), decision.id, "0.5"]) == 0
+    assert capsys.readouterr().out.startswith("The reward is in the mailbox.")
+    with tacit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as member:
+        member.sync()
+        assert [entry.reward for entry in member.log()] == [0.5]
+
+
+@pytest.mark.parametrize(("token", "reward", "complaint"), [("d1.x", "0.5", "is not the id"), ("", "2", "is not the")])
+def test_a_reward_that_cannot_be_is_refused(
+    token: str, reward: str, complaint: str, state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reward", str(state), token, reward]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("decisions")
+def test_others_start_from_a_snapshot(state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "start"
+    assert main(["snapshot", str(state), "--out", str(out)]) == 0
+    assert capsys.readouterr().out == (
+        f"{out} holds what a knows: 1 observations. Start others from it with snapshot = {str(out)!r}.\n"
+    )
+    with tacit.connect(next(NAMES), group="g", name="b", arms=["A", "B"], snapshot=out) as other:
+        assert other.statistics().observations == 1
+    assert main(["snapshot", str(state), "--out", str(out)]) == 2
+    assert capsys.readouterr().err == f"tacit: {out} is there already: remove it first, or name another with --out\n"
+    assert sorted(path.name for path in tmp_path.iterdir() if "start" in path.name) == ["start"]
+
+
+@pytest.mark.parametrize("command", [["log"], ["snapshot", "--out", "x"]])
+def test_a_state_that_is_not_there_is_named(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([command[0], str(tmp_path / "none.db"), *command[1:]]) == 2
+    assert capsys.readouterr().err == (
+        f"tacit: there is no journal at {tmp_path / 'none.db'}: name the state file of a member\n"
+    )

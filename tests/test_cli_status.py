@@ -1,0 +1,208 @@
+"""`tacit status` shows a fleet of any size within 80 columns, and says what to check when nobody answers."""
+
+import itertools
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import tacit
+from tacit.cli import main
+from tacit.cli.fleet_table import fleet_lines
+from tacit.runtime.asking import Asker
+from tacit.runtime.fleet import Fleet, fleet_of
+from tacit.runtime.identity import Identity
+from tacit.runtime.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
+from tacit.testing.servers import Server, free_port
+
+NAMES = (f"memory://cli-status-{number}" for number in itertools.count())
+
+
+def peer(name: str, lacks: int = 0, heard_s: float | None = 3.0) -> PeerStatistics:
+    return PeerStatistics(name, True, 2, heard_s, 12, 11, 0, 5, lacks)
+
+
+def statistics(name: str, peers: tuple[PeerStatistics, ...] = (), troubles: tuple[str, ...] = ()) -> Statistics:
+    return Statistics(
+        name=name,
+        group="homepage",
+        at=0.0,
+        uptime_s=3700.0,
+        boot=1,
+        policy="UCB",
+        decisions=1000,
+        own_observations=900,
+        observations=1700,
+        open_decisions=100,
+        arms=(
+            ArmStatistics("red", 1200, 600, 0.5, 0.4, 0.6, is_candidate=True, is_frozen=False, is_removed=False),
+            ArmStatistics("blue", 500, 300, None, None, None, is_candidate=False, is_frozen=True, is_removed=False),
+        ),
+        control_arm=None,
+        peers=peers,
+        communication=Communication(shares=100, acknowledgements=20),
+        refused={},
+        quarantined=(),
+        troubles=troubles,
+        synced_batches=5,
+    )
+
+
+def fleet(count: int) -> Fleet:
+    names = [f"a-member-with-a-long-name-{number}" for number in range(count)]
+    return fleet_of(
+        "homepage",
+        [statistics(name, tuple(peer(other, lacks=7) for other in names if other != name)) for name in names],
+    )
+
+
+def test_a_small_fleet_is_shown_whole() -> None:
+    shown = fleet_of(
+        "homepage",
+        [
+            statistics("web-1", (peer("web-2", 12_345), peer("gone", 5))),
+            statistics("web-2", (peer("web-1", heard_s=None),), ("the disk is full: free some of it",)),
+        ],
+    )
+    assert fleet_lines(shown) == [
+        "homepage: 2 members, 2,000 decisions (0.120 packets each), 1,800 observations",
+        "",
+        "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC",
+        "red               0.500  0.400 to 0.600        1,200     66.7%  ██████████████",
+        "blue                  -        -                 600     33.3%  frozen",
+        "",
+        "MEMBER    DECISIONS   OWN OBS.    OPEN    PACKETS    MISSING     UP",
+        "web-1         1,000        900     100    0.120/d        100     1h",
+        "web-2 !       1,000        900     100    0.120/d        100     1h",
+        "PACKETS: sent, for each decision. MISSING: observations of the group, not known.",
+        "",
+        "SHARES SENT, BY ROW TO COLUMN",
+        "                         1     2",
+        "  1 web-1                ·    12",
+        "  2 web-2               12     ·",
+        "",
+        "TIME SINCE ROW LAST HEARD OF COLUMN",
+        "                         1     2",
+        "  1 web-1                ·  3.0s",
+        "  2 web-2                ?     ·",
+        "",
+        "OBSERVATIONS OF ROW THAT COLUMN HAS NOT ACKNOWLEDGED",
+        "                         1     2",
+        "  1 web-1                ·   12k",
+        "  2 web-2                0     ·",
+        "",
+        "! No answer from gone: no farewell was heard, so each is stopped hard, cut off,",
+        "  or slow.",
+        "",
+        "! web-2: the disk is full: free some of it",
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 11, 50])
+def test_a_fleet_of_any_size_fits_80_columns(count: int) -> None:
+    lines = fleet_lines(fleet(count))
+    assert max(map(len, lines)) <= 80
+    folded = [line for line in lines if line.startswith("WHO TALKS TO WHOM")]
+    assert folded == (["WHO TALKS TO WHOM (50 members, one line for each)"] if count == 50 else folded[:1])
+    assert sum(line.startswith("a-member") for line in lines) >= count
+
+
+def test_arms_beyond_a_screenful_are_one_line() -> None:
+    one = statistics("web-1")
+    arms = tuple(msgspec.structs.replace(one.arms[0], arm=f"arm-{number}") for number in range(100))
+    lines = fleet_lines(fleet_of("homepage", [msgspec.structs.replace(one, arms=arms)]))
+    assert "... and 76 arms more, with 76.0% of the traffic" in lines
+
+
+def test_names_cannot_draw_on_the_terminal() -> None:
+    assert "\x1b" not in "".join(fleet_lines(fleet_of("homepage", [statistics("\x1b[2Jweb")])))
+
+
+def test_the_kill_switch_is_shown() -> None:
+    one = msgspec.structs.replace(statistics("web-1"), control_arm="red")
+    lines = fleet_lines(fleet_of("homepage", [one, statistics("web-2")]))
+    assert "! The kill switch is on, to red: 1 of 2 members have heard it." in lines
+
+
+def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    network = next(NAMES)
+    with ExitStack() as stack:
+        for name in ("a", "b"):
+            stack.enter_context(tacit.connect(network, group="g", name=name, arms=["A", "B"]))
+        assert main(["status", network, "--group", "g"]) == 0
+        assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions, 0 observations\n\nARM")
+        assert main(["status", network, "--group", "g", "--json"]) == 0
+        printed = json.loads(capsys.readouterr().out)
+    assert list(printed) == ["group", "arms", "members", "silent"]
+    assert [member["name"] for member in printed["members"]] == ["a", "b"]
+
+
+def test_members_on_a_server_are_shown(nats: Server, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("a secret of the whole group\n", encoding="utf-8")
+    with tacit.connect(nats.url, group="g", name="a", arms=["A", "B"], secret="a secret of the whole group"):
+        command = ["status", nats.url, "--group", "g"]
+        assert main([*command, "--secret-file", str(secret)]) == 0
+        assert capsys.readouterr().out.startswith("g: 1 member, ")
+        assert main([*command, "--wait", "0.5"]) == 1
+
+
+def test_nobody_is_a_clear_message(member: Callable[[str], Identity], capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"tls://127.0.0.1:{free_port()}"
+    keys = str(member("operator").path)
+    assert main(["status", url, "--group", "homepage", "--keys", keys, "--wait", "1"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines() == [
+        f"tacit: nobody of the group 'homepage' answered at {url} within 1 seconds",
+        f"  the network: nobody at {url.removeprefix('tls://')}: connection refused; still trying",
+        "  check that a member runs and says that it is ready, and that its `group` and `url` are these;",
+        "  members with `keys` or `secret` answer only who has them too: see --keys and --secret;",
+        "  a slow network may need more time: see --wait",
+    ]
+
+
+def test_watching_redraws_until_it_is_interrupted(nats: Server) -> None:
+    with tacit.connect(nats.url, group="g", name="a", arms=["A", "B"]):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tacit", "status", nats.url, "--group", "g", "--watch"],
+            stdout=theirs,
+            env={**os.environ, "COLUMNS": "80", "LINES": "12"},
+        )
+        os.close(theirs)
+        drawn, deadline = b"", time.monotonic() + 60.0
+        while drawn.count(b"\x1b[H\x1b[J") < 3:
+            assert time.monotonic() < deadline, drawn
+            drawn += os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        os.close(ours)
+    screen = drawn.decode().split("\x1b[H\x1b[J")[2].replace("\r\n", "\n").splitlines()
+    assert screen[0] == "g: 1 member, 0 decisions, 0 observations"
+    assert len(screen) < 12
+
+
+def test_the_time_to_wait_is_a_positive_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", next(NAMES), "--group", "g", "--wait", "-1"]) == 2
+    assert capsys.readouterr().err == "tacit: wait must be a positive number, not -1.0\n"
+
+
+def test_an_asker_can_ask_twice() -> None:
+    network = next(NAMES)
+    with (
+        tacit.connect(network, group="g", name="a", arms=["A", "B"]) as member,
+        Asker(network, group="g") as asker,
+    ):
+        before = asker.ask()
+        member.select_arm()
+        assert (before.decisions, asker.ask().decisions) == (0, 1)
