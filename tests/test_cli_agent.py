@@ -1,4 +1,4 @@
-"""`tacit agent` runs a member as a process: it says when it is ready, stops when it is asked to, and leaves all clean."""
+"""`tacit agent` runs a member as a process: it says when it is ready, and stops clean when it is asked to."""
 
 import json
 import os

@@ -9,7 +9,6 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -92,23 +91,26 @@ def _obey(can_go: threading.Event, is_orphan: threading.Event) -> None:
     stop_this_process()
 
 
+def decision_times(spec: Spec) -> list[float]:
+    """Return when an agent decides, in seconds since it may: a Poisson process, the same whenever it is asked."""
+    arrivals = stream(spec.seed, spec.number, _ARRIVALS)
+    times: list[float] = []
+    at = 0.0
+    while (at := at - math.log(1.0 - uniform(arrivals, len(times))) / spec.per_second) < spec.seconds:
+        times.append(at)
+    return times
+
+
 def _decide(member: Member, spec: Spec, can_go: threading.Event) -> None:
-    """Decide at Poisson times. What comes late is made up for, so that the number of decisions is the seed's alone."""
+    """Decide when it is time. What comes late is made up for, so that the number of decisions is the seed's alone."""
+    times = decision_times(spec)
     can_go.wait()
-    began, arrivals = time.monotonic(), stream(spec.seed, spec.number, _ARRIVALS)
-    for decision, at in enumerate(_times(lambda n: uniform(arrivals, n), spec.per_second, spec.seconds)):
+    began = time.monotonic()
+    for decision, at in enumerate(times):
         time.sleep(max(0.0, began + at - time.monotonic()))
         chosen = member.select_arm()
         member.update(chosen, reward_of(spec.seed, spec.number, decision, chosen.arm))
     _say("done")
-
-
-def _times(chance: Callable[[int], float], per_second: float, seconds: float) -> list[float]:
-    times: list[float] = []
-    at = 0.0
-    while (at := at - math.log(1.0 - chance(len(times))) / per_second) < seconds:
-        times.append(at)
-    return times
 
 
 def _say(word: str) -> None:
