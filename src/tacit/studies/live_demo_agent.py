@@ -28,6 +28,9 @@ DEMO_SHARING = on_demand(
 )
 """As live members talk, but for a run of a minute: who falls silent tells the rest after 2 seconds instead of 60."""
 
+LOOK_FOR_SIGNALS_EVERY = 3600.0
+"""Seconds. A signal ends the wait."""
+
 _ARRIVALS, _REWARDS = 1, 2
 
 
@@ -76,7 +79,8 @@ def run_demo_agent() -> None:
             decide = threading.Thread(target=_decide, args=(member, spec, can_go), daemon=True)
             decide.start()
             _say("ready")
-            wait()
+            while not wait(LOOK_FOR_SIGNALS_EVERY):
+                pass
     if is_orphan.is_set():  # nobody else is left to clear up; the last agent takes the folder away
         shutil.rmtree(here, ignore_errors=True)
         with suppress(OSError):
