@@ -17,7 +17,7 @@ import pytest
 
 import tacit
 from tacit.cli import main
-from tacit.cli.fleet_table import fleet_lines
+from tacit.cli.fleet_table import brief_lines, fleet_lines
 from tacit.runtime.asking import Asker
 from tacit.runtime.fleet import Fleet, fleet_of
 from tacit.runtime.identity import Identity
@@ -74,7 +74,7 @@ def test_a_small_fleet_is_shown_whole() -> None:
         ],
     )
     assert fleet_lines(shown) == [
-        "homepage: 2 members, 2,000 decisions (0.120 packets each), 1,800 observations",
+        "homepage: 2 members, 2,000 decisions (0.120 packets each), 1,800 observed",
         "",
         "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC",
         "red               0.500  0.400 to 0.600        1,200     66.7%  ██████████████",
@@ -123,6 +123,17 @@ def test_arms_beyond_a_screenful_are_one_line() -> None:
     assert "... and 76 arms more, with 76.0% of the traffic" in lines
 
 
+@pytest.mark.parametrize("height", [22, 30, 100])
+def test_a_brief_table_gives_arms_the_room_that_members_leave(height: int) -> None:
+    shown = fleet(10)
+    arms = tuple(msgspec.structs.replace(shown.members[0].arms[0], arm=f"arm-{number}") for number in range(100))
+    members = tuple(msgspec.structs.replace(member, arms=arms) for member in shown.members)
+    lines = brief_lines(Fleet("homepage", members, ()), 80, height)
+    assert len(lines) <= height
+    assert sum(line.startswith("a-member") for line in lines) == 10
+    assert sum(line.startswith("arm-") for line in lines) == min(24, height - 17)
+
+
 def test_names_cannot_draw_on_the_terminal() -> None:
     assert "\x1b" not in "".join(fleet_lines(fleet_of("homepage", [statistics("\x1b[2Jweb")])))
 
@@ -139,7 +150,7 @@ def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pyte
         for name in ("a", "b"):
             stack.enter_context(tacit.connect(network, group="g", name=name, arms=["A", "B"]))
         assert main(["status", network, "--group", "g"]) == 0
-        assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions, 0 observations\n\nARM")
+        assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions, 0 observed\n\nARM")
         assert main(["status", network, "--group", "g", "--json"]) == 0
         printed = json.loads(capsys.readouterr().out)
     assert list(printed) == ["group", "arms", "members", "silent"]
@@ -188,7 +199,7 @@ def test_watching_redraws_until_it_is_interrupted(nats: Server) -> None:
         assert process.wait(60) == 0
         os.close(ours)
     screen = drawn.decode().split("\x1b[H\x1b[J")[2].replace("\r\n", "\n").splitlines()
-    assert screen[0] == "g: 1 member, 0 decisions, 0 observations"
+    assert screen[0] == "g: 1 member, 0 decisions, 0 observed"
     assert len(screen) < 12
 
 

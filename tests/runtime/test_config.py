@@ -24,7 +24,12 @@ def test_paths_are_taken_from_the_folder_of_the_file_and_the_rest_has_defaults(t
         encoding="utf-8",
     )
     config = read_config(file)
-    assert (config.url, config.log_format, config.metrics) == ("nats://n:4222", "text", None)
+    assert (config.url, config.log_format, config.metrics, config.catch_up_every) == (
+        "nats://n:4222",
+        "text",
+        None,
+        60.0,
+    )
     assert config.member == {
         "group": "homepage",
         "name": "memory",
@@ -61,12 +66,13 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
             "default_reward": 0.25,
             "log_limit": 10,
             "snapshot": "start",
+            "catch_up_every": 5,
             "log_format": "json",
             "metrics": "127.0.0.1:9100",
         },
         folder=tmp_path,
     )
-    assert (config.log_format, config.metrics) == ("json", "127.0.0.1:9100")
+    assert (config.log_format, config.metrics, config.catch_up_every) == ("json", "127.0.0.1:9100", 5.0)
     assert config.member == {
         "group": "homepage",
         "name": "memory",
@@ -119,6 +125,8 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
         ({"default_reward": 2}, "default_reward must be a number in [0, 1], not 2"),
         ({"log_limit": -1}, "log_limit must be a whole number of at least 0, not -1"),
         ({"snapshot": "nowhere"}, "snapshot must be a file that `tacit snapshot` wrote, not 'nowhere'"),
+        ({"catch_up_every": 0}, "catch_up_every must be a positive number below 1e+300, not 0"),
+        ({"catch_up_every": 1e9}, "catch_up_every must be a positive number of seconds up to 86400, not 1000000000.0"),
         ({"log_format": "xml"}, 'log_format must be "text" or "json", not \'xml\''),
         ({"metrics": "here"}, "metrics: the address must be like 10.0.0.1:7000 or [::1]:7000, not 'here'"),
     ],

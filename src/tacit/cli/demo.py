@@ -3,11 +3,14 @@
 import argparse
 import shutil
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tacit.runtime.fleet import Fleet
     from tacit.studies.live_demo import DemoResult, Plan
+
+WIDTH = 80
 
 LINE_EVERY = 5.0
 """Seconds between two lines where there is no terminal to draw on."""
@@ -83,10 +86,10 @@ class Screen:
         print()
 
     def _draw(self, title: str, fleet: "Fleet") -> None:
-        from tacit.cli.fleet_table import fleet_lines  # noqa: PLC0415
+        from tacit.cli.fleet_table import brief_lines  # noqa: PLC0415
 
         size = shutil.get_terminal_size()
-        lines = [title, *fleet_lines(fleet, size.columns)][: size.lines - 1]
+        lines = [title, *brief_lines(fleet, size.columns, size.lines - 2)]
         sys.stdout.write("\x1b[H\x1b[J" + "\n".join(lines) + "\n")
         sys.stdout.flush()
 
@@ -101,11 +104,12 @@ def _told(result: "DemoResult") -> list[str]:
         for member in result.members
     ]
     settled = "" if result.settled_s is None else f", {result.settled_s:.1f} s after the last decision"
+    verdict = f"Not everybody knows everything: {lacking}."
+    if not lacking:
+        verdict = f"All know all {result.observations:,} observations{settled}."
     lines += [
         "",
-        f"All know all {result.observations:,} observations{settled}; nothing is missing or counted twice."
-        if not lacking
-        else f"Not everybody knows everything: {lacking}.",
+        *textwrap.wrap(verdict, WIDTH),
         "",
         f"{'PACKETS SENT':44}{'COUNT':>12}{'PER DECISION':>16}",
     ]

@@ -25,7 +25,18 @@ _MATRICES: tuple[tuple[str, Callable[[PeerStatistics], str]], ...] = (
 def fleet_lines(fleet: Fleet, width: int = NARROWEST) -> list[str]:
     """Return a fleet as lines of at most this width."""
     width = max(width, NARROWEST)
-    parts = [_summary(fleet, width), _arms(fleet), _members(fleet, width), _conversations(fleet, width)]
+    return _joined(_conversations(fleet, width), fleet, width, MOST_ARMS_SHOWN)
+
+
+def brief_lines(fleet: Fleet, width: int, height: int) -> list[str]:
+    """Return a fleet without who talks to whom, with as many arms as that leaves room for."""
+    width = max(width, NARROWEST)
+    rest = len(_joined([], fleet, width, 0))
+    return _joined([], fleet, width, min(MOST_ARMS_SHOWN, max(1, height - rest)))[:height]
+
+
+def _joined(conversations: list[str], fleet: Fleet, width: int, most_arms: int) -> list[str]:
+    parts = [_summary(fleet, width), _arms(fleet, most_arms), _members(fleet, width), conversations]
     if silent := _silent(fleet, width):
         parts.append(silent)
     if troubles := _troubles(fleet, width):
@@ -69,7 +80,7 @@ def _summary(fleet: Fleet, width: int) -> list[str]:
     count = len(fleet.members)
     members = "1 member" if count == 1 else f"{count} members"
     each = f" ({fleet.packets_sent / fleet.decisions:.3f} packets each)" if fleet.decisions else ""
-    observed = f"{fleet.decisions:,} decisions{each}, {fleet.observations:,} observations"
+    observed = f"{fleet.decisions:,} decisions{each}, {fleet.observations:,} observed"
     lines = textwrap.wrap(f"{_cut(fleet.group, 2 * _NAME)}: {members}, {observed}", width, subsequent_indent="  ")
     killed = {member.control_arm for member in fleet.members if member.control_arm is not None}
     for arm in sorted(killed):
@@ -78,13 +89,13 @@ def _summary(fleet: Fleet, width: int) -> list[str]:
     return lines
 
 
-def _arms(fleet: Fleet) -> list[str]:
+def _arms(fleet: Fleet, most: int) -> list[str]:
     arms = sorted(fleet.arms(), key=lambda arm: -arm.observations)
     if not arms:
         return []
     lines = [f"{'ARM':{_NAME}}  {'MEAN':>5}  {'INTERVAL':^14} {'OBSERVED':>12} {'TRAFFIC':>9}"]
     greatest = max(arm.share for arm in arms) or 1.0
-    for arm in arms[:MOST_ARMS_SHOWN]:
+    for arm in arms[:most]:
         mean = "-" if arm.mean is None else f"{arm.mean:.3f}"
         interval = "-" if arm.low is None or arm.high is None else f"{arm.low:.3f} to {arm.high:.3f}"
         bar = "█" * round(_BAR * arm.share / greatest)
@@ -92,7 +103,7 @@ def _arms(fleet: Fleet) -> list[str]:
             f"{_cut(arm.arm, _NAME):{_NAME}}  {mean:>5}  {interval:^14} {arm.observations:>12,} {arm.share:>9.1%}  "
             f"{_remark(arm, len(fleet.members)) or bar}"
         )
-    if rest := arms[MOST_ARMS_SHOWN:]:
+    if rest := arms[most:]:
         lines.append(f"... and {len(rest)} arms more, with {sum(arm.share for arm in rest):.1%} of the traffic")
     return lines
 

@@ -39,9 +39,15 @@ _KEYS = (
     "default_reward",
     "log_limit",
     "snapshot",
+    "catch_up_every",
     "log_format",
     "metrics",
 )
+CATCH_UP_EVERY = 60.0
+"""Seconds, unless told otherwise."""
+
+LONGEST_CATCH_UP = 86_400.0
+
 _REACHABLE = tuple(scheme for scheme in SCHEMES if scheme != "memory")
 
 
@@ -55,6 +61,8 @@ class AgentConfig:
     log_format: LogFormat
     metrics: str | None
     """Where to serve metrics, `host:port`."""
+    catch_up_every: float
+    """Seconds between two questions for what the others learned."""
 
     def __repr__(self) -> str:
         return f"AgentConfig(name={self.member['name']!r}, group={self.member['group']!r}, url={self.url!r})"
@@ -121,10 +129,7 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
     if metrics is not None:
         with located("metrics"):
             parse_address(metrics)
-    for format_ in LOG_FORMATS:
-        if table.choice("log_format", LOG_FORMATS, default="text") == format_:
-            return AgentConfig(member, url, format_, metrics)
-    raise AssertionError("choice lets no other through")
+    return AgentConfig(member, url, _log_format(table), metrics, _catch_up_every(table))
 
 
 def check_files(config: AgentConfig) -> None:
@@ -190,6 +195,17 @@ def _secret(table: Table, folder: Path) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise LocalError(f"secret_file: cannot read {file}: {reason}") from error
+
+
+def _log_format(table: Table) -> LogFormat:
+    return "json" if table.choice("log_format", LOG_FORMATS, default="text") == "json" else "text"
+
+
+def _catch_up_every(table: Table) -> float:
+    seconds = table.positive("catch_up_every") if "catch_up_every" in table else CATCH_UP_EVERY
+    if seconds > LONGEST_CATCH_UP:
+        raise wrong("catch_up_every", f"a positive number of seconds up to {LONGEST_CATCH_UP:g}", seconds)
+    return seconds
 
 
 def _quantum(table: Table) -> float:

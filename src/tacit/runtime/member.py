@@ -255,6 +255,14 @@ class Member:
         """Offer an arm no more, at this member. What is known of it stays, and others may go on with it."""
         self._on_loop(lambda: self._node.clerk.remove_arm(arm))
 
+    def catch_up(self) -> None:
+        """Ask every other member for one share, and return at once.
+
+        Members that decide need not: with what they learn they ask for what others learned. One that only listens is
+        told nothing by members that are busy, until it asks.
+        """
+        self._on_loop(self._node.clerk.introduce)
+
     def statistics(self) -> Statistics:
         """Return how this member is, as an immutable value."""
         return self._on_loop(self._node.statistics)

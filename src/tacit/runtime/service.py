@@ -1,7 +1,8 @@
 """A member as a process of its own: it starts, takes part until it is told to stop, and says farewell.
 
-It decides nothing by itself. It holds what the others learned, answers, forwards, and takes the rewards that are left
-in its mailbox: an always-on memory of the group.
+It decides nothing by itself. It holds what the others learned, answers, and takes the rewards that are left in its
+mailbox: an always-on memory of the group. Members talk on demand, and who observes nothing demands nothing; so it asks
+now and then (`Member.catch_up`).
 """
 
 import os
@@ -38,24 +39,27 @@ def run_agent(config: AgentConfig, *, ready: Callable[[Member], None]) -> bool:
 
             stack.enter_context(serve_metrics(member, config.metrics))
         ready(member)
-        wait()
+        while not wait(config.catch_up_every):
+            member.catch_up()
     return read_state(config.member["state"]).is_clean
 
 
 @contextmanager
-def stop_signals() -> Iterator[Callable[[], None]]:
+def stop_signals() -> Iterator[Callable[[float], bool]]:
     """Hold SIGTERM and SIGINT back, for this thread and those that it starts from now on.
 
-    Yields a function that returns when one of them has come. From then on they are themselves again: the next ends the
-    process at once.
+    Yields a function that waits for one of them for so many seconds, and returns whether it has come. From then on they
+    are themselves again: the next ends the process at once.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
 
-    def wait() -> None:
-        signal.sigwait(STOPPING)
+    def wait(seconds: float) -> bool:
+        if signal.sigtimedwait(STOPPING, seconds) is None:
+            return False
         for one in STOPPING:
             signal.signal(one, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+        return True
 
     try:
         yield wait

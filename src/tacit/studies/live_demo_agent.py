@@ -9,7 +9,6 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +27,9 @@ DEMO_SHARING = on_demand(
     Geometric(2, cap=64), loss_tolerant=Patience(first=1.0, least=0.1, growth=1.5, tick=2.0, longest=10.0)
 )
 """As live members talk, but for a run of a minute: who falls silent tells the rest after 2 seconds instead of 60."""
+
+LOOK_FOR_SIGNALS_EVERY = 3600.0
+"""Seconds. A signal ends the wait."""
 
 _ARRIVALS, _REWARDS = 1, 2
 
@@ -77,7 +79,8 @@ def run_demo_agent() -> None:
             decide = threading.Thread(target=_decide, args=(member, spec, can_go), daemon=True)
             decide.start()
             _say("ready")
-            wait()
+            while not wait(LOOK_FOR_SIGNALS_EVERY):
+                pass
     if is_orphan.is_set():  # nobody else is left to clear up; the last agent takes the folder away
         shutil.rmtree(here, ignore_errors=True)
         with suppress(OSError):
@@ -92,23 +95,26 @@ def _obey(can_go: threading.Event, is_orphan: threading.Event) -> None:
     stop_this_process()
 
 
+def decision_times(spec: Spec) -> list[float]:
+    """Return when an agent decides, in seconds since it may: a Poisson process, the same whenever it is asked."""
+    arrivals = stream(spec.seed, spec.number, _ARRIVALS)
+    times: list[float] = []
+    at = 0.0
+    while (at := at - math.log(1.0 - uniform(arrivals, len(times))) / spec.per_second) < spec.seconds:
+        times.append(at)
+    return times
+
+
 def _decide(member: Member, spec: Spec, can_go: threading.Event) -> None:
-    """Decide at Poisson times. What comes late is made up for, so that the number of decisions is the seed's alone."""
+    """Decide when it is time. What comes late is made up for, so that the number of decisions is the seed's alone."""
+    times = decision_times(spec)
     can_go.wait()
-    began, arrivals = time.monotonic(), stream(spec.seed, spec.number, _ARRIVALS)
-    for decision, at in enumerate(_times(lambda n: uniform(arrivals, n), spec.per_second, spec.seconds)):
+    began = time.monotonic()
+    for decision, at in enumerate(times):
         time.sleep(max(0.0, began + at - time.monotonic()))
         chosen = member.select_arm()
         member.update(chosen, reward_of(spec.seed, spec.number, decision, chosen.arm))
     _say("done")
-
-
-def _times(chance: Callable[[int], float], per_second: float, seconds: float) -> list[float]:
-    times: list[float] = []
-    at = 0.0
-    while (at := at - math.log(1.0 - chance(len(times))) / per_second) < seconds:
-        times.append(at)
-    return times
 
 
 def _say(word: str) -> None:
