@@ -11,7 +11,6 @@ from tacit.testing.faults.fleet import Fleet, Plan
 from tacit.testing.faults.networks import Place, broker, mesh
 from tacit.testing.faults.orders import Look, Order
 from tacit.testing.faults.process import Process
-from tacit.testing.faults.truth import read_truth
 from tacit.testing.faults.verdict import Verdict
 from tacit.testing.servers import HOST, free_port, nats_server
 
