@@ -409,9 +409,7 @@ class Clerk:
         )
 
     def _distrust_former_starts(self) -> None:
-        """Give up all decisions of earlier starts: the disk has forgotten observations that others had seen, so it may
-        have forgotten which decisions they were of.
-        """
+        """Give up the decisions of earlier starts: who forgot observations may forget which decisions they were of."""
         self.outstanding.trusted_since, self._has_new_trust = self.run_number, True
         for number in [number for number in self.outstanding.open if number >> PLACES < self.run_number]:
             self.desk.settle_elsewhere(number, None, is_expired=True)

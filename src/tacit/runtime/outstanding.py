@@ -46,7 +46,7 @@ class Outstanding:
         self._late: dict[int, object] = dict.fromkeys(state.late)
         """Decisions that were never written down and have been rewarded."""
         self.trusted_since = state.trusted_since
-        """Of starts before this one the disk had forgotten something that others had seen: it may have been a reward."""
+        """Of starts before this one the disk had forgotten something that others had seen: perhaps a reward."""
 
     def apply(self, decided: Iterable[Decided], settled: Iterable[Settled]) -> None:
         """Take what happened."""

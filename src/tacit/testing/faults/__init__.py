@@ -6,7 +6,7 @@ counts twice, and every pair talks again.
 """
 
 from tacit.testing.faults.fleet import Plan
-from tacit.testing.faults.running import SCENARIOS, chosen, try_scenario
+from tacit.testing.faults.running import SCENARIOS, chosen, try_scenario, try_scenarios
 from tacit.testing.faults.verdict import Verdict
 
-__all__ = ["SCENARIOS", "Plan", "Verdict", "chosen", "try_scenario"]
+__all__ = ["SCENARIOS", "Plan", "Verdict", "chosen", "try_scenario", "try_scenarios"]

@@ -6,6 +6,7 @@ kernels without the emulator `netem` too, and chance is seeded.
 """
 
 import fcntl
+import itertools
 import os
 import selectors
 import shutil
@@ -24,6 +25,9 @@ LARGEST_PACKET = 65_536
 FIRST_BYTE_OF_IPV4 = 0x45
 PACKETS_IN_A_DEVICE = 1000
 
+_numbers = itertools.count()
+"""So that two cables of this process do not have the same names."""
+
 Lost = Callable[[str, str], bool]
 """Whether a packet from the one to the other is lost."""
 
@@ -36,7 +40,7 @@ class Cable:
     """Connects members, each in its own network namespace. Leaving the block removes everything."""
 
     def __init__(self, names: Sequence[str], seed: int) -> None:
-        self._tag = f"tf{os.getpid() % 100_000}"
+        self._tag = f"tf{os.getpid() % 100_000}x{next(_numbers)}"
         self._ip = find("ip")
         self.addresses = {name: f"10.77.0.{number}" for number, name in enumerate(names, 1)}
         self.lost = self.carried = 0
@@ -93,7 +97,7 @@ class Cable:
         return f"{self._tag}-{name}"
 
     def _plug(self, name: str, address: str) -> None:
-        space, device = self._space(name), f"{self._tag}{name}"[:15]
+        space, device = self._space(name), f"{self._tag}{name}"
         try:
             self._run("netns", "add", space)
         except subprocess.CalledProcessError as error:

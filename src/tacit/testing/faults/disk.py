@@ -1,4 +1,4 @@
-"""A small disk that can be filled, made read-only and lose its power: an ext4 file system in a file. Linux, and root."""
+"""A small disk that can be filled, made read-only and lose its power: a file system in a file. Linux, and root."""
 
 import fcntl
 import os

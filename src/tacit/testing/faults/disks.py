@@ -9,6 +9,7 @@ from tacit.testing.faults import accounts
 from tacit.testing.faults.disk import Disk
 from tacit.testing.faults.fleet import Fleet, Plan
 from tacit.testing.faults.networks import mesh
+from tacit.testing.faults.truth import Tallies
 from tacit.testing.faults.verdict import Verdict
 
 NAMES = ("m1", "m2", "m3")
@@ -110,5 +111,5 @@ def _expect_refusal(fleet: Fleet) -> None:
         fleet.violations.append(f"{VICTIM} does not say which file cannot be written: {why}")
 
 
-def _heard(fleet: Fleet) -> dict[str, accounts.Tallies]:
+def _heard(fleet: Fleet) -> dict[str, Tallies]:
     return {name: accounts.known_of(look, VICTIM) for name, look in fleet.looks().items() if name != VICTIM}

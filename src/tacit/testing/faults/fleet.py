@@ -25,6 +25,9 @@ LOOK_EVERY = 0.1
 MOST_SHOWN = 5
 """So many violations of one kind are told."""
 
+SABOTAGE_SHOWS_WITHIN = 5.0
+"""Seconds. What is broken on purpose stays broken, however long one waits."""
+
 BUG = "which is a bug"
 
 
@@ -59,6 +62,8 @@ class Plan(NamedTuple):
     @property
     def settle_within(self) -> float:
         """Seconds in which everybody must know everything, once the faults are over."""
+        if self.sabotage is not None:
+            return SABOTAGE_SHOWS_WITHIN
         return 25.0 if self.is_quick else 90.0
 
 
@@ -226,8 +231,8 @@ class Fleet:
         truth = joined([self._mail, *(read_truth(path) for _, path in self._truth_files)])
         return truth._replace(synced=truth.synced - frozenset(forgiven))
 
-    def settle(self, forgiven: Sequence[str] = ()) -> tuple[dict[str, Look], bool]:
-        """Let everybody rest, bring every reward, and wait until all know all. Return how they are, and whether."""
+    def settle(self, forgiven: Sequence[str] = ()) -> dict[str, Look]:
+        """Let everybody rest, bring every reward, and wait until all know all. Return how they are then."""
         for _ in range(2):  # after the first nobody decides, so the second brings what was given away last
             self.bring_rewards(all_of_them=True)
             self.each(Order("rest"))
@@ -237,18 +242,20 @@ class Fleet:
         def is_settled() -> bool:
             nonlocal looks
             looks = self.looks()
+            if self.plan.sabotage is not None and accounts.balance(looks, truth).twice:
+                return True  # and it will not be undone
             if any(look.owes for look in looks.values()) or accounts.disagreements(looks):
                 return False
             return not accounts.balance(looks, truth).violations
 
-        is_done = self.until(is_settled, self.plan.settle_within)
-        return looks, is_done
+        self.until(is_settled, self.plan.settle_within)
+        return looks
 
     def verdict(self, scenario: str, *, forgiven: Sequence[str] = (), notes: str = "", may_refuse: str = "") -> Verdict:
         """Judge the fleet, after its faults: everything counted once, everybody talking."""
         self.each(Order("rest"))
         self.each(Order("observe"))
-        looks, _ = self.settle(forgiven)
+        looks = self.settle(forgiven)
         truth = self.truth(forgiven)
         sums = accounts.balance(looks, truth)
         for name, process in self.running.items():

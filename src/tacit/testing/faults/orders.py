@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from tacit.protocol import Geometric, Patience, Sharing, on_demand
+from tacit.tally import ArmTally
 
 
 class Spec(msgspec.Struct, frozen=True):
@@ -53,8 +54,7 @@ class Origin(msgspec.Struct, frozen=True):
 
     member: str
     boot: int
-    tallies: tuple[tuple[str, int, int], ...]
-    """Arm, observations, sum in quanta."""
+    tallies: tuple[ArmTally, ...]
 
 
 class Look(msgspec.Struct, frozen=True, tag="look"):

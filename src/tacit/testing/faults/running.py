@@ -2,7 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tacit.errors import LocalError
@@ -49,6 +50,12 @@ def chosen(names: Sequence[str]) -> list[str]:
     if unknown:
         raise LocalError(f"there is no scenario {unknown[0]!r}: choose from {', '.join(SCENARIOS)}")
     return found
+
+
+def try_scenarios(names: Sequence[str], *, seed: int, is_quick: bool, jobs: int = 1) -> Iterator[Verdict]:
+    """Try scenarios, so many at the same time, and return their verdicts in this order."""
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(lambda name: try_scenario(name, seed=seed, is_quick=is_quick), names)
 
 
 def try_scenario(name: str, *, seed: int, is_quick: bool, sabotage: str | None = None) -> Verdict:

@@ -151,8 +151,8 @@ class Worker:
 def look(member: Member) -> orders.Look:
     """Return how a member is."""
     statistics, endpoint = member.statistics(), decode_snapshot(member.snapshot()).endpoint
-    own = orders.Origin(endpoint.agent, endpoint.boot, tuple(tuple(entry) for entry in endpoint.own))
-    held = (orders.Origin(one.agent, one.boot, tuple(tuple(entry) for entry in one.tallies)) for one in endpoint.held)
+    own = orders.Origin(endpoint.agent, endpoint.boot, endpoint.own)
+    held = (orders.Origin(one.agent, one.boot, one.tallies) for one in endpoint.held)
     return orders.Look(
         boot=statistics.boot,
         origins=(own, *held),
