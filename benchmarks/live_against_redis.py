@@ -25,7 +25,7 @@ from typing import NamedTuple
 import redis
 from live_load import arms, load
 
-from tacit import connect
+from tacit import UCB, connect
 from tacit.runtime.member import Member
 from tacit.runtime.statistics import Statistics
 from tacit.testing.servers import nats_server, redis_server
@@ -70,6 +70,9 @@ def main() -> None:
         show(f"member, {MANY} peers, busy", busy)
         paced = best(lambda: under_load(hub.url, options.seconds, MANY, BUSY_RATE, PACE), options.turns)
         show(f"member, {MANY} peers, busy, paced", paced)
+        quiet = best(lambda: under_load(hub.url, options.seconds, FEW, QUIET_RATE, PACE), options.turns)
+        show(f"member, {FEW} peers, paced", quiet)
+        show("UCB alone, paced", best(lambda: timed(policy_loop(), options.seconds, PACE), options.turns))
     print(
         f"\nmember against Redis: {live.decisions_per_s / by_redis.decisions_per_s:.1f} times the decisions a second,"
     )
@@ -109,7 +112,7 @@ def under_load(url: str, seconds: float, peers: int, rate: float, pace: float | 
         load(url, GROUP, NAME, agents=peers, rate=rate, arm_count=ARM_COUNT),
     ):
         loop = member_loop(member)
-        timed(loop, 1.0, pace)  # until every peer has had its first answer
+        timed(loop, min(1.0, seconds), pace)  # until every peer has had its first answer
         return observed(member, loop, seconds, pace)
 
 
@@ -135,6 +138,17 @@ def member_loop(member: Member) -> Decide:
     def decide(chance: random.Random) -> None:
         decision = member.select_arm()
         member.update(decision, 1.0 if chance.random() < means[decision.arm] else 0.0)
+
+    return decide
+
+
+def policy_loop() -> Decide:
+    """Return one decision of a policy that is nobody's: what this machine needs for that alone."""
+    policy, means = UCB(arms(ARM_COUNT)), dict(zip(arms(ARM_COUNT), MEANS, strict=True))
+
+    def decide(chance: random.Random) -> None:
+        arm = policy.select_arm()
+        policy.update(arm, 1.0 if chance.random() < means[arm] else 0.0)
 
     return decide
 
