@@ -186,9 +186,12 @@ def test_the_log_joins_decisions_with_what_came_of_them() -> None:
         Batch(settled=(Settled(2, "B", 500_000, 3.0),), settings=(Setting("kill", "A", 1, "x"),)),
         Batch(decided=(Decided(3, "A", 1.0, 4.0, None),), settled=(Settled(3, "A", 0, 9.0, is_expired=True),)),
     ]
-    rows = [(e.number, e.arm, e.propensity, e.subject, e.rewarded_at, e.is_expired) for e in log_entries(batches)]
+    rows = [
+        (e.number, e.arm, e.propensity, e.subject, e.reward, e.rewarded_at, e.is_expired)
+        for e in log_entries(batches, 10**6)
+    ]
     assert rows == [
-        (1, "A", 0.75, None, None, False),
-        (2, "B", None, "s", 3.0, False),
-        (3, "A", 1.0, None, 9.0, True),
+        (1, "A", 0.75, None, None, None, False),
+        (2, "B", None, "s", 0.5, 3.0, False),
+        (3, "A", 1.0, None, 0.0, 9.0, True),
     ]

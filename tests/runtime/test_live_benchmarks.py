@@ -13,7 +13,7 @@ BENCHMARKS = str(Path(__file__).parents[2] / "benchmarks")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _benchmarks_can_be_imported() -> Any:  # noqa: ANN401
+def _benchmarks_can_be_imported() -> Any:
     sys.path.insert(0, BENCHMARKS)
     yield
     sys.path.remove(BENCHMARKS)

@@ -73,11 +73,11 @@ class SqliteJournal(Journal):
         try:
             stored = _read(self._database)
             home = self._database.execute("SELECT place FROM home").fetchone()
-            if stored.state is not None and home != (_home(self.path),):  # the original may run elsewhere
-                return stored._replace(state=msgspec.structs.replace(stored.state, is_clean=False))
-            return stored
         except sqlite3.Error as error:
             raise _unusable(self.path, error) from error
+        if stored.state is not None and home != (_home(self.path),):  # the original may run elsewhere
+            return stored._replace(state=msgspec.structs.replace(stored.state, is_clean=False))
+        return stored
 
     def write(self, batches: Sequence[Batch], mail_done: Sequence[int] = ()) -> None:
         with _Transaction(self._database, self.path):
