@@ -13,12 +13,14 @@ from tacit import AAE, Agent, LocalError, PeerError, Snapshot, on_demand
 from tacit.protocol import (
     Acknowledgement,
     Eliminated,
+    Flushed,
     InputRecord,
     Introduced,
     Join,
     Leave,
     Message,
     Observed,
+    ObservedMany,
     PeerJoined,
     PeerLeft,
     Received,
@@ -450,6 +452,8 @@ def test_a_snapshot_with_a_wrong_byte_is_a_snapshot_or_the_error_of_the_caller(d
         PeerLeft("p", 3.0),
         Introduced(4.5),
         Woke(5.5),
+        ObservedMany((ArmTally("A", 2, 1), ArmTally("B", 1, 0)), 6.5),
+        Flushed(7.5),
     ],
 )
 def test_a_record_survives_being_persisted(record: InputRecord) -> None:
@@ -466,8 +470,10 @@ def test_the_numbers_of_the_records_never_change() -> None:
         PeerLeft("p", 3.0),
         Introduced(4.5),
         Woke(5.5),
+        ObservedMany((ArmTally("A", 2, 1),), 6.5),
+        Flushed(7.5),
     )
-    assert [encode_record(record)[4:7] for record in of_each] == [bytes([0x93, 2, kind]) for kind in range(6)]
+    assert [encode_record(record)[4:7] for record in of_each] == [bytes([0x93, 2, kind]) for kind in range(8)]
 
 
 @pytest.mark.parametrize("stored", [b"", b"\x93\x01\x00\x90", b"\x93\x02\x09\x90", b"\x93\x02\x01\x92\xc4\x01\x00\x00"])

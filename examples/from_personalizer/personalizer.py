@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tacit
 
@@ -40,7 +40,7 @@ class Personalizer:
         exploration: float = 0.2,
         reward_wait_s: float = 600.0,
         default_reward: float = 0.0,
-        **options: object,
+        **options: Any,
     ) -> None:
         self.member: tacit.Member = tacit.connect(
             url,

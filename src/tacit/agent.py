@@ -13,6 +13,7 @@ from tacit.policies import Policy
 from tacit.protocol import (
     AgentId,
     Endpoint,
+    Flushed,
     InputRecord,
     Introduced,
     Message,
@@ -142,6 +143,16 @@ class Agent:
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""
         return self.endpoint.leave()
+
+    def flush(self, now: float) -> Outcome:
+        """Send to every peer what it lacks, without waiting until a buffer is full: before going away, say.
+
+        Raises:
+            LocalError: The agent is not loss-tolerant. In the paper's protocol nobody speaks unasked.
+        """
+        if not isinstance(self.endpoint, TolerantEndpoint):
+            raise LocalError("only an agent that shares with loss_tolerant=True can flush")
+        return self.endpoint.flush(self._time(now))
 
     def wake(self, now: float | None = None) -> Outcome:
         """Take it that the time has come that the last outcome asked for with `wake_at`."""
@@ -280,6 +291,8 @@ class Agent:
                 self.join(now)
             case Woke(now):
                 self.wake(now)
+            case Flushed(now):
+                self.flush(now)
             case other:
                 raise LocalError(f"{other!r} is not a record: pass the records of each outcome, in order")
 

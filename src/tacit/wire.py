@@ -15,6 +15,7 @@ from tacit.errors import LocalError, PeerError
 from tacit.protocol import (
     Acknowledgement,
     Eliminated,
+    Flushed,
     InputRecord,
     Introduced,
     Join,
@@ -37,7 +38,7 @@ LARGEST_MESSAGE = 4 * 2**20
 _KINDS: tuple[type[Any], ...] = (Share, Eliminated, Join, Leave, Acknowledgement)
 """The position in this tuple is the number on the wire: append, never reorder."""
 
-_RECORDS: tuple[type[Any], ...] = (Observed, Received, PeerJoined, PeerLeft, Introduced, Woke, ObservedMany)
+_RECORDS: tuple[type[Any], ...] = (Observed, Received, PeerJoined, PeerLeft, Introduced, Woke, ObservedMany, Flushed)
 """Likewise, in what is persisted."""
 
 

@@ -12,6 +12,7 @@ from tacit.policies import Policy
 from tacit.protocol import (
     Acknowledgement,
     Eliminated,
+    Flushed,
     InputRecord,
     Introduced,
     Join,
@@ -324,6 +325,34 @@ def test_one_who_pulls_no_more_says_what_is_left() -> None:
     assert p.policy.tally == j.policy.tally
     j.receive(acknowledgement, now=107.0)
     assert j.wake(now=205.0) == Outcome((Woke(205.0),))  # all is said: it need not be woken again
+
+
+def endpoint_of(agent: Agent) -> TolerantEndpoint:
+    assert isinstance(agent.endpoint, TolerantEndpoint)
+    return agent.endpoint
+
+
+def test_one_who_is_asked_to_says_what_is_left_at_once_and_once() -> None:
+    j, p = pair(sharing=tolerant(Constant(5)))
+    j.update("A", 1.0, now=0.0)
+    before = j.snapshot()
+    outcome = j.flush(now=1.0)
+    rest = Record("j", 0, 0, 1, (ArmTally("A", 1, 1),))
+    assert outcome.records == (Flushed(1.0),)
+    assert outcome.outgoing == (Share("j", "p", 0, 1, (rest,), Handling(0, 1, (), 0, NOTHING_YET)),)
+    assert endpoint_of(j).lacking == ("p",)  # until it is acknowledged
+    (acknowledgement,) = p.receive(outcome.outgoing[0], now=2.0).outgoing
+    assert p.policy.tally == j.policy.tally
+    again = Agent.restore(before, outcome.records, policy=UCB(ARMS, quantum=BERNOULLI), sharing=j.sharing)
+    assert again.snapshot() == j.snapshot()
+    j.receive(acknowledgement, now=3.0)
+    assert endpoint_of(j).lacking == ()
+    assert j.flush(now=4.0).outgoing == ()
+
+
+def test_in_the_papers_protocol_nobody_speaks_unasked() -> None:
+    with pytest.raises(LocalError, match="only an agent that shares with loss_tolerant=True can flush"):
+        Agent("j", UCB(ARMS)).flush(now=0.0)
 
 
 def test_what_is_left_is_said_even_before_a_first_share() -> None:

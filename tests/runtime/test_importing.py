@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ WITHIN = 20.0
 COUNTS, SUMS = {"A": 1000, "B": 300, "C": 0}, {"A": 100.0, "B": 210.5, "C": 0.0}
 
 
-def connect(network: str, name: str, **options: object) -> Member:
-    settings = {"group": "tested", "arms": ["A", "B", "C"], "sharing": QUICK, **options}
+def connect(network: str, name: str, **options: Any) -> Member:
+    settings: dict[str, Any] = {"group": "tested", "arms": ["A", "B", "C"], "sharing": QUICK, **options}
     return tacit.connect(f"memory://{network}", name=name, **settings)
 
 

@@ -236,6 +236,46 @@ def test_decisions_without_a_reward_yet_count_as_pulls(connect: Callable[..., Me
     assert [ann.select_arm().arm for _ in range(3)] == ["A", "B", "C"]
 
 
+def test_a_decision_that_was_never_carried_out_can_be_taken_back(
+    connect: Callable[..., Member], tmp_path: Path
+) -> None:
+    ann, bob = connect("ann", state=tmp_path / "ann.db"), connect("bob")
+    first, second = ann.select_arm(), ann.select_arm()
+    assert [ann.withdraw(first), ann.withdraw(first), ann.update(first, 1.0)] == [True, False, False]
+    assert ann.select_arm().arm == "A"  # as if it had not been chosen before
+    with pytest.raises(LocalError, match="the decision was made by 'ann': only that member can withdraw it"):
+        bob.withdraw(second.id)
+    ann.close()
+    again = connect("ann", state=tmp_path / "ann.db")
+    assert [again.withdraw(second.id), again.update(second.id, 1.0)] == [True, False]
+    assert (again.statistics().own_observations, again.statistics().open_decisions) == (0, 1)
+
+
+# Going away.
+
+RARELY = on_demand(Constant(10_000), loss_tolerant=Patience(first=60.0, least=1.0, tick=3600.0, longest=3600.0))
+
+
+def test_before_it_goes_a_member_says_what_it_has_kept_for_itself(connect: Callable[..., Member]) -> None:
+    ann, bob = connect("ann", sharing=RARELY), connect("bob", sharing=RARELY)
+    until(ann, lambda s: len(s.peers) == 1)
+    pull(ann, 7)
+    ann.sync()
+    assert bob.statistics().observations == 0
+    ann.close()
+    assert until(bob, lambda s: s.observations == 7).peers[0].is_present is False
+
+
+def test_a_member_that_is_asked_to_says_it_at_once(connect: Callable[..., Member]) -> None:
+    ann, bob = connect("ann", sharing=RARELY), connect("bob", sharing=RARELY)
+    until(ann, lambda s: len(s.peers) == 1)
+    pull(ann, 7)
+    assert ann.flush()
+    assert bob.statistics().observations == 7
+    assert ann.statistics().peers[0].lacks == 0
+    assert ann.flush()  # nothing is left to say
+
+
 # Traffic.
 
 
@@ -381,6 +421,11 @@ def test_arms_that_are_given_at_a_restart_are_what_is_offered(connect: Callable[
     assert {again.select_arm().arm for _ in range(20)} == {"B", "D"}
     assert again.statistics().own_observations == 30
     assert [arm.arm for arm in again.statistics().arms if arm.is_removed] == ["A", "C"]
+
+
+def test_a_snapshot_is_looked_at_only_if_there_is_no_state_yet(connect: Callable[..., Member], tmp_path: Path) -> None:
+    connect(state=tmp_path / "ann.db").close()
+    connect(state=tmp_path / "ann.db", snapshot=tmp_path / "gone").close()
 
 
 def test_a_member_starts_off_line_from_what_another_knew(connect: Callable[..., Member]) -> None:

@@ -9,6 +9,7 @@ from tacit.protocol.exchange import Sharing, on_demand
 from tacit.protocol.immediate import immediate, silent
 from tacit.protocol.messages import Acknowledgement, AgentId, Eliminated, Join, Leave, Message, Record, Share
 from tacit.protocol.outcome import (
+    Flushed,
     InputRecord,
     Introduced,
     Observed,
@@ -28,6 +29,7 @@ __all__ = [
     "Constant",
     "Eliminated",
     "Endpoint",
+    "Flushed",
     "FromFunction",
     "Geometric",
     "InputRecord",

@@ -60,7 +60,13 @@ class Woke(NamedTuple):
     now: float
 
 
-InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke | ObservedMany
+class Flushed(NamedTuple):
+    """The agent told everybody what they lacked, without waiting for anything."""
+
+    now: float
+
+
+InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke | ObservedMany | Flushed
 
 
 class Outcome(NamedTuple):

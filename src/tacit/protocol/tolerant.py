@@ -37,7 +37,7 @@ from tacit.protocol.messages import (
     Record,
     Share,
 )
-from tacit.protocol.outcome import Outcome, PeerJoined, Received, Woke
+from tacit.protocol.outcome import Flushed, Outcome, PeerJoined, Received, Woke
 from tacit.protocol.roster import Peer
 from tacit.protocol.suspicion import check_numbers, check_receipt, check_share
 from tacit.tally import Arm, ArmTally, checked_arms
@@ -116,6 +116,15 @@ class TolerantEndpoint(Endpoint):
             self._wake_by(self._flush_at(link))
         return Outcome((Woke(now),), tuple(outgoing), wake_at=self.wake_at)
 
+    def flush(self, now: float) -> Outcome:
+        """Send to everybody who is here what it has not acknowledged, without waiting until a buffer is full."""
+        self._look_at_clock(now)
+        outgoing: list[Message] = []
+        for link in self.links.values():
+            if self._has_unsaid(link):
+                outgoing += self._repeat(link, now)
+        return Outcome((Flushed(now),), tuple(outgoing), wake_at=self.wake_at)
+
     def peer_left(self, peer: AgentId, now: float) -> Outcome:
         """Take it from the driver that a peer is gone: nobody needs to be told that this agent is here.
 
@@ -178,6 +187,11 @@ class TolerantEndpoint(Endpoint):
         """
         is_due = link.delivery.take(Event.DUE) is Effect.REPEAT and not self.settled(link)
         return is_due and link.exchange.has_reached(len(self.candidates))
+
+    @property
+    def lacking(self) -> tuple[AgentId, ...]:
+        """Who is here and has not acknowledged everything that it can use."""
+        return tuple(link.peer.name for link in self.links.values() if self._has_unsaid(link))
 
     def _has_unsaid(self, link: TolerantLink) -> bool:
         """Return whether the peer can use observations that it has not acknowledged."""

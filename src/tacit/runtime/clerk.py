@@ -169,6 +169,17 @@ class Clerk:
         """Say to every known peer that this member is here."""
         self._take(self.agent.join(self.clock.now()))
 
+    def flush(self) -> None:
+        """Send to everybody who is here what it lacks."""
+        self._take(self.agent.flush(self.clock.now()))
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Who is here and has not acknowledged everything that it can use."""
+        endpoint = self.agent.endpoint
+        assert isinstance(endpoint, TolerantEndpoint)
+        return endpoint.lacking
+
     def take_leave(self) -> None:
         """Say to every known peer that this member goes away."""
         self._take(self.agent.leave())

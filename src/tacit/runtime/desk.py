@@ -168,6 +168,14 @@ class Desk:
             self._call()
         return True
 
+    def withdraw(self, number: int) -> bool:
+        """Take a decision back, as if it had not been made. Return whether it was open."""
+        if not self.settle_elsewhere(number, None):
+            return False
+        if not self.is_awake:
+            self._call()
+        return True
+
     def open_since(self, number: int) -> float | None:
         """Return when an open decision was made, or `None` if it is not open."""
         entry = self._open.get(number)

@@ -5,6 +5,7 @@ door; what happens behind it is in `desk.py` (deciding) and `node.py` (the netwo
 """
 
 import asyncio
+import inspect
 import os
 import weakref
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from tacit.checks import check_probability
 from tacit.errors import LocalError
@@ -20,7 +21,7 @@ from tacit.protocol import Geometric, Patience, Sharing, on_demand
 from tacit.rewards import MILLIONTH
 from tacit.runtime.background import Background, at_end, background
 from tacit.runtime.clock import Clock, SystemClock
-from tacit.runtime.decision import Decision, is_genuine, read
+from tacit.runtime.decision import Claim, Decision, is_genuine, read
 from tacit.runtime.desk import Desk
 from tacit.runtime.history import LogEntry, log_entries
 from tacit.runtime.node import Node
@@ -31,6 +32,7 @@ from tacit.tally import Arm
 from tacit.wire import encode_snapshot
 
 Value = TypeVar("Value")
+Taken = ParamSpec("Taken")
 
 LIVE_PATIENCE = Patience(first=2.0, least=0.1, growth=1.5, tick=60.0, longest=600.0)
 """In seconds."""
@@ -120,7 +122,19 @@ def join(
     )
 
 
-def connect(url: str | Transport, **options: Any) -> "Member":  # noqa: ANN401  # the options of `join`
+def _takes_what(other: Callable[Taken, object]) -> Callable[[Callable[..., Value]], Callable[Taken, Value]]:
+    """Give a function the signature of another, for people, editors and type checkers."""
+
+    def same(function: Callable[..., Value]) -> Callable[Taken, Value]:
+        signature = inspect.signature(other).replace(return_annotation=function.__annotations__["return"])
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
+    return same
+
+
+@_takes_what(join)
+def connect(*arguments: Any, **options: Any) -> "Member":  # noqa: ANN401  # those of `join`
     """Join a group, from synchronous code: Flask, Django, Celery, threads. Takes what `join` takes.
 
     >>> with connect("memory://docs", group="homepage", name="web-1", arms=["A", "B"]) as member:
@@ -128,7 +142,7 @@ def connect(url: str | Transport, **options: Any) -> "Member":  # noqa: ANN401  
     ...     member.update(decision, reward=1.0)
     True
     """
-    joining = join(url, **options)
+    joining = join(*arguments, **options)
     return _result(background().submit(joining.start()))
 
 
@@ -211,6 +225,21 @@ class Member:
             return desk.settle(decision.number, reward)
         return self._update_by_id(decision if isinstance(decision, str) else decision.id, reward)
 
+    def withdraw(self, decision: Decision | str) -> bool:
+        """Take a decision back that was never carried out, so that it counts neither now nor when it would expire.
+
+        Returns:
+            Whether it was still open.
+
+        Raises:
+            LocalError: It is a decision of another member: only the one that decided can take it back.
+        """
+        claim = read(decision) if isinstance(decision, str) else decision
+        owner = claim.member if isinstance(claim, Claim) else claim.signer.name
+        if owner != self.name:
+            raise LocalError(f"the decision was made by {owner!r}: only that member can withdraw it")
+        return self._desk.open_since(claim.number) == claim.at and self._desk.withdraw(claim.number)
+
     def _update_by_id(self, token: str, reward: float) -> bool:
         desk, clerk = self._desk, self._node.clerk
         claim = read(token)
@@ -275,6 +304,13 @@ class Member:
         """Return the decisions that are still in the log, oldest first, with propensities and rewards."""
         self.sync()
         return log_entries(self._node.history(), self._node.clerk.agent.policy.quantum.per_reward)
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Send to every member that is here what it lacks, without waiting until there is enough for a share.
+
+        Closing does the same, for a second at most. Returns whether all have acknowledged it within so many seconds.
+        """
+        return _result(self._background.submit(self._node.flush(timeout)))
 
     def sync(self, timeout: float | None = 30.0) -> None:
         """Return when everything rewarded so far is on the disk.

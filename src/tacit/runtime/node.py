@@ -53,6 +53,9 @@ FIRST_ANNOUNCEMENT, LONGEST_BETWEEN_ANNOUNCEMENTS = 2.0, 600.0
 JOURNAL_RETRY = 1.0
 """Seconds until a disk that failed is tried again."""
 
+FLUSH_WITHIN = 1.0
+"""Seconds that a member which stops waits for the others to acknowledge its last observations."""
+
 MAIL_EVERY = 2.0
 """Seconds between two looks into the mailbox."""
 
@@ -137,6 +140,7 @@ class Node:
         if self._task is not None:
             await self._task
         try:
+            await self._flush(FLUSH_WITHIN)
             async with self._turns:
                 self.clerk.take_leave()
                 if await self._work():
@@ -146,6 +150,29 @@ class Node:
         finally:
             await self._transport.close()
             await self._blocking(self._journal.close)
+
+    async def flush(self, within: float) -> bool:
+        """Send to everybody who is here what it lacks. Return whether all acknowledge it within these seconds."""
+        deadline = asyncio.get_running_loop().time() + within
+        async with self._turns:
+            await self._work()
+            self.clerk.flush()
+        while self.clerk.lacking and asyncio.get_running_loop().time() < deadline:
+            self._event.set()
+            await asyncio.sleep(LOOK_EVERY)
+        return not self.clerk.lacking
+
+    async def _flush(self, within: float) -> None:
+        """Do the same when nothing takes turns any more."""
+        deadline = asyncio.get_running_loop().time() + within
+        async with self._turns:
+            if not await self._work() or self.clerk.superseded_by is not None:
+                return
+            self.clerk.flush()
+            while self.clerk.lacking and asyncio.get_running_loop().time() < deadline:
+                if not await self._work():
+                    return
+                await asyncio.sleep(LOOK_EVERY)
 
     def wake(self) -> None:
         """Look at the desk's queues, now and from now on, until it is out of use."""

@@ -50,7 +50,7 @@ def restore(
     build: Build,
     sharing: Sharing,
     clock: Clock,
-    snapshot: Snapshot | None = None,
+    snapshot: Callable[[], Snapshot | None] = lambda: None,
 ) -> Restored:
     """Start a member from its journal.
 
@@ -61,7 +61,7 @@ def restore(
         build: Makes a fresh policy for some arms.
         sharing: How it talks.
         clock: What time it is.
-        snapshot: What another member, or an older disk of this one, knew: where to start from if the journal is empty.
+        snapshot: Returns what another member, or an older disk of this one, knew: the start if the journal is empty.
 
     Raises:
         LocalError: The journal is another member's, is damaged, or was written under rules that do not fit.
@@ -70,8 +70,9 @@ def restore(
     stored = journal.read()
     if stored.state is None:
         agent = Agent(name, build(offered), sharing, boot=fresh_boot(0, clock))
-        if snapshot is not None:
-            agent = start_from_another(snapshot, agent, build, sharing)
+        start = snapshot()
+        if start is not None:
+            agent = start_from_another(start, agent, build, sharing)
         return Restored(
             agent,
             Controls(),

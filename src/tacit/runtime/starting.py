@@ -70,7 +70,7 @@ async def start(options: Options, home: Background) -> Node:
             build=build,
             sharing=options.sharing,
             clock=options.clock,
-            snapshot=_snapshot(options.snapshot),
+            snapshot=lambda: _snapshot(options.snapshot),
         )
         traffic = None
         if options.floors or options.ceilings:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+from tacit.checks import check_whole
 from tacit.errors import LocalError
 from tacit.runtime.transports.broker import Address, BrokerTransport, Connection, NotConnectedError
 
@@ -45,6 +46,8 @@ class MqttTransport(BrokerTransport):
             for it.
         ssl_context: Whom to trust and what to show, for `mqtts`; the system's trust if `None`.
         largest_frame: Bytes of the largest frame that the broker takes.
+        keep_alive: Seconds without a word after which each side asks whether the other is there. More for devices that
+            live on a battery.
 
     Raises:
         LocalError: The URL cannot be right, or aiomqtt is not installed.
@@ -54,7 +57,12 @@ class MqttTransport(BrokerTransport):
     separator = "/"
 
     def __init__(
-        self, url: str, *, ssl_context: ssl.SSLContext | None = None, largest_frame: int = LARGEST_PACKET
+        self,
+        url: str,
+        *,
+        ssl_context: ssl.SSLContext | None = None,
+        largest_frame: int = LARGEST_PACKET,
+        keep_alive: int = KEEP_ALIVE,
     ) -> None:
         try:
             import aiomqtt  # noqa: F401, PLC0415
@@ -67,6 +75,8 @@ class MqttTransport(BrokerTransport):
             raise LocalError("a TLS context needs an address that begins with mqtts://")
         self._ssl_context = ssl.create_default_context() if secure and ssl_context is None else ssl_context
         self.largest_frame = largest_frame
+        check_whole("keep_alive", keep_alive, 1, 65_535)
+        self._keep_alive = keep_alive
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Connection]:
@@ -112,7 +122,7 @@ class MqttTransport(BrokerTransport):
             identifier=f"tacit{secrets.token_hex(8)}",  # its own: a broker throws out the older of two that are equal
             queue_type=Door,
             timeout=ANSWER_WITHIN,
-            keepalive=KEEP_ALIVE,
+            keepalive=self._keep_alive,
             logger=_silent,
         )
 

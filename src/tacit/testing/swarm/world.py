@@ -193,6 +193,8 @@ class World(Machinery):
         self._start(process.position, 0)
 
     def _leave(self, process: Process, lasting: float) -> None:
+        if lasting > self.plan.heals_at / 4.0:  # who goes for long says what is left; others forget to
+            self._take(process, process.agent.flush(self._now(process)))
         self._take(process, process.agent.leave())
         if not process.is_running:
             return
