@@ -194,8 +194,10 @@ class World(Machinery):
 
     def _leave(self, process: Process, lasting: float) -> None:
         if lasting > self.plan.heals_at / 4.0:  # who goes for long says what is left; others forget to
+            self.inspector.disturbed(process.name)  # it does not wait until it is time
             self._take(process, process.agent.flush(self._now(process)))
-        self._take(process, process.agent.leave())
+        if process.is_running:
+            self._take(process, process.agent.leave())
         if not process.is_running:
             return
         process.disk.sync()
