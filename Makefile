@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run paper test swarm messages benchmark fuzz format lock clean
+.PHONY: run paper test swarm messages benchmark live-benchmark fuzz format lock clean
 
 run: $(READY)
 	$(BIN)/tacit reproduce --quick --out reproduction
@@ -15,6 +15,7 @@ paper: $(READY)
 	$(BIN)/tacit reproduce --out reproduction
 
 test: $(READY)
+	tools/install-servers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -30,10 +31,16 @@ messages: $(READY)
 	$(BIN)/tacit messages
 
 # The compiled engine against a literal Algorithm 1 in C, and up to ten thousand agents; what a dead peer costs.
-benchmark: $(READY)
+benchmark: live-benchmark
 	$(BIN)/python benchmarks/kernel_against_c.py
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/silence.py
+
+# What a decision costs at a live member and with counters in Redis; a fleet of two hundred. Needs redis-server and
+# nats-server; about six minutes.
+live-benchmark: $(READY)
+	$(BIN)/python benchmarks/live_against_redis.py
+	$(BIN)/python benchmarks/live_scale.py
 
 # A million broken messages for agents that have state: a minute or two. `make test` tries fifty thousand.
 fuzz: $(READY)

@@ -404,5 +404,5 @@ def test_a_record_of_a_foreign_arm_is_not_replayed() -> None:
 
 def test_an_agent_needs_a_boot_that_fits() -> None:
     for boot in (-1, MOST_BOOTS, 0.5, "1"):
-        with pytest.raises(LocalError, match=f"boot must be a whole number from 0 to 2147483647, not {boot!r}"):
+        with pytest.raises(LocalError, match=f"boot must be a whole number from 0 to {MOST_BOOTS - 1}, not {boot!r}"):
             Agent("j", fresh(), boot=boot)  # type: ignore[arg-type]

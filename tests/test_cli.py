@@ -138,7 +138,7 @@ def test_the_demonstration_prints_a_table_and_draws_a_picture(
     folder = tmp_path / "new" / "folder"
     assert main(["demonstrate", "--out", str(folder), "--trials", "2", "--workers", "1"]) == 0
     printed = capsys.readouterr().out
-    rows = [line[:27].rstrip() for line in printed.splitlines()[1:5]]
+    rows = [line[:27].rstrip() for line in printed.splitlines()[1:6]]
     assert rows == list(demonstration.WAYS)
     assert f"The picture is in {folder / 'regret-and-messages.png'}." in printed
     assert (folder / "regret-and-messages.png").read_bytes().startswith(b"\x89PNG")
@@ -149,9 +149,9 @@ def test_the_ways_of_the_demonstration_are_measured_on_the_same_tapes() -> None:
     lines = list(demonstration.measure(trials=2, workers=1))
     assert [line.way for line in lines] == list(demonstration.WAYS)
     assert len({line.decisions for line in lines}) == 1
-    alone, broadcast, on_demand, doubling = (line.mean_shares for line in lines)
+    alone, broadcast, on_demand, to_64, doubling = (line.mean_shares for line in lines)
     assert alone == 0
-    assert doubling < on_demand < broadcast
+    assert doubling <= to_64 < on_demand < broadcast
 
 
 def test_the_demonstration_is_two_fast_and_eighteen_slow_agents() -> None:
@@ -169,9 +169,9 @@ def test_a_line_of_the_demonstration_is_a_mean_with_its_error() -> None:
     assert Line("alone", shares=(10,), regrets=(1.0,), decisions=5).regret_error == 0.0
 
 
-def test_a_picture_is_drawn_from_four_lines(tmp_path: Path) -> None:
+def test_a_picture_is_drawn_from_five_lines(tmp_path: Path) -> None:
     lines = [
-        Line(way, (messages_sent,), (100.0,), 1000) for way, messages_sent in zip("abcd", (0, 9, 5, 1), strict=True)
+        Line(way, (messages_sent,), (100.0,), 1000) for way, messages_sent in zip("abcde", (0, 9, 5, 2, 1), strict=True)
     ]
     plot(lines, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

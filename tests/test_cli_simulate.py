@@ -165,7 +165,7 @@ def test_an_interruption_says_how_to_go_on(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def interrupted(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+    def interrupted(*arguments: Any, **options: Any) -> Any:
         for count, trial in enumerate(run_jobs(*arguments, **options)):
             if count == 2:
                 raise KeyboardInterrupt

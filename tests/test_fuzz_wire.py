@@ -17,7 +17,7 @@ from tacit.wire import decode
 MUTATIONS = 50_000
 
 
-def program() -> Any:  # noqa: ANN401
+def program() -> Any:
     path = Path(__file__).parent.parent / "benchmarks" / "fuzz_wire.py"
     spec = importlib.util.spec_from_file_location("fuzz_wire", path)
     assert spec is not None
@@ -32,11 +32,11 @@ fuzz = program()
 
 
 @pytest.fixture(scope="module")
-def judge() -> Any:  # noqa: ANN401
+def judge() -> Any:
     return fuzz.Judge()
 
 
-def test_the_recorded_messages_are_of_every_kind_and_carry_everything(judge: Any) -> None:  # noqa: ANN401
+def test_the_recorded_messages_are_of_every_kind_and_carry_everything(judge: Any) -> None:
     messages: list[Message] = [decode(frame, fuzz.GROUP) for frame in judge.frames]
     assert {type(message) for message in messages} == set(get_args(Message))
     shares = [message for message in messages if isinstance(message, Share)]
@@ -60,12 +60,12 @@ def test_the_recorded_messages_are_of_every_kind_and_carry_everything(judge: Any
     assert any(message.boot for message in messages if isinstance(message, Eliminated))
 
 
-def test_the_messages_are_accepted_as_they_were_recorded(judge: Any) -> None:  # noqa: ANN401
+def test_the_messages_are_accepted_as_they_were_recorded(judge: Any) -> None:
     for moment in judge.moments:
         moment.kind.restored(moment.stored).receive(decode(moment.frame, fuzz.GROUP), moment.now)
 
 
-def test_every_single_wrong_bit_is_noticed(judge: Any) -> None:  # noqa: ANN401
+def test_every_single_wrong_bit_is_noticed(judge: Any) -> None:
     for frame in judge.frames[::20]:
         for position in range(8 * len(frame)):
             broken = bytearray(frame)
@@ -74,7 +74,7 @@ def test_every_single_wrong_bit_is_noticed(judge: Any) -> None:  # noqa: ANN401
                 decode(bytes(broken), fuzz.GROUP)
 
 
-def test_broken_messages_are_refused_without_a_mark_or_do_no_harm(judge: Any) -> None:  # noqa: ANN401
+def test_broken_messages_are_refused_without_a_mark_or_do_no_harm(judge: Any) -> None:
     verdict = judge.run(MUTATIONS)
     refused = sum(verdict.refused.values())
     assert refused + verdict.accepted + verdict.ignored + verdict.unbroken == verdict.mutations == MUTATIONS
@@ -85,7 +85,7 @@ def test_broken_messages_are_refused_without_a_mark_or_do_no_harm(judge: Any) ->
 
 
 @pytest.mark.parametrize("mutate", [*range(5)])
-def test_bytes_that_were_broken_are_refused_by_their_checksum(judge: Any, mutate: int) -> None:  # noqa: ANN401
+def test_bytes_that_were_broken_are_refused_by_their_checksum(judge: Any, mutate: int) -> None:
     for number in range(2_000):
         luck = fuzz.Luck(7, mutate, number)
         frame, other = luck.pick(judge.frames), luck.pick(judge.frames)
@@ -95,7 +95,7 @@ def test_bytes_that_were_broken_are_refused_by_their_checksum(judge: Any, mutate
                 decode(broken, fuzz.GROUP)
 
 
-def test_the_judge_can_lose_patience(judge: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401
+def test_the_judge_can_lose_patience(judge: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message that is refused and leaves a mark ends the run."""
     moment = next(one for one in judge.moments if isinstance(decode(one.frame, fuzz.GROUP), Share))
     agent, _ = judge._victim(moment)

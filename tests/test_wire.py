@@ -497,3 +497,10 @@ def test_only_messages_and_records_are_encoded() -> None:
         encode(PeerLeft("p", 3.0))  # type: ignore[arg-type]
     with pytest.raises(LocalError, match="only the records of an outcome can be encoded"):
         encode_record(Leave("j", "p"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("read", [decode, decode_record, decode_snapshot])
+@pytest.mark.parametrize("value", [None, "text", 3])
+def test_only_bytes_can_be_decoded(read: Callable[[bytes], object], value: bytes) -> None:
+    with pytest.raises(LocalError, match="only bytes can be decoded, not"):
+        read(value)

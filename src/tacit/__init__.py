@@ -23,6 +23,9 @@ from tacit.protocol import (
 from tacit.protocol.state import Snapshot
 
 if TYPE_CHECKING:
+    from tacit.runtime.decision import Decision as Decision
+    from tacit.runtime.importing import snapshot_of as snapshot_of
+    from tacit.runtime.member import Member as Member
     from tacit.runtime.member import connect as connect
     from tacit.runtime.member import join as join
     from tacit.runtime.member import reward as reward
@@ -57,9 +60,12 @@ __all__ = [
 ]
 
 _LATER = {
+    "Decision": "tacit.runtime.decision",
+    "Member": "tacit.runtime.member",
     "connect": "tacit.runtime.member",
     "join": "tacit.runtime.member",
     "reward": "tacit.runtime.member",
+    "snapshot_of": "tacit.runtime.importing",
     "Results": "tacit.simulator.results",
     "simulate": "tacit.simulator.simulate",
 }

@@ -28,7 +28,7 @@ from tacit.protocol import (
     on_demand,
 )
 from tacit.protocol.invariants import endpoint_violations
-from tacit.protocol.state import SNAPSHOT_VERSION, Snapshot
+from tacit.protocol.state import SNAPSHOT_VERSION, EndpointState, Snapshot
 from tacit.tally import Arm, ArmTally
 
 
@@ -184,15 +184,8 @@ class Agent:
                 f"the snapshot has version {snapshot.version}, this program reads version {SNAPSHOT_VERSION}: "
                 "use the version of tacit that wrote it"
             )
-        state = snapshot.endpoint
-        arms = policy.arms
-        is_grown = boot is not None and arms != state.arms and arms[: len(state.arms)] == state.arms
-        if not (is_grown or arms == state.arms) or policy.quantum.per_reward != state.units_per_reward:
-            raise LocalError(
-                f"the snapshot of {state.agent} has arms {', '.join(state.arms)} and {state.units_per_reward} quanta "
-                f"in a reward, but the policy has {', '.join(arms)} and {policy.quantum.per_reward} (new arms come last, "
-                "and with a new boot)"
-            )
+        state, arms = snapshot.endpoint, policy.arms
+        is_grown = _is_grown(state, policy, boot)
         if policy.own_pulls or policy.tally.observations or policy.candidates != policy.arms:
             raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
         was_tolerant = any(link.delivery is not None for link in state.links)
@@ -201,8 +194,6 @@ class Agent:
             raise LocalError(
                 f"the snapshot of {state.agent} was made with sharing={snapshot.sharing}: pass the same to restore"
             )
-        if is_grown and not is_tolerant:
-            raise LocalError("only an agent that shares with loss_tolerant=True can start again with more arms")
         if is_grown:  # what was recorded was decided by the arms of then
             policy.change_arms(state.arms)
         agent = cls(state.agent, policy, sharing, boot=state.boot)
@@ -221,12 +212,13 @@ class Agent:
         agent._replay_all(records, snapshot)
         if boot is not None:
             if not isinstance(agent.endpoint, TolerantEndpoint):
-                raise LocalError("only an agent that shares with loss_tolerant=True can start again with a new boot")
+                raise LocalError(
+                    "only an agent that shares with loss_tolerant=True can start again with a new boot or more arms"
+                )
             agent.endpoint.start_again(boot, arms)
-            if is_grown:
-                policy.change_arms(arms)
-                for arm in agent.endpoint.eliminated:  # more than before, if all have the same arms now
-                    policy.eliminate(arm)
+            policy.change_arms(arms)
+            for arm in agent.endpoint.eliminated:  # more than before, if all have the same arms now
+                policy.eliminate(arm)
         return agent
 
     def _time(self, now: float | None) -> float:
@@ -290,6 +282,19 @@ class Agent:
                 self.wake(now)
             case other:
                 raise LocalError(f"{other!r} is not a record: pass the records of each outcome, in order")
+
+
+def _is_grown(state: EndpointState, policy: Policy, boot: int | None) -> bool:
+    """Return whether a policy has more arms than a state, or say why it does not fit."""
+    arms = policy.arms
+    is_grown = boot is not None and len(arms) > len(state.arms) and arms[: len(state.arms)] == state.arms
+    if not (is_grown or arms == state.arms) or policy.quantum.per_reward != state.units_per_reward:
+        raise LocalError(
+            f"the snapshot of {state.agent} has arms {', '.join(state.arms)} and {state.units_per_reward} quanta "
+            f"in a reward, but the policy has {', '.join(arms)} and {policy.quantum.per_reward} (new arms come last, "
+            "and with a new boot)"
+        )
+    return is_grown
 
 
 def _endpoint_class(sharing: Sharing) -> type[Endpoint]:

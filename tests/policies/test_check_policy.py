@@ -74,7 +74,7 @@ def test_a_policy_with_a_memory_beside_its_tallies_is_caught() -> None:
 
 
 class ForgetsOwnPulls(UCB):
-    def learn(self, news: Iterable[ArmTally], *, own: bool = False) -> None:  # noqa: ARG002
+    def learn(self, news: Iterable[ArmTally], *, own: bool = False) -> None:
         super().learn(news)
 
 
@@ -84,7 +84,7 @@ def test_a_policy_that_forgets_own_pulls_is_caught() -> None:
 
 
 class TakesAllPullsForOwn(UCB):
-    def learn(self, news: Iterable[ArmTally], *, own: bool = False) -> None:  # noqa: ARG002
+    def learn(self, news: Iterable[ArmTally], *, own: bool = False) -> None:
         super().learn(news, own=True)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit import AAE, KLUCB, UCB, Horizon, LocalError, Policy, Thompson
+from tacit import AAE, KLUCB, UCB, Horizon, IndexPolicy, LocalError, Policy, Thompson
 from tacit.chance import stream, uniform
 from tacit.policies.confidence import Confidence, log_inverse_delta
 from tacit.policies.kl_ucb import bernoulli_divergence, kl_ucb_index
@@ -432,3 +432,27 @@ def test_eliminating_an_arm_twice_is_eliminating_it_once(build: Callable[[Sequen
     policy.eliminate("B")
     policy.eliminate("B")
     assert policy.candidates == ("A", "C")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1000), st.floats(0.0, 1.0)), min_size=1, max_size=20),
+    st.sampled_from(CONFIDENCES),
+)
+def test_the_loop_that_is_written_out_chooses_what_the_indices_say(
+    arms: list[tuple[int, float]], confidence: Confidence
+) -> None:
+    policy = UCB([str(position) for position in range(len(arms))], confidence=confidence)
+    tallies = [ArmTally(str(i), count, int(share * count * 10**6)) for i, (count, share) in enumerate(arms) if count]
+    policy.learn(tallies, own=True)
+    assert policy.select_arm() == IndexPolicy.select_arm(policy)
+
+
+def test_a_subclass_of_ucb_is_chosen_by_its_own_index() -> None:
+    class Pessimist(UCB):
+        def index(self, mean: float, count: int, budget: float) -> float:
+            return mean - confidence_width(count, budget)
+
+    policy = Pessimist(["A", "B"])
+    policy.learn([ArmTally("A", 2, 2 * 10**6), ArmTally("B", 1000, 900 * 10**6)], own=True)
+    assert policy.select_arm() == "B"
+    assert UCB.select_arm(policy) == "A"

@@ -238,7 +238,7 @@ def test_a_transport_that_names_the_wrong_sender_is_caught() -> None:
 
 
 class ProvesNothing(MemoryTransport):
-    def _arrive(self, frame: bytes, sender: str) -> None:  # noqa: ARG002
+    def _arrive(self, frame: bytes, sender: str) -> None:
         if self._key is not None and self._inbox is not None:
             self._inbox.frame(frame, None)
 
@@ -300,7 +300,7 @@ def test_a_transport_that_does_not_hear_one_who_comes_back_is_caught() -> None:
 
 
 class NeverOpens(MemoryTransport):
-    async def open(self, name: str, group: str, inbox: Inbox) -> None:  # noqa: ARG002
+    async def open(self, name: str, group: str, inbox: Inbox) -> None:
         await asyncio.Event().wait()
 
 

@@ -74,6 +74,17 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in made] == content
 
 
+def test_a_file_that_somebody_else_makes_meanwhile_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "_check_free", lambda *_: None)
+    content = make_group("g", tmp_path).read_bytes()
+    with pytest.raises(LocalError, match="is there already"):
+        make_group("g", tmp_path)
+    assert (tmp_path / AUTHORITY).read_bytes() == content
+    assert [path.name for path in tmp_path.iterdir()] == [AUTHORITY]
+
+
 def test_an_agent_called_as_the_groups_file_does_not_take_its_place(tmp_path: Path) -> None:
     make_group("g", tmp_path)
     assert issue("group-authority", tmp_path).name != AUTHORITY

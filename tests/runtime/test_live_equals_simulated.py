@@ -137,7 +137,9 @@ WORLDS = {
     "on a network that loses messages": Scenario(
         600, ARMS, AGENTS, BuiltIn("ucb"), on_demand(Constant(1), loss_tolerant=PATIENCE), delay=1, faults=BAD_NETWORK
     ),
-    "with elimination": Scenario(600, ARMS, SAME_ARMS, BuiltIn("aae", alpha=0.3), TOLERANT, delay=1, faults=BAD_NETWORK),
+    "with elimination": Scenario(
+        600, ARMS, SAME_ARMS, BuiltIn("aae", alpha=0.3), TOLERANT, delay=1, faults=BAD_NETWORK
+    ),
     "with Thompson sampling": Scenario(600, ARMS, AGENTS, BuiltIn("thompson"), TOLERANT, delay=1, faults=BAD_NETWORK),
 }
 

@@ -84,7 +84,7 @@ def world(**changes: object) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_number_at_its_limit_is_accepted_and_the_next_is_refused(what: str, path: str, make: Any) -> None:  # noqa: ANN401
+def test_a_number_at_its_limit_is_accepted_and_the_next_is_refused(what: str, path: str, make: Any) -> None:
     smallest, largest = LIMITS[what]
     assert isinstance(smallest, int)
     assert isinstance(largest, int)

@@ -60,7 +60,7 @@ def observer(address: str) -> Iterator[Any]:
 
 
 @pytest.fixture
-def workers(address: str, observer: Any, tmp_path: Path) -> Iterator[dict[str, subprocess.Popen[bytes]]]:  # noqa: ANN401
+def workers(address: str, observer: Any, tmp_path: Path) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     """Two worker processes of one thread each, by name."""
     options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path), "--name")
     with ExitStack() as stack:
@@ -71,7 +71,7 @@ def workers(address: str, observer: Any, tmp_path: Path) -> Iterator[dict[str, s
 
 def test_a_worker_killed_in_the_middle_loses_no_trial_and_doubles_none(
     address: str,
-    observer: Any,  # noqa: ANN401
+    observer: Any,
     workers: dict[str, subprocess.Popen[bytes]],
     tmp_path: Path,
 ) -> None:

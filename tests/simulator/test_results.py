@@ -52,7 +52,7 @@ def own_policy(arms: Sequence[str], _seed: int) -> UCB:
     return UCB(arms, quantum=BERNOULLI)
 
 
-def small(world: Scenario | dict[str, Scenario] = WORLD, **options: Any) -> Results:  # noqa: ANN401
+def small(world: Scenario | dict[str, Scenario] = WORLD, **options: Any) -> Results:
     return simulate(world, **{"trials": 4, "seed": 7, "engine": "reference", **options})
 
 
@@ -246,7 +246,7 @@ def test_a_threshold_class_of_your_own_runs_on_the_readable_engine() -> None:
     class Own:
         answers_advance = True
 
-        def at(self, share_number: int, candidate_count: int) -> int:  # noqa: ARG002
+        def at(self, share_number: int, candidate_count: int) -> int:
             return 2
 
     assert trials_module.engine_for(replace(WORLD, sharing=on_demand(Own())), "auto") == "reference"

@@ -9,6 +9,7 @@ from pathlib import Path
 import tacit
 from tacit.cli.agent import add_agent
 from tacit.cli.demo import add_demo, add_demo_agent
+from tacit.cli.faults import add_faults
 from tacit.cli.folder import make_folder
 from tacit.cli.keys import add_keys
 from tacit.cli.reproduce import add_reproduce
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     add_simulate(commands.add_parser("simulate", help="run a scenario file: many trials, on one machine or many"))
     add_reproduce(commands)
     add_swarm(commands.add_parser("swarm", help="let everything go wrong, seed by seed, and check every invariant"))
+    add_faults(commands.add_parser("faults", help="live fleets of real processes under real faults, and what is lost"))
     add_keys(commands.add_parser("keys", help="make a group, and the files with which agents prove who they are"))
     _add_live(commands)
 

@@ -22,6 +22,9 @@ class Policy(ABC):
         quantum: The smallest step of a reward; 1 for rewards that are 0 or 1.
     """
 
+    draws = False
+    """Whether a choice is a draw whose likelihood the policy does not tell. Then nobody can log propensities."""
+
     eliminates = False
     """Whether the policy rules arms out for good. If so, pairs of agents fall silent when one arm is left."""
 

@@ -39,6 +39,8 @@ class Thompson(Policy):
     'A'
     """
 
+    draws = True
+
     def __init__(self, arms: Sequence[Arm], *, seed: int, quantum: float = MILLIONTH) -> None:
         super().__init__(arms, quantum=quantum)
         check_whole("seed", seed, 0)

@@ -37,6 +37,12 @@ class UCB(Confident, IndexPolicy):
     'A'
     """
 
+    def __init_subclass__(cls) -> None:
+        """Let a subclass with an index of its own be chosen by it."""
+        super().__init_subclass__()
+        if "index" in vars(cls) and "select_arm" not in vars(cls):
+            cls.select_arm = IndexPolicy.select_arm  # type: ignore[method-assign]
+
     def select_arm(self) -> Arm:
         """Return the candidate with the highest index.
 

@@ -87,8 +87,8 @@ class Endpoint:
         self.notices = 0
         """How often this agent said in this boot that it is here, times two. Only where messages may be lost."""
         self.arms_since: int | None = 0
-        """Since which boot this agent has these arms: who knows only earlier boots may know other arms. `None` until
-        it has said so. Only where messages may be lost do arms change."""
+        """Since which boot this agent surely has these arms. If not since boot 0, others may know it with other arms,
+        and must acknowledge its introduction. `None` until it is introduced. Only where messages may be lost."""
         self.last_observed: float | None = None
         self.wake_at: float | None = None
         self._links_using: dict[Arm, list[Link]] = {arm: [] for arm in self.roster.arms}

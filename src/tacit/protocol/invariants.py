@@ -31,6 +31,13 @@ def endpoint_violations(endpoint: Endpoint) -> list[str]:
             wrong.append(f"{endpoint.name} holds its own observations as somebody else's")
         if not _plausible(holding.tally, ledger.units_per_reward) or holding.tally.observations > holding.version:
             wrong.append(f"{endpoint.name} holds impossible tallies of {origin.agent}")
+    return wrong + _link_violations(endpoint)
+
+
+def _link_violations(endpoint: Endpoint) -> list[str]:
+    """Return what is wrong with what an agent keeps for its peers."""
+    wrong: list[str] = []
+    ledger = endpoint.ledger
     for name, link in endpoint.links.items():
         since_shared = ledger.version - link.shared_version
         if not 0 <= link.exchange.buffered <= since_shared:

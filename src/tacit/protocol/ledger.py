@@ -94,7 +94,7 @@ class Ledger:
         Raises:
             LocalError: As for one; or there are none, or an arm comes twice, or a boot would have too many.
         """
-        if isinstance(tallies, str) or not (isinstance(tallies, Sequence) and tallies):
+        if not (isinstance(tallies, list | tuple) and tallies):
             raise LocalError(f"a batch must be a list of at least one ArmTally, not {tallies!r}")
         listed: set[Arm] = set()
         total = self.own.observations

@@ -326,7 +326,7 @@ class TolerantEndpoint(Endpoint):
         if handling.boot < self._newest_boot(link):
             return Outcome(outgoing=(self._acknowledge(link),))  # a word from a former life
         check_receipt(self, link, handling.receipt)
-        if handling.receipt.boot != self.ledger.origin.boot or not self._is_introduced(handling.receipt):
+        if not self._is_introduced(handling.receipt) or handling.receipt.boot != self.ledger.origin.boot:
             share = self._without_foreign_arms(share)
         check_share(self, link, share, handling)
         knows_arms = self._knows_arms(link, handling.boot)
@@ -518,9 +518,11 @@ class TolerantEndpoint(Endpoint):
     def _is_introduced(self, receipt: Receipt) -> bool:
         """Return whether the sender of a receipt knows which arms this agent has now, and so sends all that it can use.
 
-        An agent that never had others need not ask. One that has grown, or has come back without its disk, does.
+        An agent that never had others need not ask. One that has grown, or has come back without its disk, does. Only
+        this boot's introduction counts: of an earlier boot that had these arms, and a later one that had others, it may
+        have forgotten the later one.
         """
-        return not self.arms_since or (receipt.boot >= self.arms_since and receipt.notice > 1)
+        return not self.arms_since or (receipt.boot == self.ledger.origin.boot and receipt.notice > 1)
 
     def _knows_arms(self, link: TolerantLink, boot: int) -> bool:
         """Return whether the arms of that boot of the peer are known. What it rules out depends on them."""

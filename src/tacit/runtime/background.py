@@ -5,13 +5,50 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from concurrent.futures import Executor, Future
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, ParamSpec, TypeVar
 
 Value = TypeVar("Value")
+Parameters = ParamSpec("Parameters")
 
 DISK_THREADS = 4
 """So many journals are written at the same time."""
+
+
+class DiskThreads(Executor):
+    """Threads that wait for disks.
+
+    Those of the standard library take no more work once the main program has ended. That is when a member that nobody
+    closed must still write everything down.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        for number in range(1, count + 1):
+            threading.Thread(target=self._run, name=f"tacit-disk-{number}", daemon=True).start()
+
+    def submit(
+        self, fn: Callable[Parameters, Value], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> "Future[Value]":
+        """Do this on some thread."""
+        future: Future[Value] = Future()
+        self._work.put((future, partial(fn, *args, **kwargs)))
+        return future
+
+    def _run(self) -> None:
+        while True:
+            future, work = self._work.get()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                result = work()
+            except BaseException as error:  # noqa: BLE001  # whoever waits for it gets it
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+            del future, work  # nothing is kept alive until the next work comes
 
 
 class Background:
@@ -19,7 +56,7 @@ class Background:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        self.executor = ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="tacit-disk")
+        self.executor = DiskThreads(DISK_THREADS)
         self._thread = threading.Thread(target=self.loop.run_forever, name="tacit", daemon=True)
         self._thread.start()
 

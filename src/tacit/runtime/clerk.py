@@ -60,7 +60,7 @@ class Turn(NamedTuple):
         """Whether there is nothing to write down."""
         batch = self.batch
         parts = (batch.decided, batch.settled, batch.records, batch.rewards_kept, batch.rewards_gone, self.mail_done)
-        return batch.settings is None and not any(parts)
+        return batch.settings is None and batch.trusted_since is None and not any(parts)
 
 
 class Clerk:
@@ -94,6 +94,7 @@ class Clerk:
         self._rewards_gone: list[tuple[str, str]] = []
         self._askers: list[str] = []
         self._has_new_settings = False
+        self._has_new_trust = False
         self._has_news = False
         self._candidates = self.agent.policy.candidates
         """Those that the desk knows of."""
@@ -119,8 +120,8 @@ class Clerk:
 
     @property
     def is_needed(self) -> bool:
-        """Whether there is something to do before the time of `due_at`."""
-        return bool(self._outgoing or self._records or self.foreign or self.desk.is_waiting)
+        """Whether there is something to do before the time of `due_at`, and before the desk is next looked at."""
+        return bool(self._outgoing or self._records or self.foreign)
 
     def due_at(self) -> float | None:
         """Return when to take a turn even if nothing comes in."""
@@ -307,6 +308,8 @@ class Clerk:
         self._outgoing += [(message.receiver, message) for message in outcome.outgoing]
         if outcome.news or outcome.returned or outcome.ruled_out:
             self._has_news = True
+        if outcome.returned and self.outstanding.trusted_since < self.run_number:
+            self._distrust_former_starts()
         if outcome.superseded_by is not None and self.superseded_by is None:
             self._meet_successor(outcome.superseded_by)
 
@@ -364,6 +367,7 @@ class Clerk:
         join = Join(hello.sender, self.terms.name, hello.arms, hello.units_per_reward, hello.boot, hello.notice)
         self._take(self.agent.receive(join, now))
         self.errands.controls_heard(hello.sender, hello.controls)
+        self.errands.is_back(hello.sender)
         if known != (hello.boot, hello.notice):
             self._compare_arms(hello)
             if hello.wants_answer:
@@ -404,6 +408,17 @@ class Clerk:
             "one goes on deciding and shares nothing. Stop one of them, or give it a name and a state of its own",
         )
 
+    def _distrust_former_starts(self) -> None:
+        """Give up the decisions of earlier starts: who forgot observations may forget which decisions they were of."""
+        self.outstanding.trusted_since, self._has_new_trust = self.run_number, True
+        for number in [number for number in self.outstanding.open if number >> PLACES < self.run_number]:
+            self.desk.settle_elsewhere(number, None, is_expired=True)
+        self.complaints.say(
+            logging.WARNING,
+            "the state file is older than what others know of this member, so it was rolled back or is a copy: what "
+            "they know counts, and rewards for decisions before this start are taken no more",
+        )
+
     def _ask_who_it_is(self, stranger: str, now: float) -> None:
         if now - self._strangers.get(stranger, -HELLO_EVERY) < HELLO_EVERY:
             return
@@ -440,16 +455,17 @@ class Clerk:
 
     def _collected(self, decided: list[Decided], settled: list[Settled], mail_done: list[int]) -> Turn:
         batch = Batch(
-            decided=decided,
-            settled=settled,
-            records=[encode_record(record) for record in self._records],
+            decided=tuple(decided),
+            settled=tuple(settled),
+            records=tuple(encode_record(record) for record in self._records),
             settings=self.controls.settings if self._has_new_settings else None,
-            rewards_kept=self._rewards_kept,
-            rewards_gone=self._rewards_gone,
+            rewards_kept=tuple(self._rewards_kept),
+            rewards_gone=tuple(self._rewards_gone),
+            trusted_since=self.outstanding.trusted_since if self._has_new_trust else None,
         )
         turn = Turn(batch, self._outgoing, mail_done, self._askers)
         self._records, self._outgoing, self._rewards_kept, self._rewards_gone, self._askers = [], [], [], [], []
-        self._has_new_settings = False
+        self._has_new_settings = self._has_new_trust = False
         return turn
 
     def _known(self) -> Known:

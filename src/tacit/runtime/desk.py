@@ -16,12 +16,12 @@ the same second would all be sent to the same arm. Its place is a guess until th
 
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from tacit.chance import stream, uniform
 from tacit.errors import LocalError
-from tacit.policies import Policy, Thompson
+from tacit.policies import Policy
 from tacit.runtime.clock import Clock
 from tacit.runtime.decision import Decision, Signer
 from tacit.runtime.traffic import Lottery, Traffic
@@ -116,13 +116,14 @@ class Desk:
         self.published = known
         """Set by the network side, read here."""
         self._taken_over: Known | None = None
+        self._lottery: Lottery | None = None
         self._counts: dict[Arm, int] = {}
         self._sums: dict[Arm, int] = {}
         self._take_over(known)
 
     # For callers.
 
-    def select_arm(self, subject: str | None = None) -> Decision:
+    def select_arm(self, subject: str | None = None, among: Collection[Arm] | None = None) -> Decision:
         """Decide. Costs microseconds and waits for nobody."""
         now = self._now()
         with self._lock:
@@ -131,8 +132,11 @@ class Desk:
             if self.published is not self._taken_over:
                 self._take_over(self.published)
             number = self._next_number
+            if among is not None:
+                arm, propensity = self._choose_among(among, subject, number)
+            else:
+                arm, propensity = self._choose(number) if subject is None else self._choose_for(subject, number)
             self._next_number = number + 1
-            arm, propensity = self._choose(number) if subject is None else self._choose_for(subject, number)
             tally = self._policy.tally
             count = tally.counts[arm]
             guess = tally.sums[arm] // count if count else self._half
@@ -246,6 +250,21 @@ class Desk:
         self._subjects.move_to_end(subject)
         return kept
 
+    def _choose_among(self, among: Collection[Arm], subject: str | None, number: int) -> tuple[Arm, float | None]:
+        """Choose as if there were no other arms than these."""
+        policy, lottery = self._policy, self._lottery
+        candidates = policy.candidates
+        left = tuple(arm for arm in candidates if arm in among)
+        if not left:
+            wanted, offered = ", ".join(map(str, among)), ", ".join(candidates)
+            raise LocalError(f"none of the arms to choose from ({wanted}) is on offer now, only {offered}")
+        policy.candidates = left
+        self._lottery = None if self._traffic is None else Lottery(self._traffic, left)
+        try:
+            return self._choose(number) if subject is None else self._choose_for(subject, number)
+        finally:
+            policy.candidates, self._lottery = candidates, lottery
+
     def _count(self, arm: Arm, count: int, units: int) -> None:
         self._counts[arm] += count
         self._sums[arm] += units
@@ -265,7 +284,7 @@ class Desk:
             self._policy = self._build(known.arms)
             self._half = self._policy.quantum.per_reward // 2
             self._units = self._policy.quantum.units
-            self._certainty = None if isinstance(self._policy, Thompson) else 1.0
+            self._certainty = None if self._policy.draws else 1.0
             self._counts = {arm: self._counts.get(arm, 0) for arm in known.arms}
             self._sums = {arm: self._sums.get(arm, 0) for arm in known.arms}
         policy, tally = self._policy, self._policy.tally

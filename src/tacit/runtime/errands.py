@@ -36,6 +36,8 @@ class Errands:
         self._next_at: float | None = None
         self._is_stale = True
         """Whether `_next_at` must be computed again. Most members owe nobody anything most of the time."""
+        self._digest = b""
+        """The controls for which it was computed."""
         for peer, token, reward in rewards:
             self.add_reward(peer, token, reward)
 
@@ -72,11 +74,22 @@ class Errands:
         return taken
 
     def controls_heard(self, peer: str, digest: bytes) -> None:
-        """Take it from the peer which controls it has."""
+        """Take it from the peer which controls it has. Costs next to nothing if it is what everybody has."""
+        is_new = peer not in self._owed
         owed = self._of(peer)
-        self._is_stale = True
         if owed.digest != digest:
             owed.digest, owed.next_at, owed.wait = digest, 0.0, FIRST_WAIT
+            # A new peer was in nobody's account yet: if it has what it should have, there is nothing to add.
+            self._is_stale = self._is_stale or not is_new or digest != self._digest
+        if owed.rewards:  # they may have waited until the peer is known
+            self._is_stale = True
+
+    def is_back(self, peer: str) -> None:
+        """Take it that the peer says that it is here: what waits for it need not wait as long as before."""
+        owed = self._of(peer)
+        if owed.wait > FIRST_WAIT:
+            self._is_stale = True
+            owed.next_at, owed.wait = 0.0, FIRST_WAIT
 
     def controls_changed(self) -> None:
         """Take it that there is something new to tell everybody."""
@@ -104,10 +117,13 @@ class Errands:
 
     def next_due(self, peers: Iterable[str], digest: bytes) -> float | None:
         """Return when to look again; `None` for never, as long as nothing changes."""
-        if self._is_stale:
+        if self._is_stale or digest != self._digest:
             times = [owed.next_at for peer in peers if (owed := self._of(peer)).rewards or owed.digest != digest]
-            self._next_at, self._is_stale = min(times, default=None), False
+            self._next_at, self._is_stale, self._digest = min(times, default=None), False, digest
         return self._next_at
 
     def _of(self, peer: str) -> _Owed:
-        return self._owed.setdefault(peer, _Owed())
+        owed = self._owed.get(peer)
+        if owed is None:
+            owed = self._owed[peer] = _Owed()
+        return owed

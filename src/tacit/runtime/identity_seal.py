@@ -14,12 +14,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from hmac import compare_digest
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
+from tacit.errors import LocalError
 from tacit.runtime.identity import Identity, Verified, verify
 from tacit.runtime.replay import ReplayWindows
 from tacit.runtime.seal import (
@@ -33,6 +28,15 @@ from tacit.runtime.seal import (
     read_name,
 )
 from tacit.runtime.transports.base import Refusal
+
+try:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+except ImportError as missing:
+    raise LocalError("keys need the package cryptography: pip install tacit[keys]") from missing
 
 MOST_PEERS = 4096
 """Members whose certificates are remembered; then the one that was longest silent has to show its own again."""

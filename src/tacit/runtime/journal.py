@@ -27,16 +27,18 @@ class JournalError(LocalError):
 class Batch(msgspec.Struct, frozen=True, array_like=True):
     """What happened in one turn."""
 
-    decided: Sequence[Decided] = ()
-    settled: Sequence[Settled] = ()
-    records: Sequence[bytes] = ()
+    decided: tuple[Decided, ...] = ()
+    settled: tuple[Settled, ...] = ()
+    records: tuple[bytes, ...] = ()
     """Inputs of the agent, to be replayed (`tacit.wire.encode_record`)."""
-    settings: Sequence[Setting] | None = None
+    settings: tuple[Setting, ...] | None = None
     """The controls, if they changed."""
-    rewards_kept: Sequence[tuple[str, str, float]] = ()
+    rewards_kept: tuple[tuple[str, str, float], ...] = ()
     """Rewards for other members: for whom, the token, the reward."""
-    rewards_gone: Sequence[tuple[str, str]] = ()
+    rewards_gone: tuple[tuple[str, str], ...] = ()
     """Which of those have arrived: with whom, the token."""
+    trusted_since: int | None = None
+    """If others had seen what this journal had forgotten: the first start whose decisions may still be rewarded."""
 
 
 class NodeState(msgspec.Struct, frozen=True, array_like=True):
@@ -120,27 +122,29 @@ class MemoryJournal(Journal):
     is_durable = False
 
     def __init__(self) -> None:
-        self._state: NodeState | None = None
-        self._batches: list[Batch] = []
-        self._history: list[Batch] = []
+        self._state: bytes | None = None
+        self._batches: list[bytes] = []
+        self._history: list[bytes] = []
 
     def read(self) -> Stored:
-        return Stored(self._state, list(self._batches))
+        state = None if self._state is None else decode_state(self._state)
+        return Stored(state, [decode_batch(batch) for batch in self._batches])
 
     def write(self, batches: Sequence[Batch], mail_done: Sequence[int] = ()) -> None:  # noqa: ARG002  # there is none
-        self._batches += batches
-        self._history += batches
+        encoded = [encode_batch(batch) for batch in batches]
+        self._batches += encoded
+        self._history += encoded
         del self._history[:-MOST_BATCHES_IN_MEMORY]
 
     def replace(self, state: NodeState) -> None:
-        self._state = state
+        self._state = encode_state(state)
         self._batches.clear()
 
     def mail(self) -> list[Mail]:
         return []
 
     def history(self) -> Iterator[Batch]:
-        return iter(tuple(self._history))
+        return (decode_batch(batch) for batch in tuple(self._history))
 
     def close(self) -> None:
         pass

@@ -7,7 +7,7 @@ door; what happens behind it is in `desk.py` (deciding) and `node.py` (the netwo
 import asyncio
 import os
 import weakref
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
@@ -72,7 +72,8 @@ def join(
             `udp://host:port`; or a transport of your own.
         group: The group that learns together. Others on the same network are not heard.
         name: This member's name, unique in its group and always the same. A star, in name and state, stands for the
-            first number that no running process has taken: for worker processes that are all started alike.
+            first number that no running process has taken: for worker processes that are all started alike. Then a
+            star in keys stands for it too, and a port may be given as `7100+*`, which is 7101 for the first.
         arms: The arms that this member can serve.
         state: The file in which it keeps what it must not forget. Without one it forgets everything when it stops.
         policy: `"ucb"`, `"aae"`, `"klucb"`, `"thompson"`, or a function that makes a policy for a list of arms.
@@ -179,14 +180,20 @@ class Member:
 
     # Deciding.
 
-    def select_arm(self, subject: str | None = None) -> Decision:
+    def select_arm(self, subject: str | None = None, *, among: Collection[Arm] | None = None) -> Decision:
         """Decide which arm to pull. Local: no I/O, and no waiting for the network.
 
         Args:
             subject: Who it is for, if the same subject is to get the same arm again, as long as that is on offer. Kept
                 by this member, across restarts, for the 100,000 subjects seen last.
+            among: Choose one of these, if not every arm will do this time: something is sold out, or not for everybody.
+                Floors and ceilings of the others do not count then.
+
+        Raises:
+            LocalError: None of the arms to choose from is on offer: they are frozen, removed, or the kill switch is on
+                to another one.
         """
-        return self._desk.select_arm(subject)
+        return self._desk.select_arm(subject, among)
 
     def update(self, decision: Decision | str, reward: float) -> bool:
         """Reward a decision, given itself or its id. Counts once, however often it is repeated.

@@ -37,7 +37,13 @@ MOST_PACKETS = 10_000
 """So many packets may wait to be looked at; further ones are refused."""
 
 LINGER = 0.002
-"""Seconds to wait for more before a turn that will sync a disk."""
+"""Seconds to wait for more before a turn that will sync a disk, unless it already follows another: then what came while
+that one was written is enough to be worth it."""
+
+LOOK_EVERY = 0.005
+LOOKS_UNTIL_IDLE = 200
+"""A desk in use is looked at so often, in seconds, until so many looks in a row found nothing; then it must wake this
+side again. To wake another thread would cost a caller many times what a decision does."""
 
 BATCHES_UNTIL_SNAPSHOT = 4096
 
@@ -77,6 +83,8 @@ class Node:
         self._event = asyncio.Event()
         self._turns = asyncio.Lock()
         self._is_stopping = False
+        self._is_looking = False
+        self._looks_in_vain = 0
         self._task: asyncio.Task[None] | None = None
 
     # The transport's inbox.
@@ -120,6 +128,7 @@ class Node:
         self.clerk.introduce()
         await self._transport.open(self.clerk.terms.name, self.clerk.terms.group, self)
         self._task = asyncio.create_task(self._run(), name=f"tacit member {self.clerk.terms.name}")
+        self.wake()
 
     async def stop(self) -> None:
         """Say farewell, write everything down, leave the clean marker, and let go of everything."""
@@ -139,8 +148,28 @@ class Node:
             await self._blocking(self._journal.close)
 
     def wake(self) -> None:
-        """Look at the desk's queues."""
+        """Look at the desk's queues, now and from now on, until it is out of use."""
         self._event.set()
+        self.clerk.desk.is_awake = True
+        self._looks_in_vain = 0
+        if not self._is_looking and not self._is_stopping:
+            self._is_looking = True
+            asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+
+    def _look(self) -> None:
+        desk = self.clerk.desk
+        if desk.is_waiting:
+            self._event.set()
+            self._looks_in_vain = 0
+        else:
+            self._looks_in_vain += 1
+        self._is_looking = self._looks_in_vain < LOOKS_UNTIL_IDLE and not self._is_stopping
+        if self._is_looking:
+            asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+            return
+        desk.is_awake = False
+        if desk.is_waiting and not self._is_stopping:  # it came before the desk was told to call
+            self.wake()
 
     async def synced(self) -> None:
         """Return when everything that was rewarded before is on the disk.
@@ -212,8 +241,8 @@ class Node:
 
     async def _run(self) -> None:
         while not self._is_stopping:
-            await self._until_needed()
-            if self._journal.is_durable and not self._is_stopping:
+            was_idle = await self._until_needed()
+            if was_idle and self._journal.is_durable and not self._is_stopping:
                 await asyncio.sleep(LINGER)
             try:
                 async with self._turns:
@@ -227,22 +256,32 @@ class Node:
                 self.clerk.complaints.crash("a turn failed, which is a bug of tacit: please report it", error)
                 await asyncio.sleep(JOURNAL_RETRY)
 
-    async def _until_needed(self) -> None:
-        """Return when there is something to do. From the moment that the desk is told, it wakes this side."""
-        clerk = self.clerk
+    async def _until_needed(self) -> bool:
+        """Return when there is something to do, and whether it had to be waited for."""
         await asyncio.sleep(0)  # others on this loop have their turn even if this member always has something to do
-        self._event.clear()
-        clerk.desk.is_awake = False
-        due_at = self._due_at()
-        pause = None if due_at is None else due_at - self._now()
-        is_needed = self._packets or self._waiters or clerk.is_needed or self._is_stopping
-        if not is_needed and (pause is None or pause > 0.0):
+        was_idle = False
+        while not self._is_needed:
+            due_at = self._due_at()
+            pause = None if due_at is None else due_at - self._now()
+            if pause is not None and pause <= 0.0:
+                break
+            was_idle = True
+            self._event.clear()
             try:
                 async with asyncio.timeout(pause):
                     await self._event.wait()
             except TimeoutError:
-                pass
-        clerk.desk.is_awake = True
+                break
+        self._event.clear()
+        return was_idle
+
+    @property
+    def _is_needed(self) -> bool:
+        if self._waiters or self._is_stopping:
+            return True
+        if self._journal_retry_at is not None:
+            return False  # whatever it is, it cannot be written down before the disk is tried again
+        return bool(self._packets or self._event.is_set() or self.clerk.is_needed)
 
     def _due_at(self) -> float | None:
         if self._journal_retry_at is not None:

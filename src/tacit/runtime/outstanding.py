@@ -31,6 +31,7 @@ class OutstandingState(msgspec.Struct, frozen=True, array_like=True):
     subjects: tuple[tuple[str, Arm, float | None], ...] = ()
     written: tuple[tuple[int, int], ...] = ()
     late: tuple[int, ...] = ()
+    trusted_since: int = 0
 
 
 class Outstanding:
@@ -44,12 +45,15 @@ class Outstanding:
         """The highest place of each start that was written down."""
         self._late: dict[int, object] = dict.fromkeys(state.late)
         """Decisions that were never written down and have been rewarded."""
+        self.trusted_since = state.trusted_since
+        """Of starts before this one the disk had forgotten something that others had seen: perhaps a reward."""
 
     def apply(self, decided: Iterable[Decided], settled: Iterable[Settled]) -> None:
         """Take what happened."""
         for number, arm, propensity, at, subject in decided:
             self.open[number] = (arm, at)
-            self._written[number >> PLACES] = number & (1 << PLACES) - 1
+            start, place = number >> PLACES, number & (1 << PLACES) - 1
+            self._written[start] = max(place, self._written.get(start, -1))  # threads may hand theirs in out of order
             if subject is not None:
                 self._subjects.pop(subject, None)
                 self._subjects[subject] = (arm, propensity)
@@ -66,7 +70,8 @@ class Outstanding:
         Of several who ask, in whatever threads, only one is told so: that one rewards it.
         """
         start, place = number >> PLACES, number & (1 << PLACES) - 1
-        if start >= run or place <= self._written.get(start, -1):
+        is_forgotten = len(self._written) >= MOST_RUNS and start < min(self._written)
+        if not self.trusted_since <= start < run or is_forgotten or place <= self._written.get(start, -1):
             return False
         mark = object()
         return self._late.setdefault(number, mark) is mark
@@ -82,4 +87,5 @@ class Outstanding:
             subjects=self.subjects(),
             written=tuple(self._written.items()),
             late=tuple(self._late),
+            trusted_since=self.trusted_since,
         )

@@ -102,6 +102,8 @@ def restore(
     rewards = {(peer, token): reward for peer, token, reward in state.rewards}
     for batch in stored.batches:
         outstanding.apply(batch.decided, batch.settled)
+        if batch.trusted_since is not None:
+            outstanding.trusted_since = batch.trusted_since
         if batch.settings is not None:
             controls = Controls(batch.settings)
         rewards.update({(peer, token): reward for peer, token, reward in batch.rewards_kept})

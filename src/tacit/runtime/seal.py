@@ -138,6 +138,10 @@ class GroupSeal(Seal):
         return keyed.digest()
 
 
+_FRAME = b"\x00"
+"""Stands before every frame, so that an empty one is not taken for an introduction, which has no payload at all."""
+
+
 class Sealed(Transport):
     """A transport whose frames are authenticated from end to end, whatever carries them."""
 
@@ -148,7 +152,7 @@ class Sealed(Transport):
     @property
     def largest_frame(self) -> int:  # type: ignore[override]
         """What the transport carries, less what the seal adds."""
-        return self._transport.largest_frame - self._seal.overhead
+        return self._transport.largest_frame - self._seal.overhead - len(_FRAME)
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         self._seal.begin(name, group)
@@ -157,11 +161,11 @@ class Sealed(Transport):
 
     def send(self, receiver: str, frame: bytes) -> bool:
         self.check_size(frame)
-        return self._transport.send(receiver, self._seal.wrap(receiver, frame))
+        return self._transport.send(receiver, self._seal.wrap(receiver, _FRAME + frame))
 
     def announce(self, frame: bytes) -> None:
         self.check_size(frame)
-        self._transport.announce(self._seal.wrap(None, frame))
+        self._transport.announce(self._seal.wrap(None, _FRAME + frame))
 
     async def close(self) -> None:
         await self._transport.close()
@@ -176,7 +180,7 @@ class Sealed(Transport):
         result = self._seal.unwrap(frame)
         if isinstance(result, Opened):
             if result.payload:
-                self._inbox.frame(result.payload, result.sender)
+                self._inbox.frame(result.payload[len(_FRAME) :], result.sender)
             else:  # an introduction: it did not understand what came before, and does from now on
                 self._inbox.reachable(result.sender)
             return

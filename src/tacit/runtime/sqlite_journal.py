@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
+import msgspec
+
 from tacit.errors import LocalError
 from tacit.runtime.journal import (
     Batch,
@@ -34,6 +36,8 @@ LOG_LIMIT = 1_000_000
 MOST_MAIL = 10_000
 """So much mail is read at once."""
 
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS snapshot (
     id INTEGER PRIMARY KEY CHECK (id = 1), after INTEGER NOT NULL, content BLOB NOT NULL
@@ -41,6 +45,7 @@ CREATE TABLE IF NOT EXISTS snapshot (
 CREATE TABLE IF NOT EXISTS batches (
     id INTEGER PRIMARY KEY AUTOINCREMENT, decisions INTEGER NOT NULL, content BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS home (id INTEGER PRIMARY KEY CHECK (id = 1), place TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS mail (id INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL, reward REAL NOT NULL);
 """
 
@@ -66,9 +71,13 @@ class SqliteJournal(Journal):
 
     def read(self) -> Stored:
         try:
-            return _read(self._database)
+            stored = _read(self._database)
+            home = self._database.execute("SELECT place FROM home").fetchone()
         except sqlite3.Error as error:
             raise _unusable(self.path, error) from error
+        if stored.state is not None and home != (_home(self.path),):  # the original may run elsewhere
+            return stored._replace(state=msgspec.structs.replace(stored.state, is_clean=False))
+        return stored
 
     def write(self, batches: Sequence[Batch], mail_done: Sequence[int] = ()) -> None:
         with _Transaction(self._database, self.path):
@@ -83,6 +92,7 @@ class SqliteJournal(Journal):
             self._database.execute(
                 "INSERT OR REPLACE INTO snapshot SELECT 1, coalesce(max(id), 0), ? FROM batches", (encode_state(state),)
             )
+            self._database.execute("INSERT OR REPLACE INTO home VALUES (1, ?)", (_home(self.path),))
             self._forget_old_decisions()
 
     def mail(self) -> list[Mail]:
@@ -200,6 +210,15 @@ def _opened(path: Path) -> sqlite3.Connection:
             database.close()
         raise _unusable(path, error) from error
     return database
+
+
+def _home(path: Path) -> str:
+    """Return what tells a file from its copies: where it is on which disk, and since when the machine runs."""
+    try:
+        found, since = path.stat(), _BOOT_ID.read_text(encoding="ascii").strip() if _BOOT_ID.exists() else ""
+    except OSError as error:
+        raise JournalError(f"the state file {path} cannot be used: {error.strerror}") from error
+    return f"{found.st_dev} {found.st_ino} {since}"
 
 
 def _existing(path: str | Path) -> Path:

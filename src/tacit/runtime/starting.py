@@ -1,5 +1,6 @@
 """How a member comes to be: from what the caller said to a journal, a transport, a clerk and a node."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -57,8 +58,7 @@ async def start(options: Options, home: Background) -> Node:
     Raises:
         LocalError: Something on this side is wrong. Nothing is left behind.
     """
-    transport = options.url
-    name, journal, keys = await home.loop.run_in_executor(home.executor, _open_journal, options)
+    name, journal, keys, transport = await home.loop.run_in_executor(home.executor, _open_journal, options)
     try:
         if not isinstance(transport, Transport):
             transport = transport_for(transport, peers=options.peers, keys=keys, secret=options.secret)
@@ -93,15 +93,15 @@ async def start(options: Options, home: Background) -> Node:
     return node
 
 
-def _open_journal(options: Options) -> tuple[str, Journal, str | Path | None]:
-    """Return the name, the journal and the keys, with a star replaced by the first number that nobody has."""
+def _open_journal(options: Options) -> tuple[str, Journal, str | Path | None, str | Transport]:
+    """Return the name, the journal, the keys and the address, with a star replaced by the first number that is free."""
     if options.state is None:
-        return options.name, MemoryJournal(), options.keys
+        return options.name, MemoryJournal(), options.keys, options.url
     from tacit.runtime.sqlite_journal import LOG_LIMIT, SqliteJournal, StateInUseError  # noqa: PLC0415
 
     limit = LOG_LIMIT if options.log_limit is None else options.log_limit
     if "*" not in options.name:
-        return options.name, SqliteJournal(options.state, log_limit=limit), options.keys
+        return options.name, SqliteJournal(options.state, log_limit=limit), options.keys, options.url
     for slot in range(1, MOST_SLOTS + 1):
         name, state, keys = (
             None if text is None else str(text).replace("*", str(slot))
@@ -110,10 +110,23 @@ def _open_journal(options: Options) -> tuple[str, Journal, str | Path | None]:
         assert name is not None
         assert state is not None
         try:
-            return name, SqliteJournal(state, log_limit=limit), keys
+            return name, SqliteJournal(state, log_limit=limit), keys, _numbered(options.url, slot)
         except StateInUseError:
             continue
     raise LocalError(f"all of {options.name} from 1 to {MOST_SLOTS} are taken by running processes")
+
+
+def _numbered(url: str | Transport, slot: int) -> str | Transport:
+    """Return the address of one of several members that were started alike: the port `7100+*` is 7101 for the first.
+
+    >>> _numbered("udp://127.0.0.1:7100+*", 3)
+    'udp://127.0.0.1:7103'
+    """
+    found = _STARRED_PORT.fullmatch(url) if isinstance(url, str) else None
+    return url if found is None else f"{found['before']}{int(found['port']) + slot}"
+
+
+_STARRED_PORT = re.compile(r"(?P<before>.*:)(?P<port>[0-9]{1,5})\+\*/?")
 
 
 def checked(options: Options) -> Options:
@@ -125,6 +138,8 @@ def checked(options: Options) -> Options:
         raise LocalError("live members need loss_tolerant=Patience(...), in seconds: real networks lose messages")
     if ("*" in options.name) != (options.state is not None and "*" in str(options.state)):
         raise LocalError("a star belongs into both name and state, so that every worker has its own of each")
+    if isinstance(options.url, str) and _STARRED_PORT.fullmatch(options.url) and "*" not in options.name:
+        raise LocalError("a star in the address needs one in name and state too: it is the number that they get")
     if isinstance(options.policy, str) and options.policy not in POLICIES:
         raise LocalError(f"policy {options.policy!r} is not one of {', '.join(POLICIES)}, nor a function of arms")
     return options

@@ -27,6 +27,7 @@ WAYS: dict[str, Callable[[], Sharing]] = {
     "no communication": silent,
     "immediate broadcast (IBC)": immediate,
     "on demand (ODC)": on_demand,
+    "on demand, doubling to 64": lambda: on_demand(Geometric(2, cap=64)),
     "on demand, doubling": lambda: on_demand(Geometric(2)),
 }
 
@@ -83,7 +84,7 @@ def plot(lines: list[Line], path: Path) -> None:
 
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.subplots()
-    for line, marker in zip(lines, "osD^", strict=True):
+    for line, marker in zip(lines, "osDv^", strict=True):
         messages = line.mean_shares / line.decisions
         axes.errorbar(
             messages,

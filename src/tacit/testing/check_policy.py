@@ -9,7 +9,7 @@ from tacit.agent import Agent
 from tacit.chance import stream, uniform
 from tacit.errors import LocalError
 from tacit.policies import Policy
-from tacit.tally import Arm
+from tacit.tally import Arm, ArmTally
 
 BuildPolicy = Callable[[Sequence[Arm]], Policy]
 
@@ -31,6 +31,8 @@ def check_policy(build: BuildPolicy) -> None:
         _is_deterministic,
         _depends_only_on_tallies,
         _does_the_same_inside_an_agent,
+        _takes_a_batch_as_it_takes_one,
+        _can_get_more_arms,
         _counts_own_and_received,
         _respects_eliminations,
         _refuses_bad_input_and_changes_nothing,
@@ -96,6 +98,33 @@ def _does_the_same_inside_an_agent(build: BuildPolicy) -> None:
         got = agent.select_arm()
         assert got == arm, f"inside an agent the policy chose {got} instead of {arm}: override update_units, not update"
         agent.update(arm, _reward(arm, pull))
+
+
+def _takes_a_batch_as_it_takes_one(build: BuildPolicy) -> None:
+    """An agent may take many observations at once, by `update_all`: what a policy rules out belongs in `survivors`."""
+    one, many = build(ARMS), build(ARMS)
+    for pull in range(60):
+        arm = one.select_arm()
+        units = one.quantum.units(_reward(arm, pull))
+        one.update_units(arm, units)
+        many.update_all((ArmTally(arm, 1, units),))
+        same = (many.tally, many.own_pulls, many.candidates) == (one.tally, one.own_pulls, one.candidates)
+        assert same, "update_all did not do what update_units does: rule arms out in survivors, count in learn"
+
+
+def _can_get_more_arms(build: BuildPolicy) -> None:
+    """An agent may start again with more arms: what a policy needs to know of its arms is in `self.arms`."""
+    policy, few = build(ARMS), build(ARMS[:2])
+    policy.change_arms(ARMS[:2])
+    for pull in range(20):
+        arm, expected = policy.select_arm(), few.select_arm()
+        assert arm == expected, f"with arms taken away again, the policy chose {arm} instead of {expected}"
+        policy.update(arm, _reward(arm, pull))
+        few.update(arm, _reward(arm, pull))
+    candidates = policy.candidates
+    policy.change_arms(ARMS)
+    assert policy.candidates == (*candidates, *ARMS[2:]), "change_arms must make new arms candidates, and only those"
+    policy.update(policy.select_arm(), 1.0)
 
 
 def _counts_own_and_received(build: BuildPolicy) -> None:

@@ -36,6 +36,9 @@ LOOK_EVERY = 1.0
 FAREWELL = 1.0
 """Seconds that `close` gives to what was sent."""
 
+MOST_TOPICS = 10_000
+"""So many topics are remembered."""
+
 LONGEST_TOKEN = 200
 """Characters of a name in a topic. Longer ones are hashed, because servers limit the length of topics."""
 
@@ -127,6 +130,8 @@ class BrokerTransport(Transport):
         self._waiting: deque[tuple[str, bytes]] = deque()
         self._waiting_bytes = 0
         self._said: set[bool] = set()
+        self._topics: dict[str, str] = {}
+        """By member, because to spell one takes longer than to send a frame."""
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         if self._inbox is not None:
@@ -156,7 +161,12 @@ class BrokerTransport(Transport):
 
     def topic_of(self, member: str) -> str:
         """Return the topic on which a member of this group is spoken to."""
-        return self.separator.join(("tacit", token(self._group), "to", token(member)))
+        topic = self._topics.get(member)
+        if topic is None:
+            if len(self._topics) >= MOST_TOPICS:
+                self._topics.clear()
+            topic = self._topics[member] = self.separator.join(("tacit", token(self._group), "to", token(member)))
+        return topic
 
     @property
     def announcements(self) -> str:

@@ -36,14 +36,12 @@ class Connection(asyncio.Protocol):
     def __init__(
         self,
         *,
-        dialled: bool,
         on_made: "Callable[[Connection], None]",
         on_frame: "Callable[[Connection, bytes], None]",
         on_word: "Callable[[Connection, Word, bytes], None]",
         on_refused: "Callable[[Connection, Refusal], None]",
         on_lost: "Callable[[Connection, Exception | None], None]",
     ) -> None:
-        self.dialled = dialled
         self.peer: str | None = None
         """Whom the other end has proved to be. Frames are for the member once this and `is_ready` are set."""
         self.boot: int | None = None

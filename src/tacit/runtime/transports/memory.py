@@ -54,9 +54,9 @@ class MemoryTransport(Transport):
                 self._hand_over(member, frame)
 
     async def close(self) -> None:
-        if self._key is not None:
+        if self._key is not None and self._hub.members.get(self._key) is self:
             del self._hub.members[self._key]
-            self._key = None
+        self._key = None
 
     def _hand_over(self, member: "MemoryTransport | None", frame: bytes) -> bool:
         if member is None or self._key is None or member._loop is None:  # noqa: SLF001

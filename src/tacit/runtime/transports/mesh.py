@@ -182,7 +182,11 @@ class Mesh:
             return
         task = asyncio.get_running_loop().create_task(self._stay_linked(address, who))
         self._dialling[address] = task
-        task.add_done_callback(lambda _: self._dialling.pop(address, None))
+        task.add_done_callback(lambda done: self._forget(address, done))
+
+    def _forget(self, address: str, task: asyncio.Task[None]) -> None:
+        if self._dialling.get(address) is task:
+            del self._dialling[address]
 
     async def _stay_linked(self, address: str, who: str | None) -> None:
         """Dial an address until there is a link, and again when it is lost."""

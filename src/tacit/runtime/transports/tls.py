@@ -95,12 +95,15 @@ class TlsTransport(Transport):
         mesh, self._mesh = self._mesh, None
         if mesh is None:
             return
-        tasks = [*self._admitting] if self._accepting is None else [self._accepting, *self._admitting]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._accepting is not None:
+            self._accepting.cancel()
+            await asyncio.gather(self._accepting, return_exceptions=True)
         if self._socket is not None:
             self._socket.close()
+        await asyncio.sleep(0)  # a task that is cancelled before its first step would leave its socket to nobody
+        for task in tuple(self._admitting):
+            task.cancel()
+        await asyncio.gather(*self._admitting, return_exceptions=True)
         await mesh.close(CLOSING_SECONDS)
 
     # Who comes in.
@@ -124,7 +127,7 @@ class TlsTransport(Transport):
     async def _admit(self, incoming: socket.socket) -> None:
         try:
             _, connection = await asyncio.get_running_loop().connect_accepted_socket(
-                lambda: self._connection(dialled=False),
+                self._connection,
                 incoming,
                 ssl=self._server,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS,
@@ -136,10 +139,6 @@ class TlsTransport(Transport):
             return
         except OSError:
             return  # it hung up, or said nothing for too long: nothing was refused
-        finally:
-            # A task that is cancelled before it began leaves the socket to nobody else.
-            if asyncio.current_task().cancelling():  # type: ignore[union-attr]
-                incoming.close()
         if self._mesh is not None:
             await self._mesh.settle(connection)
 
@@ -151,7 +150,7 @@ class TlsTransport(Transport):
             self._identity.check_time(time.time())
             async with asyncio.timeout(HANDSHAKE_SECONDS):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: self._connection(dialled=True),
+                    self._connection,
                     address.host,
                     address.port,
                     ssl=self._client,
@@ -175,9 +174,8 @@ class TlsTransport(Transport):
 
     # Both.
 
-    def _connection(self, *, dialled: bool) -> Connection:
+    def _connection(self) -> Connection:
         return Connection(
-            dialled=dialled,
             on_made=self._prove,
             on_frame=self._take_frame,
             on_word=self._take_word,

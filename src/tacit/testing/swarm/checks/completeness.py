@@ -1,6 +1,7 @@
 """Invariant 6: after the faults, what anyone here observed in its present boot reaches everyone here who can use it.
 
-The other half, that it is quiet then, is what the world itself waits for.
+And everyone here knows which arms the others have. The other half, that it is quiet then, is what the world itself
+waits for.
 """
 
 from collections.abc import Sequence

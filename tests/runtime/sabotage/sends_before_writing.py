@@ -1,0 +1,15 @@
+"""Breaks the order of a turn: packets go out before the batch is written. Run inside a worker."""
+
+from tacit.runtime.clerk import Turn
+from tacit.runtime.node import Node
+
+write = Node._write
+
+
+async def send_and_write(self: Node, turn: Turn) -> None:
+    self._send(turn)
+    turn.outgoing.clear()
+    await write(self, turn)
+
+
+Node._write = send_and_write  # type: ignore[method-assign]

@@ -1,0 +1,11 @@
+"""Breaks the memory of decisions: a reward for one of an earlier start always counts. Run inside a worker."""
+
+from tacit.runtime.outstanding import PLACES, Outstanding
+
+
+def claim_everything(self: Outstanding, number: int, run: int) -> bool:
+    del self
+    return number >> PLACES < run
+
+
+Outstanding.claim_unwritten = claim_everything  # type: ignore[method-assign]

@@ -1,0 +1,103 @@
+"""What operators say and every member obeys."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.errors import PeerError
+from tacit.runtime.controls import LARGEST_STEP, Controls, Setting
+
+words = st.lists(
+    st.tuples(
+        st.sampled_from(["ann", "bob", "cleo"]),
+        st.one_of(
+            st.tuples(st.just("kill"), st.sampled_from(["A", "B", None])),
+            st.tuples(st.just("freeze"), st.sampled_from(["A", "B"])),
+            st.tuples(st.just("unfreeze"), st.sampled_from(["A", "B"])),
+            st.tuples(st.just("hear"), st.sampled_from(["ann", "bob", "cleo"])),
+        ),
+    ),
+    max_size=30,
+)
+
+
+@given(words)
+def test_whatever_was_said_by_whom_all_end_with_the_same_once_all_have_heard_all(
+    said: list[tuple[str, tuple[str, str | None]]],
+) -> None:
+    members = {name: Controls() for name in ("ann", "bob", "cleo")}
+    for name, (what, about) in said:
+        controls = members[name]
+        if what == "kill":
+            controls.kill(about, by=name)
+        elif what == "hear":
+            assert about is not None
+            controls.merge(members[about].settings)
+        else:
+            assert about is not None
+            controls.freeze(about, is_frozen=what == "freeze", by=name)
+    for _ in range(2):
+        for controls in members.values():
+            for other in members.values():
+                controls.merge(other.settings)
+    assert len({controls.settings for controls in members.values()}) == 1
+    assert len({controls.digest for controls in members.values()}) == 1
+
+
+def test_the_last_word_wins_over_what_was_heard_before() -> None:
+    ann, bob = Controls(), Controls()
+    ann.kill("A", by="ann")
+    bob.merge(ann.settings)
+    bob.kill(None, by="bob")
+    assert ann.merge(bob.settings)
+    assert ann.control_arm is None
+    assert not bob.merge(ann.settings)
+
+
+def test_a_word_that_was_heard_before_is_no_news() -> None:
+    ann, bob = Controls(), Controls()
+    ann.freeze("A", is_frozen=True, by="ann")
+    assert bob.merge(ann.settings)
+    assert not bob.merge(ann.settings)
+    assert (bob.frozen, str(bob)) == (frozenset({"A"}), "A is frozen")
+
+
+def test_nothing_said_has_the_empty_digest_and_something_has_not() -> None:
+    controls = Controls()
+    assert controls.digest == b""
+    controls.kill(None, by="ann")
+    assert controls.digest != b""
+
+
+def test_what_may_be_pulled() -> None:
+    controls = Controls()
+    assert controls.available(("A", "B")) == ("A", "B")
+    controls.freeze("A", is_frozen=True, by="ann")
+    assert controls.available(("A", "B")) == ("B",)
+    assert controls.available(("A",)) == ("A",)  # nobody can obey, so nobody does
+    controls.kill("A", by="ann")
+    assert controls.available(("A", "B")) == ("A",)
+    assert controls.available(("B", "C")) == ("B", "C")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        Setting("launch", "A", 1, "ann"),
+        Setting("kill", "A", 0, "ann"),
+        Setting("kill", "A", -1, "ann"),
+        Setting("kill", "A", LARGEST_STEP + 2, "ann"),
+        Setting("kill", "A", 2**60, "ann"),
+        Setting("kill", "A" * 201, 1, "ann"),
+        Setting("kill", "", 1, "ann"),
+        Setting("kill", "A", 1, ""),
+        Setting("freeze " + "A" * 201, "frozen", 1, "ann"),
+    ],
+)
+def test_words_that_cannot_be_are_refused_and_change_nothing(setting: Setting) -> None:
+    controls = Controls()
+    controls.kill("B", by="ann")
+    before = controls.settings
+    with pytest.raises(PeerError):
+        controls.merge([Setting("freeze C", "frozen", 5, "bob"), setting])
+    assert controls.settings == before

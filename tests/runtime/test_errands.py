@@ -1,0 +1,73 @@
+"""What is owed to whom, and that a large group in which nobody is owed anything costs nothing to look through."""
+
+from collections.abc import Iterator
+
+from tacit.runtime.errands import FIRST_WAIT, Errands
+
+MINE, OTHER = b"mine", b"other"
+
+
+class Peers(dict[str, None]):
+    """Counts how often it is gone through."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(dict.fromkeys(names))
+        self.times = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_peers_that_have_the_same_controls_are_not_gone_through_again() -> None:
+    errands, peers = Errands(), Peers("a")
+    errands.controls_heard("a", MINE)
+    assert errands.next_due(peers, MINE) is None
+    for newcomer in "bcd":
+        peers[newcomer] = None
+        errands.controls_heard(newcomer, MINE)
+        errands.controls_heard("a", MINE)  # it announces itself again
+        assert errands.next_due(peers, MINE) is None
+    assert peers.times == 1
+
+
+def test_a_newcomer_with_other_controls_is_due_at_once() -> None:
+    errands, peers = Errands(), Peers("a")
+    errands.controls_heard("a", MINE)
+    assert errands.next_due(peers, MINE) is None
+    peers["b"] = None
+    errands.controls_heard("b", OTHER)
+    assert errands.next_due(peers, MINE) == 0.0
+    assert list(errands.due(peers, MINE, now=5.0)) == ["b"]
+    assert errands.next_due(peers, MINE) == 5.0 + FIRST_WAIT
+
+
+def test_a_peer_that_falls_back_to_other_controls_is_due_at_once_and_again_not_when_it_has_them() -> None:
+    errands, peers = Errands(), Peers("a")
+    errands.controls_heard("a", MINE)
+    assert errands.next_due(peers, MINE) is None
+    errands.controls_heard("a", OTHER)
+    assert errands.next_due(peers, MINE) == 0.0
+    errands.controls_heard("a", MINE)
+    assert errands.next_due(peers, MINE) is None
+
+
+def test_when_the_controls_here_change_everybody_is_due() -> None:
+    errands, peers = Errands(), Peers("a", "b")
+    for peer in peers:
+        errands.controls_heard(peer, MINE)
+    assert errands.next_due(peers, MINE) is None
+    assert errands.next_due(peers, OTHER) == 0.0
+    assert list(errands.due(peers, OTHER, now=1.0)) == ["a", "b"]
+
+
+def test_a_reward_for_a_member_that_is_not_known_yet_is_due_as_soon_as_it_is_met() -> None:
+    errands, peers = Errands(), Peers()
+    errands.add_reward("a", "d1.token", 1.0)
+    assert errands.next_due(peers, b"") is None
+    peers["a"] = None
+    errands.controls_heard("a", b"")
+    assert errands.next_due(peers, b"") == 0.0
+    assert list(errands.due(peers, b"", now=2.0)) == ["a"]
+    assert errands.rewards_taken("a", ["d1.token"]) == ["d1.token"]
+    assert errands.next_due(peers, b"") is None

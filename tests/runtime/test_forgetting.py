@@ -1,0 +1,117 @@
+"""What a state file may forget, and what must not count again because of that."""
+
+import shutil
+from pathlib import Path
+
+from tacit import UCB, Agent
+from tacit.protocol import Geometric, Patience, on_demand
+from tacit.runtime.clerk import Clerk, Terms
+from tacit.runtime.clock import VirtualClock
+from tacit.runtime.controls import Controls
+from tacit.runtime.desk import Decided, Settled
+from tacit.runtime.errands import Errands
+from tacit.runtime.journal import NodeState
+from tacit.runtime.letters import Letter, pack
+from tacit.runtime.outstanding import MOST_RUNS, PLACES, Outstanding, OutstandingState
+from tacit.runtime.restoring import Restored
+from tacit.runtime.sqlite_journal import SqliteJournal
+
+SHARING = on_demand(Geometric(2, cap=4), loss_tolerant=Patience(first=1.0, least=0.1, tick=1.0, longest=5.0))
+
+
+def test_a_decision_that_was_written_is_known_though_threads_hand_in_out_of_order() -> None:
+    outstanding = Outstanding()
+    late, early = (1 << PLACES) + 6, (1 << PLACES) + 5
+    decided = [Decided(number, "A", 1.0, 0.0, None) for number in (late, early)]
+    outstanding.apply(decided, [Settled(late, "A", 1, 0.0)])
+    assert not outstanding.claim_unwritten(late, run=2)
+
+
+def test_of_starts_that_were_too_long_ago_nothing_is_claimed() -> None:
+    runs = tuple((run, 9) for run in range(2, 2 + MOST_RUNS))
+    outstanding = Outstanding(OutstandingState(written=runs))
+    assert not outstanding.claim_unwritten(1 << PLACES, run=5000)
+    assert outstanding.claim_unwritten((3 << PLACES) + 10, run=5000)
+
+
+def test_of_starts_that_are_not_trusted_nothing_is_claimed_and_that_is_kept() -> None:
+    outstanding = Outstanding()
+    outstanding.trusted_since = 3
+    again = Outstanding(outstanding.state())
+    assert not again.claim_unwritten(2 << PLACES, run=4)
+    assert again.claim_unwritten(3 << PLACES, run=4)
+
+
+def _clerk(boot: int, run: int, outstanding: Outstanding, clock: VirtualClock | None = None) -> Clerk:
+    agent = Agent("j", UCB(["A", "B"]), SHARING, boot=boot)
+    agent.peer_joined("p", ["A", "B"])
+    restored = Restored(agent, Controls(), Errands(), outstanding, run, b"secret", removed=frozenset(), is_new=False)
+    clerk = Clerk(Terms("j", "g", SHARING, UCB, 1000.0, None), restored, clock or VirtualClock())
+    clerk.make_desk(None, seed=1, wake=lambda: None)
+    return clerk
+
+
+def test_who_is_given_back_what_its_disk_forgot_takes_no_rewards_for_former_decisions() -> None:
+    former = _clerk(boot=1, run=1, outstanding=Outstanding())
+    decisions = [former.desk.select_arm() for _ in range(8)]
+    copy = Outstanding(OutstandingState(open=((decisions[0].number, decisions[0].arm, decisions[0].at),)))
+    peer = Agent("p", UCB(["A", "B"]), SHARING, boot=1)
+    peer.peer_joined("j", ["A", "B"])
+    for decision in decisions:
+        former.desk.settle(decision.number, 1.0)
+    for _, content in former.turn([]).outgoing:
+        assert not isinstance(content, Letter)
+        peer.receive(content, now=0.0)
+    clock = VirtualClock()
+    again = _clerk(boot=2, run=2, outstanding=copy, clock=clock)
+    again.introduce()
+    packets: list[tuple[bytes, str | None]] = []
+    trusted_since = []
+    for _ in range(5):
+        turn = again.turn(packets)
+        trusted_since.append(turn.batch.trusted_since)
+        outcomes = [
+            peer.receive(content, clock.time) for _, content in turn.outgoing if not isinstance(content, Letter)
+        ]
+        outcomes.append(peer.wake(clock.time))
+        packets = [(pack(message, "g"), None) for outcome in outcomes for message in outcome.outgoing]
+        clock.time += 1.0
+    assert again.agent.policy.tally.observations == 8
+    assert [run for run in trusted_since if run is not None] == [2]
+    assert [again.settle_token(decision.id, 1.0) for decision in decisions] == [False] * 8
+    assert again.desk.open_decisions == 0
+
+
+def test_rewards_for_who_is_back_do_not_wait_as_long_as_before() -> None:
+    errands = Errands([("p", "token", 1.0)])
+    for now in (0.0, 1.0, 3.0, 7.0):
+        assert list(errands.due(["p"], b"", now)) == ["p"]
+    assert errands.next_due(["p"], b"") == 15.0
+    errands.is_back("p")
+    assert errands.next_due(["p"], b"") == 0.0
+
+
+def _left_clean(path: Path) -> NodeState:
+    state = NodeState(agent=b"", run=1, secret=b"", is_clean=True)
+    journal = SqliteJournal(path)
+    journal.replace(state)
+    journal.close()
+    return state
+
+
+def test_a_state_that_was_left_clean_is_clean_where_it_was_left(tmp_path: Path) -> None:
+    state = _left_clean(tmp_path / "state")
+    (tmp_path / "state").rename(tmp_path / "moved")
+    journal = SqliteJournal(tmp_path / "moved")
+    assert journal.read().state == state
+    journal.close()
+
+
+def test_a_copy_of_a_state_is_never_clean_because_the_original_may_run(tmp_path: Path) -> None:
+    _left_clean(tmp_path / "state")
+    shutil.copyfile(tmp_path / "state", tmp_path / "copy")
+    journal = SqliteJournal(tmp_path / "copy")
+    found = journal.read().state
+    journal.close()
+    assert found is not None
+    assert not found.is_clean

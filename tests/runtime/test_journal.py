@@ -1,0 +1,197 @@
+"""What a member keeps on its disk."""
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tacit.errors import LocalError
+from tacit.runtime.controls import Setting
+from tacit.runtime.desk import Decided, Settled
+from tacit.runtime.history import log_entries
+from tacit.runtime.journal import Batch, Journal, JournalError, Mail, MemoryJournal, NodeState, Stored, encode_state
+from tacit.runtime.sqlite_journal import SqliteJournal, StateInUseError, leave_mail, read_history, read_state
+from tacit.testing import check_journal
+
+STATE = NodeState(agent=b"agent", run=1, secret=b"secret", is_clean=False)
+
+
+def decided(number: int) -> Batch:
+    return Batch(decided=(Decided(number, "A", 1.0, float(number), None),))
+
+
+def test_a_journal_in_a_file_keeps_every_promise(tmp_path: Path) -> None:
+    check_journal(lambda: SqliteJournal(tmp_path / "member.db"))
+
+
+def test_a_journal_in_memory_keeps_every_promise_but_that_of_being_alone() -> None:
+    journal = MemoryJournal()
+    check_journal(lambda: journal, is_exclusive=False)
+
+
+class Forgetful(MemoryJournal):
+    """Loses the last batch of every write."""
+
+    def write(self, batches: tuple[Batch, ...], mail_done: tuple[int, ...] = ()) -> None:  # type: ignore[override]
+        super().write(batches[:-1], mail_done)
+
+
+class Halfway(MemoryJournal):
+    """Keeps the beginning of a write that fails."""
+
+    def write(self, batches: tuple[Batch, ...], mail_done: tuple[int, ...] = ()) -> None:  # type: ignore[override]
+        for batch in batches:
+            super().write((batch,), mail_done)
+
+
+class NeverReplaces(MemoryJournal):
+    """Keeps the batches from before a snapshot."""
+
+    def replace(self, state: NodeState) -> None:
+        self._state = encode_state(state)
+
+
+class WithoutHistory(MemoryJournal):
+    """Has no history."""
+
+    def replace(self, state: NodeState) -> None:
+        super().replace(state)
+        self._history.clear()
+
+
+class Disordered(MemoryJournal):
+    """Reads the newest first."""
+
+    def read(self) -> Stored:
+        state, batches = super().read()
+        return Stored(state, batches[::-1])
+
+
+@pytest.mark.parametrize("broken", [Forgetful, Halfway, NeverReplaces, WithoutHistory, Disordered])
+def test_the_suite_catches_a_journal_that_breaks_a_promise(broken: type[Journal]) -> None:
+    journal = broken()
+    with pytest.raises(AssertionError):
+        check_journal(lambda: journal, is_exclusive=False)
+
+
+def test_the_suite_catches_a_journal_that_two_can_open() -> None:
+    journal = MemoryJournal()
+    with pytest.raises(AssertionError, match="must not be opened again"):
+        check_journal(lambda: journal)
+
+
+def test_a_second_process_is_told_that_the_file_is_taken(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "member.db")
+    with pytest.raises(StateInUseError, match=r"another process runs with the state file .*member.db"):
+        SqliteJournal(tmp_path / "member.db")
+    journal.close()
+    SqliteJournal(tmp_path / "member.db").close()
+
+
+def test_what_was_written_survives_a_process_that_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "from tacit.runtime.desk import Decided\n"
+        "from tacit.runtime.journal import Batch\n"
+        "from tacit.runtime.sqlite_journal import SqliteJournal\n"
+        "journal = SqliteJournal(sys.argv[1])\n"
+        "journal.write([Batch(decided=(Decided(1, 'A', 1.0, 1.0, None),))])\n"
+        "journal._database.execute('BEGIN')\n"
+        "journal._database.execute('INSERT INTO batches (decisions, content) VALUES (1, x\\'00\\')')\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path / "member.db")], check=False)
+    assert killed.returncode == -9
+    journal = SqliteJournal(tmp_path / "member.db")
+    assert journal.read() == Stored(None, [decided(1)])
+    journal.close()
+
+
+def test_other_processes_leave_mail_while_a_member_runs(tmp_path: Path) -> None:
+    path = tmp_path / "member.db"
+    journal = SqliteJournal(path)
+    leave_mail(path, "d1.one", 1.0)
+    leave_mail(path, "d1.two", 0.5)
+    assert journal.mail() == [Mail(1, "d1.one", 1.0), Mail(2, "d1.two", 0.5)]
+    journal.write([decided(1)], mail_done=[1])
+    assert journal.mail() == [Mail(2, "d1.two", 0.5)]
+    journal.close()
+
+
+def test_mail_for_a_file_that_is_not_there_is_refused_and_makes_none(tmp_path: Path) -> None:
+    with pytest.raises(LocalError, match=r"there is no journal at .*nobody.db"):
+        leave_mail(tmp_path / "nobody.db", "d1.one", 1.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_batch_is_told_and_not_taken(tmp_path: Path) -> None:
+    path = tmp_path / "member.db"
+    journal = SqliteJournal(path)
+    journal.write([decided(1)])
+    journal.close()
+    with sqlite3.connect(path) as database:
+        (content,) = database.execute("SELECT content FROM batches").fetchone()
+        database.execute("UPDATE batches SET content = ?", (content[:-1] + b"\x77",))
+    database.close()
+    journal = SqliteJournal(path)
+    with pytest.raises(LocalError, match="the journal is damaged"):
+        journal.read()
+    journal.close()
+
+
+def test_a_file_that_is_no_journal_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "member.db"
+    path.write_bytes(b"this is not a database, but it is long enough to be looked at as one" * 100)
+    with pytest.raises(LocalError, match=r"the state file .* cannot be used: file is not a database"):
+        SqliteJournal(path)
+
+
+def test_a_disk_that_takes_nothing_is_told_and_the_next_write_works(tmp_path: Path) -> None:
+    path = tmp_path / "member.db"
+    journal = SqliteJournal(path)
+    journal._database.execute("PRAGMA max_page_count = 8")
+    large = Batch(records=(bytes(100_000),))
+    with pytest.raises(JournalError, match=r"cannot be written .*full.*: free the disk"):
+        journal.write([decided(1), large])
+    assert journal.read() == Stored(None, [])
+    journal._database.execute("PRAGMA max_page_count = 1000000")
+    journal.write([decided(1), large])
+    assert journal.read() == Stored(None, [decided(1), large])
+    journal.close()
+
+
+def test_the_log_keeps_as_many_decisions_as_it_was_told_and_the_snapshot_needs_none(tmp_path: Path) -> None:
+    path = tmp_path / "member.db"
+    journal = SqliteJournal(path, log_limit=3)
+    for number in range(1, 8):
+        journal.write([decided(number)])
+    assert len(list(read_history(path))) == 7
+    journal.replace(STATE)
+    assert list(read_history(path)) == [decided(5), decided(6), decided(7)]
+    assert journal.read() == Stored(STATE, [])
+    assert read_state(path) == STATE
+    journal.close()
+
+
+def test_the_log_joins_decisions_with_what_came_of_them() -> None:
+    batches = [
+        Batch(
+            decided=(
+                Decided(1, "A", 0.75, 1.0, None),
+                Decided(2, "B", None, 2.0, "s"),
+            )
+        ),
+        Batch(settled=(Settled(2, "B", 500_000, 3.0),), settings=(Setting("kill", "A", 1, "x"),)),
+        Batch(decided=(Decided(3, "A", 1.0, 4.0, None),), settled=(Settled(3, "A", 0, 9.0, is_expired=True),)),
+    ]
+    rows = [
+        (e.number, e.arm, e.propensity, e.subject, e.reward, e.rewarded_at, e.is_expired)
+        for e in log_entries(batches, 10**6)
+    ]
+    assert rows == [
+        (1, "A", 0.75, None, None, None, False),
+        (2, "B", None, "s", 0.5, 3.0, False),
+        (3, "A", 1.0, None, 0.0, 9.0, True),
+    ]

@@ -1,0 +1,375 @@
+"""Nodes among faults: disks that fail, peers that lie, doubles, brokers that are not there."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tacit import UCB, Constant, Patience, on_demand
+from tacit.errors import LocalError
+from tacit.protocol import Join, Leave, Share
+from tacit.runtime import guard, node
+from tacit.runtime.clerk import Clerk, Terms
+from tacit.runtime.clock import Clock, SystemClock
+from tacit.runtime.journal import Batch, JournalError, MemoryJournal
+from tacit.runtime.letters import Hello, Letter, Rewards, StatusAsked, StatusTold, pack, unpack
+from tacit.runtime.node import Node
+from tacit.runtime.restoring import restore
+from tacit.runtime.statistics import decode_statistics
+from tacit.runtime.transports.base import Refusal
+from tacit.runtime.transports.memory import Hub, MemoryTransport
+
+QUICK = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.2, longest=1.0))
+GROUP = "tested"
+WITHIN = 20.0
+
+
+class FailingJournal(MemoryJournal):
+    """A disk that can be full."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_full = False
+        self.attempts = 0
+
+    def write(self, batches: tuple[Batch, ...], mail_done: tuple[int, ...] = ()) -> None:  # type: ignore[override]
+        self.attempts += 1
+        if self.is_full:
+            raise JournalError("the journal cannot be written (full): free the disk")
+        super().write(batches, mail_done)
+
+
+class Ear(MemoryTransport):
+    """Somebody on the network who is no member, says anything, and hears what is said to it."""
+
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self.heard: list[Any] = []
+
+    def frame(self, frame: bytes, sender: str | None) -> None:
+        self.heard.append((sender, unpack(frame, GROUP)))
+
+    def reachable(self, peer: str | None) -> None:
+        pass
+
+    def refused(self, reason: Refusal, sender: str | None) -> None:
+        pass
+
+    def trouble(self, what: str | None) -> None:
+        pass
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [content for _, content in self.heard if isinstance(content, kind)]
+
+
+class Scene:
+    """Some nodes on one network, all on this test's loop."""
+
+    def __init__(self) -> None:
+        self.hub = Hub()
+        self.nodes: list[Node] = []
+        self.journals: dict[str, FailingJournal] = {}
+
+    async def node(self, name: str, *, clock: Clock | None = None, hub: Hub | None = None) -> Node:
+        journal = self.journals.setdefault(name, FailingJournal())
+        clock = clock or SystemClock()
+        build: Callable[[Any], UCB] = UCB
+        restored = restore(journal, name=name, arms=["A", "B"], build=build, sharing=QUICK, clock=clock)
+        clerk = Clerk(Terms(name, GROUP, QUICK, build, 1e6, None), restored, clock)
+        made = Node(clerk, journal, MemoryTransport(hub or self.hub))
+        clerk.make_desk(None, seed=1, wake=made.wake)
+        await made.start()
+        self.nodes.append(made)
+        return made
+
+    async def ear(self, name: str) -> Ear:
+        ear = Ear(self.hub)
+        await ear.open(name, GROUP, ear)
+        return ear
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        async with asyncio.timeout(WITHIN):
+            while not is_so():  # noqa: ASYNC110  # it may be anything, and nobody tells
+                await asyncio.sleep(0.01)
+
+    async def end(self) -> None:
+        for made in self.nodes:
+            await made.stop()
+
+
+def played(scene_of: Callable[[Scene], Any]) -> None:
+    """Run a scene."""
+
+    async def run() -> None:
+        scene = Scene()
+        try:
+            await scene_of(scene)
+        finally:
+            await scene.end()
+
+    asyncio.run(run())
+
+
+def pull(made: Node, times: int = 1) -> None:
+    for _ in range(times):
+        decision = made.clerk.desk.select_arm()
+        made.clerk.desk.settle(decision.number, 1.0)
+
+
+def refusals_are(made: Node, count: int) -> bool:
+    return sum(made.statistics().refused.values()) == count
+
+
+def known(made: Node) -> int:
+    return made.clerk.agent.policy.tally.observations
+
+
+def test_with_a_full_disk_a_member_decides_says_so_once_and_tells_nobody_what_is_not_written(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scene(scene: Scene) -> None:
+        ann, bob = await scene.node("ann"), await scene.node("bob")
+        await scene.until(lambda: ann.statistics().peers and bob.statistics().peers)
+        pull(ann)
+        await scene.until(lambda: known(bob) == 1)
+        disk = scene.journals["ann"]
+        disk.is_full = True
+        pull(ann, 10)
+        pull(bob, 3)
+        await scene.until(lambda: ann.statistics().troubles)
+        attempts = disk.attempts
+        await scene.until(lambda: disk.attempts > attempts)  # it tries again
+        assert known(bob) == 4
+        with pytest.raises(JournalError, match="full"):
+            await ann.synced()
+        disk.is_full = False
+        await scene.until(lambda: not ann.statistics().troubles)
+        await ann.synced()
+        await scene.until(lambda: known(ann) == known(bob) == 14)
+
+    monkey = pytest.MonkeyPatch()
+    monkey.setattr(node, "JOURNAL_RETRY", 0.02)
+    with caplog.at_level(logging.WARNING, "tacit"):
+        played(scene)
+    monkey.undo()
+    told = [record.getMessage() for record in caplog.records if "journal" in record.getMessage()]
+    assert told == [
+        (
+            "ann: the journal cannot be written (full): free the disk. Until then it decides, shares nothing, and "
+            "tries again"
+        ),
+        "ann: works again: the journal",
+    ]
+
+
+def test_what_waits_for_a_disk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "MOST_WAITING", 50)
+
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        scene.journals["ann"].is_full = True
+        pull(ann, 100)
+        await scene.until(lambda: ann.clerk.desk.refusal)
+        decision = ann.clerk.desk.select_arm()
+        with pytest.raises(LocalError, match="200 decisions and rewards wait for the disk"):
+            ann.clerk.desk.settle(decision.number, 1.0)
+        scene.journals["ann"].is_full = False
+        await scene.until(lambda: ann.clerk.desk.refusal is None)
+        assert ann.clerk.desk.settle(decision.number, 1.0)
+
+    monkeypatch.setattr(node, "JOURNAL_RETRY", 0.02)
+    played(scene)
+
+
+def test_the_older_of_two_processes_with_one_name_shares_no_more(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(scene: Scene) -> None:
+        bob = await scene.node("bob")
+        older = await scene.node("ann")
+        await scene.until(lambda: older.statistics().peers)
+        pull(older, 5)
+        await scene.until(lambda: known(bob) == 5)
+        pull(bob)
+        await scene.until(lambda: older.statistics().peers[0].lacks == 0)
+        before = known(bob)
+        # The same member on another machine, with a copy of the state and the same road to bob.
+        del scene.hub.members[GROUP, "ann"]
+        newer = await scene.node("ann")
+        pull(newer, 2)
+        await scene.until(lambda: known(bob) >= before + 2)
+        scene.hub.members[GROUP, "ann"] = older._transport  # type: ignore[assignment]
+        pull(older, 3)
+        pull(bob, 1)
+        await scene.until(lambda: older.statistics().is_superseded)
+        sent = older.statistics().communication.sent
+        pull(older, 3)
+        await older.synced()
+        assert older.statistics().communication.sent == sent
+        assert any("another process has started as 'ann'" in trouble for trouble in older.statistics().troubles)
+        scene.hub.members[GROUP, "ann"] = newer._transport  # type: ignore[assignment]
+        assert bob.statistics().observations == before + 2 + 1
+
+    with caplog.at_level(logging.ERROR, "tacit"):
+        played(scene)
+    assert sum("another process has started" in record.getMessage() for record in caplog.records) == 1
+
+
+class Past:
+    """A clock that is far behind."""
+
+    def now(self) -> float:
+        return SystemClock().now() - 1e6
+
+
+def test_after_its_disk_and_its_clock_went_back_a_member_begins_above_what_others_know() -> None:
+    async def scene(scene: Scene) -> None:
+        ann, bob = await scene.node("ann"), await scene.node("bob")
+        await scene.until(lambda: ann.statistics().peers)
+        pull(ann, 4)
+        await scene.until(lambda: known(bob) == 4)
+        boot = ann.statistics().boot
+        await ann.stop()
+        scene.nodes.remove(ann)
+        del scene.journals["ann"]
+        again = await scene.node("ann", clock=Past())
+        assert again.statistics().boot < boot
+        pull(again, 2)
+        pull(bob, 1)
+        await scene.until(lambda: known(bob) == known(again) == 7)
+        assert again.statistics().boot > boot
+        assert not again.statistics().is_superseded
+
+    played(scene)
+
+
+@pytest.mark.parametrize(
+    ("packet", "reason"),
+    [
+        (b"", "malformed"),
+        (b"nonsense", "malformed"),
+        (b"M" + b"\0" * 30, "malformed"),
+        (b"L" + b"\0" * 30, "malformed"),
+        (pack(StatusAsked("eve"), "another group"), "foreign_group"),
+        (pack(StatusAsked("bob"), GROUP), "forged"),
+        (pack(Leave("bob", "ann"), GROUP), "forged"),
+        (pack(Leave("eve", "ann"), GROUP), "stranger"),
+        (pack(Join("eve", "bob", ("A",), 10**6), GROUP), "absurd"),
+        (pack(Hello("eve", ("A",), 7, 1, 2, b"", wants_answer=False), GROUP), "absurd"),
+        (pack(Rewards("eve", (("d1.x", 1.0),)), GROUP), "stranger"),
+        (bytes(5 * 2**20), "oversized"),
+    ],
+)
+def test_what_must_not_come_in_is_refused_counted_and_changes_nothing(packet: bytes, reason: str) -> None:
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        eve = await scene.ear("eve")
+        pull(ann)
+        await ann.synced()
+        before = ann.clerk.agent.snapshot()
+        ann.frame(packet, "eve")
+        await scene.until(lambda: ann.statistics().refused)
+        assert ann.statistics().refused == {reason: 1}
+        assert ann.clerk.agent.snapshot() == before
+        del eve
+
+    played(scene)
+
+
+def test_who_is_wrong_too_often_is_in_quarantine_and_others_are_heard(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(scene: Scene) -> None:
+        ann, bob = await scene.node("ann"), await scene.node("bob")
+        await scene.until(lambda: ann.statistics().peers)
+        for number in range(guard.MOST_ERRORS + 5):
+            ann.frame(b"nonsense %d" % number, "eve")
+            await scene.until(partial(refusals_are, ann, number + 1))
+        assert ann.statistics().quarantined == ("eve",)
+        assert ann.statistics().refused == {"malformed": guard.MOST_ERRORS, "quarantined": 5}
+        pull(bob)
+        await scene.until(lambda: known(ann) == 1)
+
+    with caplog.at_level(logging.WARNING, "tacit"):
+        played(scene)
+    assert sum("eve is in quarantine" in record.getMessage() for record in caplog.records) == 1
+
+
+def test_a_doubled_or_delayed_packet_changes_nothing() -> None:
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        bob = await scene.ear("bob")
+        ann.frame(pack(Hello("bob", ("A", "B"), 10**6, 1, 2, b"", wants_answer=True), GROUP), "bob")
+        await scene.until(lambda: bob.of(Hello))
+        pull(ann, 3)
+        await scene.until(lambda: bob.of(Share))
+        before = ann.statistics().observations
+        for _ in range(3):
+            ann.frame(pack(Hello("bob", ("A", "B"), 10**6, 1, 2, b"", wants_answer=True), GROUP), "bob")
+        await ann.synced()
+        assert (ann.statistics().observations, len(ann.statistics().peers)) == (before, 1)
+        assert len(bob.of(Hello)) == 2  # the announcement, and one answer: not four
+
+    played(scene)
+
+
+def test_a_stranger_is_asked_who_it_is_and_not_too_often() -> None:
+    async def scene(scene: Scene) -> None:
+        bob = await scene.ear("bob")
+        ann = await scene.node("ann")
+        await scene.until(lambda: len(bob.of(Hello)) == 1)  # the announcement
+        for _ in range(20):
+            ann.frame(pack(Leave("bob", "ann"), GROUP), "bob")
+        await scene.until(lambda: len(bob.of(Hello)) == 2)
+        await ann.synced()
+        assert ann.statistics().refused == {"stranger": 20}
+        assert [hello.wants_answer for hello in bob.of(Hello)] == [True, True]
+
+    played(scene)
+
+
+def test_anybody_on_the_network_may_ask_how_a_member_is() -> None:
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        pull(ann, 7)
+        operator = await scene.ear("operator")
+        operator.announce(pack(StatusAsked("operator"), GROUP))
+        await scene.until(lambda: operator.of(StatusTold))
+        statistics = decode_statistics(operator.of(StatusTold)[0].statistics)
+        assert (statistics.name, statistics.own_observations, statistics.peers) == ("ann", 7, ())
+
+    played(scene)
+
+
+def test_an_idle_member_says_nothing_but_that_it_is_here_and_ever_more_rarely() -> None:
+    class Hurried:
+        """A clock a thousand times as fast."""
+
+        def __init__(self) -> None:
+            self._clock = SystemClock()
+            self._began = self._clock.now()
+
+        def now(self) -> float:
+            return self._began + 1000.0 * (self._clock.now() - self._began)
+
+    async def scene(scene: Scene) -> None:
+        ear = await scene.ear("ear")
+        ann = await scene.node("ann", clock=Hurried())
+        await scene.until(lambda: ann.statistics().uptime_s > 3000.0)
+        kinds = {type(content) for content in (content for _, content in ear.heard)}
+        assert kinds == {Hello}
+        # 2, 4, ... seconds apart, up to ten minutes: nine in the first eight minutes, then one in ten.
+        assert len(ear.heard) <= 15
+
+    played(scene)
+
+
+def test_letters_and_messages_survive_the_way_there_and_back() -> None:
+    for content in (
+        StatusAsked("ann"),
+        Hello("ann", ("A", "ü"), 10**6, 2**52, 4, b"digest", wants_answer=True),
+        Rewards("ann", (("d1.x", 0.5),)),
+        Leave("ann", "bob", 3, 5),
+    ):
+        again = unpack(pack(content, GROUP), GROUP)
+        assert again == content
+        assert isinstance(again, Letter) == isinstance(content, Letter)

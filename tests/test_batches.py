@@ -1,0 +1,120 @@
+"""Many own observations in one step: a batch of one is an update, a batch of many is many updates with one share."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tacit import AAE, UCB, Agent, Geometric, LocalError, on_demand
+from tacit.protocol import Observed, ObservedMany, Outcome, Patience, Record, Share, Sharing
+from tacit.protocol.invariants import endpoint_violations
+from tacit.protocol.messages import MOST_OBSERVATIONS
+from tacit.rewards import BERNOULLI
+from tacit.tally import ArmTally
+from tacit.wire import decode_record, decode_snapshot, encode_record, encode_snapshot
+
+ARMS = ("A", "B", "C")
+PATIENCE = Patience(first=4.0, least=1.0, growth=2.0, tick=30.0, longest=100.0)
+SHARINGS = {
+    "paper": on_demand(),
+    "doubling": on_demand(Geometric(2)),
+    "tolerant": on_demand(loss_tolerant=PATIENCE),
+    "tolerant, doubling": on_demand(Geometric(2), loss_tolerant=PATIENCE),
+}
+
+
+def group(policy: type[UCB | AAE], sharing: Sharing) -> Agent:
+    """An agent with three peers: one with its arms, one with some of them, one with none."""
+    j = Agent("j", policy(ARMS, alpha=0.3, quantum=BERNOULLI), sharing)
+    for peer, arms in (("p", ARMS), ("q", ("B", "D")), ("r", ("D",))):
+        j.peer_joined(peer, arms)
+    return j
+
+
+pulls = st.lists(st.tuples(st.sampled_from(ARMS), st.integers(0, 1)), min_size=1, max_size=40)
+batches = st.lists(
+    st.dictionaries(st.sampled_from(ARMS), st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1).map(
+        lambda drawn: tuple(ArmTally(arm, count, min(count, units)) for arm, (count, units) in drawn.items())
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@pytest.mark.parametrize("policy", [UCB, AAE])
+@pytest.mark.parametrize("sharing", SHARINGS.values(), ids=SHARINGS.keys())
+@given(pulls=pulls)
+@settings(max_examples=40, deadline=None)
+def test_a_batch_of_one_is_an_update(policy: type[UCB | AAE], sharing: Sharing, pulls: list[tuple[str, int]]) -> None:
+    one, many = group(policy, sharing), group(policy, sharing)
+    for time, (arm, units) in enumerate(pulls):
+        expected = one.update(arm, float(units), now=float(time))
+        assert expected.records == (Observed(arm, units, float(time)),)
+        tallies = (ArmTally(arm, 1, units),)
+        assert many.update_all(tallies, now=float(time)) == expected._replace(
+            records=(ObservedMany(tallies, float(time)),)
+        )
+        assert many.snapshot() == one.snapshot()
+        assert many.policy.candidates == one.policy.candidates
+
+
+@pytest.mark.parametrize("policy", [UCB, AAE])
+@pytest.mark.parametrize("sharing", SHARINGS.values(), ids=SHARINGS.keys())
+@given(batches=batches)
+@settings(max_examples=40, deadline=None)
+def test_batches_count_what_single_updates_count_and_are_restored_from_their_records(
+    policy: type[UCB | AAE], sharing: Sharing, batches: list[tuple[ArmTally, ...]]
+) -> None:
+    many, one = group(policy, sharing), group(UCB, sharing)
+    start, records = many.snapshot(), []
+    for time, tallies in enumerate(batches):
+        outcome = many.update_all(tallies, now=float(time))
+        records += [decode_record(encode_record(record)) for record in outcome.records]
+        shares = [message.receiver for message in outcome.outgoing if isinstance(message, Share)]
+        assert len(set(shares)) == len(shares)  # at most one for each
+        assert endpoint_violations(many.endpoint) == []
+        for arm, count, units in tallies:
+            for pull in range(count):
+                one.update(arm, float(pull < units), now=float(time))
+    assert many.policy.tally == many.endpoint.ledger.own == one.endpoint.ledger.own
+    assert many.policy.own_pulls == one.policy.own_pulls
+    snapshot = decode_snapshot(encode_snapshot(start))
+    again = Agent.restore(snapshot, records, policy=policy(ARMS, alpha=0.3, quantum=BERNOULLI), sharing=sharing)
+    assert again.snapshot() == many.snapshot()
+
+
+def test_a_batch_is_shared_once_and_whole() -> None:
+    j = group(UCB, on_demand())
+    tallies = (ArmTally("A", 3, 2), ArmTally("B", 2, 0))
+    assert j.update_all(tallies, now=1.0) == Outcome(
+        (ObservedMany(tallies, 1.0),),
+        (
+            Share("j", "p", 1, 5, (Record("j", 0, 0, 5, tallies),)),
+            Share("j", "q", 1, 2, (Record("j", 0, 0, 5, tallies[1:]),)),
+        ),
+    )
+    assert j.endpoint.ledger.changed_at == {"A": 5, "B": 5, "C": 0}
+
+
+@pytest.mark.parametrize(
+    ("tallies", "text"),
+    [
+        ((), "a list of at least one ArmTally"),
+        (None, "a list of at least one ArmTally"),
+        ("A", "a list of at least one ArmTally"),
+        ((("A", 1, 1),), "a list of ArmTally(arm, observations, reward_sum)"),
+        ((ArmTally("Z", 1, 1),), "arm 'Z' is not one of A, B, C"),
+        ((ArmTally("A", 0, 0),), "observations of arm 'A' must be a whole number"),
+        ((ArmTally("A", 2, 3),), "reward sum of arm 'A', in quanta, must be a whole number from 0 to 2"),
+        ((ArmTally("A", 2, -1),), "reward sum of arm 'A', in quanta, must be a whole number from 0 to 2"),
+        ((ArmTally("A", 1, 1), ArmTally("B", 1, 1), ArmTally("A", 1, 1)), "arm 'A' is in the batch twice"),
+        ((ArmTally("A", MOST_OBSERVATIONS, 0), ArmTally("B", 1, 0)), "start a new boot"),
+    ],
+)
+def test_a_batch_that_cannot_be_is_refused_and_changes_nothing(tallies: tuple[ArmTally, ...], text: str) -> None:
+    j = group(AAE, on_demand())
+    before, known = j.snapshot(), j.policy.tally.copy()
+    with pytest.raises(LocalError, match=re.escape(text)):
+        j.update_all(tallies)
+    assert (j.snapshot(), j.policy.tally, j.policy.own_pulls) == (before, known, 0)
