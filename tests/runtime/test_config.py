@@ -1,13 +1,18 @@
 """The file of an agent is read strictly: what is wrong is named by key, value and what is allowed."""
 
+import re
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from tacit.errors import LocalError
-from tacit.runtime.config import check_files, config_from_mapping, read_config
+from tacit.runtime.config import KEYS, check_files, config_from_mapping, read_config
 from tacit.runtime.keys import issue, make_group
 
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
 LEAST: dict[str, object] = {
     "group": "homepage",
     "name": "memory",
@@ -167,3 +172,31 @@ def test_keys_of_another_member_are_found_before_anything_starts(tmp_path: Path)
 def test_a_secret_that_is_too_short_is_found_before_anything_starts() -> None:
     with pytest.raises(LocalError, match="a group's secret needs at least"):
         check_files(config_from_mapping({**LEAST, "secret": "short"}))
+
+
+def test_the_documented_example_is_right() -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", DOCUMENT, re.DOTALL)
+    assert config_from_mapping(tomllib.loads(example)).member["name"] == "memory-1"
+
+
+def test_every_key_is_documented_and_no_other() -> None:
+    table = DOCUMENT.split("| Key | Meaning |")[1].split("\n\n")[0]
+    named = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines()[2:]))
+    assert sorted(named) == sorted(KEYS)
+
+
+def test_metrics_without_their_package_are_found_before_anything_starts(tmp_path: Path) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_text(
+        'group = "g"\nname = "a"\nurl = "nats://n:4222"\narms = ["A"]\nstate = "a.db"\nmetrics = "127.0.0.1:0"\n',
+        encoding="utf-8",
+    )
+    program = (
+        "import sys\nsys.modules['prometheus_client'] = None\nfrom tacit.cli import main\n"
+        f"sys.exit(main(['agent', '--check', {str(file)!r}]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "tacit: metrics: metrics need the package prometheus_client: pip install tacit[metrics]\n",
+    )

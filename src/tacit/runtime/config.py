@@ -3,6 +3,7 @@
 The keys are explained in docs/operating.md. Running what the file describes is `service.py`.
 """
 
+import importlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from tacit.runtime.transports.addresses import parse_address
 from tacit.scenario.keys import MISSING, Table, as_number, located, wrong
 from tacit.tally import checked_arms
 
-_KEYS = (
+KEYS = (
     "group",
     "name",
     "url",
@@ -106,7 +107,7 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
     ...
     tacit.errors.LocalError: groop = 'homepage' is not a key that tacit knows: did you mean group?
     """
-    table, folder = Table(content, "", _KEYS), Path(folder)
+    table, folder = Table(content, "", KEYS), Path(folder)
     url = _url(table)
     arms = _arms(table)
     member = {
@@ -145,6 +146,9 @@ def check_files(config: AgentConfig) -> None:
 
         with located("keys"):
             Identity.load(member["keys"]).check_member(member["name"], member["group"])
+    if config.metrics is not None:
+        with located("metrics"):
+            importlib.import_module("tacit.runtime.metrics")  # says what to install if something is missing
 
 
 def _url(table: Table) -> str:
