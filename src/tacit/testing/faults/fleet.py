@@ -194,6 +194,10 @@ class Fleet:
             if draw > 0.4 and self.running:
                 self.running[self.dice.pick(sorted(self.running))].tell(Order("reward", (token,)))
 
+    def drop_given_away(self, owner: str) -> None:
+        """Leave a member's decisions that were given away without a reward for ever."""
+        self._later = [token for token in self._later if read(token).member != owner]
+
     def _mail_reward(self, token: str) -> None:
         owner = read(token).member
         try:
