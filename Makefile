@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run paper test swarm messages benchmark live-benchmark fuzz format lock clean
+.PHONY: run paper test swarm faults messages benchmark live-benchmark fuzz format lock clean
 
 run: $(READY)
 	$(BIN)/tacit reproduce --quick --out reproduction
@@ -25,6 +25,10 @@ test: $(READY)
 # Ten thousand worlds in which everything goes wrong; a failing seed prints the command that shows it again.
 swarm: $(READY)
 	$(BIN)/tacit swarm --seeds 0:10000
+
+# Live fleets of real processes under real faults: about twenty minutes, and all of it only as root. `--quick` is small.
+faults: $(READY)
+	$(BIN)/tacit faults
 
 # The paper's message counts beside the readable engine's: about eight minutes on two cores.
 messages: $(READY)

@@ -33,6 +33,9 @@ HELLO_EVERY = 1.0
 
 MOST_STRANGERS = 1000
 
+FIRST_GREETING, LONGEST_BETWEEN_GREETINGS = 2.0, 600.0
+"""Seconds; the pause doubles from the one to the other. Both sides' greetings may be lost."""
+
 
 class Terms(NamedTuple):
     """What a member was told about itself."""
@@ -99,6 +102,8 @@ class Clerk:
         self._candidates = self.agent.policy.candidates
         """Those that the desk knows of."""
         self._strangers: dict[str, float] = {}
+        self._unmet: dict[str, tuple[float, float]] = {}
+        """Who can be reached and has not said who it is: when to greet it again, and how long that was."""
 
     def make_desk(self, traffic: Traffic | None, *, seed: int, wake: Callable[[], None]) -> Desk:
         """Make the desk at which this member decides."""
@@ -130,6 +135,7 @@ class Clerk:
             self.agent.wake_at,
             None if oldest is None else oldest[1] + self.terms.expire_after,
             self.errands.next_due(self.peers, self.controls.digest),
+            min((at for at, _ in self._unmet.values()), default=None),
         )
         return min((time for time in times if time is not None), default=None)
 
@@ -161,6 +167,7 @@ class Clerk:
         if may_wake and self.agent.wake_at is not None and now >= self.agent.wake_at:
             self._take(self.agent.wake(now))
         self._run_errands(now)
+        self._greet_again(now)
         if self._has_news or self.agent.policy.candidates != self._candidates:
             self.publish()
         return self._collected(decided, settled, mail_done)
@@ -185,8 +192,10 @@ class Clerk:
         self._take(self.agent.leave())
 
     def greet(self, peer: str) -> None:
-        """Say to somebody who can be reached now that this member is here."""
+        """Say to somebody who can be reached now that this member is here, and again until it is known who that is."""
         self._outgoing.append((peer, self.hello(wants_answer=True)))
+        if peer not in self.agent.endpoint.links and len(self._unmet) < MOST_STRANGERS:
+            self._unmet[peer] = (self.clock.now() + FIRST_GREETING, FIRST_GREETING)
 
     def begin_boot(self, arms: tuple[Arm, ...], boot: int) -> Callable[[], None]:
         """Begin a new boot, perhaps with more arms. Return how to undo it, if it cannot be written down."""
@@ -436,7 +445,7 @@ class Clerk:
         if len(self._strangers) >= MOST_STRANGERS:
             self._strangers.clear()
         self._strangers[stranger] = now
-        self.greet(stranger)
+        self.answer_with(stranger, self.hello(wants_answer=True))
 
     # What time brings.
 
@@ -461,6 +470,15 @@ class Clerk:
                 self.answer_with(peer, letters.Rewards(self.terms.name, rewards))
             if self.errands.lacks_controls(peer, digest):
                 self.answer_with(peer, letters.ControlsTold(self.terms.name, self.controls.settings))
+
+    def _greet_again(self, now: float) -> None:
+        for peer, (at, pause) in tuple(self._unmet.items()):
+            if peer in self.agent.endpoint.links:
+                del self._unmet[peer]
+            elif now >= at:
+                longer = min(2.0 * pause, LONGEST_BETWEEN_GREETINGS)
+                self._unmet[peer] = (now + longer, longer)
+                self.answer_with(peer, self.hello(wants_answer=True))
 
     # How.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tacit.testing.faults.orders import Look
-from tacit.testing.faults.truth import THOUSAND, Tallies, Truth
+from tacit.testing.faults.truth import THOUSAND, Bounds, Tallies
 
 HONEST_REFUSALS = frozenset({"stranger", "replayed", "flood"})
 """What may be refused though everybody is honest: after restarts, and on networks that double packets."""
@@ -45,13 +45,12 @@ def disagreements(looks: Mapping[str, Look]) -> list[str]:
     return found
 
 
-def balance(looks: Mapping[str, Look], truth: Truth) -> Balance:
+def balance(looks: Mapping[str, Look], bounds: Bounds) -> Balance:
     """Return what the members have counted of themselves, arm by arm, and whether that can be."""
     counted = lost = twice = 0
     violations = []
-    must_be, can_be = truth.least(), truth.most()
     for name, look in looks.items():
-        own, least, most = known_of(look, name), must_be.get(name, {}), can_be.get(name, {})
+        own, least, most = known_of(look, name), bounds.least.get(name, {}), bounds.most.get(name, {})
         for arm in sorted({*own, *least, *most}):
             (count, total), (fewest, lowest), (many, highest) = (
                 tallies.get(arm, (0, 0)) for tallies in (own, least, most)

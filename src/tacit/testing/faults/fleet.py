@@ -21,7 +21,7 @@ from tacit.testing.faults.verdict import Verdict
 from tacit.testing.swarm.dice import Dice
 
 ARMS = ("red", "green", "blue")
-LOOK_EVERY = 0.1
+LOOK_EVERY = 0.2
 MOST_SHOWN = 5
 """So many violations of one kind are told."""
 
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
     @property
     def rate(self) -> float:
         """Decisions in a second, of each member."""
-        return 100.0 if self.is_quick else 40.0
+        return 60.0 if self.is_quick else 40.0
 
     @property
     def tick(self) -> float:
@@ -64,7 +64,7 @@ class Plan(NamedTuple):
         """Seconds in which everybody must know everything, once the faults are over."""
         if self.sabotage is not None:
             return SABOTAGE_SHOWS_WITHIN
-        return 25.0 if self.is_quick else 90.0
+        return 60.0 if self.is_quick else 120.0
 
 
 class Fleet:
@@ -194,6 +194,10 @@ class Fleet:
             if draw > 0.4 and self.running:
                 self.running[self.dice.pick(sorted(self.running))].tell(Order("reward", (token,)))
 
+    def drop_given_away(self, owner: str) -> None:
+        """Leave a member's decisions that were given away without a reward for ever."""
+        self._later = [token for token in self._later if read(token).member != owner]
+
     def _mail_reward(self, token: str) -> None:
         owner = read(token).member
         try:
@@ -236,19 +240,20 @@ class Fleet:
         for _ in range(2):  # after the first nobody decides, so the second brings what was given away last
             self.bring_rewards(all_of_them=True)
             self.each(Order("rest"))
-        truth = self.truth(forgiven)
+        bounds = self.truth(forgiven).bounds()
         looks: dict[str, Look] = {}
 
         def is_settled() -> bool:
             nonlocal looks
             looks = self.looks()
-            if self.plan.sabotage is not None and accounts.balance(looks, truth).twice:
+            if self.plan.sabotage is not None and accounts.balance(looks, bounds).twice:
                 return True  # and it will not be undone
             if any(look.owes for look in looks.values()) or accounts.disagreements(looks):
                 return False
-            return not accounts.balance(looks, truth).violations
+            return not accounts.balance(looks, bounds).violations
 
-        self.until(is_settled, self.plan.settle_within)
+        if not self.until(is_settled, self.plan.settle_within):
+            self.violations.append(f"after {self.plan.settle_within:.0f} seconds not everybody knows everything")
         return looks
 
     def verdict(self, scenario: str, *, forgiven: Sequence[str] = (), notes: str = "", may_refuse: str = "") -> Verdict:
@@ -257,7 +262,7 @@ class Fleet:
         self.each(Order("observe"))
         looks = self.settle(forgiven)
         truth = self.truth(forgiven)
-        sums = accounts.balance(looks, truth)
+        sums = accounts.balance(looks, truth.bounds())
         for name, process in self.running.items():
             self._hear_out(name, process)
         found = [

@@ -46,14 +46,14 @@ def _kill(plan: Plan, scenario: str, places: dict[str, Place]) -> Verdict:
     with Fleet(plan, places) as fleet:
         fleet.start()
         fleet.work(0.3)
-        for _ in range(plan.pick(8, 100)):
+        for _ in range(plan.pick(5, 100)):
             name = fleet.dice.pick(sorted(places))
             unsure = fleet.kill(name)
             fleet.faults += 1
             if fleet.dice.happens(0.3):  # sometimes the others notice that it is gone
                 fleet.work(fleet.dice.real(0.0, 1.0))
             fleet.restart(name, unsure)
-            fleet.work(fleet.dice.scale(0.002, 0.8))
+            fleet.work(fleet.dice.scale(0.01, 0.8))
         return fleet.verdict(scenario)
 
 

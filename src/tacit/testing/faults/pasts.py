@@ -89,6 +89,8 @@ def _forgets(plan: Plan, scenario: str, forget: Callable[[Fleet], None], behind_
             fleet.kill(VICTIM)
             fleet.faults += 1
             forget(fleet)
+            fleet.drop_given_away(VICTIM)  # it cannot know any more what it decided
+            fleet.each(Order("rest"))
             forgotten += fleet.truth().handed - shared  # some of it was not heard by anybody
             fleet.start(VICTIM, clock_behind_s=behind_s)
             fleet.settle(forgotten)

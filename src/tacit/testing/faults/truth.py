@@ -64,13 +64,16 @@ class Truth(NamedTuple):
     handed: frozenset[str]
     synced: frozenset[str]
 
-    def most(self) -> dict[str, Tallies]:
-        """Return the most that can be counted, by member."""
-        return tallies(self.handed)
+    def bounds(self) -> "Bounds":
+        """Return what must be counted, and what can be."""
+        return Bounds(tallies(self.synced), tallies(self.handed))
 
-    def least(self) -> dict[str, Tallies]:
-        """Return the least that must be counted, by member."""
-        return tallies(self.synced)
+
+class Bounds(NamedTuple):
+    """What must be counted, and what can be, by the member that decided."""
+
+    least: dict[str, Tallies]
+    most: dict[str, Tallies]
 
 
 def read_truth(path: Path) -> Truth:

@@ -85,7 +85,8 @@ class Worker:
             if self._is_deciding:
                 for _ in range(late):
                     self._decide()
-            due = max(due, now) if not late else now + 1.0 / self._spec.rate
+            if late:
+                due = now + (1.0 / self._spec.rate if self._is_deciding else SYNC_EVERY)
             if self._is_deciding and now - synced_at >= SYNC_EVERY:
                 self._sync()
                 synced_at = time.monotonic()
