@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tacit.cli import main
-from tacit.testing import faults
-from tacit.testing.faults import Verdict
+from tacit.testing.faults import running
+from tacit.testing.faults.verdict import Verdict
 
 GOOD = Verdict("pause", 3, 2, 1200, 1100, 1150, 0, 0, 6, 6, 1.5)
 BAD = GOOD._replace(scenario="clock-back", lost=1, violations=("m1 has counted too little",))
@@ -18,7 +18,7 @@ def _tried(monkeypatch: pytest.MonkeyPatch, *verdicts: Verdict) -> None:
         assert (names, seed, is_quick, jobs) == (["pause"], 7, True, 4)
         return iter(verdicts)
 
-    monkeypatch.setattr(faults, "try_scenarios", give)
+    monkeypatch.setattr(running, "try_scenarios", give)
 
 
 def test_a_violation_ends_with_one_and_the_command_that_repeats_it(
