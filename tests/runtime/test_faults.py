@@ -8,7 +8,8 @@ import pytest
 
 from tacit.cli.faults import line
 from tacit.errors import LocalError
-from tacit.testing.faults import SCENARIOS, Verdict, chosen, try_scenario
+from tacit.testing.faults.running import SCENARIOS, chosen, try_scenario
+from tacit.testing.faults.verdict import Verdict
 
 SABOTAGE = Path(__file__).parent / "sabotage"
 AT_THE_SAME_TIME = 6

@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tacit.testing.faults import Verdict
+    from tacit.testing.faults.verdict import Verdict
 
 QUICK_JOBS = 4
 """Small fleets wait more than they work, so several run at the same time."""
@@ -28,7 +28,7 @@ def add_faults(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from tacit.testing.faults import chosen, try_scenarios  # noqa: PLC0415  # needs the extra `live`
+    from tacit.testing.faults.running import chosen, try_scenarios  # noqa: PLC0415  # needs the extra `live`
 
     names = chosen(options.names)
     jobs = max(1, options.jobs or (QUICK_JOBS if options.quick else 1))

@@ -78,11 +78,11 @@ def _forgets(plan: Plan, scenario: str, forget: Callable[[Fleet], None], behind_
         fleet.start()
         for _ in range(plan.pick(1, 5)):
             fleet.work(fleet.dice.real(0.3, plan.pick(1, 3)))
-            fleet.settle()  # so that the copy has no rewards in its mailbox that will have been counted
+            fleet.settle(forgotten)  # so that the copy has no rewards in its mailbox that will have been counted
             _copy(fleet)
             fleet.each(Order("go"))
             fleet.work(fleet.dice.real(0.3, plan.pick(1, 3)))
-            fleet.settle()  # everybody has heard everything
+            fleet.settle(forgotten)  # everybody has heard everything
             shared = fleet.truth().synced
             fleet.each(Order("go"))
             fleet.work(0.2)

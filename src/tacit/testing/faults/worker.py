@@ -12,14 +12,13 @@ import sys
 import threading
 import time
 
-from tacit.chance import stream
+from tacit.chance import stream, uniform
 from tacit.errors import LocalError, TacitError
 from tacit.runtime.clock import SystemClock
 from tacit.runtime.member import Member, connect
 from tacit.testing.faults import orders
 from tacit.testing.faults.orders import Order, Spec
 from tacit.testing.faults.truth import TruthFile, reward_of
-from tacit.testing.swarm.dice import Dice
 from tacit.wire import decode_snapshot
 
 SYNC_EVERY = 0.05
@@ -29,6 +28,8 @@ MOST_AT_ONCE = 50
 """So many late decisions are made up for in one go, if this process could not keep its rate."""
 
 SYNC_WITHIN = 20.0
+SUBJECTS = 500
+"""One decision in ten is for one of a tenth of them."""
 
 
 class ShiftedClock:
@@ -63,7 +64,7 @@ class Worker:
         self._member = member
         self._mouth = mouth
         self._truth = TruthFile(spec.truth)
-        self._dice = Dice(spec.seed, stream(*spec.name.encode()), spec.start)
+        self._chance, self._drawn = stream(spec.seed, *spec.name.encode(), spec.start), 0
         self._kept: list[str] = []
         """Decisions that are rewarded a little later, by their id."""
         self._is_deciding = True
@@ -94,9 +95,10 @@ class Worker:
         self._mouth.say(orders.Done("close"))
 
     def _decide(self) -> None:
-        subject = f"user {self._dice.whole(1, 50)}" if self._dice.happens(0.1) else None
-        decision = self._member.select_arm(subject)
-        draw = self._dice.unit()
+        self._drawn += 2
+        subject = uniform(self._chance, self._drawn)
+        decision = self._member.select_arm(f"user {int(subject * SUBJECTS)}" if subject < 0.1 else None)
+        draw = uniform(self._chance, self._drawn + 1)
         if draw < self._spec.given_away:
             self._mouth.say(orders.GivenAway((decision.id,)))
         elif draw < self._spec.given_away + 0.1:
