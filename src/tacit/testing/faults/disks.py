@@ -33,12 +33,18 @@ def read_only(plan: Plan) -> Verdict:
 
 
 def loses_power(plan: Plan) -> Verdict:
-    """Cut the power of the disk under a member, which loses all that was not flushed, and restart it."""
+    """Cut the power of the disk under a member, which loses all that was not flushed, and restart it.
+
+    The member stands still for that moment. Otherwise a flush that is under way may end well though the disk has gone:
+    the system's way to cut a file system off tells that to any program, and no real disk does.
+    """
     with Disk(plan.folder) as disk, _fleet(plan, disk) as fleet:
         fleet.start()
         for _ in range(plan.pick(2, 10)):
             fleet.work(fleet.dice.real(0.3, plan.pick(1, 3)))
+            fleet.running[VICTIM].stand_still()
             disk.cut_power()
+            fleet.running[VICTIM].resume()
             fleet.faults += 1
             before = fleet.running[VICTIM].look()
             _expect_trouble(fleet)

@@ -8,11 +8,15 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 
 from tacit.errors import LocalError
 from tacit.testing.faults import orders
 from tacit.testing.faults.orders import Event, GivenAway, Look, Order, Said, Spec, Synced, Twice
+
+STANDS_WITHIN = 20.0
+"""Seconds until a process that was told to must stand still."""
 
 Kind = TypeVar("Kind", Look, orders.Done)
 
@@ -89,6 +93,15 @@ class Process:
     def pause(self) -> None:
         """Let it stand still: no timer, no answer, and every connection stays open."""
         os.kill(self.pid, signal.SIGSTOP)
+
+    def stand_still(self) -> None:
+        """Pause, and wait until every thread stands still, outside of the system."""
+        self.pause()
+        deadline = time.monotonic() + STANDS_WITHIN
+        while not all(map(_stands, Path(f"/proc/{self.pid}/task").iterdir())):
+            if time.monotonic() > deadline:
+                raise LocalError(f"the worker {self.spec.name} does not stand still")
+            time.sleep(0.001)
 
     def resume(self) -> None:
         """Let it go on."""
@@ -171,3 +184,7 @@ class Process:
             return self._process.stderr.read().decode(errors="replace")[-2000:] or "without a word"
         except ValueError:
             return "without a word"
+
+
+def _stands(thread: Path) -> bool:
+    return (thread / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "T"
