@@ -17,6 +17,7 @@ import tacit
 from tacit import Constant, Patience, on_demand
 from tacit.errors import LocalError
 from tacit.policies import UCB, Policy
+from tacit.runtime import errands
 from tacit.runtime.decision import Claim, sign
 from tacit.runtime.member import Member
 from tacit.runtime.statistics import Statistics
@@ -276,6 +277,97 @@ def test_a_member_that_is_asked_to_says_it_at_once(connect: Callable[..., Member
     assert ann.flush()  # nothing is left to say
 
 
+# What must not break a member.
+
+
+@pytest.mark.parametrize("subject", [42, b"x", "", "caf\udce9", "x" * 1001])
+def test_a_subject_that_could_not_be_read_again_is_refused(connect: Callable[..., Member], subject: Any) -> None:
+    ann = connect()
+    with pytest.raises(LocalError, match="a subject must be a string of 1 to 1000 characters"):
+        ann.select_arm(subject=subject)
+    assert ann.statistics().decisions == 0
+
+
+class Sulking(UCB):
+    """Fails once, when it is told of the first reward."""
+
+    sulks = True
+
+    def survivors(self) -> tuple[str, ...]:
+        if self.sulks:
+            type(self).sulks = False
+            raise ZeroDivisionError
+        return super().survivors()
+
+
+def test_a_policy_that_fails_loses_nothing(connect: Callable[..., Member]) -> None:
+    Sulking.sulks = True
+    ann = connect(policy=Sulking)
+    assert ann.update(ann.select_arm(), 1.0)
+    with pytest.raises(LocalError, match="a turn failed: ZeroDivisionError"):
+        ann.sync()
+    ann.sync()
+    assert (ann.statistics().own_observations, len(list(ann.log()))) == (1, 1)
+    until(ann, lambda s: s.troubles == ())
+
+
+def test_ids_of_members_that_never_were_do_not_fill_the_box(
+    connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(errands, "MOST_FOR_STRANGERS", 20)
+    ann, bob = connect("ann"), connect("bob")
+    until(ann, lambda s: len(s.peers) == 1)
+    for number in range(100):
+        assert ann.update(sign(Claim(f"ghost {number}", 1, "A", time.time()), b"key"), 1.0)
+    ann.sync()
+    assert len(ann._node.clerk.errands.rewards) == 20
+    assert ann.update(bob.select_arm().id, 1.0)
+    until(bob, lambda s: s.own_observations == 1)
+
+
+def test_rewards_that_nobody_took_in_time_are_given_up(connect: Callable[..., Member]) -> None:
+    clock = Clock()
+    ann = connect(clock=clock, expire_after=60.0)
+    for at in (time.time(), time.time() + 1e6):
+        ann.update(sign(Claim("ghost", 1, "A", at), b"key"), 1.0)
+    ann.sync()
+    assert len(ann._node.clerk.errands.rewards) == 2
+    clock.ahead = 7200.0
+    ann.sync()
+    assert not ann._node.clerk.errands.rewards
+
+
+def test_a_changed_id_cannot_withdraw(connect: Callable[..., Member]) -> None:
+    ann = connect()
+    decision = ann.select_arm()
+    with pytest.raises(LocalError, match="was not made by ann"):
+        ann.withdraw(sign(Claim("ann", decision.number, "A", decision.at), b"key"))
+    assert ann.withdraw(decision)
+
+
+def test_a_member_that_is_closed_says_so_whatever_is_wanted(connect: Callable[..., Member]) -> None:
+    ann = connect()
+    ann.close()
+    for use in (ann.select_arm, ann.flush, ann.sync, ann.statistics, ann.lift, lambda: ann.add_arm("D")):
+        with pytest.raises(LocalError, match="the member 'ann' is closed: open another"):
+            use()
+
+
+def test_a_control_arm_that_is_not_there_is_a_trouble_also_after_a_restart(
+    connect: Callable[..., Member], tmp_path: Path
+) -> None:
+    ann = connect(state=tmp_path / "ann.db")
+    ann.kill("B")
+    assert ann.statistics().troubles == ()
+    ann.remove_arm("B")
+    assert any("which this member does not have" in trouble for trouble in ann.statistics().troubles)
+    ann.add_arm("B")
+    assert (ann.statistics().troubles, ann.select_arm().arm) == ((), "B")
+    ann.close()
+    again = connect(state=tmp_path / "ann.db", arms=["A", "C"])
+    assert any("which this member does not have" in trouble for trouble in again.statistics().troubles)
+
+
 # Traffic.
 
 
@@ -331,7 +423,7 @@ def test_not_every_arm_will_do_every_time(connect: Callable[..., Member]) -> Non
     assert [ann.select_arm(subject="visitor 7", among=offer).arm for offer in offers] == ["C", "C", "A", "A"]
     ann.kill("B")
     assert ann.select_arm(among=["A", "B"]).arm == "B"
-    with pytest.raises(LocalError, match=r"none of the arms to choose from \(C\) is on offer now, only B"):
+    with pytest.raises(LocalError, match="the kill switch is on, to B, which is not one to choose from"):
         ann.select_arm(among=["C"])
     ann.lift()
     ann.freeze_arm("A")

@@ -340,6 +340,52 @@ def test_anybody_on_the_network_may_ask_how_a_member_is() -> None:
     played(scene)
 
 
+def test_who_asks_without_end_is_answered_once_a_second() -> None:
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        operator = await scene.ear("operator")
+        for _ in range(500):
+            ann.frame(pack(StatusAsked("operator"), GROUP), "operator")
+        await scene.until(lambda: operator.of(StatusTold))
+        await ann.synced()
+        assert len(operator.of(StatusTold)) == 1
+
+    played(scene)
+
+
+def test_packets_that_wait_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "MOST_PACKET_BYTES", 1000)
+
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        for _ in range(5):
+            ann.frame(bytes(400), "eve")
+        assert ann.statistics().refused == {"flood": 3}
+        await scene.until(lambda: refusals_are(ann, 5))
+        ann.frame(bytes(400), "eve")
+        await scene.until(lambda: refusals_are(ann, 6))
+        assert ann.statistics().refused == {"flood": 3, "malformed": 3}
+
+    played(scene)
+
+
+def test_others_cannot_make_the_log_grow_or_break_its_lines(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        for number in range(200):
+            ann.refused(Refusal.FORGED, f"name {number}")
+        arms = tuple(f"{'arm ' * 40}{number}" for number in range(500))
+        ann.frame(pack(Hello("eve\nERROR all is lost", arms, 10**6, 1, 2, b"", wants_answer=False), GROUP), None)
+        await scene.until(lambda: ann.statistics().peers)
+
+    with caplog.at_level(logging.WARNING, "tacit"):
+        played(scene)
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 2
+    assert max(map(len, lines)) < 1100
+    assert not any("\n" in line for line in lines)
+
+
 def test_an_idle_member_says_nothing_but_that_it_is_here_and_ever_more_rarely() -> None:
     class Hurried:
         """A clock a thousand times as fast."""

@@ -6,7 +6,7 @@ observations: packets and who may send them, decisions that wait for their rewar
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from tacit.agent import Agent
@@ -31,7 +31,12 @@ from tacit.wire import encode_record, encode_snapshot
 HELLO_EVERY = 1.0
 """A stranger is asked who it is at most so often, in seconds."""
 
+GIVE_UP_EVERY = 3600.0
+"""Seconds between two looks for rewards that nobody will ever take; also how far the clocks of members may differ."""
+
 MOST_STRANGERS = 1000
+MOST_LISTED = 10
+"""So many arms are named where two members have different ones."""
 
 FIRST_GREETING, LONGEST_BETWEEN_GREETINGS = 2.0, 600.0
 """Seconds; the pause doubles from the one to the other. Both sides' greetings may be lost."""
@@ -101,6 +106,7 @@ class Clerk:
         self._has_news = False
         self._candidates = self.agent.policy.candidates
         """Those that the desk knows of."""
+        self._give_up_at = 0.0
         self._strangers: dict[str, float] = {}
         self._unmet: dict[str, tuple[float, float]] = {}
         """Who can be reached and has not said who it is: when to greet it again, and how long that was."""
@@ -155,14 +161,15 @@ class Clerk:
         for number, token, reward in mail:
             self.settle_token(token, reward)
             mail_done.append(number)
-        while self.foreign:
-            reward_for = self.foreign.popleft()
-            if self.errands.add_reward(*reward_for):
-                self._rewards_kept.append(reward_for)
+        self._keep_rewards_for_others(now)
         for packet, sender in packets:
             self._hear(packet, sender, now)
         decided, settled = self.desk.take()
-        self._absorb(settled, now)
+        try:
+            self._absorb(settled, now)
+        except BaseException:  # a policy of the user's own, say
+            self.desk.put_back(decided, settled)
+            raise
         self.outstanding.apply(decided, settled)
         if may_wake and self.agent.wake_at is not None and now >= self.agent.wake_at:
             self._take(self.agent.wake(now))
@@ -225,6 +232,7 @@ class Clerk:
 
     def publish(self) -> None:
         """Let the desk know what is known now."""
+        self._look_for_control_arm()
         self.desk.published = self._known()
         self._has_news, self._candidates = False, self.agent.policy.candidates
 
@@ -362,8 +370,9 @@ class Clerk:
         match letter:
             case letters.Hello():
                 self._meet(letter, now)
-            case letters.StatusAsked():
-                self._askers.append(letter.sender)  # it need not be a member
+            case letters.StatusAsked():  # it need not be a member
+                if self._may_answer(letter.sender, now):
+                    self._askers.append(letter.sender)
             case letters.StatusTold():
                 pass  # for those who asked
             case _ if letter.sender not in self.agent.endpoint.roster:
@@ -397,7 +406,7 @@ class Clerk:
         mine, theirs = set(self.agent.arms), set(hello.arms)
         if mine == theirs:
             return
-        common = ", ".join(arm for arm in self.agent.arms if arm in theirs) or "nothing"
+        common = _listed(mine & theirs) if mine & theirs else "nothing"
         self.complaints.say_once(
             logging.WARNING,
             f"{hello.sender} has other arms (only there: {_listed(theirs - mine)}; only here: "
@@ -440,12 +449,17 @@ class Clerk:
         )
 
     def _ask_who_it_is(self, stranger: str, now: float) -> None:
+        if self._may_answer(stranger, now):
+            self.answer_with(stranger, self.hello(wants_answer=True))
+
+    def _may_answer(self, stranger: str, now: float) -> bool:
+        """Return whether somebody who may be anybody is answered now: not more often than it is worth."""
         if now - self._strangers.get(stranger, -HELLO_EVERY) < HELLO_EVERY:
-            return
+            return False
         if len(self._strangers) >= MOST_STRANGERS:
             self._strangers.clear()
         self._strangers[stranger] = now
-        self.answer_with(stranger, self.hello(wants_answer=True))
+        return True
 
     # What time brings.
 
@@ -459,6 +473,19 @@ class Clerk:
             expired.append(number)
         for number in expired:
             self.desk.settle_elsewhere(number, self.terms.default_units, is_expired=True)
+
+    def _keep_rewards_for_others(self, now: float) -> None:
+        while self.foreign:
+            reward_for = self.foreign.popleft()
+            if not self.errands.has_room_for(reward_for[0], self.agent.endpoint.links):
+                self.complaints.say_once(
+                    logging.WARNING, "rewards for members that cannot be reached, or do not exist, are taken no more"
+                )
+            elif self.errands.add_reward(*reward_for):
+                self._rewards_kept.append(reward_for)
+        if now >= self._give_up_at:
+            self._give_up_at = now + GIVE_UP_EVERY
+            self._rewards_gone += self.errands.give_up(now - self.terms.expire_after, now + GIVE_UP_EVERY)
 
     def _run_errands(self, now: float) -> None:
         digest = self.controls.digest
@@ -507,13 +534,16 @@ class Clerk:
             own_pulls=policy.own_pulls,
             absorbed_counts=tuple(count for count, _ in self._absorbed.values()),
             absorbed_sums=tuple(units for _, units in self._absorbed.values()),
-            candidates=self.controls.available(candidates),
+            candidates=self.controls.available(offered if control_arm in offered else candidates),
             control_arm=control_arm if control_arm in offered else None,
         )
 
     def _settings_changed(self) -> None:
         self._has_new_settings = True
         self.errands.controls_changed()
+        self.publish()
+
+    def _look_for_control_arm(self) -> None:
         control_arm = self.controls.control_arm
         is_missing = control_arm is not None and control_arm not in self.offered
         self.complaints.trouble(
@@ -523,12 +553,12 @@ class Clerk:
             if is_missing
             else None,
         )
-        self.publish()
 
     def _check_offered(self, arm: Arm) -> None:
         if arm not in self.offered:
             raise LocalError(f"arm {arm!r} is not one of {', '.join(self.offered)}")
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
+def _listed(names: Collection[str]) -> str:
+    shown = ", ".join(sorted(names)[:MOST_LISTED]) or "none"
+    return shown if len(names) <= MOST_LISTED else f"{shown} and {len(names) - MOST_LISTED} more"

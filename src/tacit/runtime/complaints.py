@@ -8,7 +8,13 @@ import logging
 log = logging.getLogger("tacit")
 
 MOST_REMEMBERED = 1000
-"""So many things that were said once are remembered."""
+"""So many different things are said once. Others may make up as many as they like; the log must not follow them."""
+
+LONGEST_TEXT = 1000
+
+
+_ONE_LINE = {ord(character): " " for character in "\n\r\v\f\x1b\x85\u2028\u2029"}
+"""Names of others stand in what is said, and may contain anything."""
 
 
 class Complaints:
@@ -28,16 +34,17 @@ class Complaints:
     def say(self, level: int, text: str, peer: str | None = None) -> None:
         """Say something."""
         about = self._about if peer is None else {**self._about, "peer": peer}
-        log.log(level, "%s: %s", self._member, text, extra=about)
+        log.log(level, "%s: %s", self._member, text.translate(_ONE_LINE), extra=about)
 
     def say_once(self, level: int, text: str, peer: str | None = None) -> None:
         """Say something, unless it was said before."""
-        if text in self._said:
+        key = text[:LONGEST_TEXT]
+        if key in self._said or len(self._said) >= MOST_REMEMBERED:
             return
-        if len(self._said) >= MOST_REMEMBERED:
-            self._said.clear()
-        self._said.add(text)
-        self.say(level, text, peer)
+        self._said.add(key)
+        self.say(level, key, peer)
+        if len(self._said) == MOST_REMEMBERED:
+            self.say(logging.WARNING, "so much was wrong already that further kinds of it are only counted")
 
     def trouble(self, about: str, what: str | None) -> None:
         """Say that something does not work, or (`None`) works again; nothing if that is no news."""

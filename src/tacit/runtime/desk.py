@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from tacit.chance import stream, uniform
+from tacit.checks import check_name
 from tacit.errors import LocalError
 from tacit.policies import Policy
 from tacit.runtime.clock import Clock
@@ -28,6 +29,9 @@ from tacit.runtime.traffic import Lottery, Traffic
 from tacit.tally import Arm
 
 Event = TypeVar("Event")
+
+LONGEST_SUBJECT = 1000
+"""Characters."""
 
 MOST_SUBJECTS = 100_000
 """So many subjects keep their arm; then the one that was seen least recently is forgotten."""
@@ -125,6 +129,8 @@ class Desk:
 
     def select_arm(self, subject: str | None = None, among: Collection[Arm] | None = None) -> Decision:
         """Decide. Costs microseconds and waits for nobody."""
+        if subject is not None:
+            check_name("a subject", subject, LONGEST_SUBJECT)  # it is written down, and must be readable again
         now = self._now()
         with self._lock:
             if self._elsewhere:
@@ -142,7 +148,8 @@ class Desk:
             guess = tally.sums[arm] // count if count else self._half
             self._count(arm, 1, guess)
             self._open[number] = Open(arm, guess, now)
-        self._decided.append(Decided(number, arm, propensity, now, subject))
+        if self.refusal is None:  # otherwise nobody knows of it but its id, which will do
+            self._decided.append(Decided(number, arm, propensity, now, subject))
         if not self.is_awake:
             self._call()
         return Decision(arm, propensity, number, now, self.signer)
@@ -196,6 +203,11 @@ class Desk:
         return len(self._open)
 
     # For the network side.
+
+    def put_back(self, decided: Sequence[Decided], settled: Sequence[Settled]) -> None:
+        """Take back what `take` gave away, because nothing came of it."""
+        self._decided.extendleft(reversed(decided))
+        self._settled.extendleft(reversed(settled))
 
     def take(self) -> tuple[list[Decided], list[Settled]]:
         """Empty the queues. Rewards first: so every reward has its decision in this list or in an earlier one."""
@@ -260,6 +272,10 @@ class Desk:
 
     def _choose_among(self, among: Collection[Arm], subject: str | None, number: int) -> tuple[Arm, float | None]:
         """Choose as if there were no other arms than these."""
+        if self._control_arm is not None:
+            if self._control_arm in among:
+                return self._control_arm, 1.0
+            raise LocalError(f"the kill switch is on, to {self._control_arm}, which is not one to choose from")
         policy, lottery = self._policy, self._lottery
         candidates = policy.candidates
         left = tuple(arm for arm in candidates if arm in among)

@@ -4,16 +4,19 @@ One entry for each peer to which something is owed. The wait grows with every at
 packet every ten minutes. This file does not send and does not persist; it says what is due.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from tacit.errors import LocalError
+from tacit.runtime.decision import read
 from tacit.runtime.letters import MOST_REWARDS
 
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 600.0
 GROWTH = 2.0
 MOST_REWARDS_KEPT = 100_000
-"""So many rewards for other members may wait here."""
+MOST_FOR_ONE = 10_000
+MOST_FOR_STRANGERS = 1000
+"""So many rewards for other members may wait here: in all, for one of them, and for those that were never met."""
 
 
 class _Owed:
@@ -52,6 +55,27 @@ class Errands:
             raise LocalError(
                 f"{self._kept} rewards wait for members that cannot be reached: see that they run, then try again"
             )
+
+    def has_room_for(self, peer: str, known: Container[str]) -> bool:
+        """Return whether one more reward for this peer may be kept: whoever makes up ids must not fill the box."""
+        if peer in known:
+            return len(self._of(peer).rewards) < MOST_FOR_ONE
+        for_strangers = sum(len(owed.rewards) for name, owed in self._owed.items() if name not in known)
+        return for_strangers < MOST_FOR_STRANGERS
+
+    def give_up(self, made_before: float, made_after: float) -> list[tuple[str, str]]:
+        """Forget the rewards of decisions made before or after these times. Return for whom, and the token."""
+        gone = [
+            (peer, token)
+            for peer, owed in self._owed.items()
+            for token in owed.rewards
+            if not made_before <= read(token).at <= made_after
+        ]
+        for peer, token in gone:
+            del self._owed[peer].rewards[token]
+        self._kept -= len(gone)
+        self._is_stale = True
+        return gone
 
     def add_reward(self, peer: str, token: str, reward: float) -> bool:
         """Owe a peer the reward of one of its decisions. Return whether it was not owed already."""

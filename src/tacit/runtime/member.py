@@ -21,7 +21,7 @@ from tacit.protocol import Geometric, Patience, Sharing, on_demand
 from tacit.rewards import MILLIONTH
 from tacit.runtime.background import Background, at_end, background
 from tacit.runtime.clock import Clock, SystemClock
-from tacit.runtime.decision import Claim, Decision, is_genuine, read
+from tacit.runtime.decision import Decision, is_genuine, read
 from tacit.runtime.desk import Desk
 from tacit.runtime.history import LogEntry, log_entries
 from tacit.runtime.node import Node
@@ -234,10 +234,11 @@ class Member:
         Raises:
             LocalError: It is a decision of another member: only the one that decided can take it back.
         """
-        claim = read(decision) if isinstance(decision, str) else decision
-        owner = claim.member if isinstance(claim, Claim) else claim.signer.name
-        if owner != self.name:
-            raise LocalError(f"the decision was made by {owner!r}: only that member can withdraw it")
+        token = decision if isinstance(decision, str) else decision.id
+        claim = read(token)
+        if claim.member != self.name:
+            raise LocalError(f"the decision was made by {claim.member!r}: only that member can withdraw it")
+        self._check_genuine(token)
         return self._desk.open_since(claim.number) == claim.at and self._desk.withdraw(claim.number)
 
     def _update_by_id(self, token: str, reward: float) -> bool:
@@ -246,43 +247,47 @@ class Member:
         desk.units(reward)
         if claim.member != clerk.terms.name:
             clerk.errands.check_room()
-            clerk.foreign.append((claim.member, token, reward))
+            clerk.foreign.append((claim.member, token, float(reward)))
             self._background.loop.call_soon_threadsafe(self._node.wake)
             return True
-        if not is_genuine(token, clerk.secret):
+        self._check_genuine(token)
+        if desk.open_since(claim.number) == claim.at:
+            return desk.settle(claim.number, reward)
+        return self._change(lambda: clerk.settle_token(token, reward))
+
+    def _check_genuine(self, token: str) -> None:
+        if not is_genuine(token, self._node.clerk.secret):
             raise LocalError(
                 f"the id {token[:80]!r} was not made by {self.name} with its present state: it is changed, made up, or "
                 "older than the state file"
             )
-        if desk.open_since(claim.number) == claim.at:
-            return desk.settle(claim.number, reward)
-        return self._on_loop(lambda: clerk.settle_token(token, reward))
 
     # Operating.
 
     def freeze_arm(self, arm: Arm) -> None:
         """Give an arm no more traffic, here and at every member, until `unfreeze_arm`. What is known of it stays."""
-        self._on_loop(lambda: self._node.clerk.set_frozen(arm, is_frozen=True))
+        self._change(lambda: self._node.clerk.set_frozen(arm, is_frozen=True))
 
     def unfreeze_arm(self, arm: Arm) -> None:
         """Give an arm back to the policy, here and at every member."""
-        self._on_loop(lambda: self._node.clerk.set_frozen(arm, is_frozen=False))
+        self._change(lambda: self._node.clerk.set_frozen(arm, is_frozen=False))
 
     def kill(self, control_arm: Arm) -> None:
         """Turn the kill switch on: every member pulls this arm and no other, until `lift`."""
-        self._on_loop(lambda: self._node.clerk.set_control_arm(control_arm))
+        self._change(lambda: self._node.clerk.set_control_arm(control_arm))
 
     def lift(self) -> None:
         """Turn the kill switch off, here and at every member."""
-        self._on_loop(lambda: self._node.clerk.set_control_arm(None))
+        self._change(lambda: self._node.clerk.set_control_arm(None))
 
     def add_arm(self, arm: Arm) -> None:
         """Offer one more arm, at this member: others may not have it, or not yet."""
+        self._check_open()
         _result(self._background.submit(self._node.add_arm(arm)))
 
     def remove_arm(self, arm: Arm) -> None:
         """Offer an arm no more, at this member. What is known of it stays, and others may go on with it."""
-        self._on_loop(lambda: self._node.clerk.remove_arm(arm))
+        self._change(lambda: self._node.clerk.remove_arm(arm))
 
     def catch_up(self) -> None:
         """Ask every other member for one share, and return at once.
@@ -290,7 +295,7 @@ class Member:
         Members that decide need not: with what they learn they ask for what others learned. One that only listens is
         told nothing by members that are busy, until it asks.
         """
-        self._on_loop(self._node.clerk.introduce)
+        self._change(self._node.clerk.introduce)
 
     def statistics(self) -> Statistics:
         """Return how this member is, as an immutable value."""
@@ -310,6 +315,7 @@ class Member:
 
         Closing does the same, for a second at most. Returns whether all have acknowledged it within so many seconds.
         """
+        self._check_open()
         return _result(self._background.submit(self._node.flush(timeout)))
 
     def sync(self, timeout: float | None = 30.0) -> None:
@@ -318,10 +324,12 @@ class Member:
         Raises:
             LocalError: The disk does not take it, or not within so many seconds. Nothing is lost: it is tried again.
         """
+        self._check_open()
         _result(self._background.submit(self._node.synced()), timeout)
 
     async def synced(self) -> None:
         """`sync`, from asynchronous code."""
+        self._check_open()
         await asyncio.wrap_future(self._background.submit(self._node.synced()))
 
     # Leaving.
@@ -329,12 +337,12 @@ class Member:
     def close(self) -> None:
         """Say farewell, write everything down, and stop. Harmless if it is closed already."""
         if self._shut("is closed"):
-            _result(self._background.submit(self._node.stop()), STOP_WITHIN)
+            _result(self._background.submit(self._node.stop()), STOP_WITHIN, may_cancel=False)
 
     async def aclose(self) -> None:
         """`close`, from asynchronous code."""
         if self._shut("is closed"):
-            await asyncio.wrap_future(self._background.submit(self._node.stop()))
+            await asyncio.shield(asyncio.wrap_future(self._background.submit(self._node.stop())))
 
     def __enter__(self) -> Self:
         return self
@@ -355,14 +363,23 @@ class Member:
         _MEMBERS.discard(self)
         return was_open
 
-    def _on_loop(self, work: Callable[[], Value]) -> Value:
+    def _check_open(self) -> None:
         if isinstance(self._desk, _Shut):
-            raise LocalError(self._desk.why)
+            raise LocalError(f"{self._desk.why}: open another with tacit.connect or tacit.join")
+
+    def _on_loop(self, work: Callable[[], Value]) -> Value:
+        """Look at something where it lives."""
+        self._check_open()
 
         async def run() -> Value:
-            return self._node.act(work)
+            return work()
 
         return _result(self._background.submit(run()))
+
+    def _change(self, work: Callable[[], Value]) -> Value:
+        """Change something where it lives, between two turns."""
+        self._check_open()
+        return _result(self._background.submit(self._node.act(work)))
 
 
 class _Shut:
@@ -401,7 +418,7 @@ def reward(state: str | Path, decision: str, reward: float) -> None:
     leave_mail(state, decision, reward)
 
 
-def _result(future: "Future[Value]", timeout: float | None = None) -> Value:
+def _result(future: "Future[Value]", timeout: float | None = None, *, may_cancel: bool = True) -> Value:
     """Wait for the background loop."""
     if background().is_here():
         raise LocalError("this was called on tacit's own thread, where it would wait for itself")
@@ -410,5 +427,6 @@ def _result(future: "Future[Value]", timeout: float | None = None) -> Value:
     except FutureTimeoutError as error:
         if future.done():
             raise
-        future.cancel()
+        if may_cancel:  # a member that stops must not be interrupted: its disk may be at work
+            future.cancel()
         raise LocalError(f"it did not happen within {timeout} seconds: see statistics().troubles") from error

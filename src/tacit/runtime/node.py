@@ -36,6 +36,8 @@ Value = TypeVar("Value")
 MOST_PACKETS = 10_000
 """So many packets may wait to be looked at; further ones are refused."""
 
+MOST_PACKET_BYTES = 64 * 2**20
+
 LINGER = 0.002
 """Seconds to wait for more before a turn that will sync a disk, unless it already follows another: then what came while
 that one was written is enough to be worth it."""
@@ -72,6 +74,7 @@ class Node:
         self._executor = executor
         self._started_at = self._now()
         self._packets: deque[tuple[bytes, str | None]] = deque()
+        self._packet_bytes = 0
         self._mail: list[Mail] = []
         self._unsaved: list[Batch] = []
         self._mail_done: list[int] = []
@@ -99,10 +102,11 @@ class Node:
             return
         if len(frame) > LARGEST_FRAME:
             self.clerk.refuse(Refusal.OVERSIZED, sender, "a packet that is too large")
-        elif len(self._packets) >= MOST_PACKETS:
+        elif len(self._packets) >= MOST_PACKETS or self._packet_bytes + len(frame) > MOST_PACKET_BYTES:
             guard.refuse(Refusal.FLOOD, None, now)
         else:
             self._packets.append((frame, sender))
+            self._packet_bytes += len(frame)
             self._counts["received"] += 1
             self._counts["bytes_received"] += len(frame)
             self._event.set()
@@ -117,7 +121,8 @@ class Node:
 
     def refused(self, reason: Refusal, sender: str | None) -> None:
         """Count what the transport refused. The name is only claimed, so nobody is blamed."""
-        self.clerk.refuse(reason, None, f"something {reason.value}" + (f" ({sender})" if sender else ""))
+        self.clerk.refuse(reason, None, f"something {reason.value}")  # a name that is only claimed may be anything
+        del sender
 
     def trouble(self, what: str | None) -> None:
         """Take it that the network does not work, or works again."""
@@ -129,6 +134,7 @@ class Node:
         """Write down that this start has begun, open the transport, and say that this member is here."""
         await self._blocking(self._journal.replace, self.clerk.state(is_clean=False))
         self.clerk.introduce()
+        self.clerk.publish()
         await self._transport.open(self.clerk.terms.name, self.clerk.terms.group, self)
         self._task = asyncio.create_task(self._run(), name=f"tacit member {self.clerk.terms.name}")
         self.wake()
@@ -137,9 +143,9 @@ class Node:
         """Say farewell, write everything down, leave the clean marker, and let go of everything."""
         self._is_stopping = True
         self._event.set()
-        if self._task is not None:
-            await self._task
         try:
+            if self._task is not None:
+                await self._task
             await self._flush(FLUSH_WITHIN)
             async with self._turns:
                 self.clerk.take_leave()
@@ -221,12 +227,13 @@ class Node:
                 await self._begin_boot((*clerk.agent.arms, arm), fresh_boot(clerk.agent.boot, clerk.clock))
             clerk.publish()
 
-    def act(self, work: Callable[[], Value]) -> Value:
-        """Let the clerk do something that operators asked for, and tell the others soon."""
-        try:
-            return work()
-        finally:
-            self._event.set()
+    async def act(self, work: Callable[[], Value]) -> Value:
+        """Let the clerk do something that operators asked for, between two turns, and tell the others soon."""
+        async with self._turns:
+            try:
+                return work()
+            finally:
+                self._event.set()
 
     def statistics(self) -> Statistics:
         """Return how this member is."""
@@ -268,10 +275,10 @@ class Node:
 
     async def _run(self) -> None:
         while not self._is_stopping:
-            was_idle = await self._until_needed()
-            if was_idle and self._journal.is_durable and not self._is_stopping:
-                await asyncio.sleep(LINGER)
             try:
+                was_idle = await self._until_needed()
+                if was_idle and self._journal.is_durable and not self._is_stopping:
+                    await asyncio.sleep(LINGER)
                 async with self._turns:
                     await self._look_into_mailbox()
                     await self._work()
@@ -280,8 +287,11 @@ class Node:
             except JournalError as error:
                 self._not_written(error)
             except Exception as error:  # noqa: BLE001  # whatever it is, the member must not fall silent for good
-                self.clerk.complaints.crash("a turn failed, which is a bug of tacit: please report it", error)
+                self.clerk.complaints.crash("a turn failed. If it is not a policy of your own, please report it", error)
+                self.clerk.complaints.trouble("a turn", f"a turn failed, and is tried again: {error!r}")
                 await asyncio.sleep(JOURNAL_RETRY)
+            else:
+                self.clerk.complaints.trouble("a turn", None)
 
     async def _until_needed(self) -> bool:
         """Return when there is something to do, and whether it had to be waited for."""
@@ -320,23 +330,25 @@ class Node:
     async def _work(self) -> bool:
         """Take a turn; write, then send. Return whether everything is written."""
         waiters, self._waiters = self._waiters, []
-        turn = self._turn()
         try:
+            turn = self._turn()
             await self._write(turn)
         except JournalError as error:
             self._not_written(error)
-            for waiter in waiters:
-                if not waiter.done():
-                    waiter.set_exception(JournalError(str(error)))
+            _disappoint(waiters, str(error))
             return False
-        self._send(turn)
+        except BaseException as error:
+            _disappoint(waiters, f"a turn failed: {error!r}")
+            raise
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
+        self._send(turn)
         return True
 
     def _turn(self, *, may_wake: bool = True) -> Turn:
         packets = [self._packets.popleft() for _ in range(len(self._packets))]
+        self._packet_bytes = 0
         if self._journal_retry_at is not None:
             packets = []  # what cannot be written down must not be answered; it will be said again
         mail, self._mail = self._mail, []
@@ -425,6 +437,12 @@ class Node:
         if not self._journal.is_durable or self._executor is None:
             return work(*arguments)
         return await asyncio.get_running_loop().run_in_executor(self._executor, work, *arguments)
+
+
+def _disappoint(waiters: list[asyncio.Future[None]], why: str) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_exception(JournalError(why))
 
 
 def _kind(content: Message | AnyLetter) -> str:
