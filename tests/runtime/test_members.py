@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -304,9 +305,10 @@ def test_a_policy_that_fails_loses_nothing(connect: Callable[..., Member]) -> No
     Sulking.sulks = True
     ann = connect(policy=Sulking)
     assert ann.update(ann.select_arm(), 1.0)
-    with pytest.raises(LocalError, match="a turn failed: ZeroDivisionError"):
+    with suppress(LocalError):  # if it is this turn that fails
         ann.sync()
     ann.sync()
+    assert not Sulking.sulks
     assert (ann.statistics().own_observations, len(list(ann.log()))) == (1, 1)
     until(ann, lambda s: s.troubles == ())
 
