@@ -127,6 +127,20 @@ def test_a_reward_counts_once_however_often_it_is_repeated(connect: Callable[...
     assert ann.statistics().own_observations == 1
 
 
+def test_clicked_or_not_is_a_reward(connect: Callable[..., Member]) -> None:
+    ann = connect()
+    clicked, ignored = ann.select_arm(), ann.select_arm()
+    assert [ann.update(clicked, reward=True), ann.update(ignored.id, reward=False)] == [True, True]
+    ann.sync()
+    assert [arm.mean for arm in ann.statistics().arms] == [1.0, 0.0, None]
+
+
+@pytest.mark.parametrize("missing", [None, 7, b"d1.x"])
+def test_what_is_no_decision_is_refused(connect: Callable[..., Member], missing: Any) -> None:
+    with pytest.raises(LocalError, match="is neither a decision nor the id of one"):
+        connect().update(missing, 1.0)
+
+
 def test_a_reward_that_cannot_be_leaves_the_decision_open(connect: Callable[..., Member]) -> None:
     ann = connect()
     decision = ann.select_arm()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import tacit
 from tacit.cli.agent import add_agent
+from tacit.cli.control import add_control
 from tacit.cli.demo import add_demo, add_demo_agent
 from tacit.cli.faults import add_faults
 from tacit.cli.folder import make_folder
@@ -74,6 +75,7 @@ def _add_live(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     """Add the commands for live fleets."""
     add_agent(commands.add_parser("agent", help="run a member from a file: an always-on memory of its group"))
     add_status(commands.add_parser("status", help="ask a fleet how it is: arms, members, who talks to whom"))
+    add_control(commands.add_parser("control", help="freeze an arm or turn the kill switch, for a whole fleet"))
     add_log(commands.add_parser("log", help="print a member's decisions, with propensities and rewards"))
     add_reward(commands.add_parser("reward", help="reward a decision by its id"))
     add_snapshot(commands.add_parser("snapshot", help="write what a member knows, for others to start from"))

@@ -49,18 +49,23 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from tacit.runtime.asking import Asker  # noqa: PLC0415  # loads only what is needed
-
-    secret = options.secret
-    if options.secret_file is not None:
-        secret = options.secret_file.read_text(encoding="utf-8").strip()
-    with Asker(options.url, group=options.group, peers=options.peers, keys=options.keys, secret=secret) as asker:
+    with connection(options) as asker:
         try:
             return _watch(asker, options) if options.watch else _once(asker, options)
         except KeyboardInterrupt:
             if options.watch:  # that is how one stops watching
                 return 0
             raise
+
+
+def connection(options: argparse.Namespace) -> "Asker":
+    """Return somebody who asks the fleet that the options name."""
+    from tacit.runtime.asking import Asker  # noqa: PLC0415  # loads only what is needed
+
+    secret = options.secret
+    if options.secret_file is not None:
+        secret = options.secret_file.read_text(encoding="utf-8").strip()
+    return Asker(options.url, group=options.group, peers=options.peers, keys=options.keys, secret=secret)
 
 
 def _once(asker: "Asker", options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from tacit.checks import check_name, check_positive
 from tacit.errors import PeerError
 from tacit.runtime.background import background
 from tacit.runtime.fleet import Fleet, fleet_of
-from tacit.runtime.letters import StatusAsked, StatusTold, pack, unpack
+from tacit.runtime.letters import ControlWanted, StatusAsked, StatusTold, pack, unpack
 from tacit.runtime.networks import guest_transport_for
 from tacit.runtime.statistics import Statistics, decode_statistics
 from tacit.runtime.transports.base import Refusal
@@ -81,6 +81,15 @@ class Asker:
         """
         check_positive("wait", wait_s)
         return background().submit(self._ask(wait_s, frozenset(expected))).result()
+
+    def turn(self, key: str, value: str | None) -> None:
+        """Ask everybody to turn a switch (`tacit.runtime.controls`). Ask then how they are, to see who has."""
+        wanted = pack(ControlWanted(self.name, key, value), self.group)
+
+        async def announce() -> None:
+            self._transport.announce(wanted)
+
+        background().submit(announce()).result()
 
     def __enter__(self) -> Self:
         background().submit(self._transport.open(self.name, self.group, self)).result()

@@ -375,8 +375,17 @@ class Clerk:
                     self._askers.append(letter.sender)
             case letters.StatusTold():
                 pass  # for those who asked
-            case _ if letter.sender not in self.agent.endpoint.roster:
-                raise StrangerError(f"{letter.sender!r} is not known to {self.terms.name}")
+            case letters.ControlWanted():  # nor this one: whoever can speak here could become a member
+                if self.controls.turn(letter.key, letter.value, by=letter.sender):
+                    self._say_controls_changed(letter.sender)
+                    self._settings_changed()
+            case _:
+                if letter.sender not in self.agent.endpoint.roster:
+                    raise StrangerError(f"{letter.sender!r} is not known to {self.terms.name}")
+                self._open_from_member(letter)
+
+    def _open_from_member(self, letter: AnyLetter) -> None:
+        match letter:
             case letters.ControlsTold():
                 self._hear_controls(letter)
             case letters.ControlsHeard():
@@ -416,11 +425,16 @@ class Clerk:
         )
 
     def _hear_controls(self, letter: letters.ControlsTold) -> None:
+        before = str(self.controls)
         if self.controls.merge(letter.settings):
+            if str(self.controls) != before:
+                self._say_controls_changed(letter.sender)
             self._settings_changed()
-            self.complaints.say(logging.WARNING, f"controls changed: {self.controls}", letter.sender)
         self.errands.controls_heard(letter.sender, Controls(letter.settings).digest)
         self.answer_with(letter.sender, letters.ControlsHeard(self.terms.name, self.controls.digest))
+
+    def _say_controls_changed(self, by: str) -> None:
+        self.complaints.say(logging.WARNING, f"controls changed, said {by}: {self.controls}", by)
 
     def _meet_successor(self, boot: int) -> None:
         """Take it that a peer knows a later boot of this member."""

@@ -16,7 +16,16 @@ from tacit.errors import LocalError, PeerError
 from tacit.tally import LONGEST_NAME, MOST_ARMS, Arm
 
 KILL = "kill"
+FROZEN = "frozen"
+"""The value of the switch of an arm that is frozen."""
+
 _FREEZE = "freeze "
+
+
+def freezing(arm: Arm) -> str:
+    """Return the key of the switch that freezes an arm."""
+    return _FREEZE + arm
+
 
 LARGEST_COUNTER = 2**53
 LARGEST_STEP = 2**20
@@ -85,7 +94,18 @@ class Controls:
 
     def freeze(self, arm: Arm, *, is_frozen: bool, by: str) -> None:
         """Freeze an arm, or give it back to the policy."""
-        self._say(_FREEZE + arm, "frozen" if is_frozen else None, by)
+        self._say(freezing(arm), FROZEN if is_frozen else None, by)
+
+    def turn(self, key: str, value: str | None, *, by: str) -> bool:
+        """Turn a switch because somebody else wants it. Return whether it was not so already.
+
+        Raises:
+            PeerError: There is no such switch. Nothing changed.
+        """
+        present = self._settings.get(key)
+        if (None if present is None else present.value) == value:
+            return False
+        return self.merge([Setting(key, value, self._highest() + 1, by)])
 
     def merge(self, settings: Iterable[Setting]) -> bool:
         """Take another member's words. Return whether any was news.

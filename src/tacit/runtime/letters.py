@@ -52,6 +52,13 @@ class ControlsHeard(Letter, tag="controls heard", frozen=True):
     digest: bytes
 
 
+class ControlWanted(Letter, tag="control wanted", frozen=True):
+    """Turn this switch, and tell the others. The operator who says so need not be a member."""
+
+    key: str
+    value: str | None
+
+
 class Rewards(Letter, tag="rewards", frozen=True):
     """Rewards for decisions of yours, by token."""
 
@@ -74,7 +81,7 @@ class StatusTold(Letter, tag="status told", frozen=True):
     statistics: bytes
 
 
-AnyLetter = Hello | ControlsTold | ControlsHeard | Rewards | RewardsTaken | StatusAsked | StatusTold
+AnyLetter = Hello | ControlsTold | ControlsHeard | ControlWanted | Rewards | RewardsTaken | StatusAsked | StatusTold
 
 
 class _Envelope(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
