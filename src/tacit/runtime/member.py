@@ -209,7 +209,7 @@ class Member:
         """
         return self._desk.select_arm(subject, among)
 
-    def update(self, decision: Decision | str, reward: float) -> bool:
+    def update(self, decision: Decision | str, reward: float | bool) -> bool:
         """Reward a decision, given itself or its id. Counts once, however often it is repeated.
 
         The decision may be of an earlier start, or of another member: then the reward is brought there.
@@ -220,15 +220,13 @@ class Member:
         Raises:
             LocalError: The reward is not a number in [0, 1], or the id is not one. Nothing changed.
         """
-        if reward is True or reward is False:  # clicked, or not
+        if isinstance(reward, bool):  # clicked, or not
             reward = float(reward)
         desk = self._desk
         if type(decision) is Decision and decision.signer is desk.signer:
             return desk.settle(decision.number, reward)
         if not isinstance(decision, str | Decision):
-            raise LocalError(  # type: ignore[unreachable]  # types are hints, and a cookie may be missing
-                f"{decision!r} is neither a decision nor the id of one"
-            )
+            raise LocalError(f"{decision!r} is neither a decision nor the id of one")
         return self._update_by_id(decision if isinstance(decision, str) else decision.id, reward)
 
     def withdraw(self, decision: Decision | str) -> bool:
