@@ -28,6 +28,7 @@ from tacit.runtime.member import Member
 from tacit.runtime.sqlite_journal import SqliteJournal
 from tacit.runtime.state_lock import StateInUseError, StateLock
 from tacit.runtime.statistics import Statistics
+from tacit.runtime.transports.memory import MemoryTransport
 from tacit.testing.servers import free_port
 
 QUICK = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.2, longest=1.0))
@@ -222,7 +223,7 @@ def _cancelled_while(
             return
 
 
-async def _joined(state: Path) -> Member:
+async def _joined(state: Path | None) -> Member:
     return await tacit.join("memory://cancelled", group="g", name="ann", arms=["A"], state=state)
 
 
@@ -237,6 +238,31 @@ def test_who_is_cancelled_while_its_state_is_written_leaves_no_lock(
 ) -> None:
     _cancelled_while(monkeypatch, StateLock, "drawn", tmp_path / "a.db")
     assert not _found_clean(tmp_path / "a.db")
+
+
+def test_who_is_cancelled_while_its_transport_opens_leaves_nobody_on_the_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened, closed = threading.Event(), threading.Event()
+    work = MemoryTransport.open
+
+    async def half_open(*arguments: Any) -> None:
+        await work(*arguments)
+        opened.set()
+        await asyncio.Event().wait()
+
+    async def close(_: MemoryTransport) -> None:
+        closed.set()
+
+    async def scene() -> None:
+        joining = asyncio.ensure_future(_joined(None))
+        assert await asyncio.to_thread(opened.wait, WITHIN)
+        joining.cancel()
+
+    monkeypatch.setattr(MemoryTransport, "open", half_open)
+    monkeypatch.setattr(MemoryTransport, "close", close)
+    asyncio.run(scene())
+    assert closed.wait(WITHIN)
 
 
 def _found_clean(state: Path) -> bool:

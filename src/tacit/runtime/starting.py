@@ -92,7 +92,11 @@ async def start(options: Options, home: Background) -> Node:
             seed=_seed(options.group, name),
             wake=lambda: _call(home, node),
         )
-        await node.start()
+        try:
+            await node.start()
+        except asyncio.CancelledError:
+            await transport.close()  # it may be open, or half open
+            raise
     except BaseException:
         await asyncio.shield(home.loop.run_in_executor(home.executor, journal.close))  # perhaps after a write under way
         raise
