@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -171,8 +172,9 @@ def test_what_signs_decisions_cannot_be_pickled(connect: Callable[..., Member]) 
 
 
 def test_rewards_that_a_state_has_forgotten_are_not_taken_again_after_another_start(
-    connect: Callable[..., Member], tmp_path: Path
+    connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr("tacit.runtime.restoring.secrets.randbits", Random(1).getrandbits)
     state = tmp_path / "a.db"
     connect(state=state).close()
     shutil.copyfile(state, tmp_path / "backup")
