@@ -10,10 +10,10 @@ from tacit.runtime.clock import VirtualClock
 from tacit.runtime.controls import Controls
 from tacit.runtime.desk import Decided, Settled
 from tacit.runtime.errands import Errands
-from tacit.runtime.journal import NodeState
+from tacit.runtime.journal import Journal, MemoryJournal, NodeState
 from tacit.runtime.letters import Letter, pack
-from tacit.runtime.outstanding import MOST_RUNS, PLACES, Outstanding, OutstandingState
-from tacit.runtime.restoring import Restored
+from tacit.runtime.outstanding import MOST_RUNS, MOST_UNWRITTEN, PLACES, Outstanding, OutstandingState
+from tacit.runtime.restoring import EPOCH, Restored, fresh_run, restore
 from tacit.runtime.sqlite_journal import SqliteJournal
 
 SHARING = on_demand(Geometric(2, cap=4), loss_tolerant=Patience(first=1.0, least=0.1, tick=1.0, longest=5.0))
@@ -34,8 +34,43 @@ def test_of_starts_that_were_too_long_ago_nothing_is_claimed() -> None:
     assert outstanding.claim_unwritten((3 << PLACES) + 10, run=5000)
 
 
-def test_of_starts_that_are_not_trusted_nothing_is_claimed_and_that_is_kept() -> None:
+def test_of_a_start_that_the_disk_does_not_know_nothing_is_claimed_nor_far_from_what_was_written() -> None:
     outstanding = Outstanding()
+    outstanding.begin(3, first_place=100)
+    again = Outstanding(outstanding.state())
+    far = 100 + MOST_UNWRITTEN
+    asked = ((2, 100), (3, 99), (3, 100), (3, far - 1), (3, far))
+    claimed = [again.claim_unwritten(run << PLACES | place, run=5) for run, place in asked]
+    assert claimed == [False, False, True, True, False]
+
+
+def test_starts_are_numbered_by_the_clock_above_the_last_and_within_31_bits() -> None:
+    clock = VirtualClock()
+    runs: list[int] = []
+    for clock.time in (0.0, EPOCH + 1000.5, EPOCH + 1000.7, EPOCH, EPOCH + 2.0**40):
+        runs.append(fresh_run(runs[-1] if runs else 0, clock))
+    assert runs == [1, 1000, 1001, 1002, 1003]
+
+
+def _started(journal: Journal) -> Restored:
+    restored = restore(journal, name="j", arms=["A"], build=UCB, sharing=SHARING, clock=VirtualClock())
+    clerk = Clerk(Terms("j", "g", SHARING, UCB, 1000.0, None), restored, VirtualClock())
+    journal.replace(clerk.state(is_clean=False))
+    return restored
+
+
+def test_of_a_start_that_wrote_nothing_but_that_it_began_every_decision_can_be_claimed() -> None:
+    journal = MemoryJournal()
+    first = _started(journal)
+    again = _started(journal)
+    number = first.run << PLACES | first.first_place
+    assert (first.run, again.run) == (1, 2)
+    assert first.first_place != again.first_place
+    assert again.outstanding.claim_unwritten(number, again.run)
+
+
+def test_of_starts_that_are_not_trusted_nothing_is_claimed_and_that_is_kept() -> None:
+    outstanding = Outstanding(OutstandingState(written=((2, -1), (3, -1))))
     outstanding.trusted_since = 3
     again = Outstanding(outstanding.state())
     assert not again.claim_unwritten(2 << PLACES, run=4)
@@ -99,19 +134,40 @@ def _left_clean(path: Path) -> NodeState:
     return state
 
 
+def _found(path: Path) -> NodeState:
+    journal = SqliteJournal(path)
+    state = journal.read().state
+    journal.close()
+    assert state is not None
+    return state
+
+
 def test_a_state_that_was_left_clean_is_clean_where_it_was_left(tmp_path: Path) -> None:
     state = _left_clean(tmp_path / "state")
+    assert _found(tmp_path / "state") == state
     (tmp_path / "state").rename(tmp_path / "moved")
-    journal = SqliteJournal(tmp_path / "moved")
-    assert journal.read().state == state
-    journal.close()
+    (tmp_path / "state.lock").rename(tmp_path / "moved.lock")
+    assert _found(tmp_path / "moved") == state
 
 
 def test_a_copy_of_a_state_is_never_clean_because_the_original_may_run(tmp_path: Path) -> None:
     _left_clean(tmp_path / "state")
     shutil.copyfile(tmp_path / "state", tmp_path / "copy")
-    journal = SqliteJournal(tmp_path / "copy")
-    found = journal.read().state
-    journal.close()
-    assert found is not None
-    assert not found.is_clean
+    assert not _found(tmp_path / "copy").is_clean
+    shutil.copyfile(tmp_path / "state.lock", tmp_path / "copy.lock")
+    assert not _found(tmp_path / "copy").is_clean
+
+
+def test_a_clean_state_that_is_put_back_in_its_place_is_not_clean_because_it_ran_since(tmp_path: Path) -> None:
+    state, backup = tmp_path / "state", tmp_path / "backup"
+    _left_clean(state)
+    shutil.copyfile(state, backup)
+    _left_clean(state)
+    shutil.copyfile(backup, state)
+    assert not _found(state).is_clean
+
+
+def test_a_state_without_its_lock_file_is_not_clean(tmp_path: Path) -> None:
+    _left_clean(tmp_path / "state")
+    (tmp_path / "state.lock").unlink()
+    assert not _found(tmp_path / "state").is_clean

@@ -1,8 +1,10 @@
 """What a member keeps on its disk."""
 
+import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -99,7 +101,7 @@ def test_what_was_written_survives_a_process_that_is_killed(tmp_path: Path) -> N
         "journal = SqliteJournal(sys.argv[1])\n"
         "journal.write([Batch(decided=(Decided(1, 'A', 1.0, 1.0, None),))])\n"
         "journal._database.execute('BEGIN')\n"
-        "journal._database.execute('INSERT INTO batches (decisions, content) VALUES (1, x\\'00\\')')\n"
+        "journal._database.execute('INSERT INTO batches (entries, total, content) VALUES (1, 1, x\\'00\\')')\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     killed = subprocess.run([sys.executable, "-c", program, str(tmp_path / "member.db")], check=False)
@@ -173,6 +175,116 @@ def test_the_log_keeps_as_many_decisions_as_it_was_told_and_the_snapshot_needs_n
     assert journal.read() == Stored(STATE, [])
     assert read_state(path) == STATE
     journal.close()
+
+
+def test_batches_that_no_log_shows_go_when_a_snapshot_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "member.db"
+    journal = SqliteJournal(path)
+    rewarded = Batch(settled=(Settled(1, "A", 1, 2.0),))
+    heard = Batch(records=(b"a share",))
+    for _ in range(2):
+        journal.write([decided(1), heard, rewarded, heard])
+        journal.replace(STATE)
+        journal.write([heard])
+    assert list(read_history(path)) == [decided(1), rewarded, decided(1), rewarded, heard]
+    assert journal.read() == Stored(STATE, [heard])
+    journal.close()
+
+
+def test_rewards_count_for_the_limit_of_the_log_too(tmp_path: Path) -> None:
+    path = tmp_path / "member.db"
+    journal = SqliteJournal(path, log_limit=2)
+    rewards = [Batch(settled=(Settled(number, "A", 1, 2.0),)) for number in range(5)]
+    journal.write(rewards)
+    journal.replace(STATE)
+    assert list(read_history(path)) == rewards[3:]
+    journal.close()
+
+
+def test_a_snapshot_does_not_cost_more_the_longer_the_log_is(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "member.db")
+    steps = []
+    for more in (10, 10, 1000, 10):
+        journal.write([decided(number) for number in range(more)])
+        count: list[None] = []
+        journal._database.set_progress_handler(lambda count=count: count.append(None), 1)  # type: ignore[misc]
+        journal.replace(STATE)
+        journal._database.set_progress_handler(None, 1)
+        steps.append(len(count))
+    assert steps[1] == steps[3]
+    journal.close()
+
+
+def test_only_the_user_who_runs_a_member_can_read_its_state(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        journal = SqliteJournal(tmp_path / "member.db")
+        journal.replace(STATE)
+    finally:
+        os.umask(before)
+    assert {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {
+        "member.db": 0o600,
+        "member.db-shm": 0o600,
+        "member.db-wal": 0o600,
+        "member.db.lock": 0o600,
+    }
+    journal.close()
+
+
+def test_a_file_that_another_process_holds_is_told_so_and_the_next_write_works(tmp_path: Path) -> None:
+    path = tmp_path / "member.db"
+    journal = SqliteJournal(path)
+    journal._database.execute("PRAGMA busy_timeout = 1")
+    shell = sqlite3.connect(path, isolation_level=None)
+    shell.execute("BEGIN IMMEDIATE")
+    with pytest.raises(JournalError, match=r"cannot be written \(database is locked\): another process holds the file"):
+        journal.write([decided(1)])
+    shell.close()
+    journal.write([decided(1)])
+    assert journal.read() == Stored(None, [decided(1)])
+    journal.close()
+
+
+def test_a_forked_process_does_not_keep_the_lock_of_one_that_ended(tmp_path: Path) -> None:
+    program = (
+        "import os, sys\n"
+        "from tacit.runtime.sqlite_journal import SqliteJournal\n"
+        "journal = SqliteJournal(sys.argv[1])\n"
+        "readable, writable = os.pipe()\n"
+        "if os.fork() == 0:\n"
+        "    os.write(writable, b'.')\n"
+        "    sys.stdin.read()\n"
+        "    os._exit(0)\n"
+        "os.read(readable, 1)\n"
+        "os._exit(0)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "a.db")], stdin=subprocess.PIPE) as parent:
+        assert parent.wait() == 0  # its child lives until the end of this block
+        SqliteJournal(tmp_path / "a.db").close()
+
+
+def test_closing_releases_the_lock_though_others_have_its_file_open(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "member.db")
+    assert journal._lock._file is not None
+    inherited = os.dup(journal._lock._file)
+    journal.close()
+    SqliteJournal(tmp_path / "member.db").close()
+    os.close(inherited)
+
+
+def test_a_journal_is_not_closed_under_a_thread_that_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = SqliteJournal(tmp_path / "member.db")
+    closing = threading.Thread(target=journal.close)
+
+    def drawn() -> str:  # in the middle of a transaction
+        closing.start()
+        closing.join(0.1)
+        return "mark"
+
+    monkeypatch.setattr(journal._lock, "drawn", drawn)
+    journal.replace(STATE)
+    closing.join()
+    assert read_state(tmp_path / "member.db") == STATE
 
 
 def test_the_log_joins_decisions_with_what_came_of_them() -> None:

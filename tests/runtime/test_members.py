@@ -1,15 +1,20 @@
 """What people do with members, through the public door, over memory."""
 
 import asyncio
+import copy
 import itertools
 import logging
 import multiprocessing
+import pickle
+import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -19,9 +24,14 @@ from tacit import Constant, Patience, on_demand
 from tacit.errors import LocalError
 from tacit.policies import UCB, Policy
 from tacit.runtime import errands
+from tacit.runtime import starting
+from tacit.runtime.background import background
 from tacit.runtime.decision import Claim, sign
 from tacit.runtime.member import Member
+from tacit.runtime.sqlite_journal import SqliteJournal
+from tacit.runtime.state_lock import StateInUseError, StateLock
 from tacit.runtime.statistics import Statistics
+from tacit.runtime.transports.memory import MemoryTransport
 from tacit.testing.servers import free_port
 
 QUICK = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.2, longest=1.0))
@@ -156,6 +166,129 @@ def test_a_reward_that_cannot_be_leaves_the_decision_open(connect: Callable[...,
 def test_what_is_not_an_id_is_refused(connect: Callable[..., Member], token: str) -> None:
     with pytest.raises(LocalError, match="is not the id of a decision"):
         connect().update(token, 1.0)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda decision: pickle.loads(pickle.dumps(decision))])
+def test_a_decision_that_is_pickled_or_copied_can_be_rewarded(
+    connect: Callable[..., Member], again: Callable[[tacit.Decision], tacit.Decision]
+) -> None:
+    ann = connect()
+    decision, other = ann.select_arm(), ann.select_arm()
+    found = again(again(decision))
+    assert (found.arm, found.propensity, found.id) == (decision.arm, decision.propensity, decision.id)
+    assert [ann.update(found, 1.0), ann.update(decision, 1.0), ann.withdraw(again(other))] == [True, False, True]
+
+
+def test_what_signs_decisions_cannot_be_pickled(connect: Callable[..., Member]) -> None:
+    ann = connect()
+    decision = ann.select_arm()
+    assert ann._node.clerk.secret not in pickle.dumps(decision)
+    with pytest.raises(LocalError, match="what signs decisions stays with its member"):
+        pickle.dumps(tuple(decision))
+
+
+def test_rewards_that_a_state_has_forgotten_are_not_taken_again_after_another_start(
+    connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tacit.runtime.restoring.secrets.randbits", Random(1).getrandbits)
+    state = tmp_path / "a.db"
+    connect(state=state).close()
+    shutil.copyfile(state, tmp_path / "backup")
+    ann = connect(state=state)
+    decisions = [ann.select_arm() for _ in range(9)]
+    assert all(ann.update(decision, 1.0) for decision in decisions)
+    ann.close()
+    shutil.copyfile(tmp_path / "backup", state)
+    ann = connect(state=state)
+    pull(ann, 3)
+    ann.close()
+    ann = connect(state=state)
+    assert [ann.update(decision.id, 1.0) for decision in decisions] == [False] * 9
+
+
+def _cancelled_while(
+    monkeypatch: pytest.MonkeyPatch, place: object, what: str, state: Path, *, is_after: bool = False
+) -> None:
+    """Begin to join, be cancelled while something on a disk is under way, and wait until the state is free."""
+    begun, may_go_on = threading.Event(), threading.Event()
+    work = getattr(place, what)
+
+    def slow(*arguments: Any) -> Any:
+        result = work(*arguments) if is_after else None
+        begun.set()
+        assert may_go_on.wait(WITHIN)
+        return result if is_after else work(*arguments)
+
+    async def scene() -> None:
+        joining = asyncio.ensure_future(_joined(state))
+        assert await asyncio.to_thread(begun.wait, WITHIN)
+        joining.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await joining
+
+    monkeypatch.setattr(place, what, slow)
+    asyncio.run(scene())
+    background().submit(asyncio.sleep(0)).result(WITHIN)  # the loop knows of it by now
+    may_go_on.set()
+    deadline = time.monotonic() + WITHIN
+    while True:
+        try:
+            SqliteJournal(state).close()
+        except StateInUseError:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        else:
+            return
+
+
+async def _joined(state: Path | None) -> Member:
+    return await tacit.join("memory://cancelled", group="g", name="ann", arms=["A"], state=state)
+
+
+def test_who_is_cancelled_while_its_state_is_opened_leaves_no_lock(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _cancelled_while(monkeypatch, starting, "_open_journal", tmp_path / "a.db", is_after=True)
+
+
+def test_who_is_cancelled_while_its_state_is_written_leaves_no_lock(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _cancelled_while(monkeypatch, StateLock, "drawn", tmp_path / "a.db")
+    assert not _found_clean(tmp_path / "a.db")
+
+
+def test_who_is_cancelled_while_its_transport_opens_leaves_nobody_on_the_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened, closed = threading.Event(), threading.Event()
+    work = MemoryTransport.open
+
+    async def half_open(*arguments: Any) -> None:
+        await work(*arguments)
+        opened.set()
+        await asyncio.Event().wait()
+
+    async def close(_: MemoryTransport) -> None:
+        closed.set()
+
+    async def scene() -> None:
+        joining = asyncio.ensure_future(_joined(None))
+        assert await asyncio.to_thread(opened.wait, WITHIN)
+        joining.cancel()
+
+    monkeypatch.setattr(MemoryTransport, "open", half_open)
+    monkeypatch.setattr(MemoryTransport, "close", close)
+    asyncio.run(scene())
+    assert closed.wait(WITHIN)
+
+
+def _found_clean(state: Path) -> bool:
+    journal = SqliteJournal(state)
+    found = journal.read().state
+    journal.close()
+    assert found is not None
+    return found.is_clean
 
 
 def test_an_id_that_was_made_up_is_refused(connect: Callable[..., Member]) -> None:

@@ -85,6 +85,7 @@ class Clerk:
         self.errands = restored.errands
         self.outstanding = restored.outstanding
         self.run_number = restored.run
+        self._first_place = restored.first_place
         self.secret = restored.secret
         self.removed = restored.removed
         self.foreign: deque[tuple[str, str, float]] = deque()
@@ -118,7 +119,7 @@ class Clerk:
             self._known(),
             self.clock,
             Signer(self.terms.name, self.secret),
-            first_number=self.run_number << PLACES,
+            first_number=self.run_number << PLACES | self._first_place,
             traffic=traffic,
             seed=seed,
             wake=wake,

@@ -9,7 +9,7 @@ import base64
 import binascii
 from hashlib import blake2b
 from hmac import compare_digest
-from typing import NamedTuple
+from typing import Any, NamedTuple, Never
 
 import msgspec
 
@@ -31,6 +31,24 @@ class Signer:
         self.name = name
         self.key = key
 
+    def token(self, decision: "Decision") -> str:
+        """Return a decision's id."""
+        return sign(Claim(self.name, decision.number, decision.arm, decision.at), self.key)
+
+    def __reduce__(self) -> Never:
+        raise LocalError("what signs decisions stays with its member: keep the decision itself, or decision.id")
+
+
+class _Signed(NamedTuple):
+    """Stands where the signer of a decision was that was pickled or copied: it has the id, and not the key."""
+
+    name: str
+    id: str
+
+    def token(self, _: "Decision") -> str:
+        """Return the decision's id."""
+        return self.id
+
 
 class Decision(NamedTuple):
     """Which arm to pull, and what is needed to reward it.
@@ -44,12 +62,16 @@ class Decision(NamedTuple):
     number: int
     at: float
     """When it was made, in seconds since 1970."""
-    signer: Signer
+    signer: Signer | _Signed
 
     @property
     def id(self) -> str:
         """The name of this decision, as a string that is safe in a URL."""
-        return sign(Claim(self.signer.name, self.number, self.arm, self.at), self.signer.key)
+        return self.signer.token(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy it with its id instead of the key: `Member.update` takes that too."""
+        return Decision, (*self[:-1], _Signed(self.signer.name, self.id))
 
     def __repr__(self) -> str:
         return f"Decision(arm={self.arm!r}, propensity={self.propensity!r}, id={self.id!r})"

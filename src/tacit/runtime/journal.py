@@ -47,7 +47,7 @@ class NodeState(msgspec.Struct, frozen=True, array_like=True):
     agent: bytes
     """`tacit.wire.encode_snapshot`."""
     run: int
-    """How often it was started with this journal."""
+    """Which of its starts this is: later ones have higher numbers (`tacit.runtime.restoring.fresh_run`)."""
     secret: bytes
     """What its decisions are signed with."""
     is_clean: bool
@@ -109,7 +109,10 @@ class Journal(ABC):
 
     @abstractmethod
     def history(self) -> Iterator[Batch]:
-        """Return the batches that are still there, from before the snapshot too: for the log of decisions."""
+        """Return the batches with decisions or rewards that are still there, from before the snapshot too.
+
+        For the log of decisions. Others may be among them.
+        """
 
     @abstractmethod
     def close(self) -> None:

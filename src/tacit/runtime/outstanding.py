@@ -4,14 +4,15 @@ The network side's copy of what the desk knows, moved on batch by batch, so that
 the disk. After a crash the last decisions may not be there. Nobody remembers them but their tokens: such a decision can
 be rewarded too, once. This file knows how to tell that from a reward that comes a second time.
 
-A decision's number is its start (`run`, counted from 1) and its place in it: `run << 32 | place`.
+A decision's number is its start (`run`) and its place in it: `run << 32 | place`. Neither is counted from 1: a state
+that was rolled back must not give out numbers again that it has forgotten, nor take what it does not know for its own.
 """
 
 from collections.abc import Iterable
 
 import msgspec
 
-from tacit.runtime.desk import MOST_SUBJECTS, Decided, Settled
+from tacit.runtime.desk import MOST_SUBJECTS, MOST_WAITING, Decided, Settled
 from tacit.tally import Arm
 
 PLACES = 32
@@ -22,6 +23,10 @@ MOST_RUNS = 1024
 """Of so many starts it is remembered how far they were written down."""
 
 MOST_LATE = 1_000_000
+
+MOST_UNWRITTEN = MOST_WAITING
+"""Of so many decisions after the last that was written down it is believed that a crash took them. Others are of a
+start in the same second, which a disk that was rolled back has forgotten: places begin at random."""
 
 
 class OutstandingState(msgspec.Struct, frozen=True, array_like=True):
@@ -42,11 +47,15 @@ class Outstanding:
         self.open: dict[int, tuple[Arm, float]] = {number: (arm, at) for number, arm, at in state.open}
         self._subjects: dict[str, tuple[Arm, float | None]] = {s: (arm, p) for s, arm, p in state.subjects}
         self._written = dict(state.written)
-        """The highest place of each start that was written down."""
+        """The highest place of each start that was written down; of one without any, the place before its first."""
         self._late: dict[int, object] = dict.fromkeys(state.late)
         """Decisions that were never written down and have been rewarded."""
         self.trusted_since = state.trusted_since
         """Of starts before this one the disk had forgotten something that others had seen: perhaps a reward."""
+
+    def begin(self, run: int, first_place: int) -> None:
+        """Know of a start, and where its places begin."""
+        self._written[run] = first_place - 1
 
     def apply(self, decided: Iterable[Decided], settled: Iterable[Settled]) -> None:
         """Take what happened."""
@@ -70,8 +79,8 @@ class Outstanding:
         Of several who ask, in whatever threads, only one is told so: that one rewards it.
         """
         start, place = number >> PLACES, number & (1 << PLACES) - 1
-        is_forgotten = len(self._written) >= MOST_RUNS and start < min(self._written)
-        if not self.trusted_since <= start < run or is_forgotten or place <= self._written.get(start, -1):
+        written = self._written.get(start)
+        if written is None or not self.trusted_since <= start < run or not written < place <= written + MOST_UNWRITTEN:
             return False
         mark = object()
         return self._late.setdefault(number, mark) is mark

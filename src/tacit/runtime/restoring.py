@@ -28,6 +28,9 @@ EPOCH = 1_767_225_600.0
 
 _CHANCE_BITS = 10
 
+_RUN_BITS = _FIRST_PLACE_BITS = 31
+"""So that a decision's number has 63 bits, and a start has room for two thousand million decisions at least."""
+
 
 class Restored(NamedTuple):
     """A member as its journal knows it."""
@@ -40,6 +43,8 @@ class Restored(NamedTuple):
     secret: bytes
     removed: frozenset[Arm]
     is_new: bool
+    first_place: int = 0
+    """Where the numbers of this start's decisions begin."""
 
 
 def restore(
@@ -73,16 +78,17 @@ def restore(
         start = snapshot()
         if start is not None:
             agent = start_from_another(start, agent, build, sharing)
-        return Restored(
+        blank = Restored(
             agent,
             Controls(),
             Errands(),
             Outstanding(),
-            1,
+            0,
             secrets.token_bytes(16),
             _absent(agent, offered),
             is_new=True,
         )
+        return _begun(blank, clock)
     state = stored.state
     found = decode_snapshot(state.agent)
     if found.endpoint.agent != name:
@@ -111,9 +117,23 @@ def restore(
         for peer, token in batch.rewards_gone:
             rewards.pop((peer, token), None)
     errands = Errands((peer, token, reward) for (peer, token), reward in rewards.items())
-    return Restored(
-        agent, controls, errands, outstanding, state.run + 1, state.secret, _absent(agent, offered), is_new=False
+    found_again = Restored(
+        agent, controls, errands, outstanding, state.run, state.secret, _absent(agent, offered), is_new=False
     )
+    return _begun(found_again, clock)
+
+
+def fresh_run(last: int, clock: Clock) -> int:
+    """Return a number for a start, above the last one: seconds, unless the clock is out of its mind."""
+    since_epoch = int(max(0.0, clock.now() - EPOCH))
+    return max(last + 1, since_epoch if since_epoch < 1 << _RUN_BITS else 0)
+
+
+def _begun(restored: Restored, clock: Clock) -> Restored:
+    """Begin a start whose decisions have numbers that no other start gave out, nor one that the disk has forgotten."""
+    run, first_place = fresh_run(restored.run, clock), secrets.randbits(_FIRST_PLACE_BITS)
+    restored.outstanding.begin(run, first_place)
+    return restored._replace(run=run, first_place=first_place)
 
 
 def fresh_boot(last: int, clock: Clock) -> int:

@@ -1,12 +1,12 @@
 """A journal in one SQLite file: write-ahead log, one transaction and one sync for each turn.
 
-Another process may read it and leave mail in it at any time. Only one may run a member with it: that one holds a lock
-on a second file beside it, which the system releases however the process ends.
+Another process of the same user may read it and leave mail in it at any time. Only one may run a member with it: that
+one holds the lock beside it (`tacit.runtime.state_lock`).
 """
 
-import fcntl
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -26,6 +26,9 @@ from tacit.runtime.journal import (
     encode_batch,
     encode_state,
 )
+from tacit.runtime.state_lock import StateInUseError, StateLock
+
+__all__ = ["SqliteJournal", "StateInUseError", "leave_mail", "read_history", "read_state", "read_stored"]
 
 WAIT_MS = 5000
 """How long to wait for another process that writes into the mailbox."""
@@ -36,18 +39,21 @@ LOG_LIMIT = 1_000_000
 MOST_MAIL = 10_000
 """So much mail is read at once."""
 
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS snapshot (
     id INTEGER PRIMARY KEY CHECK (id = 1), after INTEGER NOT NULL, content BLOB NOT NULL
 );
 CREATE TABLE IF NOT EXISTS batches (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, decisions INTEGER NOT NULL, content BLOB NOT NULL
+    id INTEGER PRIMARY KEY AUTOINCREMENT, entries INTEGER NOT NULL, total INTEGER NOT NULL, content BLOB NOT NULL
 );
 CREATE TABLE IF NOT EXISTS home (id INTEGER PRIMARY KEY CHECK (id = 1), place TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS mail (id INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL, reward REAL NOT NULL);
 """
+_INSERT_BATCH = """
+INSERT INTO batches (entries, total, content)
+VALUES (?1, ?1 + coalesce((SELECT total FROM batches ORDER BY id DESC LIMIT 1), 0), ?2)
+"""
+"""With the total of entries up to this batch, so that nobody has to count them."""
 
 
 class SqliteJournal(Journal):
@@ -55,72 +61,87 @@ class SqliteJournal(Journal):
 
     Args:
         path: The file. It is made if it is not there.
-        log_limit: How many decisions the log keeps at least; older ones go when a snapshot is taken.
+        log_limit: How many decisions and rewards the log keeps at least; older ones go when a snapshot is taken.
     """
 
     def __init__(self, path: str | Path, *, log_limit: int = LOG_LIMIT) -> None:
         self.path = Path(path)
         self._log_limit = log_limit
-        self._lock = _locked(self.path)
+        self._one_thread = threading.Lock()
+        """Nobody is to use the connection while another does, nor to close it."""
+        self._lock = StateLock(self.path)
         try:
+            _make(self.path)
             self._database = _opened(self.path)
             self._database.executescript(_SCHEMA)
+        except LocalError:
+            self._lock.close()
+            raise
         except sqlite3.Error as error:
-            os.close(self._lock)
+            self._lock.close()
             raise _unusable(self.path, error) from error
 
     def read(self) -> Stored:
-        try:
-            stored = _read(self._database)
-            home = self._database.execute("SELECT place FROM home").fetchone()
-        except sqlite3.Error as error:
-            raise _unusable(self.path, error) from error
-        if stored.state is not None and home != (_home(self.path),):  # the original may run elsewhere
+        with self._one_thread:
+            try:
+                stored = _read(self._database)
+                home = self._database.execute("SELECT place FROM home").fetchone()
+            except sqlite3.Error as error:
+                raise _unusable(self.path, error) from error
+            is_original = home == (self._lock.found(),)
+        if stored.state is not None and not is_original:  # the original may run elsewhere, or have run since
             return stored._replace(state=msgspec.structs.replace(stored.state, is_clean=False))
         return stored
 
     def write(self, batches: Sequence[Batch], mail_done: Sequence[int] = ()) -> None:
-        with _Transaction(self._database, self.path):
+        with self._one_thread, _Transaction(self._database, self.path):
             self._database.executemany(
-                "INSERT INTO batches (decisions, content) VALUES (?, ?)",
-                [(len(batch.decided), encode_batch(batch)) for batch in batches],
+                _INSERT_BATCH, [(len(batch.decided) + len(batch.settled), encode_batch(batch)) for batch in batches]
             )
             self._database.executemany("DELETE FROM mail WHERE id = ?", [(number,) for number in mail_done])
 
     def replace(self, state: NodeState) -> None:
-        with _Transaction(self._database, self.path):
+        with self._one_thread, _Transaction(self._database, self.path):
+            last = self._database.execute("SELECT after FROM snapshot").fetchone()
             self._database.execute(
                 "INSERT OR REPLACE INTO snapshot SELECT 1, coalesce(max(id), 0), ? FROM batches", (encode_state(state),)
             )
-            self._database.execute("INSERT OR REPLACE INTO home VALUES (1, ?)", (_home(self.path),))
-            self._forget_old_decisions()
+            self._database.execute("INSERT OR REPLACE INTO home VALUES (1, ?)", (self._lock.drawn(),))
+            self._forget_old_batches(0 if last is None else last[0])
 
     def mail(self) -> list[Mail]:
-        try:
-            rows = self._database.execute("SELECT id, token, reward FROM mail ORDER BY id LIMIT ?", (MOST_MAIL,))
-            return [Mail(*row) for row in rows]
-        except sqlite3.Error as error:
-            raise _unusable(self.path, error) from error
+        with self._one_thread:
+            try:
+                rows = self._database.execute("SELECT id, token, reward FROM mail ORDER BY id LIMIT ?", (MOST_MAIL,))
+                return [Mail(*row) for row in rows]
+            except sqlite3.Error as error:
+                raise _unusable(self.path, error) from error
 
     def history(self) -> Iterator[Batch]:
         return read_history(self.path)
 
     def close(self) -> None:
-        with suppress(sqlite3.Error):
-            self._database.close()
-        os.close(self._lock)
+        with self._one_thread:
+            with suppress(sqlite3.Error):
+                self._database.close()
+            self._lock.close()
 
-    def _forget_old_decisions(self) -> None:
-        """Drop the batches before the newest that hold as many decisions as the log is to keep."""
-        kept, oldest = 0, None
-        for number, decisions in self._database.execute("SELECT id, decisions FROM batches ORDER BY id DESC"):
-            kept += decisions
-            if kept >= self._log_limit:
-                oldest = number
+    def _forget_old_batches(self, last: int) -> None:
+        """Drop what no log shows, and the batches before the newest that hold as many entries as the log is to keep.
+
+        Looks only at what came since the last snapshot, which ended with this batch, and at what it drops.
+        """
+        run = self._database.execute
+        (after,) = run("SELECT after FROM snapshot").fetchone()
+        run("DELETE FROM batches WHERE id > ? AND id <= ? AND entries = 0", (last, after))
+        newest = run("SELECT total FROM batches ORDER BY id DESC LIMIT 1").fetchone()
+        oldest = None
+        for number, total in run("SELECT id, total FROM batches WHERE id <= ? ORDER BY id", (after,)):
+            if total > newest[0] - self._log_limit:
                 break
+            oldest = number
         if oldest is not None:
-            after = self._database.execute("SELECT after FROM snapshot").fetchone()[0]
-            self._database.execute("DELETE FROM batches WHERE id < ? AND id <= ?", (oldest, after))
+            run("DELETE FROM batches WHERE id <= ?", (oldest,))
 
 
 def read_history(path: str | Path) -> Iterator[Batch]:
@@ -212,13 +233,18 @@ def _opened(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _home(path: Path) -> str:
-    """Return what tells a file from its copies: where it is on which disk, and since when the machine runs."""
+def _make(path: Path) -> None:
+    """Make the file if it is not there, for this user only: what signs decisions will be in it.
+
+    SQLite gives the files beside it the same mode. One that is there is not opened: to close it would take away the
+    locks of whoever reads it in this process.
+    """
     try:
-        found, since = path.stat(), _BOOT_ID.read_text(encoding="ascii").strip() if _BOOT_ID.exists() else ""
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
     except OSError as error:
         raise JournalError(f"the state file {path} cannot be used: {error.strerror}") from error
-    return f"{found.st_dev} {found.st_ino} {since}"
 
 
 def _existing(path: str | Path) -> Path:
@@ -227,31 +253,17 @@ def _existing(path: str | Path) -> Path:
     return Path(path)
 
 
-def _locked(path: Path) -> int:
-    name = path.with_name(path.name + ".lock")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise JournalError(f"the state file {path} cannot be used: {error.strerror} ({error.filename})") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(lock)
-        raise StateInUseError(
-            f"another process runs with the state file {path}: every member needs its own, so stop that one or name "
-            "another file (a star in name and state, as in web-*, finds a free one)"
-        ) from error
-    return lock
-
-
-class StateInUseError(LocalError):
-    """Another process runs with this state file."""
-
-
 def _not_taken(path: Path, error: sqlite3.Error) -> JournalError:
-    return JournalError(f"the journal {path} cannot be written ({error}): free the disk, or make it writable")
+    cure = "free the disk, or make it writable"
+    if _is_held(error):
+        cure = "another process holds the file, such as a shell or a backup: let it end. A running member tries again"
+    return JournalError(f"the journal {path} cannot be written ({error}): {cure}")
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> LocalError:
-    return LocalError(f"the state file {path} cannot be used: {error}")
+    cure = ". Another process holds it, such as a shell or a backup: let it end" if _is_held(error) else ""
+    return LocalError(f"the state file {path} cannot be used: {error}{cure}")
+
+
+def _is_held(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}

@@ -1,5 +1,6 @@
 """How a member comes to be: from what the caller said to a journal, a transport, a clerk and a node."""
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
@@ -58,7 +59,12 @@ async def start(options: Options, home: Background) -> Node:
     Raises:
         LocalError: Something on this side is wrong. Nothing is left behind.
     """
-    name, journal, keys, transport = await home.loop.run_in_executor(home.executor, _open_journal, options)
+    opening = home.loop.run_in_executor(home.executor, _open_journal, options)
+    try:
+        name, journal, keys, transport = await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(lambda opened: _close_unwanted(opened, home))
+        raise
     try:
         if not isinstance(transport, Transport):
             transport = transport_for(transport, peers=options.peers, keys=keys, secret=options.secret)
@@ -86,14 +92,27 @@ async def start(options: Options, home: Background) -> Node:
             seed=_seed(options.group, name),
             wake=lambda: _call(home, node),
         )
-        await node.start()
+        try:
+            await node.start()
+        except asyncio.CancelledError:
+            await transport.close()  # it may be open, or half open
+            raise
     except BaseException:
-        journal.close()
+        await asyncio.shield(home.loop.run_in_executor(home.executor, journal.close))  # perhaps after a write under way
         raise
     return node
 
 
-def _open_journal(options: Options) -> tuple[str, Journal, str | Path | None, str | Transport]:
+def _close_unwanted(opened: "asyncio.Future[_Opened]", home: Background) -> None:
+    """Let go of a journal that was opened for somebody who no longer waits for it."""
+    if not opened.cancelled() and opened.exception() is None:
+        home.executor.submit(opened.result()[1].close)
+
+
+_Opened = tuple[str, Journal, str | Path | None, str | Transport]
+
+
+def _open_journal(options: Options) -> _Opened:
     """Return the name, the journal, the keys and the address, with a star replaced by the first number that is free."""
     if options.state is None:
         return options.name, MemoryJournal(), options.keys, options.url
