@@ -407,7 +407,7 @@ class Clerk:
         )
 
     def _hear_controls(self, letter: letters.ControlsTold) -> None:
-        if self.controls.merge(letter.settings):
+        if self.controls.merge(letter.settings, self.clock.now()):
             self._settings_changed()
             self.complaints.say(logging.WARNING, f"controls changed: {self.controls}", letter.sender)
         self.errands.controls_heard(letter.sender, Controls(letter.settings).digest)
