@@ -22,7 +22,7 @@ COUNTS_A_SECOND = 1000
 SPARE_COUNTS = 2**20
 """People who turn switches stay below so many words since 1970, and so many more where clocks are wrong.
 
-The limit rises with the time: so whatever counter is let in, soon a higher one is too, and nobody can have the last word
+The limit rises with the time: so whatever counter is let in, soon a higher one is too, and nobody has the last word
 for good. That a member knows only lower ones says nothing: it may be new.
 """
 
