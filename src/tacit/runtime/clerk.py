@@ -13,6 +13,7 @@ from tacit.agent import Agent
 from tacit.errors import LocalError, PeerError, StrangerError
 from tacit.protocol import InputRecord, Join, Message, Outcome, Sharing, TolerantEndpoint
 from tacit.runtime import letters
+from tacit.runtime.boots import check_boots
 from tacit.runtime.clock import Clock
 from tacit.runtime.complaints import Complaints
 from tacit.runtime.controls import Controls
@@ -346,6 +347,7 @@ class Clerk:
             self.refuse(Refusal.FORGED, sender, f"{sender} spoke in the name of {content.sender}")
             return
         try:
+            check_boots(content, self.agent.boot, now)
             if isinstance(content, Letter):
                 self._open(content, now)
             else:
