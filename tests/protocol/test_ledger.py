@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import LocalError, PeerError
 from tacit.protocol import Record
-from tacit.protocol.ledger import Ledger, Origin
+from tacit.protocol.ledger import MOST_BOOTS_HELD, MOST_BOOTS_RETURNED, Ledger, Origin
 from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS
 from tacit.tally import ArmTally, Tally
 
@@ -235,6 +235,22 @@ def test_more_boots_than_the_limit_are_refused_also_if_they_come_together(monkey
         receiver.check_boots("j", [Record("j", boot, 0, 1, ()) for boot in range(1, 4)])
     with pytest.raises(PeerError, match="j sent two records of one boot in one share"):
         receiver.check_boots("j", [Record("j", 0, 0, 1, ()), Record("j", 0, 0, 2, ())])
+
+
+def test_peers_cannot_tell_of_so_many_own_former_boots_that_no_start_is_left() -> None:
+    own = ledger(boot=MOST_BOOTS_HELD)
+    invented = [Record("j", boot, 0, 1, (ArmTally("A", 1, 0),)) for boot in range(MOST_BOOTS_HELD - 1)]
+    with pytest.raises(PeerError, match="p sent records of more than 512 boots of j"):
+        own.check_boots("p", invented)
+    for record in invented[:MOST_BOOTS_RETURNED]:
+        own.check_boots("p", [record])
+        completed(own, record)
+    own.check_boots("p", [invented[0], Record("p", 0, 0, 1, ())])  # what is known already takes no place
+    with pytest.raises(PeerError, match="p sent records of more than 512 boots of j"):
+        own.check_boots("p", [invented[MOST_BOOTS_RETURNED]])
+    for start in range(1, MOST_BOOTS_HELD - MOST_BOOTS_RETURNED):
+        own.observe("A", 1)
+        own.start_again(MOST_BOOTS_HELD + start)
 
 
 def test_the_largest_version_is_accepted() -> None:

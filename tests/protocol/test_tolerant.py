@@ -34,7 +34,7 @@ from tacit.protocol.endpoint import TolerantLink
 from tacit.protocol.invariants import endpoint_violations
 from tacit.protocol.ledger import Origin
 from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, Handling, Receipt
-from tacit.protocol.suspicion import LARGEST_JUMP
+from tacit.protocol.suspicion import LARGEST_JUMP, SPARE_BOOTS
 from tacit.protocol.tolerant import TolerantEndpoint
 from tacit.rewards import BERNOULLI
 from tacit.scenario import Absence, AgentSpec, Arms, BuiltIn, Kind, Rate, Row, Scenario
@@ -1030,6 +1030,10 @@ def test_the_share_that_the_next_tests_break_is_accepted_as_it_is() -> None:
         (lambda share: handled(share, eliminated=("A", "A")), "p eliminated A, A, of A, B"),
         (lambda share: receipted(share, boot=-1), "p sent an impossible receipt"),
         (lambda share: receipted(share, boot=MOST_BOOTS), "p sent an impossible receipt"),
+        (
+            lambda share: receipted(share, boot=MOST_BOOTS - SPARE_BOOTS),
+            "p knows boot 9006099743113216 of j, after which",
+        ),
         (lambda share: receipted(share, boot=0, version=2**40), "p sent an impossible receipt"),
         (lambda share: receipted(share, version=2), "p acknowledges more than j has said"),
         (lambda share: receipted(share, eliminated=1), "p acknowledges more than j has said"),

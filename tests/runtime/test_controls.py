@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import PeerError
-from tacit.runtime.controls import LARGEST_STEP, Controls, Setting
+from tacit.runtime.controls import COUNTS_A_SECOND, MOST_FROZEN, SPARE_COUNTS, Controls, Setting
+
+NOW = 1_800_000_000.0
 
 words = st.lists(
     st.tuples(
@@ -32,14 +34,14 @@ def test_whatever_was_said_by_whom_all_end_with_the_same_once_all_have_heard_all
             controls.kill(about, by=name)
         elif what == "hear":
             assert about is not None
-            controls.merge(members[about].settings)
+            controls.merge(members[about].settings, NOW)
         else:
             assert about is not None
             controls.freeze(about, is_frozen=what == "freeze", by=name)
     for _ in range(2):
         for controls in members.values():
             for other in members.values():
-                controls.merge(other.settings)
+                controls.merge(other.settings, NOW)
     assert len({controls.settings for controls in members.values()}) == 1
     assert len({controls.digest for controls in members.values()}) == 1
 
@@ -47,18 +49,18 @@ def test_whatever_was_said_by_whom_all_end_with_the_same_once_all_have_heard_all
 def test_the_last_word_wins_over_what_was_heard_before() -> None:
     ann, bob = Controls(), Controls()
     ann.kill("A", by="ann")
-    bob.merge(ann.settings)
+    bob.merge(ann.settings, NOW)
     bob.kill(None, by="bob")
-    assert ann.merge(bob.settings)
+    assert ann.merge(bob.settings, NOW)
     assert ann.control_arm is None
-    assert not bob.merge(ann.settings)
+    assert not bob.merge(ann.settings, NOW)
 
 
 def test_a_word_that_was_heard_before_is_no_news() -> None:
     ann, bob = Controls(), Controls()
     ann.freeze("A", is_frozen=True, by="ann")
-    assert bob.merge(ann.settings)
-    assert not bob.merge(ann.settings)
+    assert bob.merge(ann.settings, NOW)
+    assert not bob.merge(ann.settings, NOW)
     assert (bob.frozen, str(bob)) == (frozenset({"A"}), "A is frozen")
 
 
@@ -86,7 +88,7 @@ def test_what_may_be_pulled() -> None:
         Setting("launch", "A", 1, "ann"),
         Setting("kill", "A", 0, "ann"),
         Setting("kill", "A", -1, "ann"),
-        Setting("kill", "A", LARGEST_STEP + 2, "ann"),
+        Setting("kill", "A", int(NOW * COUNTS_A_SECOND) + SPARE_COUNTS + 1, "ann"),
         Setting("kill", "A", 2**60, "ann"),
         Setting("kill", "A" * 201, 1, "ann"),
         Setting("kill", "", 1, "ann"),
@@ -99,5 +101,41 @@ def test_words_that_cannot_be_are_refused_and_change_nothing(setting: Setting) -
     controls.kill("B", by="ann")
     before = controls.settings
     with pytest.raises(PeerError):
-        controls.merge([Setting("freeze C", "frozen", 5, "bob"), setting])
+        controls.merge([Setting("freeze C", "frozen", 5, "bob"), setting], NOW)
     assert controls.settings == before
+
+
+def test_nobody_can_fill_the_controls_so_that_the_kill_switch_or_a_freeze_is_not_heard() -> None:
+    flooded, operator = Controls(), Controls()
+    flooded.merge([Setting(f"freeze x{i}", "frozen", 1, "eve") for i in range(MOST_FROZEN + 1)], NOW)
+    operator.merge(flooded.settings, NOW)
+    operator.kill("A", by="ann")
+    operator.freeze("B", is_frozen=True, by="ann")
+    assert flooded.merge(operator.settings, NOW)
+    assert (flooded.control_arm, "B" in flooded.frozen, len(flooded.frozen)) == ("A", True, MOST_FROZEN)
+    assert (flooded.digest, flooded.merge(operator.settings, NOW)) == (operator.digest, False)
+
+
+def test_which_freezes_are_forgotten_does_not_depend_on_the_order_in_which_they_are_heard() -> None:
+    words = [Setting(f"freeze x{i}", "frozen", 1 + i % 3, "eve") for i in range(2 * MOST_FROZEN)]
+    ann, bob = Controls(), Controls()
+    for at in range(0, len(words), 100):
+        ann.merge(words[at : at + 100], NOW)
+        bob.merge(words[::-1][at : at + 100], NOW)
+    assert (ann.settings, len(ann.settings)) == (bob.settings, MOST_FROZEN)
+
+
+def test_a_newcomer_takes_words_with_high_counters() -> None:
+    ann = Controls([Setting("kill", None, 2**22, "eve")])
+    ann.kill("A", by="ann")
+    newcomer = Controls()
+    assert newcomer.merge(ann.settings, NOW)
+    assert newcomer.control_arm == "A"
+
+
+def test_the_highest_counter_that_is_let_in_does_not_block_later_words() -> None:
+    ann, bob = Controls(), Controls()
+    ann.merge([Setting("kill", None, int(NOW * COUNTS_A_SECOND) + SPARE_COUNTS, "eve")], NOW)
+    ann.kill("A", by="ann")
+    assert bob.merge(ann.settings, NOW + 1.0)
+    assert bob.control_arm == "A"

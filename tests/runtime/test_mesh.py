@@ -11,7 +11,7 @@ from tacit.runtime.transports.addresses import LONGEST_PAUSE, LONGEST_PAUSE_FOR_
 from tacit.runtime.transports.connection import Connection, Word
 from tacit.runtime.transports.hello import MOST_TOLD, Hello, read_hello, write_hello
 from tacit.runtime.transports.mesh import MOST_LINKS, Mesh
-from tacit.testing.recording_inbox import RecordingInbox
+from tacit.testing.diary import Diary
 
 
 class Line(asyncio.Transport):
@@ -77,7 +77,7 @@ class Stage:
 
     def __init__(self, name: str) -> None:
         self.dialled: list[str] = []
-        self.inbox = RecordingInbox()
+        self.inbox = Diary()
         self.mesh = Mesh(name, 7, "me:1", self.inbox, self._dial, str)
 
     async def _dial(self, address: str) -> Connection:
@@ -141,7 +141,7 @@ async def test_the_lesser_name_retires_the_older_link(stage: Stage) -> None:
     assert [word for word, _ in line.words()] == [Word.HELLO, Word.RETIRE]
     assert [word for word, _ in other_line.words()] == [Word.HELLO]
     assert not line.ended  # what is under way on it still comes
-    assert stage.inbox.peers == ["b", "b"]
+    assert stage.inbox.reached == ["b", "b"]
 
 
 @mesh_test("z")
@@ -183,7 +183,7 @@ def test_that_nobody_is_there_is_said_once_for_all_addresses(monkeypatch: pytest
     monkeypatch.setattr(mesh_module, "pause", lambda *_, **__: 0.0)
 
     async def main() -> None:
-        inbox, dialled = RecordingInbox(), asyncio.Queue[str]()
+        inbox, dialled = Diary(), asyncio.Queue[str]()
 
         async def dial(address: str) -> Connection:
             dialled.put_nowait(address)

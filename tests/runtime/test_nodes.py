@@ -10,7 +10,8 @@ import pytest
 
 from tacit import UCB, Constant, Patience, on_demand
 from tacit.errors import LocalError
-from tacit.protocol import Join, Leave, Share
+from tacit.protocol import Acknowledgement, Join, Leave, Share
+from tacit.protocol.messages import MOST_BOOTS, Receipt
 from tacit.runtime import guard, node
 from tacit.runtime.clerk import Clerk, Terms
 from tacit.runtime.clock import Clock, SystemClock
@@ -214,6 +215,27 @@ def test_the_older_of_two_processes_with_one_name_shares_no_more(caplog: pytest.
     with caplog.at_level(logging.ERROR, "tacit"):
         played(scene)
     assert sum("another process has started" in record.getMessage() for record in caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [
+        Acknowledgement("eve", "ann", 1, Receipt(MOST_BOOTS - 2**41, 0, 0, 0, 0)),
+        Acknowledgement("eve", "ann", MOST_BOOTS - 2**41, Receipt(1, 0, 0, 0, 0)),
+        Hello("eve", ("A", "B"), 10**6, MOST_BOOTS - 2**41, 2, b"", wants_answer=False),
+        Join("eve", "ann", ("A", "B"), 10**6, MOST_BOOTS - 2**41, 4),
+    ],
+)
+def test_a_boot_in_the_far_future_is_refused_and_nobody_begins_a_later_one(packet: Any) -> None:
+    async def scene(scene: Scene) -> None:
+        ann, eve = await scene.node("ann"), await scene.ear("eve")
+        boot = ann.statistics().boot
+        eve.send("ann", pack(Hello("eve", ("A", "B"), 10**6, 1, 2, b"", wants_answer=False), GROUP))
+        eve.send("ann", pack(packet, GROUP))
+        await scene.until(lambda: ann.statistics().refused)
+        assert (ann.statistics().refused, ann.statistics().boot) == ({"absurd": 1}, boot)
+
+    played(scene)
 
 
 class Past:

@@ -1,6 +1,7 @@
 """Seals: what they let in, what they refuse, and that nothing raises."""
 
 import asyncio
+import time
 from collections.abc import Callable
 
 import pytest
@@ -12,10 +13,10 @@ from tacit.runtime import replay
 from tacit.runtime.identity import Identity
 from tacit.runtime.identity_seal import INTRODUCTIONS_A_SECOND, IdentitySeal
 from tacit.runtime.replay import WIDTH, ReplayWindows
-from tacit.runtime.seal import GroupSeal, Opened, Rejected, Seal, Sealed
+from tacit.runtime.seal import LARGEST_CLOCK_DIFFERENCE, GroupSeal, Opened, Rejected, Seal, Sealed
 from tacit.runtime.transports.base import Refusal
 from tacit.runtime.transports.memory import Hub, MemoryTransport
-from tacit.testing.recording_inbox import RecordingInbox
+from tacit.testing.diary import Diary
 
 Identities = Callable[[str], Identity]
 SECRET = "a secret of a group"
@@ -55,10 +56,11 @@ def pair(request: pytest.FixtureRequest, member: Identities) -> tuple[Seal, Seal
 
 def test_what_is_wrapped_is_opened_with_its_sender(pair: tuple[Seal, Seal, Seal]) -> None:
     a, b, _ = pair
+    is_proved = isinstance(a, IdentitySeal)  # of a group that shares a secret, each can pose as another
     for payload in (b"", b"x", bytes(range(256)) * 100):
-        assert b.unwrap(a.wrap("b", payload)) == Opened("a", payload)
-        assert b.unwrap(a.wrap(None, payload)) == Opened("a", payload)
-        assert a.unwrap(b.wrap("a", payload)) == Opened("b", payload)
+        assert b.unwrap(a.wrap("b", payload)) == Opened("a", payload, is_proved)
+        assert b.unwrap(a.wrap(None, payload)) == Opened("a", payload, is_proved)
+        assert a.unwrap(b.wrap("a", payload)) == Opened("b", payload, is_proved)
         assert len(a.wrap("b", payload)) <= len(payload) + a.overhead
         assert len(a.wrap(None, payload)) <= len(payload) + a.overhead
 
@@ -69,6 +71,22 @@ def test_a_packet_is_opened_once(pair: tuple[Seal, Seal, Seal]) -> None:
         packet = a.wrap(receiver, b"x")
         assert isinstance(b.unwrap(packet), Opened)
         assert b.unwrap(packet) == Rejected(Refusal.REPLAYED, "a")
+
+
+def test_a_number_from_far_ahead_under_a_name_does_not_make_what_its_owner_sends_a_replay() -> None:
+    a, b, impostor = seal("a"), seal("b"), GroupSeal(SECRET)
+    impostor.begin("a", "homepage")
+    for sequence in (2**64 - 2, time.time_ns() + 2 * LARGEST_CLOCK_DIFFERENCE):
+        impostor._sequence = sequence
+        assert b.unwrap(impostor.wrap("b", b"x")) == Rejected(Refusal.ABSURD, "a")
+    assert b.unwrap(a.wrap("b", b"x")) == Opened("a", b"x", is_proved=False)
+
+
+def test_a_member_whose_clock_is_somewhat_ahead_is_heard() -> None:
+    a, b = GroupSeal(SECRET), seal("b")
+    a.begin("a", "homepage")
+    a._sequence += LARGEST_CLOCK_DIFFERENCE // 2
+    assert b.unwrap(a.wrap("b", b"x")) == Opened("a", b"x", is_proved=False)
 
 
 def test_packets_may_overtake_each_other(pair: tuple[Seal, Seal, Seal]) -> None:
@@ -248,10 +266,10 @@ def test_windows_slide_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not windows.admit("c", 1)
 
 
-def test_a_sealed_transport_delivers_both_ways_and_names_the_sender(member: Identities) -> None:
-    async def run(seals: tuple[Seal, Seal]) -> None:
+def test_a_sealed_transport_delivers_both_ways_and_names_the_sender_if_it_is_proved(member: Identities) -> None:
+    async def run(seals: tuple[Seal, Seal], proved: str | None) -> None:
         hub = Hub()
-        inboxes = RecordingInbox(), RecordingInbox()
+        inboxes = Diary(), Diary()
         a, b = (Sealed(MemoryTransport(hub), one) for one in seals)
         await a.open("a", "homepage", inboxes[0])
         await b.open("b", "homepage", inboxes[1])
@@ -260,8 +278,8 @@ def test_a_sealed_transport_delivers_both_ways_and_names_the_sender(member: Iden
         await inboxes[1].hears(b"to b", b"to all")
         assert b.send("a", b"to a")
         await inboxes[0].hears(b"to a")
-        assert {sender for _, sender in inboxes[1].frames} == {"a"}
-        assert inboxes[0].peers == [None]
+        assert {sender for _, sender in inboxes[1].frames} == {proved}
+        assert inboxes[0].reached == [None]
         with pytest.raises(LocalError, match="more than this transport carries"):
             a.send("b", bytes(a.largest_frame + 1))
         assert a.send("b", bytes(a.largest_frame))
@@ -269,32 +287,32 @@ def test_a_sealed_transport_delivers_both_ways_and_names_the_sender(member: Iden
         await a.close()
         await b.close()
 
-    asyncio.run(run((GroupSeal(SECRET), GroupSeal(SECRET))))
-    asyncio.run(run((IdentitySeal(member("a")), IdentitySeal(member("b")))))
+    asyncio.run(run((GroupSeal(SECRET), GroupSeal(SECRET)), None))
+    asyncio.run(run((IdentitySeal(member("a")), IdentitySeal(member("b"))), "a"))
 
 
 def test_a_sealed_transport_counts_what_it_refuses_and_heals_after_a_restart(member: Identities) -> None:
     async def run() -> None:
         hub = Hub()
-        ear, other = RecordingInbox(), RecordingInbox()
+        ear, other = Diary(), Diary()
         a, b, bare = Sealed(MemoryTransport(hub), IdentitySeal(member("a"))), None, MemoryTransport(hub)
         await a.open("a", "homepage", ear)
-        await bare.open("x", "homepage", RecordingInbox())
+        await bare.open("x", "homepage", Diary())
         bare.send("a", b"nonsense")
-        await ear.until(lambda: ear.reasons() == [Refusal.MALFORMED])
+        await ear.until(lambda _: ear.reasons() == [Refusal.MALFORMED])
         for _ in range(2):
             b = Sealed(MemoryTransport(hub), IdentitySeal(member("b")))
             await b.open("b", "homepage", other)
             while not any(frame == b"to b" for frame, _ in other.frames):
                 a.send("b", b"to b")
-                await other.until(lambda: other.frames or other.refusals)
+                await other.until(lambda _: other.frames or other.refusals)
                 other.refusals.clear()
             b.send("a", b"to a")
-            await ear.until(lambda: (b"to a", "b") in ear.frames)
+            await ear.until(lambda _: (b"to a", "b") in ear.frames)
             ear.frames.clear()
             other.frames.clear()
             await b.close()
-        assert set(ear.peers) == {None, "b"}  # so that a says again what the second b did not understand
+        assert set(ear.reached) == {None, "b"}  # so that a says again what the second b did not understand
         await a.close()
 
     asyncio.run(run())

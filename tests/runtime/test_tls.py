@@ -20,7 +20,7 @@ from tacit.runtime.transports import mesh as mesh_module
 from tacit.runtime.transports import tls as tls_module
 from tacit.runtime.transports.base import LARGEST_FRAME, Refusal
 from tacit.runtime.transports.tls import TlsTransport
-from tacit.testing.recording_inbox import PATIENCE, RecordingInbox
+from tacit.testing.diary import PATIENCE, Diary
 
 Identities = Callable[[str], Identity]
 HERE = "127.0.0.1:0"
@@ -31,7 +31,7 @@ class Node:
 
     def __init__(self, identity: Identity, *peers: str, listen: str = HERE) -> None:
         self.name, self.group = identity.name, identity.group
-        self.ear = RecordingInbox()
+        self.ear = Diary()
         self.transport = TlsTransport(listen, peers, identity)
 
     @property
@@ -39,7 +39,7 @@ class Node:
         return self.transport.address
 
     async def meets(self, *names: str) -> None:
-        await self.ear.until(lambda: set(names) <= set(self.ear.peers))
+        await self.ear.until(lambda _: set(names) <= set(self.ear.reached))
 
 
 @contextlib.asynccontextmanager
@@ -90,9 +90,9 @@ def test_frames_arrive_in_both_directions_with_the_proved_sender(member: Identit
             assert a.transport.send("b", frame)
         assert b.transport.send("a", b"back")
         b.transport.announce(b"to all")
-        await b.ear.until(lambda: len(b.ear.frames) == len(frames))
+        await b.ear.until(lambda _: len(b.ear.frames) == len(frames))
         assert b.ear.frames == [(frame, "a") for frame in frames]
-        await a.ear.until(lambda: a.ear.frames == [(b"back", "b"), (b"to all", "b")])
+        await a.ear.until(lambda _: a.ear.frames == [(b"back", "b"), (b"to all", "b")])
         assert not a.transport.send("nobody", b"x")
         with pytest.raises(LocalError, match="use fewer arms"):
             a.transport.send("b", bytes(LARGEST_FRAME + 1))
@@ -179,19 +179,19 @@ def test_it_connects_again_when_the_other_side_is_back(member: Identities) -> No
         address = a.address
         b = Node(member("b"), address, dead)
         await b.transport.open("b", b.group, b.ear)
-        await b.ear.until(lambda: "a" in b.ear.peers)
+        await b.ear.until(lambda _: "a" in b.ear.reached)
         b.ear.troubles.clear()  # it may have begun with the dead one
         await a.transport.close()
-        await b.ear.until(lambda: b.ear.troubles)
+        await b.ear.until(lambda _: b.ear.troubles)
         assert b.ear.troubles[0] in {
             f"nobody at {there}: connection refused; still trying" for there in (address, dead)
         }
         again = Node(member("a"), listen=address)
         async with running(again):
             await again.meets("b")
-            await b.ear.until(lambda: b.ear.troubles[-1] is None)
+            await b.ear.until(lambda _: b.ear.troubles[-1] is None)
             assert len(b.ear.troubles) == 2  # once each, however often it tried
-            assert b.ear.peers == ["a", "a"]
+            assert b.ear.reached == ["a", "a"]
             assert b.transport.send("a", b"again")
             await again.ear.hears(b"again")
             await b.transport.close()
@@ -224,7 +224,7 @@ def test_its_own_address_among_the_peers_does_no_harm(member: Identities) -> Non
             b = Node(member("b"), a.address)
             async with running(b):
                 await a.meets("b")
-                assert a.ear.peers == ["b"]
+                assert a.ear.reached == ["b"]
 
     run(main())
 
@@ -235,7 +235,7 @@ def test_of_two_processes_with_one_name_the_newer_is_heard(member: Identities) -
         twin = Node(member("b"), a.address)
         async with running(twin):
             await twin.meets("a")
-            await a.ear.until(lambda: a.ear.peers == ["b", "b"])
+            await a.ear.until(lambda _: a.ear.reached == ["b", "b"])
             a.transport.send("b", b"for the newer")
             await twin.ear.hears(b"for the newer")
             assert not b.ear.frames
@@ -268,7 +268,7 @@ def test_an_address_that_is_none_is_refused(listen: str, member: Identities) -> 
 def test_a_host_that_is_none_here_is_said(member: Identities) -> None:
     async def main() -> None:
         with pytest.raises(LocalError, match=r"cannot listen on 192\.0\.2\.1:0: "):
-            await TlsTransport("192.0.2.1:0", [], member("a")).open("a", "homepage", RecordingInbox())
+            await TlsTransport("192.0.2.1:0", [], member("a")).open("a", "homepage", Diary())
 
     run(main())
 
@@ -276,9 +276,9 @@ def test_a_host_that_is_none_here_is_said(member: Identities) -> None:
 def test_an_identity_that_does_not_fit_is_said(member: Identities) -> None:
     async def main() -> None:
         with pytest.raises(LocalError, match="proves the name"):
-            await TlsTransport(HERE, [], member("a")).open("b", "homepage", RecordingInbox())
+            await TlsTransport(HERE, [], member("a")).open("b", "homepage", Diary())
         with pytest.raises(LocalError, match="is for the group"):
-            await TlsTransport(HERE, [], member("a")).open("a", "shop", RecordingInbox())
+            await TlsTransport(HERE, [], member("a")).open("a", "shop", Diary())
 
     run(main())
 
@@ -291,17 +291,17 @@ def test_a_group_of_the_same_name_with_other_keys_is_refused_on_both_sides(
         async with running(a):
             x = Node(stranger("x"), a.address)
             async with running(x):
-                await x.ear.until(lambda: x.ear.troubles)
+                await x.ear.until(lambda _: x.ear.troubles)
                 assert x.ear.troubles[0] is not None
                 assert f"who is at {a.address} is not of this group 'homepage'" in x.ear.troubles[0]
-                await x.ear.until(lambda: len(x.ear.refusals) >= 3)
+                await x.ear.until(lambda _: len(x.ear.refusals) >= 3)
                 assert set(x.ear.reasons()) == {Refusal.STRANGER}
                 assert len(x.ear.troubles) == 1  # said once, however often it was tried
             # That one hung up as soon as it saw our certificate. One that does not look at it is seen through here.
             assert await knock(a.address, b"x", client(stranger("x"))) == b""
-            await a.ear.until(lambda: a.ear.refusals)
+            await a.ear.until(lambda _: a.ear.refusals)
             assert a.ear.refusals == [(Refusal.STRANGER, None)]
-            assert (a.ear.peers, x.ear.peers, a.ear.troubles) == ([], [], [])
+            assert (a.ear.reached, x.ear.reached, a.ear.troubles) == ([], [], [])
 
     run(main())
 
@@ -330,7 +330,7 @@ def test_an_expired_certificate_is_refused_and_both_sides_say_so(
 ) -> None:
     late = expired(member, tmp_path, monkeypatch)
     with pytest.raises(LocalError, match="expired on"):
-        asyncio.run(TlsTransport(HERE, [], late).open("late", "homepage", RecordingInbox()))
+        asyncio.run(TlsTransport(HERE, [], late).open("late", "homepage", Diary()))
     with monkeypatch.context() as patch:
         patch.setattr(Identity, "check_time", lambda _self, _now: None)
 
@@ -339,14 +339,14 @@ def test_an_expired_certificate_is_refused_and_both_sides_say_so(
             async with running(x):
                 a = Node(member("a"), x.address)
                 async with running(a):
-                    await a.ear.until(lambda: a.ear.troubles)
+                    await a.ear.until(lambda _: a.ear.troubles)
                     assert a.ear.troubles == [
                         f"the certificate at {x.address} has expired: make a new one for it with `tacit keys agent`"
                     ]
                     again = Node(late, a.address)
                     async with running(again):
-                        await a.ear.until(lambda: (Refusal.STRANGER, None) in a.ear.refusals)
-                        assert a.ear.peers == []
+                        await a.ear.until(lambda _: (Refusal.STRANGER, None) in a.ear.refusals)
+                        assert a.ear.reached == []
 
         run(main())
 
@@ -362,7 +362,7 @@ def test_a_connection_ends_when_the_certificate_of_its_peer_does(
 
     async def main() -> None:
         a, b = await two(member)
-        await b.ear.until(lambda: len(b.ear.peers) >= 2)
+        await b.ear.until(lambda _: len(b.ear.reached) >= 2)
         await closed(a, b)
 
     run(main())
@@ -396,8 +396,8 @@ def test_a_client_without_a_certificate_is_a_stranger(member: Identities) -> Non
         a = Node(member("a"))
         async with running(a):
             assert await knock(a.address, b"x", client(None)) == b""
-            await a.ear.until(lambda: a.ear.refusals == [(Refusal.STRANGER, None)])
-            assert not a.ear.peers
+            await a.ear.until(lambda _: a.ear.refusals == [(Refusal.STRANGER, None)])
+            assert not a.ear.reached
 
     run(main())
 
@@ -417,7 +417,7 @@ def test_an_older_tls_is_refused(member: Identities) -> None:
             context.maximum_version = ssl.TLSVersion.TLSv1_2
             with pytest.raises((ssl.SSLError, ConnectionError)):
                 await knock(a.address, b"x", context)
-            await a.ear.until(lambda: a.ear.refusals == [(Refusal.MALFORMED, None)])
+            await a.ear.until(lambda _: a.ear.refusals == [(Refusal.MALFORMED, None)])
 
     run(main())
 
@@ -427,7 +427,7 @@ def test_garbage_is_malformed_and_the_members_do_not_notice(member: Identities) 
         a, b = await two(member)
         await knock(a.address, b"GET / HTTP/1.1\r\n\r\n")
         await knock(a.address, bytes(range(1, 256)))
-        await a.ear.until(lambda: a.ear.reasons() == [Refusal.MALFORMED] * 2)
+        await a.ear.until(lambda _: a.ear.reasons() == [Refusal.MALFORMED] * 2)
         assert b.transport.send("a", b"still here")
         await a.ear.hears(b"still here")
         await closed(a, b)
@@ -455,8 +455,8 @@ def test_a_member_that_speaks_nonsense_is_refused_by_name(data: bytes, reason: R
         a = Node(member("a"))
         async with running(a):
             await knock(a.address, data, client(member("b")))
-            await a.ear.until(lambda: a.ear.refusals == [(reason, "b")])
-            assert (a.ear.peers, a.ear.frames) == ([], [])
+            await a.ear.until(lambda _: a.ear.refusals == [(reason, "b")])
+            assert (a.ear.reached, a.ear.frames) == ([], [])
 
     run(main())
 
@@ -468,7 +468,7 @@ def test_one_that_says_no_hello_is_hung_up_on(member: Identities, monkeypatch: p
         a = Node(member("a"))
         async with running(a):
             await knock(a.address, b"", client(member("b")))
-            assert a.ear.peers == []
+            assert a.ear.reached == []
 
     run(main())
 
@@ -493,7 +493,7 @@ def test_many_that_prove_nothing_are_turned_away(member: Identities, monkeypatch
             host, _, port = a.address.partition(":")
             held = [await asyncio.open_connection(host, int(port)) for _ in range(3)]
             assert await knock(a.address, b"") == b""
-            await a.ear.until(lambda: a.ear.reasons() == [Refusal.FLOOD])
+            await a.ear.until(lambda _: a.ear.reasons() == [Refusal.FLOOD])
             for _, writer in held:
                 writer.close()
 
@@ -535,7 +535,7 @@ def test_a_peer_that_does_not_read_costs_bounded_memory(member: Identities, monk
         assert back._transport is not None
         assert back._transport.get_write_buffer_size() < 2 * limit
         link._transport.resume_reading()
-        await b.ear.until(lambda: len(b.ear.frames) == sent // 2**16)  # what was accepted comes
+        await b.ear.until(lambda _: len(b.ear.frames) == sent // 2**16)  # what was accepted comes
         assert a.transport.send("b", b"again")
         await b.ear.hears(b"again")
         await closed(a, b)

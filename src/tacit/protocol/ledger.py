@@ -22,6 +22,10 @@ from tacit.tally import Arm, ArmTally, Tally
 MOST_BOOTS_HELD = 1024
 """Of how many boots of one agent observations are kept apart."""
 
+MOST_BOOTS_RETURNED = MOST_BOOTS_HELD // 2
+"""As long as an agent knows of fewer own former boots, it lets peers tell of more. The rest is for its own starts, so
+that no peer can make a start impossible by inventing boots."""
+
 
 class Origin(NamedTuple):
     """Where observations were made: by which agent, in which of its boots."""
@@ -185,8 +189,9 @@ class Ledger:
             return
         for agent in {origin.agent for origin in origins}:
             boots = {origin.boot for origin in (*self.held, *origins) if origin.agent == agent}
-            if len(boots) > MOST_BOOTS_HELD:
-                raise PeerError(f"{sender} sent records of more than {MOST_BOOTS_HELD} boots of {agent}")
+            most = MOST_BOOTS_RETURNED if agent == self.origin.agent else MOST_BOOTS_HELD
+            if len(boots) > most and not all(origin in self.held for origin in origins if origin.agent == agent):
+                raise PeerError(f"{sender} sent records of more than {most} boots of {agent}")
 
     def is_usable(self, record: Record) -> bool:
         """Return whether what the record builds on is held, so that holding its version too means to hold it all."""

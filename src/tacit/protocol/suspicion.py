@@ -11,13 +11,20 @@ from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, Handling, Rec
 LARGEST_JUMP = 2**20
 """A share whose number is further above the last one than this was not sent by a program that counts."""
 
+SPARE_BOOTS = 2**40
+"""Boots that nobody is driven into by a peer who says that it knows them: an agent must always find a later one."""
 
-def check_numbers(link: TolerantLink, boot: int, receipt: Receipt) -> None:
+
+def check_numbers(endpoint: Endpoint, link: TolerantLink, boot: int, receipt: Receipt) -> None:
     """Refuse numbers that no agent has."""
     if not 0 <= boot < MOST_BOOTS:
         raise PeerError(f"{link.peer.name} speaks of itself as boot {boot}")
     if not (0 <= receipt.boot < MOST_BOOTS and all(0 <= value <= MOST_OBSERVATIONS for value in receipt[1:])):
         raise PeerError(f"{link.peer.name} sent an impossible receipt: {receipt}")
+    if receipt.boot > endpoint.ledger.origin.boot and receipt.boot >= MOST_BOOTS - SPARE_BOOTS:
+        raise PeerError(
+            f"{link.peer.name} knows boot {receipt.boot} of {endpoint.name}, after which there are few more"
+        )
 
 
 def check_receipt(endpoint: Endpoint, link: TolerantLink, receipt: Receipt) -> None:

@@ -334,7 +334,7 @@ class TolerantEndpoint(Endpoint):
         link, handling = self._tolerant_link(share.sender), share.handling
         if handling is None:
             raise PeerError(f"{share.sender} is not loss-tolerant and {self.name} is: a whole group must agree")
-        check_numbers(link, handling.boot, handling.receipt)
+        check_numbers(self, link, handling.boot, handling.receipt)
         if handling.receipt.boot > self.ledger.origin.boot:  # first of all: the rest is meant for that boot
             return Outcome(superseded_by=handling.receipt.boot)
         if handling.boot < self._newest_boot(link):
@@ -408,7 +408,7 @@ class TolerantEndpoint(Endpoint):
 
     def _receive_acknowledgement(self, message: Acknowledgement, records: tuple[Received, ...], now: float) -> Outcome:
         link = self._tolerant_link(message.sender)
-        check_numbers(link, message.boot, message.receipt)
+        check_numbers(self, link, message.boot, message.receipt)
         if message.receipt.boot > self.ledger.origin.boot:
             return Outcome(superseded_by=message.receipt.boot)
         if message.boot < self._newest_boot(link):

@@ -13,6 +13,7 @@ from tacit.agent import Agent
 from tacit.errors import LocalError, PeerError, StrangerError
 from tacit.protocol import InputRecord, Join, Message, Outcome, Sharing, TolerantEndpoint
 from tacit.runtime import letters
+from tacit.runtime.boots import check_boots
 from tacit.runtime.clock import Clock
 from tacit.runtime.complaints import Complaints
 from tacit.runtime.controls import Controls
@@ -355,6 +356,7 @@ class Clerk:
             self.refuse(Refusal.FORGED, sender, f"{sender} spoke in the name of {content.sender}")
             return
         try:
+            check_boots(content, self.agent.boot, now)
             if isinstance(content, Letter):
                 self._open(content, now)
             else:
@@ -377,7 +379,7 @@ class Clerk:
             case letters.StatusTold():
                 pass  # for those who asked
             case letters.ControlWanted():  # nor this one: whoever can speak here could become a member
-                if self.controls.turn(letter.key, letter.value, by=letter.sender):
+                if self.controls.turn(letter.key, letter.value, now, by=letter.sender):
                     self._say_controls_changed(letter.sender)
                     self._settings_changed()
             case _:
@@ -427,7 +429,7 @@ class Clerk:
 
     def _hear_controls(self, letter: letters.ControlsTold) -> None:
         before = str(self.controls)
-        if self.controls.merge(letter.settings):
+        if self.controls.merge(letter.settings, self.clock.now()):
             if str(self.controls) != before:
                 self._say_controls_changed(letter.sender)
             self._settings_changed()

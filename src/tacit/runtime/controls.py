@@ -21,15 +21,22 @@ FROZEN = "frozen"
 
 _FREEZE = "freeze "
 
+COUNTS_A_SECOND = 1000
+SPARE_COUNTS = 2**20
+"""People who turn switches stay below so many words since 1970, and so many more where clocks are wrong.
+
+The limit rises with the time: so whatever counter is let in, soon a higher one is too, and nobody has the last word
+for good. That a member knows only lower ones says nothing: it may be new.
+"""
+
+MOST_FROZEN = MOST_ARMS
+"""Of more arms than this, the words that were said first are forgotten. The kill switch is never forgotten."""
 
 def freezing(arm: Arm) -> str:
     """Return the key of the switch that freezes an arm."""
     return _FREEZE + arm
 
 
-LARGEST_COUNTER = 2**53
-LARGEST_STEP = 2**20
-"""A counter further above ours than this was not reached by people who turn switches."""
 
 
 class Setting(NamedTuple):
@@ -96,7 +103,7 @@ class Controls:
         """Freeze an arm, or give it back to the policy."""
         self._say(freezing(arm), FROZEN if is_frozen else None, by)
 
-    def turn(self, key: str, value: str | None, *, by: str) -> bool:
+    def turn(self, key: str, value: str | None, now: float, *, by: str) -> bool:
         """Turn a switch because somebody else wants it. Return whether it was not so already.
 
         Raises:
@@ -105,19 +112,23 @@ class Controls:
         present = self._settings.get(key)
         if (None if present is None else present.value) == value:
             return False
-        return self.merge([Setting(key, value, self._highest() + 1, by)])
+        return self.merge([Setting(key, value, self._highest() + 1, by)], now)
 
-    def merge(self, settings: Iterable[Setting]) -> bool:
+    def merge(self, settings: Iterable[Setting], now: float) -> bool:
         """Take another member's words. Return whether any was news.
+
+        Args:
+            settings: The words.
+            now: What time it is, in seconds since 1970.
 
         Raises:
             PeerError: They cannot be right. Nothing changed.
         """
         heard = tuple(settings)
-        highest = self._highest() + LARGEST_STEP
+        highest = int(now * COUNTS_A_SECOND) + SPARE_COUNTS
         for setting in heard:
             is_known_key = setting.key == KILL or setting.key.startswith(_FREEZE)
-            if not is_known_key or not 0 < setting.counter <= min(highest, LARGEST_COUNTER):
+            if not is_known_key or not 0 < setting.counter <= highest:
                 raise PeerError(
                     f"{setting.by[:LONGEST_NAME]} sent an impossible control {setting.key[:LONGEST_NAME]!r}"
                 )
@@ -128,11 +139,13 @@ class Controls:
                     check_name("the value of a control", setting.value, LONGEST_NAME)
             except LocalError as error:  # they are the peer's words, so the peer must act
                 raise PeerError(str(error)) from error
-        news = [s for s in heard if (old := self._settings.get(s.key)) is None or _rank(s) > _rank(old)]
-        if len(self._settings.keys() | {setting.key for setting in news}) > MOST_ARMS + 1:
-            raise PeerError("there are more controls than there can be arms")
-        self._settings.update((setting.key, setting) for setting in news)
-        return bool(news)
+        before = dict(self._settings)
+        for setting in heard:
+            old = self._settings.get(setting.key)
+            if old is None or _rank(setting) > _rank(old):
+                self._settings[setting.key] = setting
+        self._forget()
+        return self._settings != before
 
     def __str__(self) -> str:
         parts = [] if self.control_arm is None else [f"the kill switch is on, to {self.control_arm}"]
@@ -141,10 +154,17 @@ class Controls:
 
     def _say(self, key: str, value: str | None, by: str) -> None:
         self._settings[key] = Setting(key, value, self._highest() + 1, by)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Keep the latest words on arms if there are too many: the same ones in whatever order they were heard."""
+        freezes = sorted((s for s in self._settings.values() if s.key != KILL), key=_rank)
+        for setting in freezes[: max(0, len(freezes) - MOST_FROZEN)]:
+            del self._settings[setting.key]
 
     def _highest(self) -> int:
         return max((setting.counter for setting in self._settings.values()), default=0)
 
 
-def _rank(setting: Setting) -> tuple[int, str, str]:
-    return setting.counter, setting.by, setting.value or ""
+def _rank(setting: Setting) -> tuple[int, str, str, str]:
+    return setting.counter, setting.by, setting.value or "", setting.key

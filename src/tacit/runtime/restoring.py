@@ -26,7 +26,7 @@ Build = Callable[[Sequence[Arm]], Policy]
 EPOCH = 1_767_225_600.0
 """The beginning of 2026: boots count milliseconds from here."""
 
-_CHANCE_BITS = 10
+CHANCE_BITS = 10
 
 _RUN_BITS = _FIRST_PLACE_BITS = 31
 """So that a decision's number has 63 bits, and a start has room for two thousand million decisions at least."""
@@ -139,7 +139,7 @@ def _begun(restored: Restored, clock: Clock) -> Restored:
 def fresh_boot(last: int, clock: Clock) -> int:
     """Return a boot above the last one, and different from every other: a clock, and chance within a millisecond."""
     since_epoch = int(max(0.0, clock.now() - EPOCH) * 1000.0)
-    return max(last + 1, since_epoch << _CHANCE_BITS | secrets.randbits(_CHANCE_BITS))
+    return max(last + 1, since_epoch << CHANCE_BITS | secrets.randbits(CHANCE_BITS))
 
 
 def start_from_another(snapshot: Snapshot, agent: Agent, build: Build, sharing: Sharing) -> Agent:

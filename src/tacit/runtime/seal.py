@@ -8,7 +8,8 @@ thinks its own name is, and goes into the authentication code with everything el
 
 What this cannot do: a receiver that has just started has no memory, so a recorded packet is let in once more. The
 protocol does not mind, since what its messages say was true and stays true. A sender whose clock was set back across a
-restart is taken for a replay until its clock has caught up.
+restart is taken for a replay until its clock has caught up. Under a shared secret, a sender whose clock is more than an
+hour ahead is not heard.
 """
 
 import struct
@@ -30,6 +31,10 @@ MAC_SIZE = 16
 HEADER = struct.Struct(">Q8sH")
 """The sequence number, a digest of the group's name, the length of the sender's name."""
 
+LARGEST_CLOCK_DIFFERENCE = 3600 * 10**9
+"""Nanoseconds. Packets are numbered from the sender's clock. One with a number further ahead of this member's clock is
+refused: where members can pose as each other, it would make all that the named one sends a replay."""
+
 TO_ALL = 0x41
 TO_ONE = 0x42
 """The first byte of a packet. Other seals have other bytes, so that one is never taken for the other."""
@@ -40,6 +45,13 @@ class Opened(NamedTuple):
 
     sender: str
     payload: bytes
+    is_proved: bool = True
+    """Whether nobody else in the group can have sent it."""
+
+    @property
+    def proved_sender(self) -> str | None:
+        """The sender, if it may be held to account for what is in the packet."""
+        return self.sender if self.is_proved else None
 
 
 class Rejected(NamedTuple):
@@ -112,7 +124,7 @@ class GroupSeal(Seal):
             return b"\x41" + self._mac(b"\x41", rest) + rest
         return b"\x42" + self._mac(b"\x42" + name_with_length(receiver), rest) + rest
 
-    def unwrap(self, packet: bytes) -> Opened | Rejected:
+    def unwrap(self, packet: bytes) -> Opened | Rejected:  # noqa: PLR0911  # each is one reason to refuse
         begin = 1 + MAC_SIZE
         names = begin + HEADER.size
         if len(packet) < names or packet[0] not in {TO_ALL, TO_ONE}:
@@ -127,9 +139,11 @@ class GroupSeal(Seal):
         to = b"\x41" if packet[0] == TO_ALL else b"\x42" + self._to_me
         if not compare_digest(self._mac(to, packet[begin:]), packet[1:begin]):
             return Rejected(Refusal.FORGED, sender)
+        if sequence > time.time_ns() + LARGEST_CLOCK_DIFFERENCE:
+            return Rejected(Refusal.ABSURD, sender)
         if encoded == self._own or not self._windows.admit(sender, sequence):
             return Rejected(Refusal.REPLAYED, sender)
-        return Opened(sender, packet[names + length :])
+        return Opened(sender, packet[names + length :], is_proved=False)
 
     def _mac(self, to: bytes, rest: bytes) -> bytes:
         keyed = self._keyed.copy()  # the key has been hashed already
@@ -180,7 +194,7 @@ class Sealed(Transport):
         result = self._seal.unwrap(frame)
         if isinstance(result, Opened):
             if result.payload:
-                self._inbox.frame(result.payload[len(_FRAME) :], result.sender)
+                self._inbox.frame(result.payload[len(_FRAME) :], result.proved_sender)
             else:  # an introduction: it did not understand what came before, and does from now on
                 self._inbox.reachable(result.sender)
             return

@@ -24,8 +24,8 @@ class Diary(Inbox):
     [(b'hello', 'ann')]
     """
 
-    def __init__(self, transport: Transport) -> None:
-        self.transport = transport
+    def __init__(self, transport: Transport | None = None) -> None:
+        self._transport = transport
         self.frames: list[tuple[bytes, str | None]] = []
         self.reached: list[str | None] = []
         self.refusals: list[tuple[Refusal, str | None]] = []
@@ -38,6 +38,12 @@ class Diary(Inbox):
         diary = cls(transport)
         await transport.open(name, group, diary)
         return diary
+
+    @property
+    def transport(self) -> Transport:
+        """The transport whose diary this is."""
+        assert self._transport is not None, "this diary was made without a transport"
+        return self._transport
 
     def frame(self, frame: bytes, sender: str | None) -> None:
         self.frames.append((frame, sender))
@@ -55,7 +61,15 @@ class Diary(Inbox):
         self.troubles.append(what)
         self._news.set()
 
-    async def until(self, happened: Callable[["Diary"], bool]) -> None:
+    def reasons(self) -> list[Refusal]:
+        """Return why things were refused, whoever sent them."""
+        return [reason for reason, _ in self.refusals]
+
+    async def hears(self, *frames: bytes) -> None:
+        """Wait until each of these frames has come in, from whomever."""
+        await self.until(lambda _: {frame for frame, _ in self.frames} >= set(frames))
+
+    async def until(self, happened: Callable[["Diary"], object]) -> None:
         """Wait until this is true of the diary.
 
         Raises:

@@ -181,7 +181,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
             if introduction is not None:
                 self._put(introduction, addr)
             return
-        sender, payload = result
+        sender, payload = result.sender, result.payload
         kind, content = payload[:1], payload[1:]
         if not payload:  # an introduction of somebody who did not understand the last hello
             self._put(self._seal.wrap(sender, self._hello(self._members.get(sender))), addr)
@@ -194,7 +194,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
                 self._inbox.refused(Refusal.MALFORMED, sender)
                 return
             if frame is not None:
-                self._inbox.frame(frame, sender)
+                self._inbox.frame(frame, result.proved_sender)
 
     def pause_writing(self) -> None:
         """Lose frames from now on: the operating system takes no more, and they shall not pile up here."""
