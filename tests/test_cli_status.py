@@ -74,8 +74,8 @@ def test_a_small_fleet_is_shown_whole() -> None:
         ],
     )
     assert fleet_lines(shown) == [
-        "homepage: 2 of 3 members, 2,000 decisions since start (0.120 packets each), 1,800",
-        "  observed",
+        "homepage: 2 of 3 members, 2,000 decisions since start (0.120 packets each),",
+        "  1,800 observed",
         "! gone does not answer: no farewell was heard, so stopped hard, cut off, or",
         "  slow.",
         "",
