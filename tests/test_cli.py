@@ -40,6 +40,26 @@ def test_without_a_command_the_usage_is_shown(capsys: pytest.CaptureFixture[str]
     assert "usage: tacit" in capsys.readouterr().err
 
 
+def test_an_option_is_not_guessed_and_the_usage_is_that_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["status", "memory://nobody", "--group", "g", "--wat"], ["keys", "group", "g", "--ou", "x"]):
+        with pytest.raises(SystemExit) as ended:
+            main(command)
+        assert ended.value.code == 2
+        printed = capsys.readouterr().err
+        name = " ".join(word for word in command[:2] if word.isalpha())
+        assert printed.startswith(f"usage: tacit {name} ")
+        assert f"tacit {name}: error: unrecognized arguments: --" in printed
+
+
+def test_an_unknown_command_is_told_only_of_those_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["demonstration"])
+    assert ended.value.code == 2
+    printed = capsys.readouterr().err
+    assert "invalid choice: 'demonstration'" in printed
+    assert "demo-agent" not in printed
+
+
 @pytest.mark.parametrize("option", ["--trials", "--workers"])
 @pytest.mark.parametrize("value", ["0", "-1", "many"])
 def test_trials_and_workers_are_at_least_one(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:

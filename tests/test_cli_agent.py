@@ -173,6 +173,23 @@ def test_check_only_looks(agent: Agent, capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize("options", [[], ["--check"]])
+def test_the_state_of_another_member_is_refused(
+    options: list[str], agent: Agent, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tacit.connect("memory://web", group="homepage", name="web", arms=["A", "B"], state=agent.state).close()
+    assert main(["agent", *options, str(agent.file)]) == 2
+    assert capsys.readouterr().err == (
+        f"tacit: state: {agent.state} belongs to member 'web', not to 'memory': give every member its own state\n"
+    )
+
+
+def test_an_empty_state_file_is_as_good_as_none(agent: Agent) -> None:
+    agent.state.touch()
+    assert main(["agent", "--check", str(agent.file)]) == 0
+    assert agent.state.stat().st_size == 0
+
+
+@pytest.mark.parametrize("options", [[], ["--check"]])
 def test_what_is_wrong_is_said_in_one_line(
     options: list[str], agent: Agent, capsys: pytest.CaptureFixture[str]
 ) -> None:

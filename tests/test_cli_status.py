@@ -74,7 +74,10 @@ def test_a_small_fleet_is_shown_whole() -> None:
         ],
     )
     assert fleet_lines(shown) == [
-        "homepage: 2 members, 2,000 decisions (0.120 packets each), 1,800 observed",
+        "homepage: 2 of 3 members, 2,000 decisions since start (0.120 packets each),",
+        "  1,800 observed",
+        "! gone does not answer: no farewell was heard, so stopped hard, cut off, or",
+        "  slow.",
         "",
         "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC",
         "red               0.500  0.400 to 0.600        1,200     66.7%  ██████████████",
@@ -83,7 +86,7 @@ def test_a_small_fleet_is_shown_whole() -> None:
         "MEMBER    DECISIONS   OWN OBS.    OPEN    PACKETS    MISSING     UP",
         "web-1         1,000        900     100    0.120/d        100     1h",
         "web-2 !       1,000        900     100    0.120/d        100     1h",
-        "PACKETS: sent, for each decision. MISSING: observations of the group, not known.",
+        "Since its start: DECISIONS, PACKETS for each. MISSING: observed, not known here.",
         "",
         "SHARES SENT, BY ROW TO COLUMN",
         "                         1     2",
@@ -100,11 +103,27 @@ def test_a_small_fleet_is_shown_whole() -> None:
         "  1 web-1                ·   12k",
         "  2 web-2                0     ·",
         "",
-        "! No answer from gone: no farewell was heard, so each is stopped hard, cut off,",
-        "  or slow.",
-        "",
         "! web-2: the disk is full: free some of it",
     ]
+
+
+def test_what_an_absent_member_observed_is_counted_as_far_as_somebody_knows_it() -> None:
+    one, two = statistics("web-1", (peer("web-3"),)), statistics("web-2", (peer("web-3"),))
+    red, blue = one.arms
+    knows_more = msgspec.structs.replace(
+        two, observations=2600, arms=(msgspec.structs.replace(red, observations=2000), blue), decisions=1
+    )
+    idle = msgspec.structs.replace(one, decisions=0)
+    shown = fleet_of("homepage", [idle, knows_more])
+    assert [(arm.arm, arm.observations, round(arm.share, 3)) for arm in shown.arms()] == [
+        ("red", 2000, 0.667),
+        ("blue", 600, 0.333),
+    ]
+    assert (shown.observations, [shown.missing(member) for member in shown.members]) == (2600, [900, 0])
+    lines = fleet_lines(shown)
+    assert lines[0].startswith("homepage: 2 of 3 members, 1 decision since start (240.000 packets each), 2,600")
+    assert "OBSERVED: all that is known. TRAFFIC: of what those who answered observed." in lines
+    assert [line.split()[5] for line in lines if line.startswith("web-")] == ["900", "0"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 10, 11, 50])
@@ -131,7 +150,7 @@ def test_a_brief_table_gives_arms_the_room_that_members_leave(height: int) -> No
     lines = brief_lines(Fleet("homepage", members, ()), 80, height)
     assert len(lines) <= height
     assert sum(line.startswith("a-member") for line in lines) == 10
-    assert sum(line.startswith("arm-") for line in lines) == min(24, height - 17)
+    assert sum(line.startswith("arm-") for line in lines) == min(24, height - 19)
 
 
 def test_names_cannot_draw_on_the_terminal() -> None:
@@ -150,7 +169,7 @@ def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pyte
         for name in ("a", "b"):
             stack.enter_context(tacit.connect(network, group="g", name=name, arms=["A", "B"]))
         assert main(["status", network, "--group", "g"]) == 0
-        assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions, 0 observed\n\nARM")
+        assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions since start, 0 observed\n\nARM")
         assert main(["status", network, "--group", "g", "--json"]) == 0
         printed = json.loads(capsys.readouterr().out)
     assert list(printed) == ["group", "arms", "members", "silent"]
@@ -199,8 +218,23 @@ def test_watching_redraws_until_it_is_interrupted(nats: Server) -> None:
         assert process.wait(60) == 0
         os.close(ours)
     screen = drawn.decode().split("\x1b[H\x1b[J")[2].replace("\r\n", "\n").splitlines()
-    assert screen[0] == "g: 1 member, 0 decisions, 0 observed"
+    assert screen[0] == "g: 1 member, 0 decisions since start, 0 observed"
     assert len(screen) < 12
+
+
+def test_watching_ends_quietly_when_nobody_reads_any_more(nats: Server) -> None:
+    with tacit.connect(nats.url, group="g", name="a", arms=["A", "B"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tacit", "status", nats.url, "--group", "g", "--watch"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"g: 1 member, 0 decisions since start, 0 observed\n"
+        process.stdout.close()
+        assert (process.wait(60), process.stderr.read()) == (141, b"")
+        process.stderr.close()
 
 
 def test_the_time_to_wait_is_a_positive_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,9 @@ NEIGHBOURS = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05
 
 def create_app() -> Flask:
     """Make the application. Gunicorn calls this in every worker, after the fork, so every worker is a member."""
+    secret = os.environ.get("SHOP_SECRET")
+    if not secret:
+        raise tacit.LocalError("SHOP_SECRET is not set: export SHOP_SECRET=$(openssl rand -hex 32)")
     first_port = int(os.environ.get("SHOP_PORT", "7100"))
     member = tacit.connect(
         f"udp://127.0.0.1:{first_port}+*",
@@ -27,7 +30,7 @@ def create_app() -> Flask:
         state=Path(os.environ.get("SHOP_STATE", "state")) / "web-*.db",
         arms=VARIANTS,
         peers=[f"127.0.0.1:{first_port + worker}" for worker in range(1, MOST_WORKERS + 1)],
-        secret=os.environ["SHOP_SECRET"],
+        secret=secret,
         sharing=NEIGHBOURS,
         expire_after=AN_HOUR_S,
         default_reward=0.0,

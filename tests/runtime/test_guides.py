@@ -118,6 +118,22 @@ def visit(site: Site, chance: random.Random, visitors: int) -> list[tuple[str, f
     return [(page["decision"], float(chance.random() < CLICKS[page["variant"]])) for page in pages]
 
 
+def test_the_shop_says_which_setting_it_lacks() -> None:
+    without = {name: value for name, value in os.environ.items() if name != "SHOP_SECRET"}
+    ended = subprocess.run(
+        [sys.executable, "-c", "import shop; shop.create_app()"],
+        cwd=EXAMPLES / "flask_app",
+        env=without,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ended.stderr.splitlines()[-1] == (
+        "tacit.errors.LocalError: SHOP_SECRET is not set: export SHOP_SECRET=$(openssl rand -hex 32)"
+    )
+
+
 def test_flask_workers_count_every_reward_once_wherever_it_is_posted(tmp_path: Path) -> None:
     port, chance = free_port(), random.Random(1)
     gunicorn = (sys.executable, "-m", "gunicorn", "--workers", str(WORKERS), "--bind", f"{HOST}:{port}")

@@ -4,6 +4,7 @@ import asyncio
 import copy
 import itertools
 import logging
+import math
 import multiprocessing
 import pickle
 import shutil
@@ -23,8 +24,7 @@ import tacit
 from tacit import Constant, Patience, on_demand
 from tacit.errors import LocalError
 from tacit.policies import UCB, Policy
-from tacit.runtime import errands
-from tacit.runtime import starting
+from tacit.runtime import errands, starting
 from tacit.runtime.background import background
 from tacit.runtime.decision import Claim, sign
 from tacit.runtime.member import Member
@@ -792,6 +792,7 @@ def test_two_members_of_one_name_in_one_process_are_refused(connect: Callable[..
         ({"name": "web-*"}, "a star belongs into both name and state"),
         ({"url": "udp://127.0.0.1:7100+*"}, "a star in the address needs one in name and state too"),
         ({"keys": "a", "secret": "b"}, "give keys or a secret, not both"),
+        ({"peers": "a:1"}, "peers must be a list of addresses, such as"),
         ({"peers": ["a:1"]}, "memory:// finds the other members by itself"),
         ({"snapshot": b"nonsense"}, "not a snapshot"),
         ({"snapshot": "nowhere"}, "the snapshot nowhere cannot be read"),
@@ -802,6 +803,17 @@ def test_what_cannot_be_is_refused_before_anything_happens(
 ) -> None:
     with pytest.raises(LocalError, match=error):
         connect(**options)
+
+
+def test_after_one_observation_an_interval_promises_nothing(connect: Callable[..., Member]) -> None:
+    ann = connect(arms=["A"])
+    intervals = []
+    for count in (1, 2):
+        ann.update(ann.select_arm(), 1.0)
+        (arm,) = until(ann, lambda s: s.observations == count).arms  # noqa: B023  # called here
+        intervals.append((arm.mean, arm.low, arm.high))
+    width = math.sqrt(3.0 * math.log(2) / (2.0 * 2.0))
+    assert intervals == [(1.0, 0.0, 1.0), (1.0, pytest.approx(1.0 - width), 1.0)]
 
 
 @pytest.mark.parametrize("url", ["", "http://x", "nats:", 7, "tls://127.0.0.1:0", "udp://127.0.0.1:0"])

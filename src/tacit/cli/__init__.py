@@ -9,10 +9,11 @@ from pathlib import Path
 import tacit
 from tacit.cli.agent import add_agent
 from tacit.cli.control import add_control
-from tacit.cli.demo import add_demo, add_demo_agent
+from tacit.cli.demo import DEMO_AGENT, add_demo, run_agent_of_demo
 from tacit.cli.faults import add_faults
 from tacit.cli.folder import make_folder
 from tacit.cli.keys import add_keys
+from tacit.cli.parsing import Parser
 from tacit.cli.reproduce import add_reproduce
 from tacit.cli.simulate import add_simulate
 from tacit.cli.state_file import add_log, add_reward, add_snapshot
@@ -22,6 +23,9 @@ from tacit.errors import TacitError
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
+
+UNREAD = 141
+"""The exit code if whoever reads has seen enough, as `head` does: as if SIGPIPE had ended the program."""
 
 
 def console() -> int:
@@ -36,19 +40,27 @@ def console() -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        return int(options.command(options))
+        if given == [DEMO_AGENT]:  # no command for people, so no parser knows it
+            return run_agent_of_demo()
+        options = _parser().parse_args(given)
+        code = int(options.command(options))
+        sys.stdout.flush()  # here, where a reader that is gone can still be told from other errors
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest is flushed when the program ends
+        return UNREAD
     except (TacitError, OSError) as error:
         print(f"tacit: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("tacit: interrupted", file=sys.stderr)
         return INTERRUPTED
+    return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tacit", description=tacit.__doc__)
+def _parser() -> Parser:
+    parser = Parser(prog="tacit", description=tacit.__doc__)
     parser.add_argument("--version", action="version", version=f"tacit {tacit.__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
 
@@ -71,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_live(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_live(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the commands for live fleets."""
     add_agent(commands.add_parser("agent", help="run a member from a file: an always-on memory of its group"))
     add_status(commands.add_parser("status", help="ask a fleet how it is: arms, members, who talks to whom"))
@@ -80,7 +92,6 @@ def _add_live(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     add_reward(commands.add_parser("reward", help="reward a decision by its id"))
     add_snapshot(commands.add_parser("snapshot", help="write what a member knows, for others to start from"))
     add_demo(commands.add_parser("demo", help="run a fleet of real processes for a minute, and count its messages"))
-    add_demo_agent(commands.add_parser("demo-agent"))  # what `demo` runs; without help it is not listed
 
 
 def _add_runs(parser: argparse.ArgumentParser, *, trials: int | None) -> None:

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from tacit.runtime.fleet import Fleet
     from tacit.studies.live_demo import DemoResult, Plan
 
+DEMO_AGENT = "demo-agent"
+"""What `tacit demo` runs many times over. People have no use for it, so no help and no error names it."""
+
 WIDTH = 80
 
 LINE_EVERY = 5.0
@@ -24,11 +27,6 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of when they decide and what it pays (default: 1)")
     parser.add_argument("--json", action="store_true", help="print only what was counted, for programs")
     parser.set_defaults(command=_demo)
-
-
-def add_demo_agent(parser: argparse.ArgumentParser) -> None:
-    """Give a parser the arguments of one agent of the demo; people have no use for it."""
-    parser.set_defaults(command=_agent)
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -46,7 +44,8 @@ def _demo(options: argparse.Namespace) -> int:
     return 1 if result.missing or result.ungraceful or result.sent["shares"] > result.share_bound else 0
 
 
-def _agent(_options: argparse.Namespace) -> int:
+def run_agent_of_demo() -> int:
+    """Run one agent of the demo."""
     from tacit.studies.live_demo_agent import run_demo_agent  # noqa: PLC0415
 
     run_demo_agent()

@@ -37,8 +37,6 @@ def brief_lines(fleet: Fleet, width: int, height: int) -> list[str]:
 
 def _joined(conversations: list[str], fleet: Fleet, width: int, most_arms: int) -> list[str]:
     parts = [_summary(fleet, width), _arms(fleet, most_arms), _members(fleet, width), conversations]
-    if silent := _silent(fleet, width):
-        parts.append(silent)
     if troubles := _troubles(fleet, width):
         parts.append(troubles)
     return [line.rstrip() for part in parts if part for line in (*part, "")][:-1]
@@ -79,9 +77,13 @@ def ago(seconds: float | None) -> str:
 def _summary(fleet: Fleet, width: int) -> list[str]:
     count = len(fleet.members)
     members = "1 member" if count == 1 else f"{count} members"
+    if fleet.silent:
+        members = f"{count} of {count + len(fleet.silent)} members"
+    decisions = "1 decision" if fleet.decisions == 1 else f"{fleet.decisions:,} decisions"
     each = f" ({fleet.packets_sent / fleet.decisions:.3f} packets each)" if fleet.decisions else ""
-    observed = f"{fleet.decisions:,} decisions{each}, {fleet.observations:,} observed"
+    observed = f"{decisions} since start{each}, {fleet.observations:,} observed"
     lines = textwrap.wrap(f"{_cut(fleet.group, 2 * _NAME)}: {members}, {observed}", width, subsequent_indent="  ")
+    lines += _silent(fleet, width)
     killed = {member.control_arm for member in fleet.members if member.control_arm is not None}
     for arm in sorted(killed):
         heard = sum(member.control_arm == arm for member in fleet.members)
@@ -105,6 +107,8 @@ def _arms(fleet: Fleet, most: int) -> list[str]:
         )
     if rest := arms[most:]:
         lines.append(f"... and {len(rest)} arms more, with {sum(arm.share for arm in rest):.1%} of the traffic")
+    if fleet.own_observations < fleet.observations:
+        lines.append("OBSERVED: all that is known. TRAFFIC: of what those who answered observed.")
     return lines
 
 
@@ -117,14 +121,16 @@ def _remark(arm: FleetArm, members: int) -> str:
 def _members(fleet: Fleet, width: int) -> list[str]:
     name = min(max(_NAME, width - 64), max([len("MEMBER"), *(len(member.name) for member in fleet.members)]) + 2)
     lines = [f"{'MEMBER':{name}}{'DECISIONS':>11}{'OWN OBS.':>11}{'OPEN':>8}{'PACKETS':>11}{'MISSING':>11}{'UP':>7}"]
+    observed = fleet.observations
     for member in fleet.members:
+        missing = max(0, observed - member.observations)
         packets = f"{member.communication.sent / member.decisions:.3f}/d" if member.decisions else "-"
         mark = " !" if member.troubles or member.is_superseded else ""
         lines.append(
             f"{_cut(member.name, name - 2) + mark:{name}}{member.decisions:>11,}{member.own_observations:>11,}"
-            f"{member.open_decisions:>8,}{packets:>11}{fleet.missing(member):>11,}{ago(member.uptime_s):>7}"
+            f"{member.open_decisions:>8,}{packets:>11}{missing:>11,}{ago(member.uptime_s):>7}"
         )
-    lines.append("PACKETS: sent, for each decision. MISSING: observations of the group, not known.")
+    lines.append("Since its start: DECISIONS, PACKETS for each. MISSING: observed, not known here.")
     return [line[:width] for line in lines]
 
 
@@ -177,9 +183,9 @@ def _folded(fleet: Fleet) -> list[str]:
 def _silent(fleet: Fleet, width: int) -> list[str]:
     if not fleet.silent:
         return []
-    text = (
-        f"! No answer from {', '.join(fleet.silent)}: no farewell was heard, so each is stopped hard, cut off, or slow."
-    )
+    names = ", ".join(_cut(name, 2 * _NAME) for name in fleet.silent)
+    does = "does" if len(fleet.silent) == 1 else "do"
+    text = f"! {names} {does} not answer: no farewell was heard, so stopped hard, cut off, or slow."
     return textwrap.wrap(text, width, subsequent_indent="  ")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.cli.folder import make_folder
+from tacit.cli.parsing import Parser
 from tacit.cli.progress import Progress
 from tacit.scenario import Arms
 from tacit.studies import paper
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from tacit.studies.reproduction import Reproduced
 
 
-def add_reproduce(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_reproduce(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command."""
     parser = commands.add_parser("reproduce", help="run the paper's experiments and write a report with its figures")
     parser.add_argument(

@@ -16,11 +16,13 @@ from tacit.rewards import MILLIONTH, Quantum
 from tacit.runtime.logs import LOG_FORMATS, LogFormat
 from tacit.runtime.member import THIRTY_DAYS
 from tacit.runtime.networks import SCHEMES, transport_for
+from tacit.runtime.sqlite_journal import read_stored
 from tacit.runtime.starting import POLICIES
 from tacit.runtime.traffic import Traffic
 from tacit.runtime.transports.addresses import parse_address
 from tacit.scenario.keys import MISSING, Table, as_number, located, wrong
 from tacit.tally import checked_arms
+from tacit.wire import decode_snapshot
 
 KEYS = (
     "group",
@@ -137,7 +139,7 @@ def check_files(config: AgentConfig) -> None:
     """Look whether the files that a configuration names can be used, without starting anything.
 
     Raises:
-        LocalError: The keys are not for this member, or something else does not fit.
+        LocalError: The keys or the state are not this member's, or something else does not fit.
     """
     member = config.member
     transport_for(config.url, peers=member["peers"], keys=member["keys"], secret=member["secret"])
@@ -146,9 +148,19 @@ def check_files(config: AgentConfig) -> None:
 
         with located("keys"):
             Identity.load(member["keys"]).check_member(member["name"], member["group"])
+    if member["state"].is_file() and member["state"].stat().st_size:  # an empty one is as good as none
+        with located("state"):
+            _check_owner(member["state"], member["name"])
     if config.metrics is not None:
         with located("metrics"):
             importlib.import_module("tacit.runtime.metrics")  # says what to install if something is missing
+
+
+def _check_owner(path: Path, name: str) -> None:
+    state = read_stored(path).state
+    owner = name if state is None else decode_snapshot(state.agent).endpoint.agent
+    if owner != name:
+        raise LocalError(f"{path} belongs to member {owner!r}, not to {name!r}: give every member its own state")
 
 
 def _url(table: Table) -> str:

@@ -32,11 +32,10 @@ for good. That a member knows only lower ones says nothing: it may be new.
 MOST_FROZEN = MOST_ARMS
 """Of more arms than this, the words that were said first are forgotten. The kill switch is never forgotten."""
 
+
 def freezing(arm: Arm) -> str:
     """Return the key of the switch that freezes an arm."""
     return _FREEZE + arm
-
-
 
 
 class Setting(NamedTuple):

@@ -12,9 +12,9 @@ class FleetArm(msgspec.Struct, frozen=True):
 
     arm: str
     observations: int
-    """Of all members that answered, each its own."""
+    """As many as there must be: what those who answered observed, or what one of them knows if that is more."""
     share: float
-    """Of all those observations."""
+    """Of all that the members that answered observed themselves."""
     mean: float | None
     low: float | None
     high: float | None
@@ -41,9 +41,13 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def observations(self) -> int:
-        """All that the group can know of: what the members observed, or what one knows if that is more."""
-        own = sum(member.own_observations for member in self.members)
-        return max([own, *(member.observations for member in self.members)])
+        """All that are known to be: of all arms, also those that a member made which did not answer."""
+        return sum(arm.observations for arm in self.arms())
+
+    @property
+    def own_observations(self) -> int:
+        """What the members that answered observed themselves: fewer, if somebody is away."""
+        return sum(member.own_observations for member in self.members)
 
     @property
     def packets_sent(self) -> int:
@@ -89,11 +93,11 @@ def fleet_of(group: str, members: Iterable[Statistics]) -> Fleet:
 
 def _arm(name: str, seen: list[ArmStatistics], total: int) -> FleetArm:
     best = max(seen, key=lambda view: view.observations)
-    observations = sum(view.own_observations for view in seen)
+    own = sum(view.own_observations for view in seen)
     return FleetArm(
         arm=name,
-        observations=observations,
-        share=observations / total if total else 0.0,
+        observations=max(own, best.observations),
+        share=own / total if total else 0.0,
         mean=best.mean,
         low=best.low,
         high=best.high,

@@ -107,7 +107,7 @@ def join(
                 policy=policy,
                 quantum=quantum,
                 sharing=sharing or LIVE_SHARING,
-                peers=tuple(peers),
+                peers=tuple(peers) if not isinstance(peers, str) else peers,  # type: ignore[arg-type]  # as above
                 keys=keys,
                 secret=secret,
                 floors=floors,

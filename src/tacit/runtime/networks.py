@@ -35,6 +35,7 @@ def transport_for(
         raise LocalError(f"{url!r} is not an address: it must begin with {', '.join(f'{s}://' for s in SCHEMES)}")
     if keys is not None and secret is not None:
         raise LocalError("give keys or a secret, not both")
+    _check_peers(peers)
     if peers and scheme not in ("tls", "udp"):
         raise LocalError(f"{scheme}:// finds the other members by itself: peers are for tls:// and udp://")
     if scheme == "memory":
@@ -79,6 +80,7 @@ def guest_transport_for(
     scheme = urlsplit(url).scheme if isinstance(url, str) else ""
     if scheme not in ("tls", "udp"):
         return transport_for(url, peers=peers, keys=keys, secret=secret)
+    _check_peers(peers)
     here = parse_address(_address(url, scheme), what=f"the address after {scheme}://")
     dialled = [*([] if here.is_wildcard or not here.port else [str(here)]), *(_bare(peer) for peer in peers)]
     if not dialled:
@@ -92,6 +94,11 @@ def guest_transport_for(
     from tacit.runtime.transports.tls import TlsTransport  # noqa: PLC0415
 
     return TlsTransport(None, dialled, identity)
+
+
+def _check_peers(peers: Sequence[str]) -> None:
+    if isinstance(peers, str):  # which is a sequence of strings too, each one letter
+        raise LocalError(f"peers must be a list of addresses, such as [{peers!r}], not {peers!r}")
 
 
 def _seal(keys: str | Path | None, secret: str | None) -> Seal | None:

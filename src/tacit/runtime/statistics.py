@@ -153,6 +153,8 @@ def _arm(policy: Policy, arm: Arm, own: int, is_frozen: bool, is_removed: bool) 
     if mean is not None and isinstance(policy, Confident):
         width = confidence_width(count, policy.budget())
         low, high = max(0.0, mean - width), min(1.0, mean + width)
+        if not width:  # after one observation log(1/delta) is log(1) = 0: delta is 1, and nothing is promised
+            low, high = 0.0, 1.0
     return ArmStatistics(
         arm=arm,
         observations=count,
