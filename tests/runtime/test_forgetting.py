@@ -53,7 +53,7 @@ def test_starts_are_numbered_by_the_clock_above_the_last_and_within_31_bits() ->
 
 
 def _started(journal: Journal) -> Restored:
-    restored = restore(journal, name="j", arms=["A"], build=UCB, sharing=SHARING, clock=VirtualClock())
+    restored = restore(journal, name="j", group="g", arms=["A"], build=UCB, sharing=SHARING, clock=VirtualClock())
     clerk = Clerk(Terms("j", "g", SHARING, UCB, 1000.0, None), restored, VirtualClock())
     journal.replace(clerk.state(is_clean=False))
     return restored

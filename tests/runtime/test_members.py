@@ -771,6 +771,25 @@ def test_a_state_file_of_another_member_is_refused(connect: Callable[..., Member
     connect("ann", state=tmp_path / "state.db")  # what was refused let go of the file
 
 
+def test_a_state_file_of_another_group_is_refused(connect: Callable[..., Member], tmp_path: Path) -> None:
+    connect("ann", state=tmp_path / "state.db").close()
+    with pytest.raises(LocalError, match="the state belongs to a member of group 'tested', not of 'other'"):
+        connect("ann", group="other", state=tmp_path / "state.db")
+
+
+def test_after_the_kill_switch_subjects_have_the_arm_that_they_had_before(
+    connect: Callable[..., Member], tmp_path: Path
+) -> None:
+    ann = connect(state=tmp_path / "ann.db")
+    before = [ann.select_arm(subject=f"visitor {number}").arm for number in range(6)]
+    ann.kill("B")
+    assert {ann.select_arm(subject=f"visitor {number}").arm for number in range(6)} == {"B"}
+    ann.lift()
+    ann.close()
+    again = connect(state=tmp_path / "ann.db")
+    assert [again.select_arm(subject=f"visitor {number}").arm for number in range(6)] == before
+
+
 def test_two_members_of_one_name_in_one_process_are_refused(connect: Callable[..., Member]) -> None:
     connect("ann")
     with pytest.raises(LocalError, match="'ann' is in group 'tested' of this process already"):

@@ -78,7 +78,7 @@ class Scene:
         journal = self.journals.setdefault(name, FailingJournal())
         clock = clock or SystemClock()
         build: Callable[[Any], UCB] = UCB
-        restored = restore(journal, name=name, arms=["A", "B"], build=build, sharing=QUICK, clock=clock)
+        restored = restore(journal, name=name, group=GROUP, arms=["A", "B"], build=build, sharing=QUICK, clock=clock)
         clerk = Clerk(Terms(name, GROUP, QUICK, build, 1e6, None), restored, clock)
         made = Node(clerk, journal, MemoryTransport(hub or self.hub))
         clerk.make_desk(None, seed=1, wake=made.wake)

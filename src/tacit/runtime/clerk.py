@@ -230,6 +230,7 @@ class Clerk:
             settings=self.controls.settings,
             rewards=self.errands.rewards,
             outstanding=self.outstanding.state(),
+            group=self.terms.group,
         )
 
     def publish(self) -> None:

@@ -72,6 +72,8 @@ class Decided(NamedTuple):
     propensity: float | None
     at: float
     subject: str | None
+    is_forced: bool = False
+    """Whether the kill switch chose, so that it is not the subject's own arm."""
 
 
 class Settled(NamedTuple):
@@ -148,8 +150,9 @@ class Desk:
             guess = tally.sums[arm] // count if count else self._half
             self._count(arm, 1, guess)
             self._open[number] = Open(arm, guess, now)
+            is_forced = self._control_arm is not None
         if self.refusal is None:  # otherwise nobody knows of it but its id, which will do
-            self._decided.append(Decided(number, arm, propensity, now, subject))
+            self._decided.append(Decided(number, arm, propensity, now, subject, is_forced))
         if not self.is_awake:
             self._call()
         return Decision(arm, propensity, number, now, self.signer)

@@ -35,7 +35,7 @@ def log_entries(batches: Iterable[Batch], units_per_reward: int) -> Iterator[Log
     """Return every decision in these batches, oldest first, each with its reward if that is in them too."""
     entries: dict[int, LogEntry] = {}
     for batch in batches:
-        for number, arm, propensity, at, subject in batch.decided:
+        for number, arm, propensity, at, subject, _ in batch.decided:
             entries[number] = LogEntry(number, at, arm, propensity, subject)
         for number, _, units, at, is_expired in batch.settled:
             entry = entries.get(number)

@@ -56,6 +56,7 @@ class NodeState(msgspec.Struct, frozen=True, array_like=True):
     rewards: tuple[tuple[str, str, float], ...] = ()
     outstanding: OutstandingState = OutstandingState()
     version: int = JOURNAL_VERSION
+    group: str = ""
 
 
 class Stored(NamedTuple):

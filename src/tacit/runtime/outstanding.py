@@ -59,11 +59,11 @@ class Outstanding:
 
     def apply(self, decided: Iterable[Decided], settled: Iterable[Settled]) -> None:
         """Take what happened."""
-        for number, arm, propensity, at, subject in decided:
+        for number, arm, propensity, at, subject, is_forced in decided:
             self.open[number] = (arm, at)
             start, place = number >> PLACES, number & (1 << PLACES) - 1
             self._written[start] = max(place, self._written.get(start, -1))  # threads may hand theirs in out of order
-            if subject is not None:
+            if subject is not None and not is_forced:
                 self._subjects.pop(subject, None)
                 self._subjects[subject] = (arm, propensity)
         for entry in settled:

@@ -51,6 +51,7 @@ def restore(
     journal: Journal,
     *,
     name: str,
+    group: str,
     arms: Sequence[Arm],
     build: Build,
     sharing: Sharing,
@@ -62,6 +63,7 @@ def restore(
     Args:
         journal: The journal.
         name: The member's name.
+        group: The member's group.
         arms: The arms that it can serve now. Others that the journal knows count as removed.
         build: Makes a fresh policy for some arms.
         sharing: How it talks.
@@ -94,6 +96,11 @@ def restore(
     if found.endpoint.agent != name:
         raise LocalError(
             f"the state belongs to member {found.endpoint.agent!r}, not to {name!r}: give every member its own state"
+        )
+    if group != state.group:
+        raise LocalError(
+            f"the state belongs to a member of group {state.group!r}, not of {group!r}: what one group learned is not "
+            "true of another, so give every member its own state"
         )
     known = found.endpoint.arms
     grown = (*known, *(arm for arm in offered if arm not in known))

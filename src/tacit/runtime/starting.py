@@ -72,6 +72,7 @@ async def start(options: Options, home: Background) -> Node:
         restored = restore(
             journal,
             name=name,
+            group=options.group,
             arms=options.arms,
             build=build,
             sharing=options.sharing,
