@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tacit import UCB, Agent
 from tacit.protocol import Geometric, Patience, on_demand
-from tacit.runtime.clerk import Clerk, Terms
+from tacit.runtime.clerk import Clerk
 from tacit.runtime.clock import VirtualClock
 from tacit.runtime.controls import Controls
 from tacit.runtime.desk import Decided, Settled
@@ -15,6 +15,7 @@ from tacit.runtime.letters import Letter, pack
 from tacit.runtime.outstanding import MOST_RUNS, MOST_UNWRITTEN, PLACES, Outstanding, OutstandingState
 from tacit.runtime.restoring import EPOCH, Restored, fresh_run, restore
 from tacit.runtime.sqlite_journal import SqliteJournal
+from tacit.runtime.turn import Terms
 
 SHARING = on_demand(Geometric(2, cap=4), loss_tolerant=Patience(first=1.0, least=0.1, tick=1.0, longest=5.0))
 

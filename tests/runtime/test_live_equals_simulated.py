@@ -8,7 +8,7 @@ from tacit import Constant, Geometric, on_demand
 from tacit.agent import Agent
 from tacit.policies import Policy
 from tacit.protocol import Message, Outcome, Patience
-from tacit.runtime.clerk import Clerk, Terms
+from tacit.runtime.clerk import Clerk
 from tacit.runtime.clock import VirtualClock
 from tacit.runtime.controls import Controls
 from tacit.runtime.decision import Decision
@@ -19,6 +19,7 @@ from tacit.runtime.node import Node
 from tacit.runtime.outstanding import Outstanding
 from tacit.runtime.restoring import Restored
 from tacit.runtime.transports.base import Inbox, Transport
+from tacit.runtime.turn import Terms
 from tacit.scenario import Absence, AgentSpec, Arms, BuiltIn, Faults, Rate, Scenario
 from tacit.scenario.tape import Tape
 from tacit.scenario.trace import Row

@@ -2,13 +2,14 @@
 
 from tacit import UCB, Agent
 from tacit.protocol import Geometric, Patience, on_demand
-from tacit.runtime.clerk import Clerk, Terms
+from tacit.runtime.clerk import Clerk
 from tacit.runtime.clock import VirtualClock
 from tacit.runtime.controls import Controls
 from tacit.runtime.errands import Errands
 from tacit.runtime.letters import Hello, pack
 from tacit.runtime.outstanding import Outstanding
 from tacit.runtime.restoring import Restored
+from tacit.runtime.turn import Terms
 
 SHARING = on_demand(Geometric(2, cap=4), loss_tolerant=Patience(first=1.0, least=0.1, tick=1.0, longest=5.0))
 

@@ -13,7 +13,7 @@ from tacit.errors import LocalError
 from tacit.protocol import Acknowledgement, Join, Leave, Share
 from tacit.protocol.messages import MOST_BOOTS, Receipt
 from tacit.runtime import guard, node
-from tacit.runtime.clerk import Clerk, Terms
+from tacit.runtime.clerk import Clerk
 from tacit.runtime.clock import Clock, SystemClock
 from tacit.runtime.journal import Batch, JournalError, MemoryJournal
 from tacit.runtime.letters import Hello, Letter, Rewards, StatusAsked, StatusTold, pack, unpack
@@ -22,6 +22,7 @@ from tacit.runtime.restoring import restore
 from tacit.runtime.statistics import decode_statistics
 from tacit.runtime.transports.base import Refusal
 from tacit.runtime.transports.memory import Hub, MemoryTransport
+from tacit.runtime.turn import Terms
 
 QUICK = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.2, longest=1.0))
 GROUP = "tested"

@@ -6,14 +6,13 @@ observations: packets and who may send them, decisions that wait for their rewar
 
 import logging
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
 
 from tacit.agent import Agent
-from tacit.errors import LocalError, PeerError, StrangerError
-from tacit.protocol import InputRecord, Join, Message, Outcome, Sharing, TolerantEndpoint
+from tacit.errors import LocalError
+from tacit.protocol import InputRecord, Message, Outcome, TolerantEndpoint
 from tacit.runtime import letters
-from tacit.runtime.boots import check_boots
+from tacit.runtime.acquaintances import Acquaintances
 from tacit.runtime.clock import Clock
 from tacit.runtime.complaints import Complaints
 from tacit.runtime.controls import Controls
@@ -21,55 +20,18 @@ from tacit.runtime.decision import Signer, is_genuine, read
 from tacit.runtime.desk import Decided, Desk, Known, Settled
 from tacit.runtime.guard import Guard
 from tacit.runtime.journal import Batch, Mail, NodeState
-from tacit.runtime.letters import AnyLetter, ForeignGroupError, Letter, unpack
+from tacit.runtime.letters import AnyLetter
 from tacit.runtime.outstanding import MOST_OPEN, PLACES
-from tacit.runtime.restoring import Build, Restored, fresh_boot
+from tacit.runtime.reception import Reception
+from tacit.runtime.restoring import Restored, fresh_boot
 from tacit.runtime.traffic import Traffic
 from tacit.runtime.transports.base import Refusal
+from tacit.runtime.turn import Terms, Turn
 from tacit.tally import Arm, ArmTally
 from tacit.wire import encode_record, encode_snapshot
 
-HELLO_EVERY = 1.0
-"""A stranger is asked who it is at most so often, in seconds."""
-
 GIVE_UP_EVERY = 3600.0
 """Seconds between two looks for rewards that nobody will ever take; also how far the clocks of members may differ."""
-
-MOST_STRANGERS = 1000
-MOST_LISTED = 10
-"""So many arms are named where two members have different ones."""
-
-FIRST_GREETING, LONGEST_BETWEEN_GREETINGS = 2.0, 600.0
-"""Seconds; the pause doubles from the one to the other. Both sides' greetings may be lost."""
-
-
-class Terms(NamedTuple):
-    """What a member was told about itself."""
-
-    name: str
-    group: str
-    sharing: Sharing
-    build: Build
-    expire_after: float
-    default_units: int | None
-    """What a decision counts with that was never rewarded; `None` to forget it."""
-
-
-class Turn(NamedTuple):
-    """What one turn produced: write the batch, then send the rest."""
-
-    batch: Batch
-    outgoing: list[tuple[str, Message | AnyLetter]]
-    mail_done: list[int]
-    askers: list[str]
-    """Who wants to know how this member is."""
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to write down."""
-        batch = self.batch
-        parts = (batch.decided, batch.settled, batch.records, batch.rewards_kept, batch.rewards_gone, self.mail_done)
-        return batch.settings is None and batch.trusted_since is None and not any(parts)
 
 
 class Clerk:
@@ -102,16 +64,16 @@ class Clerk:
         self._outgoing: list[tuple[str, Message | AnyLetter]] = []
         self._rewards_kept: list[tuple[str, str, float]] = []
         self._rewards_gone: list[tuple[str, str]] = []
-        self._askers: list[str] = []
+        self.askers: list[str] = []
+        """Who wants to know how this member is."""
         self._has_new_settings = False
         self._has_new_trust = False
         self._has_news = False
         self._candidates = self.agent.policy.candidates
         """Those that the desk knows of."""
         self._give_up_at = 0.0
-        self._strangers: dict[str, float] = {}
-        self._unmet: dict[str, tuple[float, float]] = {}
-        """Who can be reached and has not said who it is: when to greet it again, and how long that was."""
+        self.acquaintances = Acquaintances()
+        self._reception = Reception(self)
 
     def make_desk(self, traffic: Traffic | None, *, seed: int, wake: Callable[[], None]) -> Desk:
         """Make the desk at which this member decides."""
@@ -143,7 +105,7 @@ class Clerk:
             self.agent.wake_at,
             None if oldest is None else oldest[1] + self.terms.expire_after,
             self.errands.next_due(self.peers, self.controls.digest),
-            min((at for at, _ in self._unmet.values()), default=None),
+            self.acquaintances.due_at(),
         )
         return min((time for time in times if time is not None), default=None)
 
@@ -165,7 +127,7 @@ class Clerk:
             mail_done.append(number)
         self._keep_rewards_for_others(now)
         for packet, sender in packets:
-            self._hear(packet, sender, now)
+            self._reception.hear(packet, sender, now)
         decided, settled = self.desk.take()
         try:
             self._absorb(settled, now)
@@ -174,20 +136,21 @@ class Clerk:
             raise
         self.outstanding.apply(decided, settled)
         if may_wake and self.agent.wake_at is not None and now >= self.agent.wake_at:
-            self._take(self.agent.wake(now))
+            self.take(self.agent.wake(now))
         self._run_errands(now)
-        self._greet_again(now)
+        for stranger in self.acquaintances.due(self.agent.endpoint.links, now):
+            self.answer_with(stranger, self.hello(wants_answer=True))
         if self._has_news or self.agent.policy.candidates != self._candidates:
             self.publish()
         return self._collected(decided, settled, mail_done)
 
     def introduce(self) -> None:
         """Say to every known peer that this member is here."""
-        self._take(self.agent.join(self.clock.now()))
+        self.take(self.agent.join(self.clock.now()))
 
     def flush(self) -> None:
         """Send to everybody who is here what it lacks."""
-        self._take(self.agent.flush(self.clock.now()))
+        self.take(self.agent.flush(self.clock.now()))
 
     @property
     def lacking(self) -> tuple[str, ...]:
@@ -198,13 +161,13 @@ class Clerk:
 
     def take_leave(self) -> None:
         """Say to every known peer that this member goes away."""
-        self._take(self.agent.leave())
+        self.take(self.agent.leave())
 
     def greet(self, peer: str) -> None:
         """Say to somebody who can be reached now that this member is here, and again until it is known who that is."""
         self._outgoing.append((peer, self.hello(wants_answer=True)))
-        if peer not in self.agent.endpoint.links and len(self._unmet) < MOST_STRANGERS:
-            self._unmet[peer] = (self.clock.now() + FIRST_GREETING, FIRST_GREETING)
+        if peer not in self.agent.endpoint.links:
+            self.acquaintances.greeted(peer, self.clock.now())
 
     def begin_boot(self, arms: tuple[Arm, ...], boot: int) -> Callable[[], None]:
         """Begin a new boot, perhaps with more arms. Return how to undo it, if it cannot be written down."""
@@ -256,7 +219,7 @@ class Clerk:
         if arm is not None:
             self._check_offered(arm)
         self.controls.kill(arm, by=self.terms.name)
-        self._settings_changed()
+        self.settings_changed()
 
     def set_frozen(self, arm: Arm, *, is_frozen: bool) -> None:
         """Freeze an arm, or give it back, here and everywhere."""
@@ -264,7 +227,7 @@ class Clerk:
         if is_frozen and not set(self.offered) - self.controls.frozen - {arm}:
             raise LocalError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
         self.controls.freeze(arm, is_frozen=is_frozen, by=self.terms.name)
-        self._settings_changed()
+        self.settings_changed()
 
     def remove_arm(self, arm: Arm) -> None:
         """Offer an arm no more. What is known of it stays."""
@@ -313,6 +276,10 @@ class Clerk:
             wants_answer=wants_answer,
         )
 
+    def rewards_arrived(self, peer: str, tokens: Iterable[str]) -> None:
+        """Take it that another member has these rewards for its decisions."""
+        self._rewards_gone += [(peer, token) for token in self.errands.rewards_taken(peer, tokens)]
+
     def answer_with(self, receiver: str, letter: AnyLetter) -> None:
         """Send a letter with this turn."""
         self._outgoing.append((receiver, letter))
@@ -328,13 +295,14 @@ class Clerk:
                 tally[1] += entry.units
         if not tallies:
             return
-        self._take(self.agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now))
+        self.take(self.agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now))
         for arm, (count, units) in tallies.items():
             absorbed = self._absorbed[arm]
             absorbed[0] += count
             absorbed[1] += units
 
-    def _take(self, outcome: Outcome) -> None:
+    def take(self, outcome: Outcome) -> None:
+        """Take what an input of the agent produced."""
         self._records += outcome.records
         self._outgoing += [(message.receiver, message) for message in outcome.outgoing]
         if outcome.news or outcome.returned or outcome.ruled_out:
@@ -343,102 +311,6 @@ class Clerk:
             self._distrust_former_starts()
         if outcome.superseded_by is not None and self.superseded_by is None:
             self._meet_successor(outcome.superseded_by)
-
-    def _hear(self, packet: bytes, sender: str | None, now: float) -> None:
-        try:
-            content = unpack(packet, self.terms.group)
-        except ForeignGroupError as error:
-            self.refuse(Refusal.FOREIGN_GROUP, sender, str(error))
-            return
-        except PeerError as error:
-            self.refuse(Refusal.MALFORMED, sender, str(error))
-            return
-        if sender is not None and content.sender != sender:
-            self.refuse(Refusal.FORGED, sender, f"{sender} spoke in the name of {content.sender}")
-            return
-        try:
-            check_boots(content, self.agent.boot, now)
-            if isinstance(content, Letter):
-                self._open(content, now)
-            else:
-                self._take(self.agent.receive(content, now))
-        except StrangerError:
-            self.guard.refuse(Refusal.STRANGER, sender, now)
-            self._ask_who_it_is(content.sender, now)
-        except PeerError as error:
-            self.refuse(Refusal.ABSURD, sender, str(error))
-
-    def _open(self, letter: AnyLetter, now: float) -> None:
-        if letter.sender == self.terms.name:
-            raise PeerError(f"{letter.sender} received a letter from itself: do two processes run under one name?")
-        match letter:
-            case letters.Hello():
-                self._meet(letter, now)
-            case letters.StatusAsked():  # it need not be a member
-                if self._may_answer(letter.sender, now):
-                    self._askers.append(letter.sender)
-            case letters.StatusTold():
-                pass  # for those who asked
-            case letters.ControlWanted():  # nor this one: whoever can speak here could become a member
-                if self.controls.turn(letter.key, letter.value, now, by=letter.sender):
-                    self._say_controls_changed(letter.sender)
-                    self._settings_changed()
-            case _:
-                if letter.sender not in self.agent.endpoint.roster:
-                    raise StrangerError(f"{letter.sender!r} is not known to {self.terms.name}")
-                self._open_from_member(letter)
-
-    def _open_from_member(self, letter: AnyLetter) -> None:
-        match letter:
-            case letters.ControlsTold():
-                self._hear_controls(letter)
-            case letters.ControlsHeard():
-                self.errands.controls_heard(letter.sender, letter.digest)
-            case letters.Rewards():
-                for token, reward in letter.rewards:
-                    self.settle_token(token, reward)
-                taken = tuple(token for token, _ in letter.rewards)
-                self.answer_with(letter.sender, letters.RewardsTaken(self.terms.name, taken))
-            case letters.RewardsTaken():
-                gone = self.errands.rewards_taken(letter.sender, letter.tokens)
-                self._rewards_gone += [(letter.sender, token) for token in gone]
-
-    def _meet(self, hello: letters.Hello, now: float) -> None:
-        link = self.agent.endpoint.links.get(hello.sender)
-        known = None if link is None or link.delivery is None else link.delivery.peer_notice
-        join = Join(hello.sender, self.terms.name, hello.arms, hello.units_per_reward, hello.boot, hello.notice)
-        self._take(self.agent.receive(join, now))
-        self.errands.controls_heard(hello.sender, hello.controls)
-        self.errands.is_back(hello.sender)
-        if known != (hello.boot, hello.notice):
-            self._compare_arms(hello)
-            if hello.wants_answer:
-                self.answer_with(hello.sender, self.hello(wants_answer=False))
-
-    def _compare_arms(self, hello: letters.Hello) -> None:
-        mine, theirs = set(self.agent.arms), set(hello.arms)
-        if mine == theirs:
-            return
-        common = _listed(mine & theirs) if mine & theirs else "nothing"
-        self.complaints.say_once(
-            logging.WARNING,
-            f"{hello.sender} has other arms (only there: {_listed(theirs - mine)}; only here: "
-            f"{_listed(mine - theirs)}): the two learn together about {common}. If that is not meant, start both with "
-            "the same arms",
-            hello.sender,
-        )
-
-    def _hear_controls(self, letter: letters.ControlsTold) -> None:
-        before = str(self.controls)
-        if self.controls.merge(letter.settings, self.clock.now()):
-            if str(self.controls) != before:
-                self._say_controls_changed(letter.sender)
-            self._settings_changed()
-        self.errands.controls_heard(letter.sender, Controls(letter.settings).digest)
-        self.answer_with(letter.sender, letters.ControlsHeard(self.terms.name, self.controls.digest))
-
-    def _say_controls_changed(self, by: str) -> None:
-        self.complaints.say(logging.WARNING, f"controls changed, said {by}: {self.controls}", by)
 
     def _meet_successor(self, boot: int) -> None:
         """Take it that a peer knows a later boot of this member."""
@@ -465,19 +337,6 @@ class Clerk:
             "the state file is older than what others know of this member, so it was rolled back or is a copy: what "
             "they know counts, and rewards for decisions before this start are taken no more",
         )
-
-    def _ask_who_it_is(self, stranger: str, now: float) -> None:
-        if self._may_answer(stranger, now):
-            self.answer_with(stranger, self.hello(wants_answer=True))
-
-    def _may_answer(self, stranger: str, now: float) -> bool:
-        """Return whether somebody who may be anybody is answered now: not more often than it is worth."""
-        if now - self._strangers.get(stranger, -HELLO_EVERY) < HELLO_EVERY:
-            return False
-        if len(self._strangers) >= MOST_STRANGERS:
-            self._strangers.clear()
-        self._strangers[stranger] = now
-        return True
 
     # What time brings.
 
@@ -516,15 +375,6 @@ class Clerk:
             if self.errands.lacks_controls(peer, digest):
                 self.answer_with(peer, letters.ControlsTold(self.terms.name, self.controls.settings))
 
-    def _greet_again(self, now: float) -> None:
-        for peer, (at, pause) in tuple(self._unmet.items()):
-            if peer in self.agent.endpoint.links:
-                del self._unmet[peer]
-            elif now >= at:
-                longer = min(2.0 * pause, LONGEST_BETWEEN_GREETINGS)
-                self._unmet[peer] = (now + longer, longer)
-                self.answer_with(peer, self.hello(wants_answer=True))
-
     # How.
 
     def _collected(self, decided: list[Decided], settled: list[Settled], mail_done: list[int]) -> Turn:
@@ -537,8 +387,8 @@ class Clerk:
             rewards_gone=tuple(self._rewards_gone),
             trusted_since=self.outstanding.trusted_since if self._has_new_trust else None,
         )
-        turn = Turn(batch, self._outgoing, mail_done, self._askers)
-        self._records, self._outgoing, self._rewards_kept, self._rewards_gone, self._askers = [], [], [], [], []
+        turn = Turn(batch, self._outgoing, mail_done, self.askers)
+        self._records, self._outgoing, self._rewards_kept, self._rewards_gone, self.askers = [], [], [], [], []
         self._has_new_settings = self._has_new_trust = False
         return turn
 
@@ -556,7 +406,8 @@ class Clerk:
             control_arm=control_arm if control_arm in offered else None,
         )
 
-    def _settings_changed(self) -> None:
+    def settings_changed(self) -> None:
+        """Take it that the controls are other than before: write that down, obey, and tell everybody."""
         self._has_new_settings = True
         self.errands.controls_changed()
         self.publish()
@@ -575,8 +426,3 @@ class Clerk:
     def _check_offered(self, arm: Arm) -> None:
         if arm not in self.offered:
             raise LocalError(f"arm {arm!r} is not one of {', '.join(self.offered)}")
-
-
-def _listed(names: Collection[str]) -> str:
-    shown = ", ".join(sorted(names)[:MOST_LISTED]) or "none"
-    return shown if len(names) <= MOST_LISTED else f"{shown} and {len(names) - MOST_LISTED} more"

@@ -15,7 +15,7 @@ from typing import TypeVar
 from tacit.errors import LocalError
 from tacit.protocol import Acknowledgement, Message, Share
 from tacit.runtime import letters
-from tacit.runtime.clerk import Clerk, Turn
+from tacit.runtime.clerk import Clerk
 from tacit.runtime.desk import MOST_WAITING
 from tacit.runtime.journal import Batch, Journal, JournalError, Mail
 from tacit.runtime.letters import AnyLetter, Letter, pack
@@ -29,6 +29,7 @@ from tacit.runtime.statistics import (
     peers_of,
 )
 from tacit.runtime.transports.base import LARGEST_FRAME, Refusal, Transport
+from tacit.runtime.turn import Turn
 from tacit.tally import Arm
 
 Value = TypeVar("Value")

@@ -13,7 +13,7 @@ from tacit.policies import AAE, KLUCB, UCB, Policy, Thompson
 from tacit.protocol import Sharing
 from tacit.protocol.state import Snapshot
 from tacit.runtime.background import Background
-from tacit.runtime.clerk import Clerk, Terms
+from tacit.runtime.clerk import Clerk
 from tacit.runtime.clock import Clock
 from tacit.runtime.journal import Journal, MemoryJournal
 from tacit.runtime.networks import transport_for
@@ -21,6 +21,7 @@ from tacit.runtime.node import Node
 from tacit.runtime.restoring import restore
 from tacit.runtime.traffic import Traffic
 from tacit.runtime.transports.base import Transport
+from tacit.runtime.turn import Terms
 from tacit.tally import LONGEST_NAME, Arm
 from tacit.wire import decode_snapshot
 

@@ -1,0 +1,49 @@
+"""Whom a member does not know yet: who may be answered, and who must be greeted again. It sends nothing itself."""
+
+from collections.abc import Container, Iterator
+
+ANSWER_EVERY = 1.0
+"""Somebody who may be anybody is answered at most so often, in seconds."""
+
+FIRST_GREETING, LONGEST_BETWEEN_GREETINGS = 2.0, 600.0
+"""Seconds; the pause doubles from the one to the other. Both sides' greetings may be lost."""
+
+MOST_STRANGERS = 1000
+"""So many are remembered."""
+
+
+class Acquaintances:
+    """Those who were heard or reached, and have not said who they are."""
+
+    def __init__(self) -> None:
+        self._answered: dict[str, float] = {}
+        self._unmet: dict[str, tuple[float, float]] = {}
+        """Who can be reached and has not said who it is: when to greet it again, and how long that was."""
+
+    def may_answer(self, stranger: str, now: float) -> bool:
+        """Return whether somebody who may be anybody is answered now: not more often than it is worth."""
+        if now - self._answered.get(stranger, -ANSWER_EVERY) < ANSWER_EVERY:
+            return False
+        if len(self._answered) >= MOST_STRANGERS:
+            self._answered.clear()
+        self._answered[stranger] = now
+        return True
+
+    def greeted(self, peer: str, now: float) -> None:
+        """Take it that somebody who can be reached was greeted."""
+        if len(self._unmet) < MOST_STRANGERS:
+            self._unmet[peer] = (now + FIRST_GREETING, FIRST_GREETING)
+
+    def due_at(self) -> float | None:
+        """Return when somebody must be greeted again."""
+        return min((at for at, _ in self._unmet.values()), default=None)
+
+    def due(self, known: Container[str], now: float) -> Iterator[str]:
+        """Return whom to greet now, and take it that it is done. Who is known by now is forgotten here."""
+        for peer, (at, pause) in tuple(self._unmet.items()):
+            if peer in known:
+                del self._unmet[peer]
+            elif now >= at:
+                longer = min(2.0 * pause, LONGEST_BETWEEN_GREETINGS)
+                self._unmet[peer] = (now + longer, longer)
+                yield peer
