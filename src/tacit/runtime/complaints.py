@@ -46,14 +46,14 @@ class Complaints:
         if len(self._said) == MOST_REMEMBERED:
             self.say(logging.WARNING, "so much was wrong already that further kinds of it are only counted")
 
-    def trouble(self, about: str, what: str | None) -> None:
+    def trouble(self, about: str, what: str | None, level: int = logging.ERROR) -> None:
         """Say that something does not work, or (`None`) works again; nothing if that is no news."""
         if what is None:
             if self._troubles.pop(about, None) is not None:
                 self.say(logging.WARNING, f"works again: {about}")
         elif self._troubles.get(about) != what:
             self._troubles[about] = what
-            self.say(logging.ERROR, what)
+            self.say(level, what)
 
     def crash(self, what: str, error: Exception) -> None:
         """Tell a bug of ours, with its traceback."""

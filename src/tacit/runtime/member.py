@@ -159,7 +159,16 @@ class Joining:
         return Member(await start(self._options, home), home)
 
     def __await__(self) -> Generator[Any, None, "Member"]:
-        return asyncio.wrap_future(background().submit(self.start())).__await__()
+        return self._started().__await__()
+
+    async def _started(self) -> "Member":
+        starting = background().submit(self.start())
+        try:
+            return await asyncio.wrap_future(starting)
+        except asyncio.CancelledError:
+            if starting.done() and not starting.cancelled() and starting.exception() is None:
+                await starting.result().aclose()  # it was there already, and nobody else knows of it
+            raise
 
     async def __aenter__(self) -> "Member":
         self._member = await self

@@ -53,6 +53,9 @@ BATCHES_UNTIL_SNAPSHOT = 4096
 FIRST_ANNOUNCEMENT, LONGEST_BETWEEN_ANNOUNCEMENTS = 2.0, 600.0
 """Seconds; the pause doubles from the one to the other, in case nobody heard."""
 
+GRACE = 10.0
+"""Seconds after the start in which it is no error if nobody can be reached."""
+
 JOURNAL_RETRY = 1.0
 """Seconds until a disk that failed is tried again."""
 
@@ -127,7 +130,8 @@ class Node:
 
     def trouble(self, what: str | None) -> None:
         """Take it that the network does not work, or works again."""
-        self.clerk.complaints.trouble("the network", what)
+        is_beginning = self._now() < self._started_at + GRACE  # somebody must be the first of a fleet
+        self.clerk.complaints.trouble("the network", what, logging.WARNING if is_beginning else logging.ERROR)
 
     # Life.
 
