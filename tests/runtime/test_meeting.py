@@ -36,3 +36,28 @@ def test_who_can_be_reached_is_greeted_until_it_has_said_who_it_is() -> None:
     clerk.turn([(pack(hello, "g"), None)])
     clock.time = 1000.0
     assert [content for _, content in clerk.turn([]).outgoing if isinstance(content, Hello)] == []
+
+
+def test_who_missed_the_answer_asks_again_and_is_answered_though_it_is_known_by_now() -> None:
+    clock = VirtualClock()
+    clerk = _clerk(clock)
+    asking = Hello("q", ("A", "B"), clerk.agent.policy.quantum.per_reward, 1, 1, b"", wants_answer=True)
+    answers = []
+    for time in (0.0, 0.5, 2.0, 6.0):
+        clock.time = time
+        turn = clerk.turn([(pack(asking, "g"), None)])
+        answers += [(time, receiver) for receiver, hello in turn.outgoing if hello == clerk.hello(is_answer=True)]
+    assert answers == [(0.0, "q"), (2.0, "q"), (6.0, "q")]  # but not what came twice in half a second
+
+
+def test_an_announcement_is_answered_once_and_an_answer_never() -> None:
+    clock = VirtualClock()
+    clerk = _clerk(clock)
+    announced = Hello("q", ("A", "B"), clerk.agent.policy.quantum.per_reward, 1, 1, b"")
+    answered = Hello("r", ("A", "B"), clerk.agent.policy.quantum.per_reward, 1, 1, b"", is_answer=True)
+    answers = []
+    for time in (0.0, 10.0, 20.0):
+        clock.time = time
+        turn = clerk.turn([(pack(hello, "g"), None) for hello in (announced, answered)])
+        answers += [(time, receiver) for receiver, content in turn.outgoing if isinstance(content, Hello)]
+    assert answers == [(0.0, "q")]

@@ -345,7 +345,7 @@ def test_a_stranger_is_asked_who_it_is_and_not_too_often() -> None:
         await scene.until(lambda: len(bob.of(Hello)) == 2)
         await ann.synced()
         assert ann.statistics().refused == {"stranger": 20}
-        assert [hello.wants_answer for hello in bob.of(Hello)] == [True, True]
+        assert [hello.wants_answer for hello in bob.of(Hello)] == [False, True]
 
     played(scene)
 

@@ -264,7 +264,7 @@ class Clerk:
         else:
             self.complaints.say_once(logging.WARNING, f"refused: {why}", sender)
 
-    def hello(self, *, wants_answer: bool) -> letters.Hello:
+    def hello(self, *, wants_answer: bool = False, is_answer: bool = False) -> letters.Hello:
         """Return how this member introduces itself."""
         return letters.Hello(
             self.terms.name,
@@ -274,6 +274,7 @@ class Clerk:
             notice=self.agent.endpoint.notices,
             controls=self.controls.digest,
             wants_answer=wants_answer,
+            is_answer=is_answer,
         )
 
     def rewards_arrived(self, peer: str, tokens: Iterable[str]) -> None:

@@ -29,7 +29,7 @@ class Letter(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
 
 class Hello(Letter, tag="hello", frozen=True):
-    """I am here, with these arms. Whoever does not know me may answer."""
+    """I am here, with these arms. Whoever did not know me answers."""
 
     arms: tuple[str, ...]
     units_per_reward: int
@@ -37,7 +37,10 @@ class Hello(Letter, tag="hello", frozen=True):
     notice: int
     controls: bytes
     """The digest of the controls that the sender has heard of."""
-    wants_answer: bool
+    wants_answer: bool = False
+    """Whether the sender does not know the receiver, who then answers although it knows the sender."""
+    is_answer: bool = False
+    """Whether it is such an answer. Answers are not answered."""
 
 
 class ControlsTold(Letter, tag="controls", frozen=True):

@@ -396,7 +396,7 @@ class Node:
             if packet is not None and not self._transport.send(receiver, packet):
                 self._counts["lost"] += 1
         if self._announce_at is not None and self._now() >= self._announce_at and not is_superseded:
-            packet = self._packed(self.clerk.hello(wants_answer=True))
+            packet = self._packed(self.clerk.hello())
             if packet is not None:
                 self._transport.announce(packet)
             self._announce_at = self._now() + self._pause

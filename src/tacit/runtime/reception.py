@@ -101,10 +101,13 @@ class Reception:
         clerk.take(clerk.agent.receive(join, now))
         clerk.errands.controls_heard(hello.sender, hello.controls)
         clerk.errands.is_back(hello.sender)
-        if known != (hello.boot, hello.notice):
+        is_news = known != (hello.boot, hello.notice)
+        if is_news:
             self._compare_arms(hello)
-            if hello.wants_answer:
-                clerk.answer_with(hello.sender, clerk.hello(wants_answer=False))
+        # Its question may come again because the answer was lost; or because the network doubles packets.
+        may_answer = clerk.acquaintances.may_answer(hello.sender, now) or is_news
+        if may_answer and not hello.is_answer and (is_news or hello.wants_answer):
+            clerk.answer_with(hello.sender, clerk.hello(is_answer=True))
 
     def _compare_arms(self, hello: letters.Hello) -> None:
         mine, theirs = set(self._clerk.agent.arms), set(hello.arms)

@@ -47,7 +47,8 @@ MOST_TOLD_AT_ONCE = 12
 LONGEST_TOLD = 48
 """Bytes of a name and an address. Those with longer ones are met only where they say hello themselves."""
 
-_HELLO, _PIECE = b"\x01", b"\x02"
+_HELLO, _PIECE, _CALL = b"\x01", b"\x02", b"\x03"
+"""A call is a hello to an address: whoever hears it says hello, known or not."""
 
 
 class _Member:
@@ -185,8 +186,8 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         kind, content = payload[:1], payload[1:]
         if not payload:  # an introduction of somebody who did not understand the last hello
             self._put(self._seal.wrap(sender, self._hello(self._members.get(sender))), addr)
-        elif kind == _HELLO:
-            self._take_hello(sender, content, addr)
+        elif kind in (_HELLO, _CALL):
+            self._take_hello(sender, content, addr, is_call=kind == _CALL)
         elif kind == _PIECE:
             try:
                 frame = self._pieces.add(sender, content)
@@ -207,7 +208,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
     def error_received(self, exc: Exception) -> None:
         """Do nothing: who cannot be reached is noticed by its silence."""
 
-    def _take_hello(self, sender: str, content: bytes, where: tuple[Any, ...]) -> None:
+    def _take_hello(self, sender: str, content: bytes, where: tuple[Any, ...], *, is_call: bool) -> None:
         assert self._inbox is not None
         assert self._troubles is not None
         hello = read_hello(content, seen_at=str(where[0]))
@@ -221,6 +222,8 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         now = time.monotonic()
         if member is not None and (member.boot, member.address) == (hello.boot, hello.address):
             member.heard = now
+            if is_call:  # it does not know this member yet, so the answer to its first call was lost
+                self._put(self._seal.wrap(sender, self._hello(member)), member.where)
             return
         if member is None and len(self._members) >= MOST_MEMBERS:
             self._inbox.refused(Refusal.FLOOD, sender)
@@ -276,7 +279,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
                 found = await asyncio.get_running_loop().getaddrinfo(
                     there.host, there.port, type=socket.SOCK_DGRAM, family=self._family
                 )
-            self._put(self._seal.wrap(None, self._hello()), found[0][4])
+            self._put(self._seal.wrap(None, _CALL + self._hello()[1:]), found[0][4])
 
     def _say_if_alone(self, seconds: float) -> None:
         assert self._troubles is not None
