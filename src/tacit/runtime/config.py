@@ -4,7 +4,6 @@ The keys are explained in docs/operating.md. Running what the file describes is 
 """
 
 import importlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from tacit.runtime.sqlite_journal import read_stored
 from tacit.runtime.starting import POLICIES
 from tacit.runtime.traffic import Traffic
 from tacit.runtime.transports.addresses import parse_address
-from tacit.scenario.keys import MISSING, Table, as_number, located, wrong
+from tacit.scenario.keys import MISSING, Table, as_number, located, read_toml, wrong
 from tacit.tally import checked_arms
 from tacit.wire import decode_snapshot
 
@@ -78,16 +77,7 @@ def read_config(path: Path | str) -> AgentConfig:
         LocalError: The file cannot be read or says something that cannot be. The text names the file, the key, its
             value and what is allowed.
     """
-    try:
-        content = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))  # some editors put a mark in front
-    except OSError as error:
-        raise LocalError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
-        raise LocalError(f"{path} is not valid TOML: {error}") from error
-    try:
-        return config_from_mapping(content, folder=Path(path).parent)
-    except LocalError as error:
-        raise LocalError(f"{path}: {error}") from error
+    return read_toml(path, config_from_mapping)
 
 
 def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = ".") -> AgentConfig:

@@ -3,7 +3,6 @@
 The keys are explained in docs/scenario-files.md. Writing a scenario back is in `tacit.scenario.writing`.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from tacit.protocol import Constant, Geometric, Patience, PerCandidate, Sharing,
 from tacit.protocol.thresholds import LARGEST_THRESHOLD
 from tacit.scenario.arms import Arms
 from tacit.scenario.faults import LONGEST_HOLDUP, Faults, Partition
-from tacit.scenario.keys import MISSING, Table, as_number, as_whole, is_whole, located, wrong
+from tacit.scenario.keys import MISSING, Table, as_number, as_whole, is_whole, located, read_toml, wrong
 from tacit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS, Absence, AgentSpec, BuiltIn, Scenario
 from tacit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
 from tacit.scenario.tape import LARGEST_SEED
@@ -39,16 +38,7 @@ def read_scenario(path: Path | str) -> ScenarioFile:
         LocalError: The file cannot be read or says something that cannot be. The text names the file, the key, its
             value and what is allowed.
     """
-    try:
-        content = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))  # some editors put a mark in front
-    except OSError as error:
-        raise LocalError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
-        raise LocalError(f"{path} is not valid TOML: {error}") from error
-    try:
-        return scenario_from_mapping(content, folder=Path(path).parent)
-    except LocalError as error:
-        raise LocalError(f"{path}: {error}") from error
+    return read_toml(path, scenario_from_mapping)
 
 
 def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str = ".") -> ScenarioFile:

@@ -6,9 +6,11 @@ mean is in `tacit.scenario.file`.
 
 import difflib
 import reprlib
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeGuard
+from pathlib import Path
+from typing import Protocol, TypeGuard, TypeVar
 
 from tacit.checks import is_number
 from tacit.errors import LocalError
@@ -18,6 +20,9 @@ LARGEST_NUMBER = 1e300
 
 _LONGEST_VALUE = 200
 MISSING = object()
+
+
+Understood_co = TypeVar("Understood_co", covariant=True)
 
 
 class Table:
@@ -129,6 +134,32 @@ class Table:
         near = difflib.get_close_matches(key.lower().replace("-", "_"), ends, n=1, cutoff=0.5)
         hint = f"did you mean {self.key(ends[near[0]])}?" if near else f"the keys here are {', '.join(known)}"
         return LocalError(f"{self.key(key)} = {shown(value)} is not a key that tacit knows: {hint}")
+
+
+class Understand(Protocol[Understood_co]):
+    """Makes something of what a file says; files that it names in turn are in the folder."""
+
+    def __call__(self, content: Mapping[str, object], *, folder: Path | str) -> Understood_co:
+        """Return it, or raise `LocalError` with a text that names the key."""
+        ...
+
+
+def read_toml(path: Path | str, understand: Understand[Understood_co]) -> Understood_co:
+    """Return what a TOML file says.
+
+    Raises:
+        LocalError: The file cannot be read, or says something that cannot be. The text names the file.
+    """
+    try:
+        content = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))  # some editors put a mark in front
+    except OSError as error:
+        raise LocalError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
+        raise LocalError(f"{path} is not valid TOML: {error}") from error
+    try:
+        return understand(content, folder=Path(path).parent)
+    except LocalError as error:
+        raise LocalError(f"{path}: {error}") from error
 
 
 def as_whole(path: str, value: object, low: int, high: int | None = None) -> int:
