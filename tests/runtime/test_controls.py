@@ -56,6 +56,16 @@ def test_the_last_word_wins_over_what_was_heard_before() -> None:
     assert not bob.merge(ann.settings, NOW)
 
 
+def test_an_older_word_that_comes_late_does_not_win() -> None:
+    ann, bob = Controls(), Controls()
+    ann.kill("A", by="ann")
+    older = ann.settings
+    ann.kill(None, by="ann")
+    assert bob.merge(ann.settings, NOW)
+    assert not bob.merge(older, NOW)
+    assert bob.settings == ann.settings
+
+
 def test_a_word_that_was_heard_before_is_no_news() -> None:
     ann, bob = Controls(), Controls()
     ann.freeze("A", is_frozen=True, by="ann")

@@ -145,6 +145,11 @@ def test_with_a_full_disk_a_member_decides_says_so_once_and_tells_nobody_what_is
         attempts = disk.attempts
         await scene.until(lambda: disk.attempts > attempts)  # it tries again
         assert known(bob) == 4
+        before = known(ann)
+        ann.frame(pack(Hello("cleo", ("A", "B"), 10**6, 1, 2, b""), GROUP), "cleo")
+        attempts = disk.attempts
+        await scene.until(lambda: disk.attempts > attempts)
+        assert (known(ann), len(ann.statistics().peers)) == (before, 1)  # what cannot be written is not heard
         with pytest.raises(JournalError, match="full"):
             await ann.synced()
         disk.is_full = False
