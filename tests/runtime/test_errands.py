@@ -61,6 +61,18 @@ def test_when_the_controls_here_change_everybody_is_due() -> None:
     assert list(errands.due(peers, OTHER, now=1.0)) == ["a", "b"]
 
 
+def test_a_reward_is_given_up_so_long_after_it_was_found_waiting_however_the_clock_jumps() -> None:
+    errands = Errands([("a", "old", 1.0)])
+    assert errands.give_up(100.0, now=1000.0) == []
+    assert errands.give_up(100.0, now=500.0) == []  # the clock went back: it counts from here
+    errands.add_reward("a", "new", 0.0)
+    assert errands.give_up(100.0, now=599.0) == []
+    assert errands.give_up(100.0, now=600.0) == [("a", "old")]
+    assert errands.rewards == (("a", "new", 0.0),)
+    assert errands.give_up(100.0, now=699.0) == [("a", "new")]
+    assert not errands.rewards
+
+
 def test_a_reward_for_a_member_that_is_not_known_yet_is_due_as_soon_as_it_is_met() -> None:
     errands, peers = Errands(), Peers()
     errands.add_reward("a", "d1.token", 1.0)

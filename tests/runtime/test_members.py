@@ -482,9 +482,29 @@ def test_rewards_that_nobody_took_in_time_are_given_up(connect: Callable[..., Me
         ann.update(sign(Claim("ghost", 1, "A", at), b"key"), 1.0)
     ann.sync()
     assert len(ann._node.clerk.errands.rewards) == 2
-    clock.ahead = 7200.0
+    clock.ahead = 3700.0
+    ann.sync()  # found waiting
+    assert len(ann._node.clerk.errands.rewards) == 2
+    clock.ahead = 7400.0
     ann.sync()
     assert not ann._node.clerk.errands.rewards
+
+
+@pytest.mark.parametrize("days", [-3.0, 40.0])
+def test_a_member_with_a_wrong_clock_brings_rewards_even_after_a_restart(
+    connect: Callable[..., Member], tmp_path: Path, days: float
+) -> None:
+    bob = connect("bob", state=tmp_path / "bob.db")
+    decision = bob.select_arm()
+    bob.close()
+    clock = Clock()
+    clock.ahead = days * 86_400.0
+    ann = connect(state=tmp_path / "ann.db", clock=clock)
+    ann.update(decision.id, 1.0)
+    ann.sync()
+    ann.close()
+    connect(state=tmp_path / "ann.db", clock=clock)
+    until(connect("bob", state=tmp_path / "bob.db"), lambda s: s.own_observations == 1)
 
 
 def test_a_changed_id_cannot_withdraw(connect: Callable[..., Member]) -> None:

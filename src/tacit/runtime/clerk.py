@@ -31,7 +31,7 @@ from tacit.tally import Arm, ArmTally
 from tacit.wire import encode_record, encode_snapshot
 
 GIVE_UP_EVERY = 3600.0
-"""Seconds between two looks for rewards that nobody will ever take; also how far the clocks of members may differ."""
+"""Seconds between two looks for rewards that nobody will ever take."""
 
 
 class Clerk:
@@ -363,7 +363,7 @@ class Clerk:
                 self._rewards_kept.append(reward_for)
         if now >= self._give_up_at:
             self._give_up_at = now + GIVE_UP_EVERY
-            self._rewards_gone += self.errands.give_up(now - self.terms.expire_after, now + GIVE_UP_EVERY)
+            self._rewards_gone += self.errands.give_up(self.terms.expire_after, now)
 
     def _run_errands(self, now: float) -> None:
         digest = self.controls.digest

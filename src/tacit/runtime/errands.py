@@ -7,7 +7,6 @@ packet every ten minutes. This file does not send and does not persist; it says 
 from collections.abc import Container, Iterable, Iterator
 
 from tacit.errors import LocalError
-from tacit.runtime.decision import read
 from tacit.runtime.letters import MOST_REWARDS
 
 FIRST_WAIT = 1.0
@@ -20,10 +19,12 @@ MOST_FOR_STRANGERS = 1000
 
 
 class _Owed:
-    __slots__ = ("digest", "next_at", "rewards", "wait")
+    __slots__ = ("digest", "next_at", "noticed_at", "rewards", "wait")
 
     def __init__(self) -> None:
         self.rewards: dict[str, float] = {}
+        self.noticed_at: dict[str, float] = {}
+        """When the oldest of the rewards were first found waiting, by this member's clock."""
         self.digest = b""
         """Which controls the peer has, as far as it said."""
         self.next_at = 0.0
@@ -63,16 +64,19 @@ class Errands:
         for_strangers = sum(len(owed.rewards) for name, owed in self._owed.items() if name not in known)
         return for_strangers < MOST_FOR_STRANGERS
 
-    def give_up(self, made_before: float, made_after: float) -> list[tuple[str, str]]:
-        """Forget the rewards of decisions made before or after these times. Return for whom, and the token."""
-        gone = [
-            (peer, token)
-            for peer, owed in self._owed.items()
-            for token in owed.rewards
-            if not made_before <= read(token).at <= made_after
-        ]
-        for peer, token in gone:
-            del self._owed[peer].rewards[token]
+    def give_up(self, after_s: float, now: float) -> list[tuple[str, str]]:
+        """Forget the rewards that were found waiting so long ago. Return for whom, and the token.
+
+        When their decisions were made does not matter: that is told by another member's clock, which may be days away.
+        """
+        gone: list[tuple[str, str]] = []
+        for peer, owed in self._owed.items():
+            noticed_at = {token: min(owed.noticed_at.get(token, now), now) for token in owed.rewards}
+            late = [token for token, at in noticed_at.items() if now - at >= after_s]
+            for token in late:
+                del owed.rewards[token], noticed_at[token]
+            owed.noticed_at = noticed_at
+            gone += [(peer, token) for token in late]
         self._kept -= len(gone)
         self._is_stale = True
         return gone
