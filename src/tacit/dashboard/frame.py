@@ -22,7 +22,7 @@ MOST_IN_MATRIX = 60
 
 MOST_EVENTS = 200
 MOST_POINTS = 240
-"""So many moments are kept over time. When there are more, every other one is dropped: history gets coarser, not shorter."""
+"""So many moments are kept over time. When there are more, every other one goes: history gets coarser, not shorter."""
 
 
 class ArmShown(msgspec.Struct, frozen=True):
@@ -59,19 +59,20 @@ class MemberShown(msgspec.Struct, frozen=True):
     `not asked` (only its peer was looked at)."""
     heard_s: float | None
     """Seconds since any member heard it, or since it answered: how stale what is known of it is."""
-    decisions: int | None
-    own_observations: int | None
-    observations: int | None
-    missing: int | None
-    """Observations of the group that it does not know yet."""
-    open_decisions: int | None
-    shares: int | None
-    packets: int | None
-    uptime_s: float | None
-    refused: int | None
-    troubles: tuple[str, ...] = ()
     is_seen_from: bool = False
     """Whether this page is served by this member's sidecar."""
+    decisions: int | None = None
+    """This and what follows as it last said; `None` if it has said nothing yet."""
+    own_observations: int | None = None
+    observations: int | None = None
+    missing: int | None = None
+    """Observations of the group that it does not know yet."""
+    open_decisions: int | None = None
+    shares: int | None = None
+    packets: int | None = None
+    uptime_s: float | None = None
+    refused: int | None = None
+    troubles: tuple[str, ...] = ()
 
 
 class Pairs(msgspec.Struct, frozen=True):
@@ -92,7 +93,7 @@ class Pairs(msgspec.Struct, frozen=True):
 
 
 class Messages(msgspec.Struct, frozen=True):
-    """What talking on demand saves. Each member is counted since it was started."""
+    """What talking on demand saves. Each member is counted since it was started, and over the restarts that were seen."""
 
     shares: int
     """Fresh shares sent."""
@@ -123,14 +124,14 @@ class Line(msgspec.Struct, frozen=True):
     """One arm over time: how many observations there were between each moment and the one before."""
 
     arm: str
-    """Its name; the last line may be `None`-like: see `is_rest`."""
+    """Its name; empty if this is the rest."""
     counts: tuple[int, ...]
     is_rest: bool = False
     """Whether this stands for all arms that have no line of their own."""
 
 
 class Series(msgspec.Struct, frozen=True):
-    """How it went. All tuples are as long as `at`; the first count of every line is what came before watching began: 0."""
+    """How it went. All tuples are as long as `at`; the first count of every line is 0: nothing was watched before."""
 
     at: tuple[float, ...]
     lines: tuple[Line, ...]

@@ -78,6 +78,7 @@ class Node:
         self._transport = transport
         self._executor = executor
         self._started_at = self._now()
+        self._own_at_start = sum(own_observations(clerk.agent).values())
         self._packets: deque[tuple[bytes, str | None]] = deque()
         self._packet_bytes = 0
         self._mail: list[Mail] = []
@@ -248,6 +249,7 @@ class Node:
     def statistics(self) -> Statistics:
         """Return how this member is."""
         clerk, desk, now = self.clerk, self.clerk.desk, self._now()
+        own = sum(own_observations(clerk.agent).values())
         return Statistics(
             name=clerk.terms.name,
             group=clerk.terms.group,
@@ -256,7 +258,7 @@ class Node:
             boot=clerk.agent.boot,
             policy=type(clerk.agent.policy).__name__,
             decisions=desk.decisions,
-            own_observations=sum(own_observations(clerk.agent).values()),
+            own_observations=own,
             observations=clerk.agent.policy.tally.observations,
             open_decisions=desk.open_decisions,
             arms=arms_of(clerk.agent, clerk.controls.frozen, clerk.removed),
@@ -267,6 +269,7 @@ class Node:
             quarantined=clerk.guard.quarantined(now),
             troubles=clerk.complaints.troubles,
             synced_batches=self._synced_batches,
+            observed=own - self._own_at_start,
             is_superseded=clerk.superseded_by is not None,
         )
 

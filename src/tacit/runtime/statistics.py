@@ -104,6 +104,8 @@ class Statistics(msgspec.Struct, frozen=True):
     troubles: tuple[str, ...]
     """What does not work now, in words for the person who must act."""
     synced_batches: int
+    observed: int = 0
+    """Rewards of this member's own decisions that were counted since the member was started."""
     is_superseded: bool = False
     """Whether a newer start of this member is elsewhere: then this one decides, and does not share."""
 
