@@ -17,6 +17,18 @@ class LocalError(TacitError, ValueError):
     """You must act: an argument, a configuration or a file on this side is wrong."""
 
 
+class UnknownError(LocalError):
+    """You must act: what you named is not known here, such as an arm or the id of a decision."""
+
+
+class StateError(LocalError):
+    """You must act: what you asked for cannot be as things are now, such as the removal of the last arm."""
+
+
+class NotNowError(LocalError):
+    """You must act, but not at once: the call was right and cannot be served now. Try it again later."""
+
+
 class PeerError(TacitError):
     """They must act: a message of another agent is wrong. It was refused and changed nothing."""
 

@@ -15,6 +15,7 @@ from tacit.cli.folder import make_folder
 from tacit.cli.keys import add_keys
 from tacit.cli.parsing import Parser
 from tacit.cli.reproduce import add_reproduce
+from tacit.cli.serve import add_serve
 from tacit.cli.simulate import add_simulate
 from tacit.cli.state_file import add_log, add_reward, add_snapshot
 from tacit.cli.status import add_status
@@ -86,6 +87,7 @@ def _parser() -> Parser:
 def _add_live(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the commands for live fleets."""
     add_agent(commands.add_parser("agent", help="run a member from a file: an always-on memory of its group"))
+    add_serve(commands.add_parser("serve", help="run a member with an HTTP API, for programs in any language"))
     add_status(commands.add_parser("status", help="ask a fleet how it is: arms, members, who talks to whom"))
     add_control(commands.add_parser("control", help="freeze an arm or turn the kill switch, for a whole fleet"))
     add_log(commands.add_parser("log", help="print a member's decisions, with propensities and rewards"))

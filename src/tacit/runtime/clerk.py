@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from tacit.agent import Agent
-from tacit.errors import LocalError
+from tacit.errors import LocalError, StateError, UnknownError
 from tacit.protocol import InputRecord, Message, Outcome, TolerantEndpoint
 from tacit.runtime import letters
 from tacit.runtime.acquaintances import Acquaintances
@@ -228,7 +228,7 @@ class Clerk:
         """Freeze an arm, or give it back, here and everywhere."""
         self._check_offered(arm)
         if is_frozen and not set(self.offered) - self.controls.frozen - {arm}:
-            raise LocalError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
+            raise StateError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
         self.controls.freeze(arm, is_frozen=is_frozen, by=self.terms.name)
         self.settings_changed()
 
@@ -236,7 +236,7 @@ class Clerk:
         """Offer an arm no more. What is known of it stays."""
         self._check_offered(arm)
         if len(self.offered) == 1:
-            raise LocalError(f"arm {arm!r} is the last one: add another first")
+            raise StateError(f"arm {arm!r} is the last one: add another first")
         self.removed |= {arm}
         self.publish()
 
@@ -429,4 +429,4 @@ class Clerk:
 
     def _check_offered(self, arm: Arm) -> None:
         if arm not in self.offered:
-            raise LocalError(f"arm {arm!r} is not one of {', '.join(self.offered)}")
+            raise UnknownError(f"arm {arm!r} is not one of {', '.join(self.offered)}")

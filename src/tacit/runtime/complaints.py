@@ -31,6 +31,10 @@ class Complaints:
         """What does not work now."""
         return tuple(self._troubles.values())
 
+    def trouble_about(self, about: str) -> str | None:
+        """Return what does not work about something, or `None` if it works."""
+        return self._troubles.get(about)
+
     def say(self, level: int, text: str, peer: str | None = None) -> None:
         """Say something."""
         about = self._about if peer is None else {**self._about, "peer": peer}

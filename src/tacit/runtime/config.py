@@ -5,7 +5,7 @@ The keys are explained in docs/operating.md. Running what the file describes is 
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from tacit.rewards import MILLIONTH, Quantum
 from tacit.runtime.logs import LOG_FORMATS, LogFormat
 from tacit.runtime.member import THIRTY_DAYS
 from tacit.runtime.networks import SCHEMES, transport_for
+from tacit.runtime.serving import SERVING_KEYS, Serving, serving_from
 from tacit.runtime.sqlite_journal import read_stored
 from tacit.runtime.starting import POLICIES
 from tacit.runtime.traffic import Traffic
@@ -44,6 +45,7 @@ KEYS = (
     "catch_up_every",
     "log_format",
     "metrics",
+    *SERVING_KEYS,
 )
 CATCH_UP_EVERY = 60.0
 """Seconds, unless told otherwise."""
@@ -65,6 +67,8 @@ class AgentConfig:
     """Where to serve metrics, `host:port`."""
     catch_up_every: float
     """Seconds between two questions for what the others learned."""
+    serving: Serving = field(default_factory=Serving)
+    """How `tacit serve` serves it over HTTP; `tacit agent` does not."""
 
     def __repr__(self) -> str:
         return f"AgentConfig(name={self.member['name']!r}, group={self.member['group']!r}, url={self.url!r})"
@@ -122,7 +126,7 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
     if metrics is not None:
         with located("metrics"):
             parse_address(metrics)
-    return AgentConfig(member, url, _log_format(table), metrics, _catch_up_every(table))
+    return AgentConfig(member, url, _log_format(table), metrics, _catch_up_every(table), serving_from(table, folder))
 
 
 def check_files(config: AgentConfig) -> None:

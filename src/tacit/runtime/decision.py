@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Never
 
 import msgspec
 
-from tacit.errors import LocalError
+from tacit.errors import LocalError, UnknownError
 from tacit.tally import Arm
 
 _CHECKSUM = 8
@@ -104,7 +104,7 @@ def read(token: str) -> Claim:
     """Return what a token says, whether or not it is genuine.
 
     Raises:
-        LocalError: It is not a token.
+        UnknownError: It is not a token.
     """
     return _decoded(_content(token)[:-_CHECKSUM], token)
 
@@ -121,16 +121,19 @@ def _checksum(content: bytes, key: bytes) -> bytes:
 
 def _content(token: str) -> bytes:
     if not isinstance(token, str) or not token.startswith(_PREFIX) or len(token) > LONGEST_TOKEN:
-        raise LocalError(f"{str(token)[:80]!r} is not the id of a decision: pass decision.id, or the decision itself")
+        raise UnknownError(f"{str(token)[:80]!r} is not the id of a decision: pass decision.id, or the decision itself")
     body = token[len(_PREFIX) :]
     try:
-        return base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
+        content = base64.urlsafe_b64decode(body + "=" * (-len(body) % 4))
     except (binascii.Error, ValueError) as error:
-        raise LocalError(f"{token[:80]!r} is not the id of a decision: it is damaged") from error
+        raise UnknownError(f"{token[:80]!r} is not the id of a decision: it is damaged") from error
+    if base64.urlsafe_b64encode(content).decode().rstrip("=") != body:  # the decoder skips what is no letter
+        raise UnknownError(f"{token[:80]!r} is not the id of a decision: it is damaged")
+    return content
 
 
 def _decoded(content: bytes, token: str) -> Claim:
     try:
         return _decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise LocalError(f"{token[:80]!r} is not the id of a decision: it is damaged") from error
+        raise UnknownError(f"{token[:80]!r} is not the id of a decision: it is damaged") from error

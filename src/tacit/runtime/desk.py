@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeVar
 
 from tacit.chance import stream, uniform
 from tacit.checks import check_name
-from tacit.errors import LocalError
+from tacit.errors import NotNowError, StateError
 from tacit.policies import Policy
 from tacit.runtime.clock import Clock
 from tacit.runtime.decision import Decision, Signer
@@ -165,7 +165,7 @@ class Desk:
         """
         units = self._units(reward)
         if self.refusal is not None:
-            raise LocalError(self.refusal)
+            raise NotNowError(self.refusal)
         entry = self._open.pop(number, None)  # one step, so that of two threads only one gets it
         if entry is None:
             return False
@@ -278,13 +278,13 @@ class Desk:
         if self._control_arm is not None:
             if self._control_arm in among:
                 return self._control_arm, 1.0
-            raise LocalError(f"the kill switch is on, to {self._control_arm}, which is not one to choose from")
+            raise StateError(f"the kill switch is on, to {self._control_arm}, which is not one to choose from")
         policy, lottery = self._policy, self._lottery
         candidates = policy.candidates
         left = tuple(arm for arm in candidates if arm in among)
         if not left:
             wanted, offered = ", ".join(map(str, among)), ", ".join(candidates)
-            raise LocalError(f"none of the arms to choose from ({wanted}) is on offer now, only {offered}")
+            raise StateError(f"none of the arms to choose from ({wanted}) is on offer now, only {offered}")
         policy.candidates = left
         self._lottery = None if self._traffic is None else Lottery(self._traffic, left)
         try:

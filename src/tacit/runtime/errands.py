@@ -6,7 +6,7 @@ packet every ten minutes. This file does not send and does not persist; it says 
 
 from collections.abc import Container, Iterable, Iterator
 
-from tacit.errors import LocalError
+from tacit.errors import NotNowError
 from tacit.runtime.letters import MOST_REWARDS
 
 FIRST_WAIT = 1.0
@@ -51,9 +51,9 @@ class Errands:
         return tuple((peer, *item) for peer, owed in self._owed.items() for item in owed.rewards.items())
 
     def check_room(self) -> None:
-        """Raise `LocalError` if no more rewards for others can be kept."""
+        """Raise `NotNowError` if no more rewards for others can be kept."""
         if self._kept >= MOST_REWARDS_KEPT:
-            raise LocalError(
+            raise NotNowError(
                 f"{self._kept} rewards wait for members that cannot be reached: see that they run, then try again"
             )
 

@@ -12,7 +12,7 @@ from zlib import crc32
 
 import msgspec
 
-from tacit.errors import LocalError
+from tacit.errors import LocalError, NotNowError
 from tacit.runtime.controls import Setting
 from tacit.runtime.desk import Decided, Settled
 from tacit.runtime.outstanding import OutstandingState
@@ -20,7 +20,7 @@ from tacit.runtime.outstanding import OutstandingState
 JOURNAL_VERSION = 1
 
 
-class JournalError(LocalError):
+class JournalError(NotNowError):
     """The disk does not take what it is given: full, read-only, gone. Nothing of the batch was kept."""
 
 

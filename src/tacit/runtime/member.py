@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from tacit.checks import check_positive, check_probability
-from tacit.errors import LocalError
+from tacit.errors import LocalError, NotNowError, StateError, UnknownError
 from tacit.protocol import Geometric, Patience, Sharing, on_demand
 from tacit.rewards import MILLIONTH
 from tacit.runtime.background import Background, at_end, background
@@ -202,6 +202,21 @@ class Member:
         """The arms that this member knows, removed ones too."""
         return self._node.clerk.agent.arms
 
+    @property
+    def offered_arms(self) -> tuple[Arm, ...]:
+        """The arms that this member serves: all but the removed ones."""
+        return self._node.clerk.offered
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it decides: `False` once it is closed."""
+        return not isinstance(self._desk, _Shut)
+
+    @property
+    def disk_trouble(self) -> str | None:
+        """Why the disk does not take what is decided and rewarded; `None` if it does."""
+        return self._node.disk_trouble
+
     # Deciding.
 
     def select_arm(self, subject: str | None = None, *, among: Collection[Arm] | None = None) -> Decision:
@@ -237,7 +252,17 @@ class Member:
             return desk.settle(decision.number, reward)
         if not isinstance(decision, str | Decision):
             raise LocalError(f"{decision!r} is neither a decision nor the id of one")
-        return self._update_by_id(decision if isinstance(decision, str) else decision.id, reward)
+        token = decision if isinstance(decision, str) else decision.id
+        taken = self._update_at_desk(token, reward)
+        return self._change(lambda: self._node.clerk.settle_token(token, reward)) if taken is None else taken
+
+    async def updated(self, decision: str, reward: float) -> bool:
+        """`update` by id, from asynchronous code: the caller's loop never waits for the network or the disk."""
+        taken = self._update_at_desk(decision, reward)
+        if taken is not None:
+            return taken
+        asked = self._background.submit(self._node.act(lambda: self._node.clerk.settle_token(decision, reward)))
+        return await asyncio.wrap_future(asked)
 
     def withdraw(self, decision: Decision | str) -> bool:
         """Take a decision back that was never carried out, so that it counts neither now nor when it would expire.
@@ -251,11 +276,12 @@ class Member:
         token = decision if isinstance(decision, str) else decision.id
         claim = read(token)
         if claim.member != self.name:
-            raise LocalError(f"the decision was made by {claim.member!r}: only that member can withdraw it")
+            raise StateError(f"the decision was made by {claim.member!r}: only that member can withdraw it")
         self._check_genuine(token)
         return self._desk.open_since(claim.number) == claim.at and self._desk.withdraw(claim.number)
 
-    def _update_by_id(self, token: str, reward: float) -> bool:
+    def _update_at_desk(self, token: str, reward: float) -> bool | None:
+        """Reward a decision by its id if that needs no waiting; `None` if only the network side can tell."""
         desk, clerk = self._desk, self._node.clerk
         claim = read(token)
         desk.units(reward)
@@ -267,11 +293,11 @@ class Member:
         self._check_genuine(token)
         if desk.open_since(claim.number) == claim.at:
             return desk.settle(claim.number, reward)
-        return self._change(lambda: clerk.settle_token(token, reward))
+        return None
 
     def _check_genuine(self, token: str) -> None:
         if not is_genuine(token, self._node.clerk.secret):
-            raise LocalError(
+            raise UnknownError(
                 f"the id {token[:80]!r} was not made by {self.name} with its present state: it is changed, made up, or "
                 "older than the state file"
             )
@@ -389,7 +415,7 @@ class Member:
 
     def _check_open(self) -> None:
         if isinstance(self._desk, _Shut):
-            raise LocalError(f"{self._desk.why}: open another with tacit.connect or tacit.join")
+            raise NotNowError(f"{self._desk.why}: open another with tacit.connect or tacit.join")
 
     def _on_loop(self, work: Callable[[], Value]) -> Value:
         """Look at something where it lives."""
@@ -413,7 +439,7 @@ class _Shut:
         self.why = why
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever was wanted
-        raise LocalError(f"{self.why}: open another with tacit.connect or tacit.join")
+        raise NotNowError(f"{self.why}: open another with tacit.connect or tacit.join")
 
 
 _MEMBERS: "weakref.WeakSet[Member]" = weakref.WeakSet()
@@ -453,4 +479,4 @@ def _result(future: "Future[Value]", timeout: float | None = None, *, may_cancel
             raise
         if may_cancel:  # a member that stops must not be interrupted: its disk may be at work
             future.cancel()
-        raise LocalError(f"it did not happen within {timeout} seconds: see statistics().troubles") from error
+        raise NotNowError(f"it did not happen within {timeout} seconds: see statistics().troubles") from error

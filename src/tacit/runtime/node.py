@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor
 from typing import TypeVar
 
-from tacit.errors import LocalError
+from tacit.errors import LocalError, NotNowError
 from tacit.protocol import Acknowledgement, Message, Share
 from tacit.runtime import letters
 from tacit.runtime.clerk import Clerk
@@ -65,6 +65,9 @@ FLUSH_WITHIN = 1.0
 
 MAIL_EVERY = 2.0
 """Seconds between two looks into the mailbox."""
+
+JOURNAL = "the journal"
+"""What a disk that does not work is called among the troubles."""
 
 
 class Node:
@@ -222,7 +225,7 @@ class Node:
             JournalError: The disk does not take it. It is tried again.
         """
         if self._is_stopping:
-            raise LocalError("the member is closed")
+            raise NotNowError("the member is closed")
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         self._event.set()
@@ -245,6 +248,11 @@ class Node:
                 return work()
             finally:
                 self._event.set()
+
+    @property
+    def disk_trouble(self) -> str | None:
+        """Why the journal cannot be written; `None` if it can."""
+        return self.clerk.complaints.trouble_about(JOURNAL)
 
     def statistics(self) -> Statistics:
         """Return how this member is."""
@@ -403,11 +411,11 @@ class Node:
             self._since_snapshot = 0
         self._journal_retry_at = None
         self.clerk.desk.refusal = None
-        self.clerk.complaints.trouble("the journal", None)
+        self.clerk.complaints.trouble(JOURNAL, None)
 
     def _not_written(self, error: JournalError) -> None:
         self._journal_retry_at = self._now() + JOURNAL_RETRY
-        self.clerk.complaints.trouble("the journal", f"{error}. Until then it decides, shares nothing, and tries again")
+        self.clerk.complaints.trouble(JOURNAL, f"{error}. Until then it decides, shares nothing, and tries again")
         waiting = sum(len(batch.decided) + len(batch.settled) for batch in self._unsaved)
         if waiting > MOST_WAITING:
             self.clerk.desk.refusal = f"{waiting} decisions and rewards wait for the disk: {error}"

@@ -8,7 +8,7 @@ now and then (`Member.catch_up`).
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from tacit.runtime.config import AgentConfig
 from tacit.runtime.logs import configure_logging
@@ -18,12 +18,19 @@ from tacit.runtime.sqlite_journal import read_state
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
-def run_agent(config: AgentConfig, *, ready: Callable[[Member], None]) -> bool:
+def run_agent(
+    config: AgentConfig,
+    *,
+    ready: Callable[[Member], None],
+    beside: Callable[[Member], AbstractContextManager[object]] | None = None,
+) -> bool:
     """Run a member until the process is told to stop, by SIGTERM or SIGINT. A second signal ends it at once.
 
     Args:
         config: What to run.
         ready: Called when the member takes part.
+        beside: What else runs as long as the member does, such as a server of its own: started before `ready` is
+            called, stopped before the member says farewell.
 
     Returns:
         Whether everything is written down. If not, the log says why.
@@ -38,6 +45,8 @@ def run_agent(config: AgentConfig, *, ready: Callable[[Member], None]) -> bool:
             from tacit.runtime.metrics import serve_metrics  # noqa: PLC0415  # needs the extra `metrics`
 
             stack.enter_context(serve_metrics(member, config.metrics))
+        if beside is not None:
+            stack.enter_context(beside(member))
         ready(member)
         while not wait(config.catch_up_every):
             member.catch_up()

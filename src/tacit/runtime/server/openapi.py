@@ -1,0 +1,128 @@
+"""The OpenAPI document, made from the table of operations and the types that decode and encode."""
+
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from tacit.runtime.server.contract import JSON, OPERATIONS, REFUSED, Operation
+from tacit.runtime.server.problems import MEDIA_TYPE, RETRY_AFTER_S, Problem, problem
+from tacit.tally import LONGEST_NAME
+
+API_VERSION = "1.0.0"
+"""Raised when the API changes: the last number for words, the middle one for additions, the first for anything that can
+break a client, together with the prefix of the paths."""
+
+DESCRIPTION = """Decide, reward and operate one member of a group of bandits that learn together.
+
+A decision is made in microseconds, inside the sidecar. Its id can be rewarded now or weeks later, also after a restart,
+and counts once, however often the reward is repeated. Every refusal is a problem of RFC 9457 whose detail says who must
+act; a request that was refused has changed nothing. A key that is not in this document is refused."""
+
+
+@cache
+def openapi_json() -> bytes:
+    """Return the document as JSON."""
+    return msgspec.json.format(msgspec.json.encode(document()), indent=2) + b"\n"
+
+
+def document() -> dict[str, Any]:
+    """Return the document."""
+    types = dict.fromkeys(kind for one in OPERATIONS for kind in (one.taken, one.given) if kind is not None)
+    _, schemas = msgspec.json.schema_components([*types, Problem], ref_template="#/components/schemas/{name}")
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation)
+    for path, described in paths.items():
+        if "{arm}" in path:
+            described["parameters"] = [_ARM]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "tacit sidecar",
+            "version": API_VERSION,
+            "description": DESCRIPTION,
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "http://127.0.0.1:8700", "description": "The default: for programs of the same machine."}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": {_response_name(status): _refusal(status) for status in REFUSED},
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "The sidecar's token; its first line says where it is.",
+                }
+            },
+        },
+    }
+
+
+_ARM = {
+    "name": "arm",
+    "in": "path",
+    "required": True,
+    "description": "The name of an arm, percent-encoded: a slash is %2F.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+    "example": "red",
+}
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    described: dict[str, Any] = {"operationId": operation.name, "summary": operation.summary}
+    if operation.description:
+        described["description"] = operation.description
+    if operation.is_open:
+        described["security"] = []
+    if operation.taken is not None:
+        described["requestBody"] = {
+            "required": True,
+            "content": {JSON: {"schema": _reference(operation.taken), "example": operation.example}},
+        }
+    answers = (operation.status,) if operation.also is None else (operation.also, operation.status)
+    described["responses"] = {
+        **{str(int(status)): _answer(operation, status) for status in answers},
+        **{str(status): {"$ref": f"#/components/responses/{_response_name(status)}"} for status in operation.statuses},
+    }
+    return described
+
+
+def _answer(operation: Operation, status: int) -> dict[str, Any]:
+    described: dict[str, Any] = {"description": HTTPStatus(status).phrase}
+    if status == HTTPStatus.CREATED:
+        described["headers"] = {"Location": {"description": "Where the arm is.", "schema": {"type": "string"}}}
+    if operation.answer is not None:
+        schema = {"type": "string"} if operation.given is None else _reference(operation.given)
+        described["content"] = {operation.media_type: {"schema": schema, "example": operation.answer}}
+    return described
+
+
+def _refusal(status: int) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "description": REFUSED[status],
+        "content": {MEDIA_TYPE: {"schema": _reference(Problem), "example": problem(status, REFUSED[status])}},
+    }
+    if status == HTTPStatus.UNAUTHORIZED:
+        described["headers"] = {"WWW-Authenticate": {"required": True, "schema": {"type": "string"}}}
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        described["headers"] = {
+            "Retry-After": {
+                "description": "Seconds.",
+                "required": True,
+                "schema": {"type": "string"},
+                "example": str(RETRY_AFTER_S),
+            }
+        }
+    return described
+
+
+def _reference(kind: type[msgspec.Struct]) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
+
+
+def _response_name(status: int) -> str:
+    return HTTPStatus(status).name.title().replace("_", "")

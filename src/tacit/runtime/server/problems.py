@@ -1,0 +1,92 @@
+"""What is refused, said to a client: RFC 9457 problem details, with a text that tells who must act.
+
+This file owns which kind of error has which status. It does not know what was asked for.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tacit.errors import LocalError, NotNowError, StateError, UnknownError
+
+RETRY_AFTER_S = 1
+"""What a client is told to wait when something cannot be served now."""
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a request was refused (RFC 9457). Nothing has changed, unless the status is 500 or the detail says so."""
+
+    title: str
+    """What the status means."""
+    status: int
+    detail: str
+    """What is wrong, and who must act."""
+    type: str = "about:blank"
+    """Always `about:blank`: the status says what kind of problem it is."""
+
+
+class Refusal(Exception):  # noqa: N818  # it is an answer
+    """Ends a request with a problem."""
+
+    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.problem = problem(status, detail)
+        self.headers = {**(_RETRY if status == HTTPStatus.SERVICE_UNAVAILABLE else {}), **(headers or {})}
+
+
+_RETRY = {"Retry-After": str(RETRY_AFTER_S)}
+
+_STATUSES: tuple[tuple[type[LocalError], HTTPStatus], ...] = (
+    (UnknownError, HTTPStatus.NOT_FOUND),
+    (StateError, HTTPStatus.CONFLICT),
+    (NotNowError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (LocalError, HTTPStatus.UNPROCESSABLE_ENTITY),
+)
+
+
+def problem(status: int, detail: str) -> Problem:
+    """Return a problem.
+
+    >>> problem(404, "there is no arm 'D'").title
+    'Not Found'
+    """
+    return Problem(title=HTTPStatus(status).phrase, status=int(status), detail=detail)
+
+
+def refusal_of(error: LocalError) -> Refusal:
+    """Return what a client is told about an error of the member."""
+    return Refusal(next(status for kind, status in _STATUSES if isinstance(error, kind)), str(error))
+
+
+def answer(refusal: Refusal) -> Response:
+    """Return a refusal as a response."""
+    return Response(
+        msgspec.json.encode(refusal.problem),
+        refusal.problem.status,
+        headers={"Cache-Control": "no-store", **refusal.headers},
+        media_type=MEDIA_TYPE,
+    )
+
+
+async def refused(_: Request, error: Exception) -> Response:
+    """Answer a request that was refused."""
+    assert isinstance(error, Refusal)
+    return answer(error)
+
+
+async def unknown_path(request: Request, _: Exception) -> Response:
+    """Answer a request for a path that is none."""
+    return answer(Refusal(404, f"there is nothing at {request.url.path[:200]!r}: /openapi.json says what there is"))
+
+
+async def failed(_: Request, error: Exception) -> Response:
+    """Answer a request that met a bug of ours. What went wrong is for the log, not for the client."""
+    del error
+    return answer(
+        Refusal(500, "the sidecar failed at this request, which is a bug of tacit: whoever runs it finds it in its log")
+    )
