@@ -4,9 +4,11 @@ import argparse
 import shutil
 import sys
 import textwrap
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tacit.dashboard.demo_page import DemoPage
     from tacit.runtime.fleet import Fleet
     from tacit.studies.live_demo import DemoResult, Plan
 
@@ -25,7 +27,10 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--agents", type=int, default=10, help="how many; the first is fast (default: %(default)s)")
     parser.add_argument("--url", help="a server, nats://host:port or mqtt://host:port (default: TLS on this machine)")
     parser.add_argument("--seed", type=int, default=1, help="of when they decide and what it pays (default: 1)")
-    parser.add_argument("--json", action="store_true", help="print only what was counted, for programs")
+    parser.add_argument("--json", action="store_true", help="print only what was counted, for programs; no page")
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", default="127.0.0.1:0", help="where the page is (default: a free port here)"
+    )
     parser.set_defaults(command=_demo)
 
 
@@ -33,15 +38,26 @@ def _demo(options: argparse.Namespace) -> int:
     from tacit.studies.live_demo import Plan, result_as_json, run_demo  # noqa: PLC0415  # loads only what is needed
 
     plan = Plan(options.seconds, options.agents, options.url, options.seed)
-    screen = Screen(plan, is_silent=options.json)
-    screen.begin()
-    result = run_demo(plan, screen.look)
-    if options.json:
-        print(result_as_json(result))
-    else:
-        screen.end()
-        print("\n".join(_told(result)))
+    with ExitStack() as stack:
+        page = None if options.json else _page(options.listen, stack)
+        screen = Screen(plan, is_silent=options.json, page=page)
+        screen.begin()
+        result = run_demo(plan, screen.look)
+        if options.json:
+            print(result_as_json(result))
+        else:
+            screen.end()
+            print("\n".join(_told(result)))
     return 1 if result.missing or result.ungraceful or result.sent["shares"] > result.share_bound else 0
+
+
+def _page(listen: str, stack: ExitStack) -> "DemoPage | None":
+    try:
+        from tacit.dashboard.demo_page import DemoPage  # noqa: PLC0415  # needs the extra `serve`
+    except ModuleNotFoundError as error:
+        print(f"No page, for {error.name} is not installed: pip install 'tacit[serve]'", file=sys.stderr)
+        return None
+    return stack.enter_context(DemoPage(listen))
 
 
 def run_agent_of_demo() -> int:
@@ -55,8 +71,9 @@ def run_agent_of_demo() -> int:
 class Screen:
     """Shows the fleet while it runs: drawn anew on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, plan: "Plan", *, is_silent: bool) -> None:
+    def __init__(self, plan: "Plan", *, is_silent: bool, page: "DemoPage | None" = None) -> None:
         self._plan = plan
+        self._page = page
         self._is_silent = is_silent
         self._is_drawn = sys.stdout.isatty() and not is_silent
         self._line_at = LINE_EVERY
@@ -66,16 +83,21 @@ class Screen:
         where = self._plan.url or "TLS on this machine"
         if not self._is_silent:
             print(f"Starting {self._plan.agents} processes, one fast and the others slow, over {where} ...", flush=True)
+        if self._page is not None:
+            print(f"Look at {self._page.url}", flush=True)
 
     def look(self, seconds: float, fleet: "Fleet") -> None:
         """Show the fleet."""
         if self._is_silent or not fleet.members:
             return
+        if self._page is not None:
+            self._page.show(fleet, is_last=seconds >= self._plan.seconds)
         behind = max(fleet.missing(member) for member in fleet.members)
         shares = sum(member.communication.shares for member in fleet.members)
         line = f"{fleet.decisions:>8,} decisions {shares:>7,} shares; who knows least lacks {behind:,} observations"
         if self._is_drawn:
-            self._draw(f"{min(seconds, self._plan.seconds):.0f} of {self._plan.seconds:g} seconds", fleet)
+            where = "" if self._page is None else f"; look at {self._page.url}"
+            self._draw(f"{min(seconds, self._plan.seconds):.0f} of {self._plan.seconds:g} seconds{where}", fleet)
         elif seconds >= self._line_at or seconds >= self._plan.seconds:
             self._line_at = seconds + LINE_EVERY
             print(f"{seconds:>5.0f} s {line}", flush=True)

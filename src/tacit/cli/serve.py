@@ -26,7 +26,8 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from tacit.runtime.config import check_files  # noqa: PLC0415  # loads only what is needed
+    from tacit.dashboard.watching import page_beside  # noqa: PLC0415  # loads only what is needed
+    from tacit.runtime.config import check_files  # noqa: PLC0415
     from tacit.runtime.server import run_sidecar  # noqa: PLC0415
 
     config = _configured(options)
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"{options.config} is right: {_described(config)}, to be served at {config.serving.listen}")
         return 0
     name = config.member["name"]
-    if run_sidecar(config, ready=lambda member, sidecar: _say_ready(member, sidecar, config)):
+    if run_sidecar(config, ready=lambda member, sidecar: _say_ready(member, sidecar, config), extras=page_beside):
         print(f"{name} has stopped, with everything written down.", flush=True)
         return 0
     print(

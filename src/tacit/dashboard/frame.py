@@ -93,7 +93,7 @@ class Pairs(msgspec.Struct, frozen=True):
 
 
 class Messages(msgspec.Struct, frozen=True):
-    """What talking on demand saves. Each member is counted since it was started, and over the restarts that were seen."""
+    """What talking on demand saves, counted since each member was started, over the restarts that were seen."""
 
     shares: int
     """Fresh shares sent."""

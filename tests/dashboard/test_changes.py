@@ -1,0 +1,172 @@
+"""Who is here, and what happened between two looks, told once and in words."""
+
+import pytest
+from tests.dashboard.fleets import arm, fleet, member, peer
+
+from tacit.dashboard.changes import Change, changes
+from tacit.dashboard.sight import Sight, State, look
+from tacit.runtime.statistics import Statistics
+
+
+def seen(*looks: tuple[Statistics, ...], is_whole: bool = True) -> tuple[Sight, list[Change]]:
+    """Return what is known after some looks, and what happened between the last two."""
+    before, sight = None, None
+    for members in looks:
+        before, sight = sight, look(fleet(*members), sight, is_whole=is_whole)
+    assert sight is not None
+    return sight, [] if before is None else list(changes(before, sight))
+
+
+def states(sight: Sight) -> dict[str, str]:
+    return {name: str(one.state) for name, one in sight.members.items()}
+
+
+BOTH = (member("ann", "bob"), member("bob", "ann"))
+
+
+def test_nothing_happens_when_nothing_changes() -> None:
+    sight, happened = seen(BOTH, BOTH)
+    assert (states(sight), happened) == ({"ann": "here", "bob": "here"}, [])
+
+
+def test_a_newcomer_is_told_once() -> None:
+    with_eve = (member("ann", "bob", "eve"), member("bob", "ann", "eve"), member("eve", "ann", "bob"))
+    assert seen(BOTH, with_eve)[1] == [Change("joined", "eve", "is new to the group")]
+    assert seen(BOTH, with_eve, with_eve)[1] == []
+
+
+def test_who_does_not_answer_is_silent_and_then_back() -> None:
+    alone = (member("ann", peer("bob", heard_s=41.0)),)
+    sight, happened = seen(BOTH, alone)
+    assert states(sight) == {"ann": "here", "bob": "silent"}
+    assert (sight.members["bob"].heard_s, sight.members["bob"].statistics) == (41.0, BOTH[1])
+    assert happened == [Change("silent", "bob", "does not answer, and said no farewell")]
+    assert seen(BOTH, alone, alone)[1] == []
+    assert seen(BOTH, alone, BOTH)[1] == [Change("back", "bob", "answers again")]
+
+
+def test_a_member_that_was_killed_comes_back_after_a_restart() -> None:
+    restarted = (member("ann", peer("bob", boot=2)), member("bob", "ann", boot=2, uptime_s=1.0))
+    assert seen(BOTH, (member("ann", "bob"),), restarted)[1] == [
+        Change("back", "bob", "answers again, after a restart")
+    ]
+
+
+def test_a_farewell_is_no_silence() -> None:
+    gone = (member("ann", peer("bob", is_present=False)),)
+    sight, happened = seen(BOTH, gone)
+    assert (states(sight), happened) == ({"ann": "here", "bob": "left"}, [Change("left", "bob", "said farewell")])
+    assert [one.name for one in sight.fleet().members] == ["ann"]
+    assert seen(BOTH, gone, BOTH)[1] == [Change("back", "bob", "is here again")]
+
+
+def test_a_restart_between_two_looks_is_seen_by_the_boot_or_by_the_time_it_is_up() -> None:
+    told = [Change("restarted", "bob", "was started again")]
+    assert seen(BOTH, (BOTH[0], member("bob", "ann", boot=2, uptime_s=11.0)))[1] == told
+    assert seen(BOTH, (BOTH[0], member("bob", "ann", uptime_s=9.0)))[1] == told
+
+
+def test_a_look_at_one_member_takes_nobody_for_silent_but_hears_of_farewells_and_restarts() -> None:
+    sight, happened = seen(BOTH[:1], (member("ann", "bob"),), is_whole=False)
+    assert (states(sight), happened) == ({"ann": "here", "bob": "not asked"}, [])
+    assert not sight.members["bob"].is_asked
+    assert seen(BOTH[:1], (member("ann", peer("bob", boot=2)),), is_whole=False)[1] == [
+        Change("restarted", "bob", "was started again")
+    ]
+    assert seen(BOTH[:1], (member("ann", peer("bob", is_present=False)),), is_whole=False)[1] == []
+    whole = look(fleet(*BOTH), None, is_whole=True)
+    glance = look(fleet(member("ann", peer("bob", is_present=False))), whole, is_whole=False)
+    assert list(changes(whole, glance)) == [Change("left", "bob", "said farewell")]
+    again = look(fleet(member("ann", "bob")), glance, is_whole=False)
+    assert (again.members["bob"].state, list(changes(glance, again))) == (State.NOT_ASKED, [])
+
+
+def test_a_twin_is_told() -> None:
+    twin = (BOTH[0], member("bob", "ann", is_superseded=True))
+    text = "runs elsewhere too, so this one decides and does not share"
+    assert seen(BOTH, twin)[1] == [Change("superseded", "bob", text)]
+    assert seen(BOTH, twin, BOTH)[1] == [Change("back", "bob", "speaks for itself again")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({}, {"is_candidate": False}, Change("ruled out", "ann", "will not choose B any more")),
+        ({}, {"is_candidate": False, "is_frozen": True}, Change("frozen", "", "B gets no more traffic")),
+        (
+            {"is_candidate": False, "is_frozen": True},
+            {},
+            Change("unfrozen", "", "B may get traffic again"),
+        ),
+        ({}, {"is_candidate": False, "is_removed": True}, Change("arms", "ann", "offers B no more")),
+        ({"is_candidate": False, "is_removed": True}, {}, Change("arms", "ann", "offers B")),
+    ],
+)
+def test_what_becomes_of_an_arm_is_told(before: dict[str, bool], after: dict[str, bool], told: Change) -> None:
+    looks = [(member("ann", arms=(arm("A"), arm("B", **how))),) for how in (before, after)]
+    assert seen(*looks)[1] == [told]
+
+
+def test_a_new_arm_is_told() -> None:
+    assert seen((member("ann", arms=(arm("A"),)),), (member("ann", arms=(arm("A"), arm("B"))),))[1] == [
+        Change("arms", "ann", "offers B")
+    ]
+
+
+def test_the_kill_switch_is_told_once_for_all() -> None:
+    on = tuple(member(name, other, control_arm="A") for name, other in (("ann", "bob"), ("bob", "ann")))
+    assert seen(BOTH, on)[1] == [Change("kill switch", "", "is on: everybody pulls A")]
+    assert seen(on, BOTH)[1] == [Change("kill switch", "", "is off")]
+
+
+def test_a_switch_that_only_a_silent_member_still_has_does_not_count() -> None:
+    frozen = arm("A", is_frozen=True, is_candidate=False)
+    both = (member("ann", "bob", arms=(frozen,)), member("bob", "ann", arms=(frozen,)))
+    assert seen(both, (member("ann", "bob", arms=(arm("A"),)),))[1] == [
+        Change("silent", "bob", "does not answer, and said no farewell"),
+        Change("unfrozen", "", "A may get traffic again"),
+    ]
+
+
+def test_refusals_quarantines_and_troubles_are_told_as_they_come_and_go() -> None:
+    calm = (member("ann", refused={"malformed": 2}),)
+    busy = (
+        member(
+            "ann", refused={"malformed": 5, "foreign_group": 1}, quarantined=("eve",), troubles=("the disk is full",)
+        ),
+    )
+    assert seen(calm, busy)[1] == [
+        Change("refused", "ann", "malformed", 3),
+        Change("refused", "ann", "foreign group", 1),
+        Change("quarantine", "ann", "does not listen to eve for a while"),
+        Change("trouble", "ann", "the disk is full"),
+    ]
+    assert seen(busy, (member("ann", refused={"malformed": 1}, uptime_s=1.0),))[1] == [
+        Change("restarted", "ann", "was started again"),
+        Change("refused", "ann", "malformed", 1),
+        Change("settled", "ann", "no more: the disk is full"),
+    ]
+
+
+def test_somebody_of_whom_nobody_speaks_any_more_is_silent_not_gone() -> None:
+    sight, happened = seen(BOTH, (member("ann"),))
+    assert (states(sight), sight.members["bob"].boot) == ({"ann": "here", "bob": "silent"}, 1)
+    assert happened == [Change("silent", "bob", "does not answer, and said no farewell")]
+
+
+def test_how_stale_somebody_is_depends_on_who_heard_it_last() -> None:
+    sight, _ = seen((member("ann", "bob", peer("eve", heard_s=9.0)), member("bob", "ann", peer("eve", heard_s=4.0))))
+    assert sight.members["eve"].heard_s == 4.0
+
+
+def test_who_had_left_before_it_was_first_heard_of_does_not_join() -> None:
+    assert seen((member("ann"),), (member("ann", peer("bob", is_present=False)),))[1] == []
+
+
+def test_in_a_glance_only_who_was_asked_answers() -> None:
+    frozen = arm("A", is_frozen=True, is_candidate=False)
+    whole = look(
+        fleet(member("ann", "bob", arms=(arm("A"),)), member("bob", "ann", arms=(frozen,))), None, is_whole=True
+    )
+    glance = look(fleet(member("ann", "bob", arms=(arm("A"),))), whole, is_whole=False)
+    assert [one.name for one in glance.answers] == ["ann"]

@@ -1,0 +1,135 @@
+"""A frame says what the members say, and nothing else."""
+
+import msgspec
+from tests.dashboard.fleets import arm, fleet, member, peer
+
+from tacit.dashboard import frame
+from tacit.dashboard.frame import ArmShown, Frame, MemberShown, Messages, Pairs
+from tacit.dashboard.framing import Framing
+from tacit.dashboard.meter import Meter
+
+ANN = member(
+    "ann",
+    peer("bob", shares_sent=3, heard_s=2.0, lacks=5),
+    arms=(arm("A", 8, 6, mean=0.5), arm("B", 2, 0, is_candidate=False)),
+    shares=3,
+    observed=6,
+    decisions=7,
+    refused={"malformed": 2, "flood": 1},
+    troubles=("the disk is full",),
+)
+BOB = member(
+    "bob", peer("ann", shares_sent=4, heard_s=None), arms=(arm("A", 7, 2), arm("B", 2, 2)), shares=4, observed=4
+)
+
+
+def test_a_whole_frame() -> None:
+    made = Framing(seen_from="ann").frame(fleet(ANN, BOB), 50.0, next_s=2.0)
+    assert made == Frame(
+        version=1,
+        group="homepage",
+        at=50.0,
+        next_s=2.0,
+        policy="UCB",
+        watching_since=50.0,
+        seen_from="ann",
+        is_whole=True,
+        control_arm=None,
+        decisions=7,
+        observations=10,
+        candidates=2,
+        arms=(
+            ArmShown("A", 8, 0.8, None, 0.5, 0.25, 0.75, offered_at=2, frozen_at=0, members=2, state="candidate"),
+            ArmShown("B", 2, 0.2, None, 0.5, 0.25, 0.75, offered_at=1, frozen_at=0, members=2, state="candidate"),
+        ),
+        arms_left_out=0,
+        members=(
+            MemberShown("ann", "here", 0.0, True, 7, 6, 10, 0, 0, 3, 9, 10.0, 3, ("the disk is full",)),
+            MemberShown("bob", "here", 0.0, False, 0, 4, 9, 1, 0, 4, 12, 10.0, 0),
+        ),
+        members_left_out=0,
+        pairs=Pairs(
+            names=("ann", "bob"),
+            shares=((None, 3), (4, None)),
+            heard_s=((None, 2.0), (None, None)),
+            lacks=((None, 5), (0, None)),
+        ),
+        messages=Messages(shares=7, packets=21, bytes=700, immediate=10, observed=10),
+        events=(),
+        series=made.series,
+    )
+    assert msgspec.json.decode(made.to_json(), type=Frame) == made
+
+
+def test_who_is_silent_keeps_what_it_said_and_its_row_is_empty() -> None:
+    framing = Framing()
+    framing.frame(fleet(ANN, BOB), 50.0, next_s=2.0)
+    made = framing.frame(fleet(ANN), 52.0, next_s=2.0)
+    assert [(one.name, one.state, one.own_observations, one.heard_s) for one in made.members] == [
+        ("ann", "here", 6, 0.0),
+        ("bob", "silent", 4, 2.0),
+    ]
+    assert made.pairs.shares == ((None, 3), (None, None))
+    assert (made.observations, made.messages.observed) == (10, 10)
+    assert [event.kind for event in made.events] == ["silent"]
+
+
+def test_a_glance_shows_the_others_as_not_asked() -> None:
+    framing = Framing(seen_from="ann")
+    framing.frame(fleet(ANN, BOB), 50.0, next_s=2.0)
+    made = framing.frame(fleet(ANN), 52.0, next_s=2.0, is_whole=False)
+    assert [(one.name, one.state) for one in made.members] == [("ann", "here"), ("bob", "not asked")]
+    assert made.pairs.shares == ((None, 3), (4, None))
+    assert (made.is_whole, made.events) == (False, ())
+
+
+def test_the_states_of_arms() -> None:
+    off = {"is_candidate": False}
+    arms = (
+        arm("candidate", 5),
+        arm("ruled out", 4, **off),
+        arm("frozen", 3, is_frozen=True, **off),
+        arm("removed", 2, is_removed=True, is_frozen=True, **off),
+    )
+    made = Framing().frame(fleet(member("ann", arms=arms)), 0.0, next_s=1.0)
+    assert [one.state for one in made.arms] == [one.arm for one in arms]
+    assert made.candidates == 1
+    killed = Framing().frame(fleet(member("ann", arms=arms, control_arm="frozen")), 0.0, next_s=1.0)
+    assert [one.state for one in killed.arms] == ["switched off", "switched off", "frozen", "removed"]
+    assert killed.control_arm == "frozen"
+
+
+def test_recent_traffic_is_of_what_came_since_the_last_half_minute() -> None:
+    framing = Framing()
+    framing.frame(fleet(member("ann", arms=(arm("A", 100), arm("B", 0)))), 0.0, next_s=1.0)
+    made = framing.frame(fleet(member("ann", arms=(arm("A", 101), arm("B", 3)))), 20.0, next_s=1.0)
+    assert [(one.arm, one.share, one.recent_share) for one in made.arms] == [
+        ("A", 101 / 104, 0.25),
+        ("B", 3 / 104, 0.75),
+    ]
+
+
+def test_the_groups_regret_is_told_when_all_true_means_are_known() -> None:
+    arms = (arm("A", 10), arm("B", 4))
+    known = Framing(true_means={"A": 0.5, "B": 0.75, "C": 1.0}).frame(fleet(member("ann", arms=arms)), 0.0, next_s=1.0)
+    assert (known.regret, known.series.regret, [one.true_mean for one in known.arms]) == (6.0, (6.0,), [0.5, 0.75])
+    unknown = Framing(true_means={"A": 0.5}).frame(fleet(member("ann", arms=arms)), 0.0, next_s=1.0)
+    assert (unknown.regret, unknown.series.regret) == (None, None)
+
+
+def test_what_there_is_no_room_for_is_counted() -> None:
+    names = [f"m{number:03}" for number in range(frame.MOST_MEMBERS + 3)]
+    arms = tuple(arm(f"arm {number}", number + 1) for number in range(frame.MOST_ARMS + 2))
+    made = Framing().frame(fleet(*(member(name, arms=arms) for name in names)), 0.0, next_s=1.0)
+    assert (len(made.members), made.members_left_out) == (frame.MOST_MEMBERS, 3)
+    assert (len(made.arms), made.arms_left_out) == (frame.MOST_ARMS, 2)
+    assert (len(made.pairs.names), made.pairs.left_out) == (frame.MOST_IN_MATRIX, len(names) - frame.MOST_IN_MATRIX)
+    assert made.candidates == frame.MOST_ARMS + 2
+
+
+def test_counting_goes_on_where_a_member_that_was_started_again_begins_at_zero() -> None:
+    meter = Meter()
+    meter.read([member("ann", "bob", "eve", shares=5, observed=10, uptime_s=9.0)])
+    assert meter.read([member("ann", "bob", "eve", shares=6, observed=12, uptime_s=10.0)]).immediate == 24
+    after = meter.read([member("ann", peer("bob", is_present=False), "eve", shares=1, observed=3, uptime_s=1.0)])
+    assert after == Messages(shares=7, packets=21, bytes=700, immediate=27, observed=15)

@@ -1,0 +1,65 @@
+"""A history that is bounded, gets coarser, and never takes back what was observed."""
+
+from tacit.dashboard.frame import MOST_LINES, MOST_POINTS, Line, Series
+from tacit.dashboard.moments import Moment, Moments
+
+
+def moments(*counts: dict[str, int], every_s: float = 10.0) -> Moments:
+    result = Moments()
+    for number, one in enumerate(counts):
+        result.add(Moment(number * every_s, one, shares=number, immediate=10 * number))
+    return result
+
+
+def test_lines_are_what_came_between_moments_the_arm_with_most_first() -> None:
+    series = moments({"A": 5}, {"A": 6, "B": 4}, {"A": 6, "B": 9}).series()
+    assert series == Series(
+        at=(0.0, 10.0, 20.0),
+        lines=(Line("B", (0, 4, 5)), Line("A", (0, 1, 0))),
+        shares=(0, 1, 2),
+        immediate=(0, 10, 20),
+        regret=None,
+    )
+
+
+def test_what_was_observed_is_not_taken_back_when_a_member_answers_no_more() -> None:
+    history = moments({"A": 5, "B": 1}, {"A": 2}, {"A": 6})
+    assert (history.counts(), history.series().lines) == (
+        {"A": 6, "B": 1},
+        (Line("A", (0, 0, 1)), Line("B", (0, 0, 0))),
+    )
+
+
+def test_recent_is_about_the_last_half_minute() -> None:
+    assert moments(*({"A": number} for number in range(10))).recent_counts() == {"A": 3}
+    assert moments({"A": 1}, {"A": 4, "B": 2}).recent_counts() == {"A": 3, "B": 2}
+    assert moments({"A": 1}).recent_counts() == {"A": 0}
+
+
+def test_arms_without_a_line_of_their_own_are_added_up() -> None:
+    names = [f"arm {number}" for number in range(MOST_LINES + 2)]
+    series = moments({}, {name: 100 - place for place, name in enumerate(names)}).series()
+    assert [line.arm for line in series.lines] == [*names[:MOST_LINES], ""]
+    rest = sum(100 - place for place in range(MOST_LINES, MOST_LINES + 2))
+    assert series.lines[-1] == Line("", (0, rest), is_rest=True)
+    alone = moments({}, dict.fromkeys(names[:-1], 1)).series().lines[-1]
+    assert alone == Line(names[-2], (0, 1))  # a rest of one arm has its name
+
+
+def test_history_gets_coarser_not_shorter_and_the_last_moment_is_the_newest() -> None:
+    count = 20 * MOST_POINTS
+    series = moments(*({"A": number} for number in range(count)), every_s=1.0).series()
+    assert MOST_POINTS // 2 <= len(series.at) <= MOST_POINTS
+    assert (series.at[0], series.at[-1]) == (0.0, count - 1.0)
+    assert sum(series.lines[0].counts) == count - 1
+    gaps = [after - before for before, after in zip(series.at, series.at[1:], strict=False)]
+    assert max(gaps) <= 4 * min(gaps[:-1])
+
+
+def test_regret_is_drawn_only_if_it_was_always_known() -> None:
+    history = Moments()
+    history.add(Moment(0.0, {}, 0, 0, regret=0.0))
+    history.add(Moment(1.0, {}, 0, 0, regret=1.5))
+    assert history.series().regret == (0.0, 1.5)
+    history.add(Moment(2.0, {}, 0, 0))
+    assert history.series().regret is None
