@@ -15,7 +15,7 @@ paper: $(READY)
 	$(BIN)/tacit reproduce --out reproduction
 
 test: $(READY)
-	tools/install-servers
+	tools/install-programs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

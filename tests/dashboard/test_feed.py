@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.dashboard.fleets import fleet, member
 
 from tacit.dashboard import feed as feed_module
 from tacit.dashboard.feed import MOST_VIEWERS, Feed, TooManyViewersError
-from tests.dashboard.fleets import fleet, member
 
 BEGIN, END = b"retry: 1000\n\n", b"event: end\ndata: {}\n\n"
 

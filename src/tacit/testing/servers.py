@@ -128,7 +128,7 @@ def find(program: str) -> str:
     """Return where a program is."""
     path = shutil.which(program, path=os.pathsep.join((os.environ.get("PATH", os.defpath), *FOLDERS)))
     if path is None:
-        raise Missing(f"there is no {program} on this machine: install it (tools/install-servers does that on Debian)")
+        raise Missing(f"there is no {program} on this machine: install it (tools/install-programs does that on Debian)")
     return path
 
 
