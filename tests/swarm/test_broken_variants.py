@@ -28,6 +28,7 @@ from tacit.protocol.delivery import RETRIES, Delivery, Effect, Event, Phase, Tur
 from tacit.protocol.endpoint import TolerantLink
 from tacit.protocol.exchange import Exchange
 from tacit.protocol.ledger import Ledger, Origin
+from tacit.protocol.membership import TolerantMembership
 from tacit.protocol.messages import Handling, Receipt
 from tacit.protocol.roster import Peer, Roster
 from tacit.tally import ArmTally
@@ -43,10 +44,11 @@ class Breaker:
         self._repairs: list[Callable[[], None]] = []
 
     def attribute(self, owner: type, name: str, value: object) -> None:
-        """Put another value in the place of an attribute."""
-        before = owner.__dict__[name]
-        self._repairs.append(lambda: setattr(owner, name, before))
-        setattr(owner, name, value)
+        """Put another value in the place of an attribute, in the class that has it."""
+        home = next(one for one in owner.__mro__ if name in one.__dict__)
+        before = home.__dict__[name]
+        self._repairs.append(lambda: setattr(home, name, before))
+        setattr(home, name, value)
 
     def entry(self, table: dict[Any, Any], key: object, value: object) -> None:
         """Put another value in the place of an entry of a table."""
@@ -388,7 +390,7 @@ def test_the_swarm_notices_that(name: str) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_what_was_broken_is_whole_again(name: str) -> None:
     def everything() -> list[object]:
-        owners = (Agent, Delivery, Exchange, Ledger, Roster, TolerantEndpoint)
+        owners = (Agent, Delivery, Exchange, Ledger, Roster, TolerantEndpoint, TolerantMembership)
         return [dict(owner.__dict__) for owner in owners] + [dict(RETRIES)]
 
     before = everything()
