@@ -1,0 +1,73 @@
+// The page: it joins the stream to the sections. Each section draws its own part of a frame and knows no other.
+
+import { armsSection } from "./arms.js";
+import { connectionView } from "./connection.js";
+import { eventsSection } from "./events.js";
+import { figuresSection, headerSection } from "./header.js";
+import { Keys } from "./keys.js";
+import { membersSection } from "./members.js";
+import { messagesSection } from "./messages.js";
+import { pairsSection } from "./pairs.js";
+import { Stream } from "./stream.js";
+import { keepToken, takeTokenFromAddress, token } from "./token.js";
+import { trafficSection } from "./traffic.js";
+
+const keys = new Keys();
+// Traffic comes before arms: it gives the keys that arms show.
+const sections = [
+  headerSection(),
+  figuresSection(),
+  trafficSection(keys),
+  armsSection(keys),
+  pairsSection(),
+  membersSection(),
+  messagesSection(),
+  eventsSection(),
+];
+let waiting = null; // a frame that came while nobody could see it
+
+function draw(frame) {
+  const isFirst = !document.body.classList.contains("has-frame");
+  if (document.hidden && !isFirst) {
+    waiting = frame;
+    return;
+  }
+  waiting = null;
+  const began = performance.now();
+  document.body.classList.add("has-frame");
+  for (const section of sections) section(frame);
+  performance.measure("draw", { start: began, end: performance.now() });
+  if (isFirst) performance.mark("first-frame");
+}
+
+const showStatus = connectionView((what, value) => {
+  if (what === "reload") location.reload();
+  if (what === "token") keepToken(value);
+  if (what === "token") stream.restart();
+  if (what === "retry") stream.tryNow();
+});
+
+const stream = new Stream({
+  address: new URL("page/stream", document.baseURI).href,
+  onFrame: draw,
+  onStatus: showStatus,
+  token,
+  outside: {
+    fetch: (...request) => fetch(...request),
+    now: () => Date.now(),
+    setTimeout: (...timer) => setTimeout(...timer),
+    clearTimeout: (timer) => clearTimeout(timer),
+  },
+});
+
+function comeBack() {
+  if (waiting) draw(waiting);
+  if (["disconnected", "error"].includes(document.body.dataset.connection)) stream.tryNow();
+}
+
+document.addEventListener("visibilitychange", () => document.hidden || comeBack());
+window.addEventListener("online", comeBack);
+window.addEventListener("pageshow", comeBack);
+window.addEventListener("hashchange", () => takeTokenFromAddress() && stream.restart());
+takeTokenFromAddress();
+stream.tryNow();
