@@ -72,6 +72,22 @@ _ARM = {
 }
 
 
+_ID = {"id": "$response.body#/id"}
+_NAMED = {"arm": "$response.body#/arm"}
+_LINKS = {
+    "select": {
+        "reward": {"operationId": "update", "requestBody": {**_ID, "reward": 1.0}},
+        "withdraw": {"operationId": "withdraw", "requestBody": _ID},
+    },
+    "add_arm": {
+        "freeze": {"operationId": "freeze_arm", "parameters": _NAMED},
+        "remove": {"operationId": "remove_arm", "parameters": _NAMED},
+        "kill": {"operationId": "kill", "requestBody": {"control_arm": "$response.body#/arm"}},
+    },
+}
+"""What can be done next with what was answered."""
+
+
 def _described(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {"operationId": operation.name, "summary": operation.summary}
     if operation.description:
@@ -98,6 +114,8 @@ def _answer(operation: Operation, status: int) -> dict[str, Any]:
     if operation.answer is not None:
         schema = {"type": "string"} if operation.given is None else _reference(operation.given)
         described["content"] = {operation.media_type: {"schema": schema, "example": operation.answer}}
+    if operation.name in _LINKS:
+        described["links"] = _LINKS[operation.name]
     return described
 
 

@@ -73,7 +73,9 @@ def run_sidecar(
         sidecars.append(Sidecar(app, config.serving.listen, token=token, stopping=stopping))
         return sidecars[0]
 
-    return run_agent(config, ready=lambda member: ready(member, sidecars[0]), beside=serve)
+    return run_agent(
+        config, ready=lambda member: ready(member, sidecars[0]), beside=serve, logs_of=("uvicorn", "asyncio")
+    )
 
 
 class Sidecar:
