@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import tacit
 from tacit.errors import NotNowError
+from tacit.runtime.journal import JournalError
 from tacit.runtime.member import Member
 from tacit.runtime.statistics import Statistics
 
@@ -180,7 +181,7 @@ def test_the_kill_switch_spreads_to_other_members_and_is_lifted(served: Served, 
         assert served.client.post("/v1/select", json={"among": ["red"]}).status_code == 409
         assert served.client.delete("/v1/kill-switch").status_code == 204
         wait_for(lambda: other.statistics().control_arm is None, "it is lifted there")
-        assert pulls(other) > {"blue"}
+        assert pulls(other) != {"blue"}
 
 
 def test_a_reward_for_another_members_decision_is_brought_there(served: Served, tmp_path: Path) -> None:
@@ -258,8 +259,6 @@ class Broken:
         self._journal = journal
 
     def write(self, *_: object) -> None:
-        from tacit.runtime.journal import JournalError
-
         raise JournalError("no disk")
 
     replace = write

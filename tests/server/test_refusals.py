@@ -17,7 +17,7 @@ SEE = ": see /openapi.json for what is allowed"
 REFUSED: list[tuple[str, str, bytes | None, int, str]] = [
     ("POST", "/v1/select", b"", 400, "the body is not JSON: Input data was truncated"),
     ("POST", "/v1/select", b"{", 400, "the body is not JSON: Input data was truncated"),
-    ("POST", "/v1/select", b"{}x", 400, "the body is not JSON: JSON is malformed: trailing characters (byte 2)"),
+    ("POST", "/v1/select", b"{}x", 400, "the body is not JSON: JSON is malformed"),
     ("POST", "/v1/select", b'{"subject": "\xff"}', 400, "the body is not JSON: "),
     ("POST", "/v1/select", b'{"subject": "\\ud800"}', 400, "the body is not JSON: "),
     ("POST", "/v1/select", b"[" * 100_000, 422, "Expected `object`, got `array`" + SEE),
@@ -126,7 +126,7 @@ def test_several_rewards_of_a_wrong_shape_are_refused_as_a_whole(served: Served)
     answer = served.client.post("/v1/update-many", json={"updates": updates})
     assert (answer.status_code, answer.json()["detail"]) == (
         422,
-        "Expected `float` <= 1.0 - at `$.updates[...].reward`" + SEE,
+        "Expected `float` <= 1.0 - at `$.updates[1].reward`" + SEE,
     )
     assert served.facts() == before
 
@@ -164,16 +164,17 @@ def test_a_bug_is_told_to_the_log_and_not_to_the_client(
     monkeypatch.setattr(served.member, "select_arm", broken)
     with caplog.at_level(logging.ERROR, "uvicorn.error"):
         answer = served.client.post("/v1/select", json={})
+        served.wait_for(lambda: "RuntimeError: a path of this machine" in caplog.text)
     assert (answer.status_code, answer.json()) == (
         500,
         {
             "title": "Internal Server Error",
             "status": 500,
-            "detail": "the sidecar failed at this request, which is a bug of tacit: whoever runs it finds it in its log",
+            "detail": "the sidecar failed at this request, which is a bug of tacit: whoever runs it finds it in its "
+            "log",
             "type": "about:blank",
         },
     )
-    assert "RuntimeError: a path of this machine" in caplog.text
     monkeypatch.undo()
     assert served.client.post("/v1/select", json={}).status_code == 200
 
@@ -202,7 +203,7 @@ def test_a_body_that_does_not_say_how_long_it_is_is_read_no_further_than_the_lim
         )
         stream.sendall(b"40\r\n" + b" " * 64 + b"\r\n")
         stream.sendall(b"1\r\n \r\n")  # and the end never comes
-        assert file.readline() == b"HTTP/1.1 413 Content Too Large\r\n"
+        assert file.readline().startswith(b"HTTP/1.1 413 ")
         assert file.read().endswith(b'"type":"about:blank"}')  # it is closed from the other side
     assert served.facts() == before
 
