@@ -151,6 +151,21 @@ def request(path: str, body: bytes) -> bytes:
     ).encode() + body
 
 
+def whole_answer(stream: socket.socket) -> bytes:
+    """Wait for an answer; it may come in more than one piece."""
+    answer = b""
+    while True:
+        answer += stream.recv(65536)
+        head, blank, body = answer.partition(b"\r\n\r\n")
+        if blank and len(body) >= length_in(head):
+            return answer
+
+
+def length_in(head: bytes) -> int:
+    """Return how long the body is."""
+    return int(head.partition(b"content-length: ")[2].split(b"\r\n", 1)[0])
+
+
 def measure_latency(ports: tuple[int, ...], requests: int, turns: int = TURNS) -> list[Latency]:
     """Measure selects at several servers, turn by turn, so that what else the machine does falls on all of them."""
     taken: dict[int, list[float]] = {port: [] for port in ports}
@@ -164,7 +179,7 @@ def measure_latency(ports: tuple[int, ...], requests: int, turns: int = TURNS) -
                 for _ in range(requests // turns):
                     begun = time.perf_counter()
                     stream.sendall(one)
-                    answer = stream.recv(65536)
+                    answer = whole_answer(stream)
                     ended = time.perf_counter()
                     assert answer.startswith(b"HTTP/1.1 200"), answer
                     if turn:  # the first is for warming up
@@ -198,8 +213,7 @@ class Connection(asyncio.Protocol):
         head, blank, body = self._buffer.partition(b"\r\n\r\n")
         if not blank:
             return
-        length = int(head.partition(b"content-length: ")[2].split(b"\r\n", 1)[0])
-        if len(body) >= length:
+        if len(body) >= length_in(head):
             self._buffer = b""
             self._load.answered(self, head, body, self._due_at)
 
@@ -247,7 +261,7 @@ class Loader:
             await asyncio.sleep(max(0.0, begun + sent / rate - loop.time()))
         ended = loop.time()
         while len(self.taken) + self.errors < sent and loop.time() < ended + 10.0:
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)  # noqa: ASYNC110  # for the last answers, and no longer
         memory.append(resident_mb(self._pid))
         self.errors += sent - len(self.taken) - self.errors
         self._is_over = True
