@@ -26,12 +26,13 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from tacit.dashboard.watching import page_beside  # noqa: PLC0415  # loads only what is needed
-    from tacit.runtime.config import check_files  # noqa: PLC0415
-    from tacit.runtime.server import run_sidecar  # noqa: PLC0415
+    from tacit.dashboard.watching import page_beside  # noqa: PLC0415  # the server says what to install
+    from tacit.runtime.config import check_files  # noqa: PLC0415  # loads only what is needed
+    from tacit.runtime.server import check_token, run_sidecar  # noqa: PLC0415
 
     config = _configured(options)
     check_files(config)
+    check_token(config.serving, config.member["state"])
     if options.check:
         print(f"{options.config} is right: {_described(config)}, to be served at {config.serving.listen}")
         return 0

@@ -6,6 +6,7 @@ program that uses it. What the lines say is in `complaints.py`.
 
 import logging
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal, TextIO
 
@@ -24,6 +25,7 @@ def configure_logging(
     *,
     level: int = logging.INFO,
     stream: TextIO | None = None,
+    also: Sequence[str] = (),
 ) -> logging.Handler:
     """Write what tacit logs as lines, to standard error unless told otherwise. Return the handler, to take it away.
 
@@ -32,6 +34,7 @@ def configure_logging(
             error, each where there is one.
         level: What is less important is left out.
         stream: Where to write.
+        also: Loggers of other packages whose warnings and errors belong here too.
     """
     if format not in LOG_FORMATS:
         raise LocalError(f"the log format must be {' or '.join(LOG_FORMATS)}, not {format!r}")
@@ -41,6 +44,11 @@ def configure_logging(
     log.addHandler(handler)
     log.setLevel(level)
     log.propagate = False  # otherwise a program that logs everything would write each line twice
+    for name in also:
+        other = logging.getLogger(name)
+        other.addHandler(handler)
+        other.setLevel(max(level, logging.WARNING))
+        other.propagate = False
     return handler
 
 

@@ -7,7 +7,7 @@ now and then (`Member.catch_up`).
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from tacit.runtime.config import AgentConfig
@@ -23,6 +23,7 @@ def run_agent(
     *,
     ready: Callable[[Member], None],
     beside: Callable[[Member], AbstractContextManager[object]] | None = None,
+    logs_of: Sequence[str] = (),
 ) -> bool:
     """Run a member until the process is told to stop, by SIGTERM or SIGINT. A second signal ends it at once.
 
@@ -31,6 +32,7 @@ def run_agent(
         ready: Called when the member takes part.
         beside: What else runs as long as the member does, such as a server of its own: started before `ready` is
             called, stopped before the member says farewell.
+        logs_of: Loggers of other packages whose warnings are logged too.
 
     Returns:
         Whether everything is written down. If not, the log says why.
@@ -38,7 +40,7 @@ def run_agent(
     Raises:
         LocalError: It cannot start. Nothing is left behind.
     """
-    configure_logging(config.log_format)
+    configure_logging(config.log_format, also=logs_of)
     with stop_signals() as wait, ExitStack() as stack:
         member = stack.enter_context(connect(config.url, **config.member))
         if config.metrics is not None:

@@ -14,8 +14,8 @@ except ImportError as missing:
 
 from tacit.runtime.server.app import Extras, create_app
 from tacit.runtime.server.running import Sidecar, run_sidecar
-from tacit.runtime.server.tokens import Token, find_token
+from tacit.runtime.server.tokens import Token, check_token, find_token
 
-__all__ = ["Extras", "Sidecar", "Token", "create_app", "find_token", "run_sidecar"]
+__all__ = ["Extras", "Sidecar", "Token", "check_token", "create_app", "find_token", "run_sidecar"]
 
 del _starlette, _uvicorn

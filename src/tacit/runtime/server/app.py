@@ -56,7 +56,7 @@ def create_app(
     """
     limits, extras = limits or Limits(), extras or Extras()
     api = Api(member, stopping or asyncio.Event())
-    return Starlette(
+    app = Starlette(
         routes=[
             *routes_of(api, OPERATIONS, limits),
             Route(DOCUMENT, _document, methods=["GET"]),
@@ -75,6 +75,8 @@ def create_app(
         },
         lifespan=lambda _: _running(extras),
     )
+    app.router.redirect_slashes = False  # a path is there or it is not
+    return app
 
 
 class RawPaths:

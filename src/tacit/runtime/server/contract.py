@@ -4,7 +4,6 @@ Routes and the OpenAPI document are both made from this table, so what is served
 method of each operation's name.
 """
 
-from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import msgspec
@@ -43,7 +42,7 @@ class Operation(NamedTuple):
     """What the body of a request is."""
     given: type[msgspec.Struct] | None = None
     """What the body of the answer is; `None` for an answer without one."""
-    status: int = HTTPStatus.OK
+    status: int = 200
     example: Any = None
     """A request."""
     answer: Any = None
@@ -192,8 +191,8 @@ OPERATIONS = (
         given=ArmStatistics,
         example={"arm": "violet"},
         answer=_NEW_ARM,
-        status=HTTPStatus.CREATED,
-        also=HTTPStatus.OK,
+        status=201,
+        also=200,
         refused=(409,),
     ),
     Operation(
@@ -202,7 +201,7 @@ OPERATIONS = (
         path="/v1/arms/{arm}",
         summary="Offer an arm no more, at this member",
         description="What is known of it stays. The last arm cannot be removed.",
-        status=HTTPStatus.NO_CONTENT,
+        status=204,
         refused=(404, 409),
     ),
     Operation(
@@ -211,7 +210,7 @@ OPERATIONS = (
         path="/v1/arms/{arm}/freeze",
         summary="Give an arm no more traffic, at every member",
         description="The last arm that is not frozen cannot be frozen.",
-        status=HTTPStatus.NO_CONTENT,
+        status=204,
         refused=(404, 409),
     ),
     Operation(
@@ -219,7 +218,7 @@ OPERATIONS = (
         method="DELETE",
         path="/v1/arms/{arm}/freeze",
         summary="Give an arm back to the policy, at every member",
-        status=HTTPStatus.NO_CONTENT,
+        status=204,
         refused=(404,),
     ),
     Operation(
@@ -247,7 +246,7 @@ OPERATIONS = (
         method="DELETE",
         path="/v1/kill-switch",
         summary="Turn the kill switch off, at every member",
-        status=HTTPStatus.NO_CONTENT,
+        status=204,
     ),
     Operation(
         name="statistics",

@@ -1,13 +1,12 @@
 """The OpenAPI document, made from the table of operations and the types that decode and encode."""
 
 from functools import cache
-from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
 from tacit.runtime.server.contract import JSON, OPERATIONS, REFUSED, Operation
-from tacit.runtime.server.problems import MEDIA_TYPE, RETRY_AFTER_S, Problem, problem
+from tacit.runtime.server.problems import MEDIA_TYPE, RETRY_AFTER_S, TITLES, Problem, problem
 from tacit.tally import LONGEST_NAME
 
 API_VERSION = "1.0.0"
@@ -72,6 +71,22 @@ _ARM = {
 }
 
 
+_ID = {"id": "$response.body#/id"}
+_NAMED = {"arm": "$response.body#/arm"}
+_LINKS = {
+    "select": {
+        "reward": {"operationId": "update", "requestBody": {**_ID, "reward": 1.0}},
+        "withdraw": {"operationId": "withdraw", "requestBody": _ID},
+    },
+    "add_arm": {
+        "freeze": {"operationId": "freeze_arm", "parameters": _NAMED},
+        "remove": {"operationId": "remove_arm", "parameters": _NAMED},
+        "kill": {"operationId": "kill", "requestBody": {"control_arm": "$response.body#/arm"}},
+    },
+}
+"""What can be done next with what was answered."""
+
+
 def _described(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {"operationId": operation.name, "summary": operation.summary}
     if operation.description:
@@ -85,19 +100,24 @@ def _described(operation: Operation) -> dict[str, Any]:
         }
     answers = (operation.status,) if operation.also is None else (operation.also, operation.status)
     described["responses"] = {
-        **{str(int(status)): _answer(operation, status) for status in answers},
+        **{str(status): _answer(operation, status) for status in answers},
         **{str(status): {"$ref": f"#/components/responses/{_response_name(status)}"} for status in operation.statuses},
     }
     return described
 
 
+_ANSWERED = {200: "Done.", 201: "Done: it is new.", 204: "Done. There is nothing to say about it."}
+
+
 def _answer(operation: Operation, status: int) -> dict[str, Any]:
-    described: dict[str, Any] = {"description": HTTPStatus(status).phrase}
-    if status == HTTPStatus.CREATED:
+    described: dict[str, Any] = {"description": _ANSWERED[status]}
+    if status == 201:
         described["headers"] = {"Location": {"description": "Where the arm is.", "schema": {"type": "string"}}}
     if operation.answer is not None:
         schema = {"type": "string"} if operation.given is None else _reference(operation.given)
         described["content"] = {operation.media_type: {"schema": schema, "example": operation.answer}}
+    if operation.name in _LINKS:
+        described["links"] = _LINKS[operation.name]
     return described
 
 
@@ -106,9 +126,9 @@ def _refusal(status: int) -> dict[str, Any]:
         "description": REFUSED[status],
         "content": {MEDIA_TYPE: {"schema": _reference(Problem), "example": problem(status, REFUSED[status])}},
     }
-    if status == HTTPStatus.UNAUTHORIZED:
+    if status == 401:
         described["headers"] = {"WWW-Authenticate": {"required": True, "schema": {"type": "string"}}}
-    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+    if status == 503:
         described["headers"] = {
             "Retry-After": {
                 "description": "Seconds.",
@@ -125,4 +145,4 @@ def _reference(kind: type[msgspec.Struct]) -> dict[str, str]:
 
 
 def _response_name(status: int) -> str:
-    return HTTPStatus(status).name.title().replace("_", "")
+    return TITLES[status].replace(" ", "")

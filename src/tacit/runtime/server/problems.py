@@ -4,7 +4,6 @@ This file owns which kind of error has which status. It does not know what was a
 """
 
 from collections.abc import Mapping
-from http import HTTPStatus
 
 import msgspec
 from starlette.requests import Request
@@ -36,17 +35,32 @@ class Refusal(Exception):  # noqa: N818  # it is an answer
     def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
         self.problem = problem(status, detail)
-        self.headers = {**(_RETRY if status == HTTPStatus.SERVICE_UNAVAILABLE else {}), **(headers or {})}
+        self.headers = {**(_RETRY if status == 503 else {}), **(headers or {})}
 
 
 _RETRY = {"Retry-After": str(RETRY_AFTER_S)}
 
-_STATUSES: tuple[tuple[type[LocalError], HTTPStatus], ...] = (
-    (UnknownError, HTTPStatus.NOT_FOUND),
-    (StateError, HTTPStatus.CONFLICT),
-    (NotNowError, HTTPStatus.SERVICE_UNAVAILABLE),
-    (LocalError, HTTPStatus.UNPROCESSABLE_ENTITY),
+_STATUSES: tuple[tuple[type[LocalError], int], ...] = (
+    (UnknownError, 404),
+    (StateError, 409),
+    (NotNowError, 503),
+    (LocalError, 422),
 )
+
+TITLES = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    409: "Conflict",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    422: "Unprocessable Content",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+"""As RFC 9110 has them. Those of the standard library differ from one Python to the next."""
 
 
 def problem(status: int, detail: str) -> Problem:
@@ -55,7 +69,7 @@ def problem(status: int, detail: str) -> Problem:
     >>> problem(404, "there is no arm 'D'").title
     'Not Found'
     """
-    return Problem(title=HTTPStatus(status).phrase, status=int(status), detail=detail)
+    return Problem(title=TITLES.get(status, "Error"), status=status, detail=detail)
 
 
 def refusal_of(error: LocalError) -> Refusal:

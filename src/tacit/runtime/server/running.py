@@ -73,7 +73,9 @@ def run_sidecar(
         sidecars.append(Sidecar(app, config.serving.listen, token=token, stopping=stopping))
         return sidecars[0]
 
-    return run_agent(config, ready=lambda member: ready(member, sidecars[0]), beside=serve)
+    return run_agent(
+        config, ready=lambda member: ready(member, sidecars[0]), beside=serve, logs_of=("uvicorn", "asyncio")
+    )
 
 
 class Sidecar:
@@ -121,12 +123,13 @@ class Sidecar:
                 timeout_graceful_shutdown=FINISH_WITHIN_S,
             )
         )
-        self._failure: BaseException | None = None
+        self._failures: list[BaseException] = []
         self._thread = threading.Thread(target=self._run, name="tacit-http", daemon=True)
         self._thread.start()
         self._server.is_up.wait()
-        if self._failure is not None:
-            raise LocalError(f"the sidecar did not start: {self._failure}") from self._failure
+        if self._failures:
+            self._socket.close()
+            raise LocalError("the sidecar did not start, and the log says why") from self._failures[0]
 
     @property
     def url(self) -> str:
@@ -156,7 +159,7 @@ class Sidecar:
         try:
             self._server.run(sockets=[self._socket])
         except BaseException as error:  # noqa: BLE001  # whoever started the thread gets it
-            self._failure = error
+            self._failures.append(error)
         finally:
             self._server.is_up.set()
 

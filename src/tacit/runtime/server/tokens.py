@@ -56,6 +56,16 @@ def find_token(serving: Serving, state: Path, environment: Mapping[str, str] | N
     return Token(_read(file, "the token"), str(file))
 
 
+def check_token(serving: Serving, state: Path) -> None:
+    """Look whether the token can be used, without making one.
+
+    Raises:
+        LocalError: It cannot be read, or cannot be one.
+    """
+    if VARIABLE in os.environ or serving.token_file is not None or made_token_file(state).exists():
+        find_token(serving, state)
+
+
 def made_token_file(state: Path) -> Path:
     """Return where the token is that was made for a member."""
     return state.with_name(f"{state.name}.token")

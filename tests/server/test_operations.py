@@ -1,0 +1,280 @@
+"""What a sidecar does for its clients is what the member would have done."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+import tacit
+from tacit.errors import NotNowError
+from tacit.runtime.journal import JournalError
+from tacit.runtime.member import Member
+from tacit.runtime.statistics import Statistics
+
+Served = Any  # of conftest.py, which cannot be imported
+
+WITHIN = 30.0
+ODD_NAMES = ["a/b", "x/freeze", "100%", "%2F", "ä ö", "?q=1#f", "☃", "a+b", '"', "\\", "..a", ";", "new\nline"]
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + WITHIN
+    while not condition():
+        assert time.monotonic() < deadline, f"it did not happen: {what}"
+        time.sleep(0.01)
+
+
+def select(served: Served, **wanted: object) -> dict[str, Any]:
+    answer = served.client.post("/v1/select", json=wanted)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def test_a_decision_can_be_rewarded_once_by_its_id(served: Served) -> None:
+    decision = select(served)
+    assert set(decision) == {"id", "arm", "propensity"}
+    assert (decision["arm"], decision["propensity"]) == ("red", 1.0)  # the first of those that nobody has observed
+    answers = [served.client.post("/v1/update", json={"id": decision["id"], "reward": 0.25}) for _ in range(3)]
+    assert [(answer.status_code, answer.json()) for answer in answers] == [
+        (200, {"counted": True}),
+        (200, {"counted": False}),
+        (200, {"counted": False}),
+    ]
+    served.member.sync()
+    statistics = served.member.statistics()
+    assert (statistics.decisions, statistics.own_observations, statistics.open_decisions) == (1, 1, 0)
+    assert [arm.mean for arm in statistics.arms] == [0.25, None, None]
+
+
+def test_an_update_with_sync_is_on_the_disk_when_it_is_answered(served: Served) -> None:
+    decision = select(served)
+    before = served.member.statistics().synced_batches
+    answer = served.client.post("/v1/update", json={"id": decision["id"], "reward": 1, "sync": True})
+    assert answer.json() == {"counted": True}
+    after = served.member.statistics()
+    assert after.own_observations == 1
+    assert after.synced_batches > before
+
+
+def test_a_subject_keeps_its_arm_and_among_limits_the_choice(served: Served) -> None:
+    arms = {select(served, subject="visitor-17")["arm"] for _ in range(5)}
+    assert len(arms) == 1
+    assert {select(served, among=["blue"])["arm"] for _ in range(5)} == {"blue"}
+    assert select(served, subject=None, among=None)["arm"] in {"red", "green", "blue"}
+
+
+def test_several_decisions_are_made_in_the_order_in_which_they_were_wanted(served: Served) -> None:
+    wanted = [{"among": [arm]} for arm in ("blue", "red", "green")] * 30
+    answer = served.client.post("/v1/select-many", json={"requests": wanted})
+    assert [one["arm"] for one in answer.json()["decisions"]] == [one["among"][0] for one in wanted]
+    assert len({one["id"] for one in answer.json()["decisions"]}) == 90
+
+
+def test_if_one_of_several_decisions_cannot_be_made_none_is_left_open(served: Served) -> None:
+    answer = served.client.post("/v1/select-many", json={"requests": [{}, {"among": ["nothing"]}, {}]})
+    assert (answer.status_code, answer.json()["detail"]) == (
+        409,
+        "none of the arms to choose from (nothing) is on offer now, only red, green, blue",
+    )
+    served.member.sync()
+    statistics = served.member.statistics()
+    assert (statistics.open_decisions, statistics.own_observations) == (0, 0)
+
+
+def test_of_several_rewards_each_counts_for_itself(served: Served) -> None:
+    first, second = select(served)["id"], select(served)["id"]
+    forged = first[:-4] + ("AAAA" if not first.endswith("AAAA") else "BBBB")
+    answer = served.client.post(
+        "/v1/update-many",
+        json={
+            "updates": [
+                {"id": first, "reward": 1.0},
+                {"id": forged, "reward": 1.0},
+                {"id": first, "reward": 0.0},
+                {"id": second, "reward": 0.5},
+            ],
+            "sync": True,
+        },
+    )
+    assert answer.status_code == 200
+    results = answer.json()["results"]
+    problem = results[1].pop("problem")
+    assert results == [
+        {"id": first, "counted": True},
+        {"id": forged, "counted": False},
+        {"id": first, "counted": False},
+        {"id": second, "counted": True},
+    ]
+    assert (problem["status"], problem["title"]) == (404, "Not Found")
+    assert problem["detail"].startswith(f"the id {forged!r} was not made by web-1 with its present state")
+    assert [(arm.own_observations, arm.mean) for arm in served.member.statistics().arms] == [
+        (1, 1.0),
+        (1, 0.5),
+        (0, None),
+    ]
+
+
+def test_a_decision_that_was_never_carried_out_is_withdrawn(served: Served) -> None:
+    decision = select(served)["id"]
+    answers = [served.client.post("/v1/withdraw", json={"id": decision}).json() for _ in range(2)]
+    assert answers == [{"withdrawn": True}, {"withdrawn": False}]
+    assert served.client.post("/v1/update", json={"id": decision, "reward": 1.0}).json() == {"counted": False}
+    served.member.sync()
+    assert served.member.statistics().own_observations == 0
+
+
+def test_arms_are_added_removed_and_added_again(served: Served) -> None:
+    new = {"arm": "violet", "observations": 0, "own_observations": 0, "mean": None, "low": None, "high": None}
+    new |= {"is_candidate": True, "is_frozen": False, "is_removed": False}
+    added = served.client.post("/v1/arms", json={"arm": "violet"})
+    assert (added.status_code, added.headers["location"], added.json()) == (201, "/v1/arms/violet", new)
+    again = served.client.post("/v1/arms", json={"arm": "violet"})
+    assert (again.status_code, "location" in again.headers, again.json()) == (200, False, new)
+    assert served.client.delete("/v1/arms/violet").status_code == 204
+    assert served.client.delete("/v1/arms/violet").status_code == 404
+    assert served.member.offered_arms == ("red", "green", "blue")
+    assert served.client.post("/v1/arms", json={"arm": "violet"}).status_code == 201
+    assert served.client.get("/v1/arms").json() == {
+        "arms": list(msgspec.to_builtins(served.member.statistics().arms)),
+    }
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_an_arm_may_have_any_name(name: str, served: Served) -> None:
+    added = served.client.post("/v1/arms", json={"arm": name})
+    where = added.headers["location"]
+    assert (added.status_code, added.json()["arm"]) == (201, name)
+    assert served.client.put(f"{where}/freeze").status_code == 204
+    assert [arm.arm for arm in served.member.statistics().arms if arm.is_frozen] == [name]
+    assert served.client.delete(f"{where}/freeze").status_code == 204
+    assert served.client.delete(where).status_code == 204
+    assert [arm.arm for arm in served.member.statistics().arms if arm.is_removed] == [name]
+
+
+def test_a_frozen_arm_gets_no_traffic_and_the_last_one_cannot_be_frozen(served: Served) -> None:
+    assert [served.client.put(f"/v1/arms/{arm}/freeze").status_code for arm in ("red", "blue", "green")] == [
+        204,
+        204,
+        409,
+    ]
+    assert {select(served)["arm"] for _ in range(5)} == {"green"}
+    assert served.client.delete("/v1/arms/red/freeze").status_code == 204
+    assert select(served, among=["red"])["arm"] == "red"
+
+
+def test_the_kill_switch_spreads_to_other_members_and_is_lifted(served: Served, tmp_path: Path) -> None:
+    def pulls(member: Member) -> set[str]:
+        return {member.select_arm().arm for _ in range(5)}
+
+    with tacit.connect(f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]) as other:
+        assert served.client.get("/v1/kill-switch").json() == {"control_arm": None}
+        turned = served.client.put("/v1/kill-switch", json={"control_arm": "blue"})
+        assert (turned.status_code, turned.json()) == (200, {"control_arm": "blue"})
+        assert served.client.get("/v1/kill-switch").json() == {"control_arm": "blue"}
+        wait_for(lambda: other.statistics().control_arm == "blue", "the switch reaches web-2")
+        assert pulls(other) == {"blue"}
+        assert {select(served)["arm"] for _ in range(5)} == {"blue"}
+        assert served.client.post("/v1/select", json={"among": ["red"]}).status_code == 409
+        assert served.client.delete("/v1/kill-switch").status_code == 204
+        wait_for(lambda: other.statistics().control_arm is None, "it is lifted there")
+        assert pulls(other) != {"blue"}
+
+
+def test_a_reward_for_another_members_decision_is_brought_there(served: Served, tmp_path: Path) -> None:
+    with tacit.connect(f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]) as other:
+        decision = other.select_arm()
+        for _ in range(2):  # its member counts it once
+            assert served.client.post("/v1/update", json={"id": decision.id, "reward": 1.0}).json() == {"counted": True}
+        wait_for(lambda: other.statistics().own_observations == 1, "the reward arrives")
+        refused = served.client.post("/v1/withdraw", json={"id": other.select_arm().id})
+        assert (refused.status_code, refused.json()["detail"]) == (
+            409,
+            "the decision was made by 'web-2': only that member can withdraw it",
+        )
+
+
+def test_statistics_metrics_and_fleet_say_what_the_member_says(served: Served, tmp_path: Path) -> None:
+    with tacit.connect(f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]) as other:
+        for _ in range(3):
+            served.client.post("/v1/update", json={"id": select(served)["id"], "reward": 1.0, "sync": True})
+        wait_for(lambda: bool(other.statistics().peers and served.member.statistics().peers), "they meet")
+        told = msgspec.convert(served.client.get("/v1/statistics").json(), Statistics)
+        assert (told.name, told.decisions, told.own_observations) == ("web-1", 3, 3)
+        assert told.arms == served.member.statistics().arms
+        metrics = served.client.get("/metrics")
+        assert metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        families = {family.name: family for family in text_string_to_metric_families(metrics.text)}
+        assert [(one.labels, one.value) for one in families["tacit_decisions"].samples] == [
+            ({"group": "homepage", "member": "web-1"}, 3.0)
+        ]
+        fleet = served.client.get("/v1/fleet").json()
+        assert set(fleet) == {"group", "arms", "members", "silent"}
+        assert [(one["name"], one["decisions"]) for one in fleet["members"]] == [("web-1", 3), ("web-2", 0)]
+        assert (fleet["group"], fleet["silent"]) == ("homepage", [])
+        assert {one["arm"]: one["observations"] for one in fleet["arms"]} == {"red": 1, "green": 1, "blue": 1}
+
+
+def test_head_is_get_without_a_body(served: Served) -> None:
+    answer = served.client.head("/v1/arms")
+    assert (answer.status_code, answer.content, int(answer.headers["content-length"]) > 0) == (200, b"", True)
+
+
+def test_it_is_not_ready_while_the_disk_takes_nothing(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (served.client.get("/readyz").status_code, served.client.get("/healthz").json()) == (
+        200,
+        {"status": "alive"},
+    )
+    decision = select(served)["id"]
+    node = served.member._node
+    monkeypatch.setattr(node, "_journal", Broken(node._journal))
+    refused = served.client.post("/v1/update", json={"id": decision, "reward": 1.0, "sync": True})
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert refused.json()["detail"] == (
+        "the reward is counted but is not on the disk yet: no disk. Repeat the request: it counts once"
+    )
+    wait_for(lambda: served.client.get("/readyz").status_code == 503, "it says that it is not ready")
+    unready = served.client.get("/readyz")
+    assert unready.json() == {
+        "title": "Service Unavailable",
+        "status": 503,
+        "detail": "the disk does not take what is decided: whoever runs the sidecar finds more in its log",
+        "type": "about:blank",
+    }
+    assert served.client.post("/v1/arms", json={"arm": "violet"}).status_code == 503
+    monkeypatch.undo()
+    wait_for(lambda: served.client.get("/readyz").status_code == 200, "it is ready again")
+    again = served.client.post("/v1/update", json={"id": decision, "reward": 1.0, "sync": True})
+    assert (again.status_code, again.json()) == (200, {"counted": False})
+    assert served.member.statistics().own_observations == 1
+
+
+class Broken:
+    """A journal whose disk is gone."""
+
+    def __init__(self, journal: Any) -> None:
+        self._journal = journal
+
+    def write(self, *_: object) -> None:
+        raise JournalError("no disk")
+
+    replace = write
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+
+def test_a_closed_member_is_not_ready_and_decides_nothing(served: Served) -> None:
+    served.member.close()
+    with pytest.raises(NotNowError):
+        served.member.select_arm()
+    statuses = [
+        served.client.get("/readyz").status_code,
+        served.client.post("/v1/select", json={}).status_code,
+        served.client.get("/v1/statistics").status_code,
+        served.client.get("/healthz").status_code,
+    ]
+    assert statuses == [503, 503, 503, 200]
