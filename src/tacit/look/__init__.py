@@ -1,0 +1,35 @@
+"""The one look of everything that is looked at: the style sheet, and a page that holds all it needs in one file.
+
+This room knows nothing of bandits. Whoever has something to show imports it, and brings words and drawings.
+"""
+
+from functools import cache
+from html import escape
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent
+
+
+@cache
+def style_sheet() -> str:
+    """Return the style sheet that all pages share."""
+    return (_FOLDER / "look.css").read_text(encoding="utf-8")
+
+
+def single_file_page(title: str, body: str, *, style: str = "", script: str = "") -> str:
+    """Return a whole HTML page that needs no other file and no network.
+
+    Args:
+        title: The page's title, as text.
+        body: What stands in the body, as HTML.
+        style: Style rules of this page, after those that all pages share.
+        script: What the page does, as a JavaScript module.
+    """
+    if "</script" in script.lower():
+        raise ValueError("a script that holds </script would end too early: escape it")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{style_sheet()}{style}</style>\n</head>\n"
+        f"<body>\n{body}\n" + (f'<script type="module">\n{script}</script>\n' if script else "") + "</body>\n</html>\n"
+    )
