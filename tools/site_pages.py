@@ -43,6 +43,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, files: Files, **_: object) -> str:
     """Make the links of a page right for the site; they are written for the repository."""
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]  # it has no neighbours
     pages = {file.src_uri for file in files}
     return rewritten(markdown, page.file.src_uri, pages)
 
@@ -75,7 +77,8 @@ def _linked(prose: str, page: str, pages: set[str]) -> str:
         if place is not None:
             return f"[{text}]({posixpath.relpath(place, posixpath.dirname(page) or '.')}{mark}{fragment})"
         if (ROOT / path).exists():
-            return f"`{path}`" if text.strip("`") in path else f"{text} (`{path}`)"
+            is_path = text.startswith("`") and text.strip("`") in path
+            return f"`{path}`" if is_path else f"{text} (`{path}`)"
         return found.group()
 
     return _LINK.sub(link, prose)

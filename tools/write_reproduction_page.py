@@ -1,15 +1,15 @@
-#!/usr/bin/env python3
 """Write docs/reproduction.md from what `tacit reproduce` measured.
 
-    tacit reproduce --out reproduction && tools/write-reproduction-page reproduction
+    tacit reproduce --out reproduction && python tools/write_reproduction_page.py reproduction
 
-It keeps the measurement (report.json) and the figures in docs/reproduction, and makes the page of them. Without a folder
-it makes the page again from the measurement that is kept. It measures nothing and rounds only for the eye.
+It keeps the measurement (report.json) and the figures in docs/reproduction, and makes the page of them. Without a
+folder it makes the page again from the measurement that is kept. It measures nothing and rounds only for the eye.
 """
 
 import json
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ KEPT = DOCS / "reproduction"
 PAGE = DOCS / "reproduction.md"
 
 FIGURES = {
-    "overview": "How far each cell of the tables is from the published one, in standard errors; inside the band is within three",
+    "overview": "How far each cell of the tables is from the published one; the band is three standard errors each way",
     "experiment-1": "Experiment 1: messages and regret as the fast agents get faster",
     "experiment-1-thresholds": "Experiment 1: constant and doubling thresholds",
     "experiment-2": "Experiment 2: messages and regret as slow agents join",
@@ -35,7 +35,8 @@ NOTES = {
     "563 are published; if an answer does not advance the threshold, the published number comes out "
     "([why](decisions/0002-the-answer-path.md)).",
     "5": "Going offline is silence: no agent says that it leaves or comes back.",
-    "easy": "The paper does not say which arms it used; these are ours. AAE-ODC is to send far fewer messages than UCB-ODC.",
+    "easy": "The paper does not say which arms it used; these are ours. What is to be shown: AAE-ODC sends far fewer "
+    "messages than UCB-ODC.",
 }
 
 VARIANT = "answers do not advance"
@@ -67,31 +68,46 @@ def page(report: Report) -> str:
     """Return the page."""
     printed = [cell for cell in report["cells"] if not cell["algorithm"].endswith(VARIANT)]
     near = sum(not cell["differs"] for cell in printed)
-    trials = ", ".join(f"{one['trials']} of {title(one['experiment'])}" for one in report["experiments"])
-    return "\n\n".join(
-        [
-            "# The paper, reproduced",
-            f"**{near} of {len(printed)} cells** of the paper's tables agree with ours within {FAR} standard errors. Each "
-            "of the others has a word below: an explanation, or the admission that there is none.",
-            figure("overview"),
+    parts = [
+        "# The paper, reproduced",
+        (
+            f"**{near} of {len(printed)} cells** of the paper's tables agree with ours within {FAR} standard errors. "
+            "Each of the others has a word below: an explanation, or the admission that there is none."
+        ),
+        figure("overview"),
+        (
             f"Measured by `tacit reproduce --out reproduction` of version {report['tacit']}, seed {report['seed']}, "
-            f"compiled engine, {sum(one['seconds'] for one in report['experiments']):.0f} seconds of running on two "
-            f"cores. Trials: {trials}. This page is made of that run's `report.json` by "
-            "`tools/write-reproduction-page reproduction`; the measurement is kept in "
-            "[docs/reproduction/report.json](reproduction/report.json), with more digits and more quantities.",
-            "The paper drew its 16 arms from a data set that cannot be shipped. In their place stand 16 surrogate means, "
-            "chosen so that two regrets come out about as published ([how](decisions/0016-the-experiments.md)); every "
-            "other regret is a prediction. UCB's message counts do not depend on the arms at all. ± is one standard "
-            "deviation between trials. A standard error combines both sides.",
-            *(section(one, report) for one in report["experiments"]),
-            "## Beyond the paper",
+            "on the compiled engine. This page is made of that run's `report.json` by "
+            "`python tools/write_reproduction_page.py reproduction`; the measurement is kept in "
+            "[docs/reproduction/report.json](reproduction/report.json), with more digits and more quantities."
+        ),
+        (
+            "The paper drew its 16 arms from a data set that cannot be shipped. In their place stand 16 surrogate "
+            "means, chosen so that two regrets come out about as published ([how](decisions/0016-the-experiments.md)); "
+            "every other regret is a prediction. UCB's message counts do not depend on the arms at all. ± is one "
+            "standard deviation between trials. A standard error combines both sides."
+        ),
+        *(part for one in report["experiments"] for part in section(one, report)),
+        "## Beyond the paper",
+        (
             "What happens when messages are lost, with `tacit reproduce loss`, is on "
-            "[a page of its own](loss-tolerance.md).",
-        ]
-    ) + "\n"
+            "[a page of its own](loss-tolerance.md)."
+        ),
+    ]
+    return "\n\n".join(wrapped(part) for part in parts) + "\n"
 
 
-def section(one: Report, report: Report) -> str:
+def wrapped(part: str) -> str:
+    """Return a paragraph in lines of the usual length; tables, figures and headings keep theirs."""
+    if part.startswith(("|", "!", "#", "<")):
+        return part
+    return "\n".join(
+        textwrap.fill(line, 120, subsequent_indent="  " * line.startswith("-"), break_on_hyphens=False)
+        for line in part.splitlines()
+    )
+
+
+def section(one: Report, report: Report) -> list[str]:
     """Return what there is to say about one experiment."""
     name = one["experiment"]
     worlds = list(dict.fromkeys(run["world"] for run in one["runs"]))
@@ -102,8 +118,7 @@ def section(one: Report, report: Report) -> str:
     own = name if name == "easy" else f"experiment-{name}"
     parts += [figure(key) for key in FIGURES if key in {own, f"{own}-thresholds"}]
     cells = [cell for cell in report["cells"] if cell["experiment"] == name]
-    parts += published_beside_ours(cells) if cells else [measured(one["runs"], single=len(worlds) == 1)]
-    return "\n\n".join(parts)
+    return parts + (published_beside_ours(cells) if cells else [measured(one["runs"], single=len(worlds) == 1)])
 
 
 def published_beside_ours(cells: list[Report]) -> list[str]:
@@ -128,7 +143,9 @@ def published_beside_ours(cells: list[Report]) -> list[str]:
 def measured(runs: list[Report], *, single: bool) -> str:
     """Return the numbers of an experiment that the paper shows as a figure only."""
     lines = [
-        "| | " + ("" if single else "world | ") + "communications | Theorem 2 allows | group regret | Theorem 1 allows |",
+        "| | "
+        + ("" if single else "world | ")
+        + "communications | Theorem 2 allows | group regret | Theorem 1 allows |",
         "| --- | " + ("" if single else "--- | ") + "---: | ---: | ---: | ---: |",
     ]
     for run in runs:
