@@ -1,7 +1,7 @@
-"""Two extensions of the reference pages, for what the source says and a reader of its text alone does not see.
+"""Three extensions of the reference pages, for what the source says and a reader of its text alone does not see.
 
 Examples in docstrings are shown as the Python sessions that they are. A function that takes what another one takes is
-shown with that one's parameters. This file knows nothing of pages.
+shown with that one's parameters. A value is shown with all its fields. This file knows nothing of pages.
 """
 
 import re
@@ -9,6 +9,7 @@ import re
 import griffe
 
 _SESSION = re.compile(r"^>>> .*?(?=\n[ \t]*\n|\Z)", re.MULTILINE | re.DOTALL)
+_VALUES = {"NamedTuple", "msgspec.Struct"}
 _TAKES_WHAT = re.compile(r"_takes_what\((\w+)\)")
 
 
@@ -19,6 +20,33 @@ class Sessions(griffe.Extension):
         """Look at one module, class, function or attribute."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
+
+
+class Fields(griffe.Extension):
+    """Gives named tuples and structs the constructor that they have, so that its signature shows every field."""
+
+    def on_class_members(self, *, cls: griffe.Class, **_: object) -> None:
+        """Look at one class."""
+        if "__init__" in cls.members or not any(str(base) in _VALUES for base in cls.bases):
+            return
+        fields = [one for one in cls.attributes.values() if one.annotation and "ClassVar" not in str(one.annotation)]
+        constructor = griffe.Function(
+            "__init__",
+            parameters=griffe.Parameters(
+                griffe.Parameter("self", kind=griffe.ParameterKind.positional_or_keyword),
+                *(
+                    griffe.Parameter(
+                        one.name,
+                        annotation=one.annotation,
+                        kind=griffe.ParameterKind.positional_or_keyword,
+                        default=one.value,
+                    )
+                    for one in fields
+                ),
+            ),
+            returns="None",
+        )
+        cls.set_member("__init__", constructor)
 
 
 class TakesWhat(griffe.Extension):

@@ -6,6 +6,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+import griffe
 import pytest
 from mkdocs.exceptions import PluginError
 
@@ -72,6 +73,20 @@ def test_the_tokens_of_the_site_are_those_of_the_look() -> None:
 def test_a_session_in_a_docstring_gets_a_fence() -> None:
     fenced = tool("site_reference.py")["fenced"]
     assert fenced("Add.\n\n>>> 1 + 1\n2\n\nArgs:") == "Add.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nArgs:"
+
+
+def test_values_are_shown_with_all_their_fields_and_a_function_with_what_it_takes() -> None:
+    reference = tool("site_reference.py")
+    code = (
+        "class Pair(NamedTuple):\n    one: int\n    two: str = ''\n"
+        "def join(url: str, *, group: str) -> None: ...\n"
+        "@_takes_what(join)\ndef connect(*arguments: Any, **options: Any) -> None: ...\n"
+    )
+    extensions = griffe.load_extensions(reference["Fields"](), reference["TakesWhat"]())
+    with griffe.temporary_visited_module(code, extensions=extensions) as module:
+        fields = [(one.name, str(one.annotation), one.default) for one in module["Pair.__init__"].parameters]
+        assert fields[1:] == [("one", "int", None), ("two", "str", "''")]
+        assert [one.name for one in module["connect"].parameters] == ["url", "group"]
 
 
 # The page of the reproduction.
