@@ -1,18 +1,23 @@
 """A fleet can be asked by somebody who is no member, over every network, and is not changed by it."""
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 import tacit
-from tacit.errors import LocalError
+from tacit.errors import LocalError, PeerError
+from tacit.runtime.answers import Answers
 from tacit.runtime.asking import Asker
 from tacit.runtime.fleet import Fleet
 from tacit.runtime.identity import Identity
+from tacit.runtime.letters import StatusTold
 from tacit.runtime.member import Member
+from tacit.runtime.statistics import encode_statistics
 from tacit.testing.servers import Server, free_port
 
 ARMS = ["A", "B"]
@@ -24,6 +29,24 @@ def until(asker: Asker, is_so: Callable[[Fleet], bool]) -> Fleet:
     while not is_so(fleet := asker.ask(2.0)):
         assert time.monotonic() < deadline, fleet
     return fleet
+
+
+def until_true(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30.0
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def until_fleet(member: Member, is_so: Callable[[Fleet], bool]) -> Fleet:
+    deadline = time.monotonic() + 30.0
+    while not is_so(fleet := member.fleet()):
+        assert time.monotonic() < deadline, fleet
+    return fleet
+
+
+def _have_shared(fleet: Fleet) -> bool:
+    return all(peer.shares_received for member in fleet.members for peer in member.peers)
 
 
 def have_met(count: int) -> Callable[[Fleet], bool]:
@@ -151,3 +174,58 @@ def test_whoever_cannot_ask_is_told_why(member: Callable[[str], Identity], tmp_p
     other = Asker("tls://127.0.0.1:7000", group="other", keys=member("operator").path)
     with pytest.raises(LocalError, match=r"is for the group 'homepage', not 'other'"), other:
         pass
+
+
+def test_a_member_asks_the_others_and_names_who_is_silent() -> None:
+    with ExitStack() as stack:
+        ann, bob, eve = (
+            stack.enter_context(tacit.connect("memory://asks-itself", group="g", name=name, arms=ARMS))
+            for name in ("ann", "bob", "eve")
+        )
+        until_fleet(ann, have_met(3))
+        decided([ann, bob, eve])
+        check(ann.fleet(), ["ann", "bob", "eve"])
+        fleet = until_fleet(ann, _have_shared)
+        boots = {member.name: member.boot for member in fleet.members}
+        heard = {peer.name: peer.boot for peer in fleet.members[0].peers}
+        assert heard == {"bob": boots["bob"], "eve": boots["eve"]}
+        eve._node._transport.send = lambda *_: False  # type: ignore[method-assign]  # nobody hears it any more
+        fleet = ann.fleet(2.0)
+        assert ([member.name for member in fleet.members], fleet.silent) == (["ann", "bob"], ("eve",))
+        with pytest.raises(LocalError, match="wait must be"):
+            ann.fleet(0.0)
+
+
+def test_who_asks_while_a_round_is_under_way_gets_the_same_answer_and_a_member_that_stops_ends_it() -> None:
+    with ExitStack() as stack:
+        ann, bob = (
+            stack.enter_context(tacit.connect("memory://asks-once", group="g", name=name, arms=ARMS))
+            for name in ("ann", "bob")
+        )
+        until_fleet(ann, have_met(2))
+        bob._node._transport.send = lambda *_: False  # type: ignore[method-assign]
+        with ThreadPoolExecutor(2) as pool:
+            rounds = [pool.submit(ann.fleet, 600.0) for _ in range(2)]
+            until_true(lambda: ann._node._round is not None and not ann._node._round.done())
+            ann.close()
+            first, second = (one.result(30.0) for one in rounds)
+        assert first == second
+        assert ([member.name for member in first.members], first.silent) == (["ann"], ("bob",))
+
+
+def test_an_answer_that_nobody_waits_for_is_dropped_unread_and_one_for_another_is_refused() -> None:
+    answers = Answers("g")
+    answers.take(StatusTold("bob", b"not statistics"))
+    with tacit.connect("memory://told", group="g", name="bob", arms=ARMS) as bob:
+        told = encode_statistics(bob.statistics())
+
+    async def listen() -> Fleet:
+        def ask(answered: Collection[str]) -> None:
+            assert list(answered) == []
+            with pytest.raises(PeerError, match="eve told how bob is"):
+                answers.take(StatusTold("eve", told))
+            answers.take(StatusTold("bob", told))
+
+        return await answers.collect(ask, 30.0, quiet_s=0.0)
+
+    assert [member.name for member in asyncio.run(listen()).members] == ["bob"]

@@ -5,6 +5,9 @@ from collections.abc import Container, Iterator
 ANSWER_EVERY = 1.0
 """Somebody who may be anybody is answered at most so often, in seconds."""
 
+TELL_EVERY = 0.5
+"""The same for how this member is. Who asks again sooner waits for its answer that long, so rounds come less often."""
+
 FIRST_GREETING, LONGEST_BETWEEN_GREETINGS = 2.0, 600.0
 """Seconds; the pause doubles from the one to the other. Both sides' greetings may be lost."""
 
@@ -17,17 +20,18 @@ class Acquaintances:
 
     def __init__(self) -> None:
         self._answered: dict[str, float] = {}
+        self._told: dict[str, float] = {}
+        """Apart, so that who keeps asking how this member is does not thereby miss the answer to a greeting."""
         self._unmet: dict[str, tuple[float, float]] = {}
         """Who can be reached and has not said who it is: when to greet it again, and how long that was."""
 
     def may_answer(self, stranger: str, now: float) -> bool:
         """Return whether somebody who may be anybody is answered now: not more often than it is worth."""
-        if now - self._answered.get(stranger, -ANSWER_EVERY) < ANSWER_EVERY:
-            return False
-        if len(self._answered) >= MOST_STRANGERS:
-            self._answered.clear()
-        self._answered[stranger] = now
-        return True
+        return _is_time(self._answered, stranger, now, ANSWER_EVERY)
+
+    def may_tell(self, stranger: str, now: float) -> bool:
+        """Return whether somebody who may be anybody is told now how this member is."""
+        return _is_time(self._told, stranger, now, TELL_EVERY)
 
     def greeted(self, peer: str, now: float) -> None:
         """Take it that somebody who can be reached was greeted."""
@@ -47,3 +51,12 @@ class Acquaintances:
                 longer = min(2.0 * pause, LONGEST_BETWEEN_GREETINGS)
                 self._unmet[peer] = (now + longer, longer)
                 yield peer
+
+
+def _is_time(last: dict[str, float], stranger: str, now: float, every_s: float) -> bool:
+    if 0.0 <= now - last.get(stranger, -every_s) < every_s:  # the clock may have gone back
+        return False
+    if len(last) >= MOST_STRANGERS:
+        last.clear()
+    last[stranger] = now
+    return True

@@ -1,9 +1,8 @@
 """Asking a fleet how it is, without being a member: one announcement, and whoever hears it answers.
 
-This file owns the asking and when to stop waiting. It does not know how the answers are shown.
+`answers.py` knows who has answered and when to stop waiting. This file does not know how the answers are shown.
 """
 
-import asyncio
 import secrets
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -13,11 +12,11 @@ from typing import Self
 
 from tacit.checks import check_name, check_positive
 from tacit.errors import PeerError
+from tacit.runtime.answers import Answers
 from tacit.runtime.background import background
-from tacit.runtime.fleet import Fleet, fleet_of
+from tacit.runtime.fleet import Fleet
 from tacit.runtime.letters import ControlWanted, StatusAsked, StatusTold, pack, unpack
 from tacit.runtime.networks import guest_transport_for
-from tacit.runtime.statistics import Statistics, decode_statistics
 from tacit.runtime.transports.base import Refusal
 from tacit.tally import LONGEST_NAME
 
@@ -26,12 +25,6 @@ WAIT = 4.0
 
 QUIET = 0.4
 """When everybody known has answered, this long without another answer is enough."""
-
-ASK_AGAIN_EVERY = 0.5
-"""Seconds; the network may have lost the question, or the answer."""
-
-MOST_ANSWERS = 10_000
-"""Members that are listened to in one round."""
 
 
 class Asker:
@@ -66,8 +59,7 @@ class Asker:
         """What came in and was not let in."""
         self.network_trouble: str | None = None
         """Why the network does not work, if it does not."""
-        self._answers: dict[str, Statistics] = {}
-        self._answered = asyncio.Event()
+        self._answers = Answers(group)
         self._question = pack(StatusAsked(self.name), group)
 
     def ask(self, wait_s: float = WAIT, *, expected: Collection[str] = ()) -> Fleet:
@@ -101,25 +93,9 @@ class Asker:
         background().submit(self._transport.close()).result()
 
     async def _ask(self, wait_s: float, expected: frozenset[str]) -> Fleet:
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        deadline, ask_again_at = now + wait_s, now + ASK_AGAIN_EVERY
-        self._answers = {}
-        self._transport.announce(self._question)
-        while (now := loop.time()) < deadline:
-            fleet = fleet_of(self.group, self._answers.values())
-            has_all = bool(self._answers) and not fleet.silent and expected <= self._answers.keys()
-            if now >= ask_again_at and not has_all:
-                self._transport.announce(self._question)
-                ask_again_at = now + ASK_AGAIN_EVERY
-            self._answered.clear()
-            try:
-                async with asyncio.timeout(min(deadline - now, QUIET)):
-                    await self._answered.wait()
-            except TimeoutError:
-                if has_all:
-                    break
-        return fleet_of(self.group, self._answers.values())
+        return await self._answers.collect(
+            lambda _: self._transport.announce(self._question), wait_s, quiet_s=QUIET, expected=expected
+        )
 
     # The transport's inbox.
 
@@ -127,16 +103,10 @@ class Asker:
         """Take an answer; members say other things too, which are not for a guest."""
         try:
             content = unpack(frame, self.group)
-            if not isinstance(content, StatusTold) or (sender is not None and content.sender != sender):
-                return
-            statistics = decode_statistics(content.statistics)
+            if isinstance(content, StatusTold) and sender in {None, content.sender}:
+                self._answers.take(content)
         except PeerError:
             self.refusals[Refusal.MALFORMED] += 1
-            return
-        if statistics.name == content.sender and len(self._answers) < MOST_ANSWERS:
-            if content.sender not in self._answers:
-                self._answered.set()
-            self._answers[content.sender] = statistics
 
     def reachable(self, peer: str | None) -> None:
         """Ask whoever can be reached now."""

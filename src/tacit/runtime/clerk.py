@@ -13,6 +13,7 @@ from tacit.errors import LocalError
 from tacit.protocol import InputRecord, Message, Outcome, TolerantEndpoint
 from tacit.runtime import letters
 from tacit.runtime.acquaintances import Acquaintances
+from tacit.runtime.answers import Answers
 from tacit.runtime.clock import Clock
 from tacit.runtime.complaints import Complaints
 from tacit.runtime.controls import Controls
@@ -65,6 +66,8 @@ class Clerk:
         self._rewards_kept: list[tuple[str, str, float]] = []
         self._rewards_gone: list[tuple[str, str]] = []
         self.askers: list[str] = []
+        self.answers = Answers(terms.group)
+        """How others say that they are, while somebody here wants to know."""
         """Who wants to know how this member is."""
         self._has_new_settings = False
         self._has_new_trust = False

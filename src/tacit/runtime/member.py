@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
-from tacit.checks import check_probability
+from tacit.checks import check_positive, check_probability
 from tacit.errors import LocalError
 from tacit.protocol import Geometric, Patience, Sharing, on_demand
 from tacit.rewards import MILLIONTH
@@ -23,6 +23,7 @@ from tacit.runtime.background import Background, at_end, background
 from tacit.runtime.clock import Clock, SystemClock
 from tacit.runtime.decision import Decision, is_genuine, read
 from tacit.runtime.desk import Desk
+from tacit.runtime.fleet import Fleet
 from tacit.runtime.history import LogEntry, log_entries
 from tacit.runtime.node import Node
 from tacit.runtime.starting import Options, PolicyOf, checked, start
@@ -313,6 +314,16 @@ class Member:
     def statistics(self) -> Statistics:
         """Return how this member is, as an immutable value."""
         return self._on_loop(self._node.statistics)
+
+    def fleet(self, wait_s: float = 2.0) -> Fleet:
+        """Ask the other members that are here how they are, and return what they and this one say.
+
+        It returns as soon as all have answered; `silent` names those who have not within so many seconds. Who asks
+        while a round is under way gets the answer of that round.
+        """
+        check_positive("wait", wait_s)
+        self._check_open()
+        return _result(self._background.submit(self._node.fleet(wait_s)))
 
     def snapshot(self) -> bytes:
         """Return all that this member knows of the arms, for another member to start from, on line or off."""

@@ -8,7 +8,7 @@ repeats it. Everything here happens on the thread of one event loop; only the di
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from tacit.protocol import Acknowledgement, Message, Share
 from tacit.runtime import letters
 from tacit.runtime.clerk import Clerk
 from tacit.runtime.desk import MOST_WAITING
+from tacit.runtime.fleet import Fleet
 from tacit.runtime.journal import Batch, Journal, JournalError, Mail
 from tacit.runtime.letters import AnyLetter, Letter, pack
 from tacit.runtime.restoring import fresh_boot
@@ -96,6 +97,7 @@ class Node:
         self._is_looking = False
         self._looks_in_vain = 0
         self._task: asyncio.Task[None] | None = None
+        self._round: asyncio.Task[Fleet] | None = None
 
     # The transport's inbox.
 
@@ -151,6 +153,9 @@ class Node:
         try:
             if self._task is not None:
                 await self._task
+            self.clerk.answers.end()
+            if self._round is not None:
+                await self._round
             await self._flush(FLUSH_WITHIN)
             async with self._turns:
                 self.clerk.take_leave()
@@ -264,6 +269,23 @@ class Node:
             synced_batches=self._synced_batches,
             is_superseded=clerk.superseded_by is not None,
         )
+
+    async def fleet(self, wait_s: float) -> Fleet:
+        """Ask the members that are here how they are. Who asks while a round is under way gets the same answer."""
+        if self._round is None or self._round.done():
+            self._round = asyncio.create_task(self._ask(wait_s), name=f"tacit fleet of {self.clerk.terms.name}")
+        return await asyncio.shield(self._round)
+
+    async def _ask(self, wait_s: float) -> Fleet:
+        question = letters.StatusAsked(self.clerk.terms.name)
+        peers = [link.peer for link in self.clerk.agent.endpoint.links.values()]
+
+        def ask(answered: Collection[str]) -> None:
+            for peer in peers:
+                if peer.present and peer.name not in answered and (packet := self._packed(question)) is not None:
+                    self._counts["lost"] += not self._transport.send(peer.name, packet)
+
+        return await self.clerk.answers.collect(ask, wait_s, quiet_s=0.0, own=self.statistics())
 
     def history(self) -> Iterator[Batch]:
         """Return the batches that the journal still has: the log of decisions."""

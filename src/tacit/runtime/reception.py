@@ -65,10 +65,10 @@ class Reception:
             case letters.Hello():
                 self._meet(letter, now)
             case letters.StatusAsked():
-                if clerk.acquaintances.may_answer(letter.sender, now):
+                if clerk.acquaintances.may_tell(letter.sender, now):
                     clerk.askers.append(letter.sender)
             case letters.StatusTold():
-                pass  # for those who asked
+                clerk.answers.take(letter)
             case letters.ControlWanted():
                 if clerk.controls.turn(letter.key, letter.value, now, by=letter.sender):
                     self._say_controls_changed(letter.sender)

@@ -52,6 +52,8 @@ class PeerStatistics(msgspec.Struct, frozen=True):
     """How many of its observations of its present start are known here."""
     lacks: int
     """How many of this member's observations of this start it has not acknowledged."""
+    boot: int | None = None
+    """Its start, as far as it is known: it changes when the peer restarts and may have forgotten something."""
 
 
 class Communication(msgspec.Struct, frozen=True):
@@ -188,6 +190,7 @@ def peers_of(agent: Agent, now: float) -> tuple[PeerStatistics, ...]:
                 repetitions=link.delivery.attempts,
                 held=0 if held is None else held.version,
                 lacks=ledger.version - link.delivery.acknowledged.version,
+                boot=link.delivery.peer_boot,
             )
         )
     return tuple(peers)
