@@ -51,7 +51,7 @@ live-benchmark: $(READY)
 fuzz: $(READY)
 	$(BIN)/python benchmarks/fuzz_wire.py --mutations 1000000
 
-# The documentation site in site/: open site/index.html, no server is needed. The variable silences an advertisement.
+# The documentation site in site/: open site/index.html, no server is needed. The variable silences a notice of the theme's makers.
 site: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 

@@ -99,7 +99,7 @@ def page(report: Report) -> str:
 
 def wrapped(part: str) -> str:
     """Return a paragraph in lines of the usual length; tables, figures and headings keep theirs."""
-    if part.startswith(("|", "!", "#", "<")):
+    if part.startswith(("|", "[!", "#", "<")):
         return part
     return "\n".join(
         textwrap.fill(line, 120, subsequent_indent="  " * line.startswith("-"), break_on_hyphens=False)
@@ -161,8 +161,8 @@ def measured(runs: list[Report], *, single: bool) -> str:
 
 
 def figure(name: str) -> str:
-    """Return a figure of the page."""
-    return f"![{FIGURES[name]}](reproduction/{name}.png)"
+    """Return a figure of the page, which leads to itself: on a phone it is small."""
+    return f"[![{FIGURES[name]}](reproduction/{name}.png)](reproduction/{name}.png)"
 
 
 def title(experiment: str) -> str:
