@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run paper test swarm faults messages benchmark live-benchmark fuzz format lock clean
+.PHONY: run paper test swarm faults messages benchmark live-benchmark fuzz site reproduction-page format lock clean
 
 run: $(READY)
 	$(BIN)/tacit reproduce --quick --out reproduction
@@ -14,6 +14,7 @@ run: $(READY)
 paper: $(READY)
 	$(BIN)/tacit reproduce --out reproduction
 
+# Everything, the documentation site too: tests/site builds it once, with warnings as errors, in a temporary folder.
 test: $(READY)
 	tools/install-programs
 	$(BIN)/ruff format --check .
@@ -50,6 +51,14 @@ live-benchmark: $(READY)
 fuzz: $(READY)
 	$(BIN)/python benchmarks/fuzz_wire.py --mutations 1000000
 
+# The documentation site in site/: open site/index.html, no server is needed. The variable silences a notice of the theme's makers.
+site: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+# The table of docs/reproduction.md, measured anew: minutes.
+reproduction-page: paper
+	$(BIN)/python tools/write_reproduction_page.py reproduction
+
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -65,4 +74,4 @@ $(READY): requirements-dev.txt pyproject.toml tools/make-environment
 	@touch $@
 
 clean:
-	rm -rf $(VENV) reproduction .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) reproduction site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,184 @@
+"""Write docs/reproduction.md from what `tacit reproduce` measured.
+
+    tacit reproduce --out reproduction && python tools/write_reproduction_page.py reproduction
+
+It keeps the measurement (report.json) and the figures in docs/reproduction, and makes the page of them. Without a
+folder it makes the page again from the measurement that is kept. It measures nothing and rounds only for the eye.
+"""
+
+import json
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+KEPT = DOCS / "reproduction"
+PAGE = DOCS / "reproduction.md"
+
+FIGURES = {
+    "overview": "How far each cell of the tables is from the published one; the band is three standard errors each way",
+    "experiment-1": "Experiment 1: messages and regret as the fast agents get faster",
+    "experiment-1-thresholds": "Experiment 1: constant and doubling thresholds",
+    "experiment-2": "Experiment 2: messages and regret as slow agents join",
+    "experiment-2-thresholds": "Experiment 2: constant and doubling thresholds",
+    "experiment-4": "Experiment 4: agents that slow down when they send",
+    "easy": "The easy instance: AAE stops talking, UCB does not",
+}
+"""The figures that the page shows, by file name, and what they show."""
+
+NOTES = {
+    "2": "60,000 slots, not 80,000: the paper's numbers of slots and of decisions contradict each other there "
+    "([why](decisions/0016-the-experiments.md)).",
+    "3": "Under ODC it stands here twice. Algorithm 1 as printed cannot send more than 549 messages in this world, and "
+    "563 are published; if an answer does not advance the threshold, the published number comes out "
+    "([why](decisions/0002-the-answer-path.md)).",
+    "5": "Going offline is silence: no agent says that it leaves or comes back.",
+    "easy": "The paper does not say which arms it used; these are ours. What is to be shown: AAE-ODC sends far fewer "
+    "messages than UCB-ODC.",
+}
+
+VARIANT = "answers do not advance"
+FAR = 3
+
+Report = dict[str, Any]
+
+
+def main(arguments: list[str]) -> None:
+    """Keep a new measurement if there is one, and write the page."""
+    if arguments:
+        keep(Path(arguments[0]))
+    report = json.loads((KEPT / "report.json").read_text(encoding="utf-8"))
+    PAGE.write_text(page(report), encoding="utf-8")
+    print(f"{PAGE.name}: {len(report['experiments'])} experiments, {len(report['cells'])} published cells")
+
+
+def keep(folder: Path) -> None:
+    """Copy the measurement of a complete run, and the figures of the page."""
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    if not report["complete"] or report["arms"]["file"] is not None:
+        sys.exit(f"{folder}: this is not all of the paper on the surrogate arms. Run `tacit reproduce --out {folder}`.")
+    KEPT.mkdir(exist_ok=True)
+    for name in ("report.json", *(f"{figure}.png" for figure in FIGURES)):
+        shutil.copyfile(folder / name, KEPT / name)
+
+
+def page(report: Report) -> str:
+    """Return the page."""
+    printed = [cell for cell in report["cells"] if not cell["algorithm"].endswith(VARIANT)]
+    near = sum(not cell["differs"] for cell in printed)
+    parts = [
+        "# The paper, reproduced",
+        (
+            f"**{near} of {len(printed)} cells** of the paper's tables agree with ours within {FAR} standard errors. "
+            "Each of the others has a word below: an explanation, or the admission that there is none."
+        ),
+        figure("overview"),
+        (
+            f"Measured by `tacit reproduce --out reproduction` of version {report['tacit']}, seed {report['seed']}, "
+            "on the compiled engine. This page is made of that run's `report.json` by "
+            "`python tools/write_reproduction_page.py reproduction`; the measurement is kept in "
+            "[docs/reproduction/report.json](reproduction/report.json), with more digits and more quantities."
+        ),
+        (
+            "The paper drew its 16 arms from a data set that cannot be shipped. In their place stand 16 surrogate "
+            "means, chosen so that two regrets come out about as published ([how](decisions/0016-the-experiments.md)); "
+            "every other regret is a prediction. UCB's message counts do not depend on the arms at all. ± is one "
+            "standard deviation between trials. A standard error combines both sides."
+        ),
+        *(part for one in report["experiments"] for part in section(one, report)),
+        "## Beyond the paper",
+        (
+            "What happens when messages are lost, with `tacit reproduce loss`, is on "
+            "[a page of its own](loss-tolerance.md)."
+        ),
+    ]
+    return "\n\n".join(wrapped(part) for part in parts) + "\n"
+
+
+def wrapped(part: str) -> str:
+    """Return a paragraph in lines of the usual length; tables, figures and headings keep theirs."""
+    if part.startswith(("|", "[!", "#", "<")):
+        return part
+    return "\n".join(
+        textwrap.fill(line, 120, subsequent_indent="  " * line.startswith("-"), break_on_hyphens=False)
+        for line in part.splitlines()
+    )
+
+
+def section(one: Report, report: Report) -> list[str]:
+    """Return what there is to say about one experiment."""
+    name = one["experiment"]
+    worlds = list(dict.fromkeys(run["world"] for run in one["runs"]))
+    about = worlds[0] if len(worlds) == 1 else f"{len(worlds)} worlds, from {worlds[0]} to {worlds[-1]}"
+    heading = title(name)
+    parts = [f"## {heading[0].upper()}{heading[1:]}", f"{about[0].upper()}{about[1:]}. {one['trials']} trials."]
+    parts += [NOTES[name]] if name in NOTES else []
+    own = name if name == "easy" else f"experiment-{name}"
+    parts += [figure(key) for key in FIGURES if key in {own, f"{own}-thresholds"}]
+    cells = [cell for cell in report["cells"] if cell["experiment"] == name]
+    return parts + (published_beside_ours(cells) if cells else [measured(one["runs"], single=len(worlds) == 1)])
+
+
+def published_beside_ours(cells: list[Report]) -> list[str]:
+    """Return a table of cells, and a word on those that differ."""
+    lines = [
+        "| | | published | ours | standard errors | relative |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    words: dict[str, list[str]] = {}
+    for cell in cells:
+        far = " **differs**" if cell["differs"] else ""
+        lines.append(
+            f"| {cell['algorithm']} | {cell['quantity']}{far} | {number(cell['published'])} | "
+            f"{number(cell['reproduced'])} | {cell['standard_errors']:+.1f} | {cell['relative']:+.2%} |"
+        )
+        if cell["word"]:
+            words.setdefault(cell["word"], []).append(f"{cell['algorithm']}, {cell['quantity']}")
+    said = [f"- *{'; '.join(who)}*: {word}" for word, who in words.items()]
+    return ["\n".join(lines), *(["\n".join(said)] if said else [])]
+
+
+def measured(runs: list[Report], *, single: bool) -> str:
+    """Return the numbers of an experiment that the paper shows as a figure only."""
+    lines = [
+        "| | "
+        + ("" if single else "world | ")
+        + "communications | Theorem 2 allows | group regret | Theorem 1 allows |",
+        "| --- | " + ("" if single else "--- | ") + "---: | ---: | ---: | ---: |",
+    ]
+    for run in runs:
+        world = "" if single else f"{run['world']} | "
+        lines.append(
+            f"| {run['algorithm']} | {world}{number(run['totals']['shares'])} | {bound(run['theorem_2'])} | "
+            f"{number(run['totals']['group_regret'])} | {bound(run['theorem_1'])} |"
+        )
+    table = "\n".join(lines)
+    if single:
+        return table
+    return f'<details markdown="1">\n<summary>All numbers of the figures</summary>\n\n{table}\n\n</details>'
+
+
+def figure(name: str) -> str:
+    """Return a figure of the page, which leads to itself: on a phone it is small."""
+    return f"[![{FIGURES[name]}](reproduction/{name}.png)](reproduction/{name}.png)"
+
+
+def title(experiment: str) -> str:
+    """Return what an experiment is called."""
+    return "the easy instance" if experiment == "easy" else f"Experiment {experiment}"
+
+
+def number(measured: Report) -> str:
+    """Return a mean and a deviation."""
+    return f"{measured['mean']:,.0f} ± {measured['sd']:,.0f}"
+
+
+def bound(most: float | None) -> str:
+    """Return what a theorem allows, if it says something."""
+    return "" if most is None else f"{most:,.0f}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
