@@ -26,7 +26,6 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from tacit.dashboard.watching import page_beside  # noqa: PLC0415  # the server says what to install
     from tacit.runtime.config import check_files  # noqa: PLC0415  # loads only what is needed
     from tacit.runtime.server import check_token, run_sidecar  # noqa: PLC0415
 
@@ -36,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
     if options.check:
         print(f"{options.config} is right: {_described(config)}, to be served at {config.serving.listen}")
         return 0
+    from tacit.dashboard.watching import page_beside  # noqa: PLC0415  # after what says which extra is missing
+
     name = config.member["name"]
     if run_sidecar(config, ready=lambda member, sidecar: _say_ready(member, sidecar, config), extras=page_beside):
         print(f"{name} has stopped, with everything written down.", flush=True)
