@@ -29,7 +29,7 @@ export function armsSection(keys) {
     const widest = Math.max(...frame.arms.map((arm) => Math.max(arm.share, arm.recent_share ?? 0)), 0.01);
     keyed(byId("arms-rows"), shown, (arm) => arm.arm, makeRow, (row, arm) => drawRow(row, arm, keys, widest));
     say(byId("arms-note"), note(frame));
-    showIf(byId("arms-table"), arms.length > 0);
+    for (const id of ["arms-table", "arms-tools", "arms-legend"]) showIf(byId(id), arms.length > 0);
     showIf(byId("truth-key"), arms.some((arm) => arm.true_mean !== null));
     showIf(byId("arms-more"), arms.length > SHOWN_AT_FIRST);
     say(byId("arms-more"), all ? `Show only the first ${SHOWN_AT_FIRST}` : `Show all ${count(arms.length)} arms`);
@@ -53,7 +53,7 @@ function makeRow(arm) {
   const row = make(
     "tr",
     { role: "row", "data-arm": arm.arm },
-    make("th", { scope: "row", role: "rowheader", class: "arm-name" }, keyBadge(), make("span", { class: "name" })),
+    make("th", { scope: "row", role: "rowheader", class: "arm-name" }, make("span", {}, keyBadge(), make("span", { class: "name" }))),
     cell("arm-state", pill(), make("span", { class: "soft where" })),
     cell("arm-interval", makeInterval()),
     cell("number arm-mean", make("span", { "data-field": "mean" }), make("span", { class: "soft range" })),

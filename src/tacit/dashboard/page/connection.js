@@ -30,7 +30,7 @@ export function banner(status, now) {
       return {
         tone: "bad",
         title: since ? `Not connected since ${since}.` : "Not connected.",
-        text: [WHY[status.reason], said(status.detail), since ? "The numbers below are from then." : "", again]
+        text: [said(status.detail) || WHY[status.reason], since ? "The numbers below are from then." : "", again]
           .filter(Boolean)
           .join(" "),
         button: "Try now",
@@ -47,7 +47,7 @@ export function banner(status, now) {
   }
 }
 
-const said = (detail) => (detail ? `It says: “${detail.replace(/\.$/, "")}”.` : "");
+const said = (detail) => (detail ? `The server says: “${detail.replace(/\.$/, "")}”.` : "");
 
 function retrying(status, now) {
   if (!status.retries) return "";

@@ -2,7 +2,7 @@
 
 import { keyed, makeSvg, mark, say } from "./elements.js";
 import { clock, shortCount } from "./format.js";
-import { drawTimes, drawValues, makeChart, measure, whenResized } from "./axes.js";
+import { drawTimes, drawValues, makeChart, roomOf, setSize } from "./axes.js";
 import { readable } from "./reading.js";
 import { linear, logarithmic, powers, spread, ticks } from "./scales.js";
 
@@ -29,16 +29,17 @@ export function curves(plot, { words, onRead }) {
     words: (index) => said(index),
     onRead: () => drawReading(),
   });
-  whenResized(plot, () => draw());
+  const room = roomOf(plot, () => draw());
 
   const said = (index) => `${clock(at[index])}: ${lines.map((line) => `${line.name} ${words(line.values[index])}`).join(", ")}`;
 
   function draw() {
-    if (at.length === 0) return;
-    const width = measure(svg, HEIGHT);
+    const width = room();
+    if (at.length === 0 || !width) return;
+    setSize(svg, width, HEIGHT);
     const isWide = width > WIDE;
-    const room = Math.max(...lines.map((line) => (isWide ? line.name : line.short).length)) * 6.6 + 16;
-    const [left, right, bottom] = [EDGE.left, width - room, HEIGHT - EDGE.bottom];
+    const names = Math.max(...lines.map((line) => (isWide ? line.name : line.short).length)) * 7.8 + 12;
+    const [left, right, bottom] = [EDGE.left, width - names, HEIGHT - EDGE.bottom];
     x = linear([at[0], Math.max(at.at(-1), at[0] + 1)], [left, right]);
     const scale = scaleFor(lines, [bottom, EDGE.top]);
     y = scale.at;

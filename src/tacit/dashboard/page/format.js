@@ -78,6 +78,13 @@ export function plural(value, one, many = `${one}s`) {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
+const LONGEST_NAME = 32;
+
+/** A name inside a sentence, not so long that the sentence is lost in it. */
+export function clipped(name) {
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
+}
+
 /** What talking on demand saved, in a number and a sentence. It says so when nothing was saved. */
 export function saving({ shares, immediate }) {
   const sent = `${plural(shares, "share")} sent`;

@@ -1,7 +1,7 @@
 // The top of the page: which group, from where it is seen, the kill switch, and the figures that matter most.
 
 import { byId, say, show, showIf } from "./elements.js";
-import { clock, count, decimal, plural, saving, share } from "./format.js";
+import { clipped, clock, count, decimal, plural, saving, share } from "./format.js";
 
 export function headerSection() {
   return (frame) => {
@@ -74,5 +74,5 @@ function drawMissing(frame) {
   if (!least) say(byId("missing-note"), "nobody has answered yet");
   else if (known.length === 1) say(byId("missing-note"), "only one member has answered");
   else if (least.missing === 0) say(byId("missing-note"), "everybody knows everything");
-  else say(byId("missing-note"), `at ${least.name}, who knows least (${share(least.missing / frame.observations)} of all)`);
+  else say(byId("missing-note"), `at ${clipped(least.name)}, who knows least (${share(least.missing / frame.observations)} of all)`);
 }

@@ -54,8 +54,7 @@ export function pairsSection() {
     if (!frame) return;
     const { pairs } = frame;
     const states = new Map(frame.members.map((member) => [member.name, member.state]));
-    const here = new Set(pairs.names.filter((name) => states.get(name) === "here"));
-    say(byId("pairs-summary"), summary(pairs, here) + leftOut(pairs));
+    say(byId("pairs-summary"), summary(pairs, states) + leftOut(pairs));
     showIf(byId("pairs-body"), pairs.names.length > 1);
     showIf(byId("pairs-tools"), pairs.names.length > 1);
     if (pairs.names.length < 2) return;
@@ -68,6 +67,7 @@ export function pairsSection() {
     names = now;
     const isLarge = names.length > MOST_WITH_NUMBERS;
     mark(table, "class", isLarge ? "matrix large" : "matrix");
+    table.style.setProperty("--members", names.length);
     keyed(byId("pairs-columns"), [null, ...names], (name) => `${name === null ? "corner" : `to ${name}`}`, makeColumn, () => {});
     keyed(byId("pairs-rows"), names, (name) => `from ${name}`, makePairsRow, (row, from, rowIndex) => {
       keyed(row, [null, ...names], (to) => (to === null ? "head" : `to ${to}`), (to) => makeCell(from, to), (cell, to, index) => {
@@ -97,14 +97,15 @@ export function pairsSection() {
     });
     say(byId("pairs-explanation"), explanation);
     say(byId("pairs-caption"), `${word}, from the row’s member to the column’s`);
-    drawScale(chosen, most);
+    drawScale(chosen, most, isLarge);
   }
 
   function drawReading() {
-    const isOn = read?.isConnected;
+    const isOn = Boolean(read?.isConnected);
+    byId("pairs-reading").classList.toggle("on", isOn);
     for (const cell of table.querySelectorAll(".read")) if (cell !== read) cell.classList.remove("read");
     if (isOn) read.classList.add("read");
-    say(byId("pairs-reading"), isOn ? pairWords(frame.pairs, ...read.place) : "Point at a pair, or move with the arrow keys, to read it.");
+    say(byId("pairs-reading"), isOn ? pairWords(frame.pairs, ...read.place) : "Point at a pair or tap it, or move with the arrow keys, to read it.");
     if (isOn) mark(read, "aria-label", pairWords(frame.pairs, ...read.place));
   }
 
@@ -150,9 +151,10 @@ function drawCell(cell, { value, text, step, stale, own, missing }) {
   mark(cell, "data-value", value);
 }
 
-function drawScale(view, most) {
+function drawScale(view, most, isLarge) {
   const words = most === 0 && view !== "heard" ? [] : levelWords(view, most);
   const steps = words.map((word, index) => ({ word, step: index + 1 })).filter(({ word }) => word !== null);
+  mark(byId("pairs-scale"), "class", isLarge ? "legend soft large" : "legend soft");
   keyed(byId("pairs-scale"), steps, ({ step }) => step, makeStep, (item, { word, step }) => {
     mark(item.firstChild, "class", `swatch level-${step}${view === "heard" && step > 3 ? " stale" : ""}`);
     say(item.lastChild, word);

@@ -7,7 +7,7 @@ import { byId, keyed, make, makeSvg, mark, say, show, showIf } from "./elements.
 import { clock, plural, share } from "./format.js";
 import { bands, columns } from "./intervals.js";
 import { REST } from "./keys.js";
-import { drawTimes, drawValues, makeChart, measure, whenResized } from "./axes.js";
+import { drawTimes, drawValues, makeChart, roomOf, setSize } from "./axes.js";
 import { readable } from "./reading.js";
 import { linear, spread } from "./scales.js";
 import { keyBadge, setKeyBadge } from "./signs.js";
@@ -32,7 +32,7 @@ export function trafficSection(keys) {
     words: (index) => words(series, found[index]),
     onRead: () => drawReading(),
   });
-  whenResized(byId("traffic-plot"), () => draw());
+  const room = roomOf(byId("traffic-plot"), () => draw());
 
   function draw() {
     if (!series) return;
@@ -40,8 +40,9 @@ export function trafficSection(keys) {
     showIf(byId("traffic-body"), observed);
     say(byId("traffic-note"), observed ? "" : `No observations since ${clock(series.at[0] ?? 0)}, when watching began.`);
     showIf(byId("traffic-note"), !observed);
-    if (!observed) return;
-    const width = measure(svg, HEIGHT);
+    const width = room();
+    if (!observed || !width) return;
+    setSize(svg, width, HEIGHT);
     const [left, right] = [EDGE.left, width - EDGE.right];
     found = columns(series, Math.floor((right - left) / LEAST_COLUMN));
     const [from, to] = [series.at[0], series.at.at(-1)];
