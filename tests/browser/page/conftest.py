@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from playwright.sync_api import BrowserContext, Page
 
 import tacit.dashboard
 from tacit.dashboard.frame import ArmShown, Event, Frame, Line, MemberShown, Messages, Pairs, Series
@@ -237,7 +238,9 @@ def _series(arms: tuple[ArmShown, ...], chance: Random, moments: int = 120) -> S
         counts = [0]
         for moment in range(1, moments):
             fading = max(0.0, 1 - moment / (moments * (1.1 - 0.12 * number))) if number else 0.4 + moment / moments
-            counts.append(0 if 50 <= moment < 56 or not arm.observations else int(30 * fading * chance.uniform(0.7, 1.3)))
+            counts.append(
+                0 if 50 <= moment < 56 or not arm.observations else int(30 * fading * chance.uniform(0.7, 1.3))
+            )
         lines.append(Line(arm.arm, tuple(counts)))
     if len(arms) > 7:
         lines.append(Line("", tuple(2 if moment and not 50 <= moment < 56 else 0 for moment in range(moments)), True))
@@ -260,3 +263,26 @@ def fake() -> Iterator[FakeServer]:
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def look(fake: FakeServer, page: Page) -> Callable[..., Page]:
+    """Opens the page with a frame drawn, and fails if it reports any error."""
+
+    def open_page(frame: Frame) -> Page:
+        fake.send(frame)
+        page.goto(fake.url)
+        page.wait_for_selector("body.has-frame[data-connection=live]")
+        return page
+
+    return open_page
+
+
+@pytest.fixture
+def rough(context: BrowserContext) -> Iterator[Page]:
+    """A page whose browser may report that the server refused something, but that must raise no error itself."""
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    assert errors == []
