@@ -1,4 +1,4 @@
-"""Every state of the page: waiting, empty, a token needed, cut off, ended, errors; and that it keeps still meanwhile."""
+"""Every state of the page: waiting, empty, a token needed, cut off, ended, errors; and that it keeps still."""
 
 import re
 from collections.abc import Callable
@@ -255,9 +255,7 @@ def test_every_control_can_be_reached_and_worked_with_the_keyboard(look: Look, f
     for _ in range(40):
         page.keyboard.press("Tab")
         reached.append(
-            page.evaluate(
-                "document.activeElement.id || document.activeElement.dataset.choice || document.activeElement.dataset.from || ''"
-            )
+            page.evaluate("(({id, dataset}) => id || dataset.choice || dataset.from || '')(document.activeElement)")
         )
     wanted = ["theme", "share", "mean", "name", "arms-more", "traffic-plot", "shares", "heard", "lacks", "edge-1"]
     wanted += ["members-body", "messages-plot", "events-filter"]

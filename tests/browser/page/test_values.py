@@ -115,8 +115,8 @@ def test_states_of_arms_and_members_are_words_with_signs(look: Look, frame_of: M
     page = look(replace(frame, arms=arms, members=members, control_arm="variant-1"))
     assert page.locator("[data-arm] .mark").all_inner_texts() == list(states)
     assert sorted(page.locator("[data-member] .mark").all_inner_texts()) == sorted(kinds)
-    signs = page.evaluate(
-        "[...document.querySelectorAll('[data-arm] .mark path, [data-member] .mark path')].map(p => p.getAttribute('d'))"
+    signs = page.locator("[data-arm] .mark path, [data-member] .mark path").evaluate_all(
+        "paths => paths.map(path => path.getAttribute('d'))"
     )
     assert len(set(signs)) == 10
     assert page.locator("[data-row=edge-2]").get_attribute("class") == "no-answer"

@@ -52,12 +52,14 @@ export function membersSection() {
 
 function note(frame) {
   if (frame.members.length === 0) return "No member has answered yet.";
-  const not = frame.members.filter((member) => member.state !== "here" && member.state !== "left");
+  const inState = (state) => frame.members.filter((member) => member.state === state).length;
+  const [silent, superseded] = [inState("silent"), inState("superseded")];
   const troubled = frame.members.filter((member) => member.troubles.length > 0).length;
   const left = frame.members_left_out ? ` ${plural(frame.members_left_out, "member")} more are not listed.` : "";
   const alone = frame.members.length === 1 ? " No other member yet." : "";
   const parts = [
-    not.length ? `${plural(not.length, "member")} of ${count(frame.members.length)} did not answer.` : "",
+    silent ? `${plural(silent, "member")} did not answer.` : "",
+    superseded ? `${plural(superseded, "member runs", "members run")} twice: stop one of the two.` : "",
     troubled ? `${plural(troubled, "member has", "members have")} troubles.` : "",
   ].filter(Boolean);
   const fine = parts.length ? parts.join(" ") : "Everybody who is here has answered, and reports no trouble.";

@@ -128,12 +128,17 @@ function makePairsRow(name) {
   return make("tr", { "data-row": name });
 }
 
+const CELL = make("td", { role: "gridcell", tabindex: "-1" });
+
 function makeCell(from, to) {
   if (to === null) {
     const word = make("span", { class: "soft no-row" });
     return make("th", { scope: "row", title: from }, make("span", { class: "name" }, from), word);
   }
-  return make("td", { role: "gridcell", tabindex: "-1", "data-from": from, "data-to": to });
+  const cell = CELL.cloneNode();
+  cell.setAttribute("data-from", from);
+  cell.setAttribute("data-to", to);
+  return cell;
 }
 
 function drawHead(head, state, missing) {

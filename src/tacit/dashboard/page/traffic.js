@@ -93,15 +93,15 @@ export function trafficSection(keys) {
 
   function drawLabels(lines, y) {
     const last = found.findLastIndex((column) => column.total > 0);
-    const middle = lines.map(({ edges: own }) => y((own[last][0] + own[last][1]) / 2) - LABEL_GAP / 2);
-    const tops = spread(middle, LABEL_GAP, 0, HEIGHT - LABEL_GAP);
     const shown = [...lines].reverse(); // as they are stacked: the first line is at the bottom
-    keyed(byId("traffic-labels"), shown, nameOf, makeLabel, (label, { line, index, key }) => {
+    const middle = shown.map(({ edges: own }) => y((own[last][0] + own[last][1]) / 2) - LABEL_GAP / 2);
+    const tops = spread(middle, LABEL_GAP, 0, HEIGHT - LABEL_GAP);
+    keyed(byId("traffic-labels"), shown, nameOf, makeLabel, (label, { line, index, key }, place) => {
       label.line = index;
       setKeyBadge(label.querySelector(".key"), key);
       say(label.querySelector(".name"), line.is_rest ? "all other arms" : line.arm);
       mark(label, "title", line.is_rest ? "all other arms" : line.arm);
-      label.style.setProperty("--top", `${tops[index].toFixed(1)}px`);
+      label.style.setProperty("--top", `${tops[place].toFixed(1)}px`);
     });
   }
 
