@@ -75,10 +75,10 @@ test("arms are sorted by traffic, mean or name; what is not known comes last", (
 test("members that need somebody come first, and those who left last", () => {
   const member = (name, state, ...troubles) => ({ name, state, troubles });
   const sorted = sortedMembers([
-    ...[member("e", "left"), member("d", "here"), member("c", "here", "disk full")],
+    ...[member("e", "left"), member("c", "here"), member("d", "here", "disk full")],
     ...[member("b", "silent"), member("a", "superseded"), member("f", "not asked"), member("z", "some new word")],
   ]);
-  assert.equal(sorted.map(({ name }) => name).join(""), "azbcdfe");
+  assert.equal(sorted.map(({ name }) => name).join(""), "azbdcfe");
 });
 
 test("an arm says at how many members it is so, if they do not agree", () => {

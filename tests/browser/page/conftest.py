@@ -27,6 +27,7 @@ ASSETS = Path(tacit.dashboard.__file__).parent / "page"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html", ".svg": "image/svg+xml"}
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'"
 NOW = 1_763_270_000.0
+RETRY_AFTER_S = 10
 
 MakeFrame = Callable[..., Frame]
 
@@ -81,6 +82,7 @@ class FakeServer:
             viewer.put(None)
 
     def problem(self, status: int, title: str, detail: str) -> None:
+        """Answer so from now on, and ask to be left alone for longer than a test waits."""
         content = json.dumps({"status": status, "title": title, "detail": detail}).encode()
         self.answer = (status, "application/problem+json", content)
 
@@ -132,6 +134,8 @@ def _reply(handler: BaseHTTPRequestHandler, status: int, kind: str, content: byt
     handler.send_header("Content-Type", f"{kind}; charset=utf-8")
     handler.send_header("Content-Length", str(len(content)))
     handler.send_header("Content-Security-Policy", POLICY)
+    if status == 503:
+        handler.send_header("Retry-After", str(RETRY_AFTER_S))
     handler.end_headers()
     handler.wfile.write(content)
 

@@ -20,6 +20,11 @@ def connection(page: Page, state: str) -> None:
     page.wait_for_selector(f"body[data-connection={state}]")
 
 
+def comes_soon(page: Page, state: str) -> None:
+    """Sooner than the page would try by itself."""
+    page.wait_for_selector(f"body[data-connection={state}]", timeout=6000)
+
+
 def test_before_the_first_frame_there_is_a_sentence_and_no_blank_page(fake: Any, page: Page) -> None:
     page.goto(fake.url)
     expect(page.locator("#waiting")).to_contain_text("No numbers yet.")
@@ -106,16 +111,16 @@ def test_it_is_tried_at_once_when_somebody_asks_or_the_network_is_back(
     rough.goto(fake.url)
     connection(rough, "disconnected")
     expect(rough.locator("#banner")).to_contain_text("The server says: “Too many viewers: 16 pages are open already”.")
-    rough.wait_for_function("document.getElementById('banner-text').textContent.includes('again in')")
+    expect(rough.locator("#banner")).to_contain_text(re.compile(r"Trying again in (9|10)\ss"))
     fake.answer = None
     rough.evaluate("window.dispatchEvent(new Event('online'))")
-    connection(rough, "live")
+    comes_soon(rough, "live")
     fake.problem(503, "Stopping", "It stops.")
     fake.cut()
-    connection(rough, "disconnected")
+    expect(rough.locator("#banner")).to_contain_text(re.compile(r"Trying again in (9|10)\ss"))
     fake.answer = None
     rough.click("text=Try now")
-    connection(rough, "live")
+    comes_soon(rough, "live")
 
 
 def test_a_sidecar_that_stops_on_purpose_is_waited_for(fake: Any, frame_of: MakeFrame, rough: Page) -> None:
@@ -197,6 +202,22 @@ def test_cells_are_kept_from_frame_to_frame(fake: Any, look: Look, frame_of: Mak
     assert page.evaluate("window.touched") == 0
 
 
+def test_nothing_is_made_or_moved_as_long_as_the_same_things_are_there(
+    fake: Any, look: Look, frame_of: MakeFrame
+) -> None:
+    frame = frame_of(5, 20)
+    page = look(frame)
+    page.wait_for_selector("#traffic-labels li")
+    page.evaluate(
+        """() => { window.moved = []; new MutationObserver((all) => { for (const {target, addedNodes} of all)
+            if ([...addedNodes].some((node) => node.nodeType === 1)) window.moved.push(target.id); })
+            .observe(document.body, {subtree: true, childList: true}); }"""
+    )
+    fake.send(replace(frame, observations=20_100, arms=tuple(replace(arm, mean=0.5) for arm in frame.arms)))
+    expect(page.locator("#observations")).to_have_text("20,100")
+    assert page.evaluate("window.moved") == []
+
+
 def test_members_that_come_and_go_are_followed(fake: Any, look: Look, frame_of: MakeFrame) -> None:
     page = look(frame_of(3))
     for members in (5, 2, 14, 1, 3):
@@ -214,6 +235,15 @@ def test_the_page_itself_never_scrolls_sideways(
     page.set_viewport_size({"width": width, "height": 800})
     look(frame_of(members, 60, control_arm="variant-1", regret=3.5))
     assert page.evaluate("document.documentElement.scrollWidth") == width
+    # Only what stands in a part that scrolls by itself may be wider than the window.
+    assert (
+        page.evaluate(
+            """() => [...document.querySelectorAll('body *')].filter((one) => !one.closest('.wide > *, .unseen, .skip, .arms thead'))
+            .filter((one) => one.getBoundingClientRect().right > innerWidth)
+            .map((one) => one.id || one.className.baseVal || one.className || one.tagName)"""
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(

@@ -86,12 +86,13 @@ def test_the_traffic_of_the_newest_interval_stands_beside_its_arms(look: Look, f
     expect(page.locator("#traffic-reading")).not_to_contain_text("Latest")
     found = page.evaluate(
         """() => [...document.querySelectorAll('#traffic-labels li')].map((item) =>
-            [item.querySelector('.name').textContent, Number(item.dataset.count)])"""
+            [item.querySelector('.name').textContent, Number(item.dataset.count),
+                Number(item.querySelector('.number').dataset.value)])"""
     )
     # At this width two intervals are one column.
     firsts = [sum(line.counts[1:3]) for line in lines]
     assert found == [
-        [line.arm if not line.is_rest else "all other arms", first]
+        [line.arm if not line.is_rest else "all other arms", first, first / sum(firsts)]
         for line, first in reversed(list(zip(lines, firsts, strict=True)))
     ]
     page.keyboard.press("Escape")
