@@ -117,6 +117,7 @@ def test_it_is_tried_at_once_when_somebody_asks_or_the_network_is_back(
     comes_soon(rough, "live")
     fake.problem(503, "Stopping", "It stops.")
     fake.cut()
+    connection(rough, "disconnected")
     expect(rough.locator("#banner")).to_contain_text(re.compile(r"Trying again in (9|10)\ss"))
     fake.answer = None
     rough.click("text=Try now")
@@ -238,7 +239,8 @@ def test_the_page_itself_never_scrolls_sideways(
     # Only what stands in a part that scrolls by itself may be wider than the window.
     assert (
         page.evaluate(
-            """() => [...document.querySelectorAll('body *')].filter((one) => !one.closest('.wide > *, .unseen, .skip, .arms thead'))
+            """() => [...document.querySelectorAll('body *')]
+            .filter((one) => !one.closest('.wide > *, .unseen, .skip, .arms thead'))
             .filter((one) => one.getBoundingClientRect().right > innerWidth)
             .map((one) => one.id || one.className.baseVal || one.className || one.tagName)"""
         )
@@ -296,3 +298,21 @@ def test_the_first_frame_is_marked_for_those_who_measure(look: Look, frame_of: M
     page = look(frame_of(50))
     page.wait_for_function("performance.getEntriesByName('first-frame').length === 1")
     assert page.evaluate("performance.getEntriesByName('draw').length") >= 1
+
+
+def test_a_hidden_page_draws_nothing_and_shows_the_newest_frame_when_it_is_seen_again(
+    fake: Any, frame_of: MakeFrame, rough: Page
+) -> None:
+    fake.send(frame_of())
+    rough.goto(fake.url)
+    connection(rough, "live")
+    hide = "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true}); }"
+    rough.evaluate(hide, True)
+    fake.send(frame_of(observations=22_000))
+    fake.problem(503, "Stopping", "It stops.")
+    fake.cut()
+    connection(rough, "disconnected")  # so the frame before has come
+    expect(rough.locator("#observations")).to_have_text("20,000")
+    rough.evaluate(hide, False)
+    rough.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(rough.locator("#observations")).to_have_text("22,000")
