@@ -14,14 +14,20 @@ test("an arm keeps its key while others come and go", () => {
   const keys = new Keys();
   keys.give(["a", "b"]);
   keys.give(["c", "b"]);
-  assert.deepEqual(["a", "b", "c", "d"].map((arm) => keys.of(arm)), [1, 2, 3, null]);
+  assert.deepEqual(
+    ["a", "b", "c", "d"].map((arm) => keys.of(arm)),
+    [1, 2, 3, null],
+  );
 });
 
 test("a key is taken over only when all are in use, and never from an arm that is shown", () => {
   const keys = new Keys();
   keys.give(["a", "b", "c", "d", "e", "f", "g"]);
   keys.give(["b", "c", "d", "e", "f", "g", "h"]);
-  assert.deepEqual(["a", "b", "g", "h"].map((arm) => keys.of(arm)), [null, 2, 7, 1]);
+  assert.deepEqual(
+    ["a", "b", "g", "h"].map((arm) => keys.of(arm)),
+    [null, 2, 7, 1],
+  );
   keys.give(["b", "c", "d", "e", "f", "g", "h", "i"]);
   assert.equal(keys.of("i"), null);
 });
@@ -46,7 +52,14 @@ test("with little room neighbours are added up, and no observation is lost", () 
 
 test("an interval without observations stays a gap, however little room there is", () => {
   const found = columns(series([0, 1, 2, 3, 4], [0, 4, 0, 0, 4]), 1);
-  assert.deepEqual(found.map(({ from, to, total }) => [from, to, total]), [[0, 1, 4], [1, 3, 0], [3, 4, 4]]);
+  assert.deepEqual(
+    found.map(({ from, to, total }) => [from, to, total]),
+    [
+      [0, 1, 4],
+      [1, 3, 0],
+      [3, 4, 4],
+    ],
+  );
   assert.deepEqual(bands(found, 1), [[[0, 1], null, [0, 1]]]);
 });
 
@@ -91,9 +104,21 @@ test("an arm says at how many members it is so, if they do not agree", () => {
 
 const pairs = {
   names: ["a", "b", "c"],
-  shares: [[null, 3, 0], [1, null, 2], [null, null, null]],
-  heard_s: [[null, 0.5, 41], [2, null, null], [null, null, null]],
-  lacks: [[null, 0, 12], [1, null, 0], [null, null, null]],
+  shares: [
+    [null, 3, 0],
+    [1, null, 2],
+    [null, null, null],
+  ],
+  heard_s: [
+    [null, 0.5, 41],
+    [2, null, null],
+    [null, null, null],
+  ],
+  lacks: [
+    [null, 0, 12],
+    [1, null, 0],
+    [null, null, null],
+  ],
 };
 const states = (...all) => new Map(pairs.names.map((name, index) => [name, all[index]]));
 
@@ -107,7 +132,10 @@ test("the summary says who has not talked and who was silent longest", () => {
     "3 of 6 pairs have talked. Longest silence: a has not heard c for 41 s.",
   );
   assert.match(summary({ ...pairs, names: ["a"] }, states("here")), /^No other member yet\./);
-  assert.equal(summary(pairs, states("here", "left", "left")), "Only one member has answered: nothing is known of who talks to whom.");
+  assert.equal(
+    summary(pairs, states("here", "left", "left")),
+    "Only one member has answered: nothing is known of who talks to whom.",
+  );
 });
 
 test("a pair is read in words", () => {
@@ -120,7 +148,10 @@ test("a pair is read in words", () => {
 
 test("shading rises with the value, and its legend says what each step stands for", () => {
   assert.equal(largest(pairs.lacks), 12);
-  assert.deepEqual([null, 0, 1, 2, 12].map((value) => level("lacks", value, 12)), [0, 0, 2, 3, 5]);
+  assert.deepEqual(
+    [null, 0, 1, 2, 12].map((value) => level("lacks", value, 12)),
+    [0, 0, 2, 3, 5],
+  );
   for (const most of [1, 2, 7, 403]) {
     const words = levelWords("shares", most);
     for (let value = 1; value <= most; value += 1) {
@@ -131,9 +162,21 @@ test("shading rises with the value, and its legend says what each step stands fo
 });
 
 test("what was heard long ago is stale", () => {
-  assert.deepEqual([0.5, 3, 29.9, 30, 500].map((value) => level("heard", value, 0)), [1, 2, 3, 4, 5]);
-  assert.deepEqual(levelWords("heard", 0).map(plain), ["under 1 s", "1 s to 5 s", "5 s to 30 s", "30 s to 2 min", "over 2 min"]);
-  assert.deepEqual([29.9, 30, null].map((value) => isStale("heard", value)), [false, true, false]);
+  assert.deepEqual(
+    [0.5, 3, 29.9, 30, 500].map((value) => level("heard", value, 0)),
+    [1, 2, 3, 4, 5],
+  );
+  assert.deepEqual(levelWords("heard", 0).map(plain), [
+    "under 1 s",
+    "1 s to 5 s",
+    "5 s to 30 s",
+    "30 s to 2 min",
+    "over 2 min",
+  ]);
+  assert.deepEqual(
+    [29.9, 30, null].map((value) => isStale("heard", value)),
+    [false, true, false],
+  );
   assert.equal(isStale("shares", 99), false);
 });
 
@@ -142,7 +185,10 @@ test("events are new for ten seconds, but not those that were there at first", (
   const frame = (since, ...numbers) => ({ watching_since: since, events: numbers.map((number) => ({ number })) });
   assert.deepEqual(arrivals.take(frame(1, 2, 1), 0), []);
   assert.deepEqual(arrivals.take(frame(1, 3, 2, 1), 1000), [{ number: 3 }]);
-  assert.deepEqual([arrivals.isNew(3, 11_000), arrivals.isNew(3, 11_001), arrivals.isNew(2, 1000)], [true, false, false]);
+  assert.deepEqual(
+    [arrivals.isNew(3, 11_000), arrivals.isNew(3, 11_001), arrivals.isNew(2, 1000)],
+    [true, false, false],
+  );
   assert.deepEqual(arrivals.take(frame(1, 3, 2, 1), 2000), []);
 });
 

@@ -53,9 +53,15 @@ test("what was saved is rounded down, so that not all is never said to be all", 
 test("when nothing was saved it says so", () => {
   for (const shares of [40, 50]) {
     const { short, sentence } = format.saving({ shares, immediate: 40 });
-    assert.deepEqual([short, sentence], ["none", `${shares} shares sent, immediate broadcast would have sent 40: no saving`]);
+    assert.deepEqual(
+      [short, sentence],
+      ["none", `${shares} shares sent, immediate broadcast would have sent 40: no saving`],
+    );
   }
-  assert.equal(format.saving({ shares: 0, immediate: 0 }).sentence, "No shares yet; there is nothing to compare with yet");
+  assert.equal(
+    format.saving({ shares: 0, immediate: 0 }).sentence,
+    "No shares yet; there is nothing to compare with yet",
+  );
 });
 
 test("a name inside a sentence is cut", () => {

@@ -13,7 +13,10 @@ test("a linear scale maps ends to ends, also upside down", () => {
 
 test("a logarithmic scale gives each power the same room, and what is too little stands at the edge", () => {
   const at = logarithmic([1, 1000], [0, 300]);
-  assert.deepEqual([0, 1, 10, 100, 1000].map((value) => Math.round(at(value))), [0, 0, 100, 200, 300]);
+  assert.deepEqual(
+    [0, 1, 10, 100, 1000].map((value) => Math.round(at(value))),
+    [0, 0, 100, 200, 300],
+  );
 });
 
 test("marks are round values inside the range", () => {

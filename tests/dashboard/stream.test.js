@@ -160,7 +160,10 @@ test("pauses grow up to ten seconds, and begin anew after a frame", async () => 
   await server.write("retry: 300\n\n");
   await server.frame({});
   await server.close();
-  assert.deepEqual([status().connection, status().reason, status().retryAt - outside.time], ["disconnected", "closed", 300]);
+  assert.deepEqual(
+    [status().connection, status().reason, status().retryAt - outside.time],
+    ["disconnected", "closed", 300],
+  );
 });
 
 test("while it tries again after a cut it stays not connected, and says since when", async () => {
@@ -191,7 +194,10 @@ test("it can be told to try at once, and does not try twice", async () => {
 });
 
 test("silence is a cut after ten seconds, or three frames if those are longer; any sign of life counts", async () => {
-  for (const [next_s, patience] of [[1, LEAST_SILENCE_MS], [5, 15_000]]) {
+  for (const [next_s, patience] of [
+    [1, LEAST_SILENCE_MS],
+    [5, 15_000],
+  ]) {
     const { outside, status } = begin();
     const server = await serve(outside);
     await server.frame({ next_s });
@@ -224,7 +230,10 @@ test("a full server is asked again when it said, with what it said", async () =>
 test("another answer is an error with what the server says", async () => {
   const { outside, status } = begin();
   await refuse(outside, 500, { title: "Broken", detail: "See the log." });
-  assert.deepEqual([status().connection, status().reason, status().detail], ["error", "answer", "Broken: See the log."]);
+  assert.deepEqual(
+    [status().connection, status().reason, status().detail],
+    ["error", "answer", "Broken: See the log."],
+  );
   await outside.pass(1000);
   await refuse(outside, 404);
   assert.deepEqual([status().connection, status().detail], ["error", "status 404"]);

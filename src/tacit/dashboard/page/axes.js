@@ -40,12 +40,7 @@ function timeWords(moment, step) {
 }
 
 function makeTick() {
-  return makeSvg(
-    "g",
-    {},
-    makeSvg("line", { y1: 0, y2: 4 }),
-    makeSvg("text", { y: 17, "text-anchor": "middle" }),
-  );
+  return makeSvg("g", {}, makeSvg("line", { y1: 0, y2: 4 }), makeSvg("text", { y: 17, "text-anchor": "middle" }));
 }
 
 /** Values at the left, each with a fine line across. */

@@ -25,7 +25,12 @@ export function banner(status, now) {
     case "token":
       return null; // the form says it
     case "ended":
-      return { tone: "", title: "This demonstration is over.", text: "The numbers below are its last.", button: "Look again" };
+      return {
+        tone: "",
+        title: "This demonstration is over.",
+        text: "The numbers below are its last.",
+        button: "Look again",
+      };
     case "disconnected":
       return {
         tone: "bad",
@@ -40,7 +45,10 @@ export function banner(status, now) {
         ? { tone: "bad", title: "This page is older than the server.", text: `Reload it.${old}`, button: "Reload" }
         : {
             tone: "bad",
-            title: status.reason === "answer" ? "The server reports an error." : "The server sent what this page does not understand.",
+            title:
+              status.reason === "answer"
+                ? "The server reports an error."
+                : "The server sent what this page does not understand.",
             text: `${said(status.detail)}${old} ${again}`.trim(),
             button: "Try now",
           };
@@ -107,4 +115,3 @@ export function connectionView(act) {
     draw();
   };
 }
-

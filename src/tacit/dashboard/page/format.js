@@ -12,7 +12,11 @@ export function count(value) {
 /** A count in little room: 45.6 k, 1.2 M. */
 export function shortCount(value) {
   if (value === null || value === undefined) return NOTHING;
-  for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
+  for (const [unit, size] of [
+    ["G", 1e9],
+    ["M", 1e6],
+    ["k", 1e3],
+  ]) {
     if (value >= size * 0.9995) {
       const scaled = value / size;
       return `${scaled < 99.95 ? scaled.toFixed(1).replace(/\.0$/, "") : Math.round(scaled)}${NARROW}${unit}`;

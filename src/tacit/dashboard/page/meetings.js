@@ -40,14 +40,20 @@ export function level(view, value, most) {
 export function levelWords(view, most) {
   if (view === "heard") {
     const steps = HEARD_STEPS_S.map((step) => duration(step).replace(".0", ""));
-    return [`under ${steps[0]}`, ...steps.slice(0, -1).map((step, index) => `${step} to ${steps[index + 1]}`), `over ${steps.at(-1)}`];
+    return [
+      `under ${steps[0]}`,
+      ...steps.slice(0, -1).map((step, index) => `${step} to ${steps[index + 1]}`),
+      `over ${steps.at(-1)}`,
+    ];
   }
   const found = [];
   let before = 0;
   for (let step = 1; step <= LEVELS; step += 1) {
     // The largest whole number that still has this level.
     const until = step === LEVELS ? most : Math.floor(Math.expm1((step * Math.log1p(most)) / LEVELS) + 1e-9);
-    found.push(until <= before ? null : until === before + 1 ? count(until) : `${count(before + 1)} to ${count(until)}`);
+    found.push(
+      until <= before ? null : until === before + 1 ? count(until) : `${count(before + 1)} to ${count(until)}`,
+    );
     before = Math.max(before, until);
   }
   return found;
@@ -107,7 +113,11 @@ export function pairWords(pairs, from, to) {
   if (shares === null && heard === null && lacks === null) return `${one} → ${other}: nothing is known.`;
   const parts = [
     shares === null ? "shares unknown" : `${plural(shares, "share")} sent`,
-    lacks === null ? "what it lacks is unknown" : lacks === 0 ? "lacks nothing" : `lacks ${plural(lacks, "observation")}`,
+    lacks === null
+      ? "what it lacks is unknown"
+      : lacks === 0
+        ? "lacks nothing"
+        : `lacks ${plural(lacks, "observation")}`,
     heard === null ? "never heard back" : `heard from it ${duration(heard)} ago`,
   ];
   return `${one} → ${other}: ${parts.join(", ")}.`;

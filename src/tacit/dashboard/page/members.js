@@ -41,7 +41,10 @@ export function membersSection() {
     showIf(byId("members-body"), members.length > 0);
     say(byId("members-note"), note(frame));
     showIf(byId("members-more"), members.length > SHOWN_AT_FIRST);
-    say(byId("members-more"), all ? `Show only the first ${SHOWN_AT_FIRST}` : `Show all ${count(members.length)} members`);
+    say(
+      byId("members-more"),
+      all ? `Show only the first ${SHOWN_AT_FIRST}` : `Show all ${count(members.length)} members`,
+    );
   }
 
   return (next) => {
@@ -97,8 +100,16 @@ function drawTroubles(body, troubles) {
     row?.remove();
     return;
   }
-  const cell = row ? row.firstChild : body.appendChild(make("tr", { class: "troubles" }, make("td", { colspan: COLUMNS.length + 2 }))).firstChild;
-  keyed(cell, troubles, (trouble) => trouble, () => make("p", {}, sign("trouble"), make("span")), (line, trouble) => {
-    say(line.lastChild, trouble);
-  });
+  const cell = row
+    ? row.firstChild
+    : body.appendChild(make("tr", { class: "troubles" }, make("td", { colspan: COLUMNS.length + 2 }))).firstChild;
+  keyed(
+    cell,
+    troubles,
+    (trouble) => trouble,
+    () => make("p", {}, sign("trouble"), make("span")),
+    (line, trouble) => {
+      say(line.lastChild, trouble);
+    },
+  );
 }

@@ -1,7 +1,8 @@
 // The matrix of who talks to whom. Cells are kept from frame to frame and touched only where something changed:
 // fifty members have 2,500 of them.
 
-import { byId, choice, keyed, make, mark, say, showIf } from "./elements.js";
+import { choice } from "./choice.js";
+import { byId, keyed, make, mark, say, showIf } from "./elements.js";
 import { plural } from "./format.js";
 import { isStale, largest, level, levelWords, pairWords, summary, VIEWS } from "./meetings.js";
 
@@ -68,12 +69,30 @@ export function pairsSection() {
     const isLarge = names.length > MOST_WITH_NUMBERS;
     mark(table, "class", isLarge ? "matrix large" : "matrix");
     table.style.setProperty("--members", names.length);
-    keyed(byId("pairs-columns"), [null, ...names], (name) => `${name === null ? "corner" : `to ${name}`}`, makeColumn, () => {});
-    keyed(byId("pairs-rows"), names, (name) => `from ${name}`, makePairsRow, (row, from, rowIndex) => {
-      keyed(row, [null, ...names], (to) => (to === null ? "head" : `to ${to}`), (to) => makeCell(from, to), (cell, to, index) => {
-        if (to !== null) cell.place = [rowIndex, index - 1];
-      });
-    });
+    keyed(
+      byId("pairs-columns"),
+      [null, ...names],
+      (name) => `${name === null ? "corner" : `to ${name}`}`,
+      makeColumn,
+      () => {},
+    );
+    keyed(
+      byId("pairs-rows"),
+      names,
+      (name) => `from ${name}`,
+      makePairsRow,
+      (row, from, rowIndex) => {
+        keyed(
+          row,
+          [null, ...names],
+          (to) => (to === null ? "head" : `to ${to}`),
+          (to) => makeCell(from, to),
+          (cell, to, index) => {
+            if (to !== null) cell.place = [rowIndex, index - 1];
+          },
+        );
+      },
+    );
     cells = [...byId("pairs-rows").children].map((row) => [...row.children].slice(1));
     if (!focused?.isConnected) setFocus(cells[0][1]);
   }
@@ -91,7 +110,18 @@ export function pairsSection() {
         const value = rows[row][column];
         const stale = isStale(chosen, value);
         const step = level(chosen, value, most);
-        const text = row === column ? "" : value === null ? (missing ? "" : "·") : isLarge ? (stale ? "!" : "") : words(value) + (stale ? " !" : "");
+        const text =
+          row === column
+            ? ""
+            : value === null
+              ? missing
+                ? ""
+                : "·"
+              : isLarge
+                ? stale
+                  ? "!"
+                  : ""
+                : words(value) + (stale ? " !" : "");
         drawCell(cells[row][column], { value, text, step, stale, own: row === column, missing });
       });
     });
@@ -105,7 +135,12 @@ export function pairsSection() {
     byId("pairs-reading").classList.toggle("on", isOn);
     for (const cell of table.querySelectorAll(".read")) if (cell !== read) cell.classList.remove("read");
     if (isOn) read.classList.add("read");
-    say(byId("pairs-reading"), isOn ? pairWords(frame.pairs, ...read.place) : "Point at a pair or tap it, or move with the arrow keys, to read it.");
+    say(
+      byId("pairs-reading"),
+      isOn
+        ? pairWords(frame.pairs, ...read.place)
+        : "Point at a pair or tap it, or move with the arrow keys, to read it.",
+    );
     if (isOn) mark(read, "aria-label", pairWords(frame.pairs, ...read.place));
   }
 
@@ -160,10 +195,16 @@ function drawScale(view, most, isLarge) {
   const words = most === 0 && view !== "heard" ? [] : levelWords(view, most);
   const steps = words.map((word, index) => ({ word, step: index + 1 })).filter(({ word }) => word !== null);
   mark(byId("pairs-scale"), "class", isLarge ? "legend soft large" : "legend soft");
-  keyed(byId("pairs-scale"), steps, ({ step }) => step, makeStep, (item, { word, step }) => {
-    mark(item.firstChild, "class", `swatch level-${step}${view === "heard" && step > 3 ? " stale" : ""}`);
-    say(item.lastChild, word);
-  });
+  keyed(
+    byId("pairs-scale"),
+    steps,
+    ({ step }) => step,
+    makeStep,
+    (item, { word, step }) => {
+      mark(item.firstChild, "class", `swatch level-${step}${view === "heard" && step > 3 ? " stale" : ""}`);
+      say(item.lastChild, word);
+    },
+  );
 }
 
 function makeStep() {

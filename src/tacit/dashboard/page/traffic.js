@@ -38,7 +38,10 @@ export function trafficSection(keys) {
     if (!series) return;
     const observed = series.lines.some((line) => line.counts.some((value) => value > 0));
     showIf(byId("traffic-body"), observed);
-    say(byId("traffic-note"), observed ? "" : `No observations since ${clock(series.at[0] ?? 0)}, when watching began.`);
+    say(
+      byId("traffic-note"),
+      observed ? "" : `No observations since ${clock(series.at[0] ?? 0)}, when watching began.`,
+    );
     showIf(byId("traffic-note"), !observed);
     const width = room();
     if (!observed || !width) return;
@@ -57,11 +60,17 @@ export function trafficSection(keys) {
   function drawBands(y) {
     const edges = bands(found, series.lines.length);
     const lines = series.lines.map((line, index) => ({ line, index, key: keyOf(line, keys), edges: edges[index] }));
-    keyed(chart.inside, lines, nameOf, () => makeSvg("g", {}, makeSvg("path"), numberBadge()), (group, { key, edges: own }) => {
-      mark(group, "class", `band series-${key ?? REST}`);
-      mark(group.firstChild, "d", area(own, found, x, y));
-      drawNumber(group.lastChild, key, own, y);
-    });
+    keyed(
+      chart.inside,
+      lines,
+      nameOf,
+      () => makeSvg("g", {}, makeSvg("path"), numberBadge()),
+      (group, { key, edges: own }) => {
+        mark(group, "class", `band series-${key ?? REST}`);
+        mark(group.firstChild, "d", area(own, found, x, y));
+        drawNumber(group.lastChild, key, own, y);
+      },
+    );
     drawLabels(lines, y);
   }
 
@@ -168,7 +177,12 @@ function area(edges, found, x, y) {
 }
 
 function numberBadge() {
-  return makeSvg("g", { class: "band-number" }, makeSvg("circle", { r: 8.5 }), makeSvg("text", { "text-anchor": "middle", dy: "0.36em" }));
+  return makeSvg(
+    "g",
+    { class: "band-number" },
+    makeSvg("circle", { r: 8.5 }),
+    makeSvg("text", { "text-anchor": "middle", dy: "0.36em" }),
+  );
 }
 
 function makeLabel() {
