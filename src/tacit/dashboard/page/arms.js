@@ -59,7 +59,8 @@ function note(frame) {
   if (frame.arms.length === 0) return "No arms are known yet. They come with the first member that answers.";
   const left = frame.arms_left_out ? ` ${plural(frame.arms_left_out, "arm")} with less traffic are not listed.` : "";
   if (frame.observations === 0) return `No observations yet: nothing is known of any arm.${left}`;
-  return `${plural(frame.candidates, "candidate is", "candidates are")} left of ${plural(frame.arms.length + frame.arms_left_out, "arm")}.${left}`;
+  const all = plural(frame.arms.length + frame.arms_left_out, "arm");
+  return `${plural(frame.candidates, "candidate is", "candidates are")} left of ${all}.${left}`;
 }
 
 function makeRow(arm) {

@@ -48,7 +48,8 @@ export function showIf(element, condition) {
  * Children are moved only if the order changed, so focus and scrolling are kept.
  */
 export function keyed(parent, items, keyOf, create, update) {
-  if (parent.keyedAfter === undefined) parent.keyedAfter = parent.lastChild; // what the page itself put there, such as a caption, stays in front
+  // What the page itself put there, such as a caption, stays in front.
+  if (parent.keyedAfter === undefined) parent.keyedAfter = parent.lastChild;
   const known = (parent.keyedChildren ??= new Map());
   const wanted = new Set(items.map(keyOf));
   for (const [key, child] of known) {

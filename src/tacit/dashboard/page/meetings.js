@@ -16,7 +16,9 @@ export const VIEWS = {
   },
   heard: {
     word: "Last heard",
-    explanation: `How long ago the row’s member last heard the column’s. Hatched with a “!”: longer ago than ${STALE_AFTER_S}\u00a0s.`,
+    explanation:
+      "How long ago the row’s member last heard the column’s. " +
+      `Hatched with a “!”: longer ago than ${STALE_AFTER_S}\u00a0s.`,
     values: (pairs) => pairs.heard_s,
     words: duration,
   },
@@ -102,7 +104,8 @@ function talk(pairs, here) {
     heard.length === all
       ? `All ${plural(present.length, "member")} here have heard each other.`
       : `${count(heard.length)} of ${plural(all, "pair")} have talked.`;
-  return `${who} Longest silence: ${clipped(longest.one)} has not heard ${clipped(longest.other)} for ${duration(longest.seconds)}.`;
+  const [one, other] = [clipped(longest.one), clipped(longest.other)];
+  return `${who} Longest silence: ${one} has not heard ${other} for ${duration(longest.seconds)}.`;
 }
 
 /** Everything about one pair. */

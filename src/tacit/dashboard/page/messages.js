@@ -24,7 +24,8 @@ export function messagesSection() {
     say(byId("messages-note"), `${sentence}${part > 0 ? `: ${short} saved` : ""}.`);
     say(
       byId("messages-sums"),
-      `In all ${plural(messages.packets, "packet")} (${bytes(messages.bytes)}) for ${plural(messages.observed, "observation")}, with repetitions and acknowledgements.`,
+      `In all ${plural(messages.packets, "packet")} (${bytes(messages.bytes)}) ` +
+        `for ${plural(messages.observed, "observation")}, with repetitions and acknowledgements.`,
     );
     const enough = series.at.length > 1;
     const compares = enough && series.immediate.at(-1) > 0;
