@@ -1,6 +1,7 @@
 // The arms: each with its state, its mean on one scale for all, its observations and its part of the traffic.
 
-import { byId, choice, keyed, make, makeSvg, mark, say, show, showIf } from "./elements.js";
+import { choice } from "./choice.js";
+import { byId, keyed, make, makeSvg, mark, say, show, showIf } from "./elements.js";
 import { count, decimal, plural, share } from "./format.js";
 import { keyBadge, pill, setKeyBadge, setPill } from "./signs.js";
 import { sortedArms } from "./sorting.js";
@@ -14,7 +15,11 @@ export function armsSection(keys) {
   const order = choice(byId("arms-tools"), {
     name: "arm-order",
     label: "Sort arms by",
-    options: [["share", "By traffic"], ["mean", "By mean"], ["name", "By name"]],
+    options: [
+      ["share", "By traffic"],
+      ["mean", "By mean"],
+      ["name", "By name"],
+    ],
     onChange: () => draw(),
   });
   byId("arms-more").addEventListener("click", () => {
@@ -27,10 +32,19 @@ export function armsSection(keys) {
     const arms = sortedArms(frame.arms, order.value());
     const shown = all ? arms : arms.slice(0, SHOWN_AT_FIRST);
     const widest = Math.max(...frame.arms.map((arm) => Math.max(arm.share, arm.recent_share ?? 0)), 0.01);
-    keyed(byId("arms-rows"), shown, (arm) => arm.arm, makeRow, (row, arm) => drawRow(row, arm, keys, widest));
+    keyed(
+      byId("arms-rows"),
+      shown,
+      (arm) => arm.arm,
+      makeRow,
+      (row, arm) => drawRow(row, arm, keys, widest),
+    );
     say(byId("arms-note"), note(frame));
-    showIf(byId("arms-table"), arms.length > 0);
-    showIf(byId("truth-key"), arms.some((arm) => arm.true_mean !== null));
+    for (const id of ["arms-table", "arms-tools", "arms-legend"]) showIf(byId(id), arms.length > 0);
+    showIf(
+      byId("truth-key"),
+      arms.some((arm) => arm.true_mean !== null),
+    );
     showIf(byId("arms-more"), arms.length > SHOWN_AT_FIRST);
     say(byId("arms-more"), all ? `Show only the first ${SHOWN_AT_FIRST}` : `Show all ${count(arms.length)} arms`);
   }
@@ -45,7 +59,8 @@ function note(frame) {
   if (frame.arms.length === 0) return "No arms are known yet. They come with the first member that answers.";
   const left = frame.arms_left_out ? ` ${plural(frame.arms_left_out, "arm")} with less traffic are not listed.` : "";
   if (frame.observations === 0) return `No observations yet: nothing is known of any arm.${left}`;
-  return `${plural(frame.candidates, "candidate is", "candidates are")} left of ${plural(frame.arms.length + frame.arms_left_out, "arm")}.${left}`;
+  const all = plural(frame.arms.length + frame.arms_left_out, "arm");
+  return `${plural(frame.candidates, "candidate is", "candidates are")} left of ${all}.${left}`;
 }
 
 function makeRow(arm) {
@@ -53,11 +68,19 @@ function makeRow(arm) {
   const row = make(
     "tr",
     { role: "row", "data-arm": arm.arm },
-    make("th", { scope: "row", role: "rowheader", class: "arm-name" }, keyBadge(), make("span", { class: "name" })),
+    make(
+      "th",
+      { scope: "row", role: "rowheader", class: "arm-name" },
+      make("span", {}, keyBadge(), make("span", { class: "name" })),
+    ),
     cell("arm-state", pill(), make("span", { class: "soft where" })),
     cell("arm-interval", makeInterval()),
     cell("number arm-mean", make("span", { "data-field": "mean" }), make("span", { class: "soft range" })),
-    cell("number arm-observations", make("span", { "data-field": "observations" }), make("span", { class: "unit" }, "obs.")),
+    cell(
+      "number arm-observations",
+      make("span", { "data-field": "observations" }),
+      make("span", { class: "unit" }, "obs."),
+    ),
     cell("arm-share", makeBar("share")),
     cell("arm-recent", makeBar("recent_share")),
   );
@@ -101,8 +124,14 @@ export function where(arm) {
 }
 
 function makeInterval() {
-  const grid = [0, 25, 50, 75, 100].map((at) => makeSvg("line", { class: "grid", x1: `${at}%`, x2: `${at}%`, y1: 0, y2: 24 }));
-  const diamond = makeSvg("svg", { class: "truth", y: 12, overflow: "visible" }, makeSvg("path", { d: "M0-6L5 0L0 6L-5 0z" }));
+  const grid = [0, 25, 50, 75, 100].map((at) =>
+    makeSvg("line", { class: "grid", x1: `${at}%`, x2: `${at}%`, y1: 0, y2: 24 }),
+  );
+  const diamond = makeSvg(
+    "svg",
+    { class: "truth", y: 12, overflow: "visible" },
+    makeSvg("path", { d: "M0-6L5 0L0 6L-5 0z" }),
+  );
   const line = (name) => makeSvg("line", { class: name, y1: 12, y2: 12 });
   const end = () => makeSvg("line", { class: "whisker", y1: 8, y2: 16 });
   const dot = makeSvg("circle", { class: "mean", cy: 12, r: 4 });

@@ -9,16 +9,19 @@ const ROOM_FOR_A_TIME = 84; // pixels
 /** An empty chart in `svg`, with groups for its parts from back to front. */
 export function makeChart(svg) {
   const group = (name) => svg.appendChild(makeSvg("g", { class: name }));
-  return { svg, inside: group("inside"), values: group("axis values"), times: group("axis times"), cursor: group("cursor") };
+  return {
+    values: group("axis values"),
+    times: group("axis times"),
+    inside: group("inside"),
+    cursor: group("cursor"),
+  };
 }
 
-/** Set the size of the drawing to that of its element: one unit is one pixel, so text is never stretched. */
-export function measure(svg, height) {
-  const width = Math.max(200, Math.floor(svg.parentNode.clientWidth));
+/** Set the size of the drawing: one unit is one pixel, so text is never stretched. */
+export function setSize(svg, width, height) {
   mark(svg, "viewBox", `0 0 ${width} ${height}`);
   mark(svg, "width", width);
   mark(svg, "height", height);
-  return width;
 }
 
 /** Clock times below the chart, with the day where a day begins. */
@@ -37,12 +40,7 @@ function timeWords(moment, step) {
 }
 
 function makeTick() {
-  return makeSvg(
-    "g",
-    {},
-    makeSvg("line", { y1: 0, y2: 4 }),
-    makeSvg("text", { y: 17, "text-anchor": "middle" }),
-  );
+  return makeSvg("g", {}, makeSvg("line", { y1: 0, y2: 4 }), makeSvg("text", { y: 17, "text-anchor": "middle" }));
 }
 
 /** Values at the left, each with a fine line across. */
@@ -60,12 +58,17 @@ function makeValue() {
   return makeSvg("g", {}, makeSvg("line"), makeSvg("text", { "text-anchor": "end", dy: "0.35em" }));
 }
 
-/** Draw again when the room changes. */
-export function whenResized(element, draw) {
-  let width = element.clientWidth;
-  new ResizeObserver(() => {
-    if (element.clientWidth === width) return;
-    width = element.clientWidth;
-    draw();
+/**
+ * Draw whenever the room of `element` changes, and say how wide it is: 0 as long as that is not known. Asking the
+ * element itself would make the browser lay out the whole page in the midst of every frame.
+ */
+export function roomOf(element, draw) {
+  let width = 0;
+  new ResizeObserver(([entry]) => {
+    const now = Math.floor(entry.contentRect.width);
+    if (now === width) return;
+    width = now;
+    if (width) draw();
   }).observe(element);
+  return () => width;
 }

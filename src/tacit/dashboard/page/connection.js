@@ -25,12 +25,17 @@ export function banner(status, now) {
     case "token":
       return null; // the form says it
     case "ended":
-      return { tone: "", title: "This demonstration is over.", text: "The numbers below are its last.", button: "Look again" };
+      return {
+        tone: "",
+        title: "This demonstration is over.",
+        text: "The numbers below are its last.",
+        button: "Look again",
+      };
     case "disconnected":
       return {
         tone: "bad",
         title: since ? `Not connected since ${since}.` : "Not connected.",
-        text: [WHY[status.reason], said(status.detail), since ? "The numbers below are from then." : "", again]
+        text: [said(status.detail) || WHY[status.reason], since ? "The numbers below are from then." : "", again]
           .filter(Boolean)
           .join(" "),
         button: "Try now",
@@ -40,14 +45,17 @@ export function banner(status, now) {
         ? { tone: "bad", title: "This page is older than the server.", text: `Reload it.${old}`, button: "Reload" }
         : {
             tone: "bad",
-            title: status.reason === "answer" ? "The server reports an error." : "The server sent what this page does not understand.",
+            title:
+              status.reason === "answer"
+                ? "The server reports an error."
+                : "The server sent what this page does not understand.",
             text: `${said(status.detail)}${old} ${again}`.trim(),
             button: "Try now",
           };
   }
 }
 
-const said = (detail) => (detail ? `It says: “${detail.replace(/\.$/, "")}”.` : "");
+const said = (detail) => (detail ? `The server says: “${detail.replace(/\.$/, "")}”.` : "");
 
 function retrying(status, now) {
   if (!status.retries) return "";
@@ -107,4 +115,3 @@ export function connectionView(act) {
     draw();
   };
 }
-

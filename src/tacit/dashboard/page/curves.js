@@ -2,7 +2,7 @@
 
 import { keyed, makeSvg, mark, say } from "./elements.js";
 import { clock, shortCount } from "./format.js";
-import { drawTimes, drawValues, makeChart, measure, whenResized } from "./axes.js";
+import { drawTimes, drawValues, makeChart, roomOf, setSize } from "./axes.js";
 import { readable } from "./reading.js";
 import { linear, logarithmic, powers, spread, ticks } from "./scales.js";
 
@@ -29,41 +29,60 @@ export function curves(plot, { words, onRead }) {
     words: (index) => said(index),
     onRead: () => drawReading(),
   });
-  whenResized(plot, () => draw());
+  const room = roomOf(plot, () => draw());
 
-  const said = (index) => `${clock(at[index])}: ${lines.map((line) => `${line.name} ${words(line.values[index])}`).join(", ")}`;
+  const said = (index) =>
+    `${clock(at[index])}: ${lines.map((line) => `${line.name} ${words(line.values[index])}`).join(", ")}`;
 
   function draw() {
-    if (at.length === 0) return;
-    const width = measure(svg, HEIGHT);
+    const width = room();
+    if (at.length === 0 || !width) return;
+    setSize(svg, width, HEIGHT);
     const isWide = width > WIDE;
-    const room = Math.max(...lines.map((line) => (isWide ? line.name : line.short).length)) * 6.6 + 16;
-    const [left, right, bottom] = [EDGE.left, width - room, HEIGHT - EDGE.bottom];
+    const names = Math.max(...lines.map((line) => (isWide ? line.name : line.short).length)) * 7.8 + 12;
+    const [left, right, bottom] = [EDGE.left, width - names, HEIGHT - EDGE.bottom];
     x = linear([at[0], Math.max(at.at(-1), at[0] + 1)], [left, right]);
     const scale = scaleFor(lines, [bottom, EDGE.top]);
     y = scale.at;
     drawTimes(chart, { from: at[0], to: at.at(-1), at: x, left, right, bottom });
     drawValues(chart, { ticks: scale.ticks, at: y, left, right, words: shortCount });
     mark(plot, "data-scale", scale.kind);
-    const ends = spread(lines.map((line) => y(line.values.at(-1))), LABEL_GAP, EDGE.top, bottom - 4);
-    keyed(chart.inside, lines, (line) => line.name, makeCurve, (group, line, index) => {
-      mark(group, "class", `curve curve-${index + 1}`);
-      mark(group.firstChild, "d", path(at, line.values, x, y));
-      mark(group.lastChild, "x", right + 9);
-      mark(group.lastChild, "y", ends[index].toFixed(1));
-      say(group.lastChild, isWide ? line.name : line.short);
-    });
+    const ends = spread(
+      lines.map((line) => y(line.values.at(-1))),
+      LABEL_GAP,
+      EDGE.top,
+      bottom - 4,
+    );
+    keyed(
+      chart.inside,
+      lines,
+      (line) => line.name,
+      makeCurve,
+      (group, line, index) => {
+        mark(group, "class", `curve curve-${index + 1}`);
+        mark(group.firstChild, "d", path(at, line.values, x, y));
+        mark(group.lastChild, "x", right + 9);
+        mark(group.lastChild, "y", ends[index].toFixed(1));
+        say(group.lastChild, isWide ? line.name : line.short);
+      },
+    );
     reading.refresh();
   }
 
   function drawReading() {
     const index = reading.index();
     mark(hair, "visibility", index === null ? "hidden" : null);
-    keyed(dots, index === null ? [] : lines, (line) => line.name, () => makeSvg("circle", { r: 4 }), (dot, line, number) => {
-      mark(dot, "class", `curve-${number + 1}`);
-      mark(dot, "cx", x(at[index]).toFixed(1));
-      mark(dot, "cy", y(line.values[index]).toFixed(1));
-    });
+    keyed(
+      dots,
+      index === null ? [] : lines,
+      (line) => line.name,
+      () => makeSvg("circle", { r: 4 }),
+      (dot, line, number) => {
+        mark(dot, "class", `curve-${number + 1}`);
+        mark(dot, "cx", x(at[index]).toFixed(1));
+        mark(dot, "cy", y(line.values[index]).toFixed(1));
+      },
+    );
     if (index !== null) {
       for (const name of ["x1", "x2"]) mark(hair, name, x(at[index]).toFixed(1));
       mark(hair, "y1", EDGE.top);

@@ -1,4 +1,5 @@
-// Elements, made and changed in place. Text is only ever set as text: names come from other members and may be anything.
+// Elements, made and changed in place. Text is only ever set as text: names come from other members, and may be
+// anything.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -47,7 +48,8 @@ export function showIf(element, condition) {
  * Children are moved only if the order changed, so focus and scrolling are kept.
  */
 export function keyed(parent, items, keyOf, create, update) {
-  if (parent.keyedAfter === undefined) parent.keyedAfter = parent.lastChild; // what the page itself put there, such as a caption, stays in front
+  // What the page itself put there, such as a caption, stays in front.
+  if (parent.keyedAfter === undefined) parent.keyedAfter = parent.lastChild;
   const known = (parent.keyedChildren ??= new Map());
   const wanted = new Set(items.map(keyOf));
   for (const [key, child] of known) {
@@ -67,42 +69,4 @@ export function keyed(parent, items, keyOf, create, update) {
     else parent.insertBefore(child, place);
     update(child, item, index);
   });
-}
-
-/** A row of buttons of which one is chosen; the choice is kept for the next visit. */
-export function choice(parent, { name, label, options, onChange }) {
-  let chosen = recalled(name);
-  if (!options.some(([value]) => value === chosen)) [[chosen]] = options;
-  const buttons = options.map(([value, word]) => {
-    const button = make("button", { type: "button", "data-choice": value }, word);
-    button.addEventListener("click", () => {
-      chosen = value;
-      keep(name, value);
-      paint();
-      onChange(value);
-    });
-    return button;
-  });
-  const paint = () => {
-    for (const button of buttons) mark(button, "aria-pressed", String(button.dataset.choice === chosen));
-  };
-  paint();
-  parent.append(make("div", { class: "choice", role: "group", "aria-label": label }, ...buttons));
-  return { value: () => chosen };
-}
-
-function recalled(name) {
-  try {
-    return localStorage.getItem(`tacit-${name}`);
-  } catch {
-    return null; // storage may be forbidden: then the choice lasts as long as the page
-  }
-}
-
-function keep(name, value) {
-  try {
-    localStorage.setItem(`tacit-${name}`, value);
-  } catch {
-    // as above
-  }
 }

@@ -26,20 +26,42 @@ export function eventsSection() {
     drawFilter(kinds);
     const chosen = filter.value;
     const events = chosen ? frame.events.filter((event) => event.kind === chosen) : frame.events;
-    keyed(byId("events-list"), all ? events : events.slice(0, SHOWN_AT_FIRST), (event) => event.number, makeEvent, (item, event) => {
-      drawEvent(item, event, frame.at, arrivals.isNew(event.number, Date.now()));
-    });
+    keyed(
+      byId("events-list"),
+      all ? events : events.slice(0, SHOWN_AT_FIRST),
+      (event) => event.number,
+      makeEvent,
+      (item, event) => {
+        drawEvent(item, event, frame.at, arrivals.isNew(event.number, Date.now()));
+      },
+    );
     showIf(byId("events-list"), events.length > 0);
     showIf(byId("events-note"), events.length === 0);
-    say(byId("events-note"), chosen ? `No event of the kind “${chosen}” any more.` : "Nothing has happened yet since watching began.");
+    say(
+      byId("events-note"),
+      chosen ? `No event of the kind “${chosen}” any more.` : "Nothing has happened yet since watching began.",
+    );
     showIf(byId("events-more"), events.length > SHOWN_AT_FIRST);
-    say(byId("events-more"), all ? `Show only the newest ${SHOWN_AT_FIRST}` : `Show all ${count(events.length)} events`);
+    say(
+      byId("events-more"),
+      all ? `Show only the newest ${SHOWN_AT_FIRST}` : `Show all ${count(events.length)} events`,
+    );
   }
 
   function drawFilter(kinds) {
-    const options = [["", `All kinds (${count(frame.events.length)})`], ...kinds.map(([kind, times]) => [kind, `${kind} (${count(times)})`])];
-    if (filter.value && !kinds.some(([kind]) => kind === filter.value)) options.push([filter.value, `${filter.value} (0)`]);
-    keyed(filter, options, ([value]) => value, ([value]) => make("option", { value }), (option, [, words]) => say(option, words));
+    const options = [
+      ["", `All kinds (${count(frame.events.length)})`],
+      ...kinds.map(([kind, times]) => [kind, `${kind} (${count(times)})`]),
+    ];
+    if (filter.value && !kinds.some(([kind]) => kind === filter.value))
+      options.push([filter.value, `${filter.value} (0)`]);
+    keyed(
+      filter,
+      options,
+      ([value]) => value,
+      ([value]) => make("option", { value }),
+      (option, [, words]) => say(option, words),
+    );
     showIf(filter.parentNode, frame.events.length > 0);
   }
 
@@ -47,7 +69,8 @@ export function eventsSection() {
     frame = next;
     const came = arrivals.take(frame, Date.now());
     const important = came.filter((event) => look(EVENT_KINDS, event.kind).important).slice(0, MOST_SAID);
-    if (important.length) say(byId("happened"), important.map((event) => `${event.kind}: ${event.who}, ${event.text}`).join(". "));
+    if (important.length)
+      say(byId("happened"), important.map((event) => `${event.kind}: ${event.who}, ${event.text}`).join(". "));
     draw();
   };
 }

@@ -12,7 +12,11 @@ export function count(value) {
 /** A count in little room: 45.6 k, 1.2 M. */
 export function shortCount(value) {
   if (value === null || value === undefined) return NOTHING;
-  for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]]) {
+  for (const [unit, size] of [
+    ["G", 1e9],
+    ["M", 1e6],
+    ["k", 1e3],
+  ]) {
     if (value >= size * 0.9995) {
       const scaled = value / size;
       return `${scaled < 99.95 ? scaled.toFixed(1).replace(/\.0$/, "") : Math.round(scaled)}${NARROW}${unit}`;
@@ -76,6 +80,13 @@ export function moment(at, today) {
 
 export function plural(value, one, many = `${one}s`) {
   return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+const LONGEST_NAME = 32;
+
+/** A name inside a sentence, not so long that the sentence is lost in it. */
+export function clipped(name) {
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
 }
 
 /** What talking on demand saved, in a number and a sentence. It says so when nothing was saved. */

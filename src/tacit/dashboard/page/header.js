@@ -1,7 +1,7 @@
 // The top of the page: which group, from where it is seen, the kill switch, and the figures that matter most.
 
 import { byId, say, show, showIf } from "./elements.js";
-import { clock, count, decimal, plural, saving, share } from "./format.js";
+import { clipped, clock, count, decimal, plural, saving, share } from "./format.js";
 
 export function headerSection() {
   return (frame) => {
@@ -22,9 +22,11 @@ export function headerSection() {
   };
 }
 
+const present = (frame) => frame.members.filter((member) => member.state === "here");
+
 function drawWho(frame) {
   const known = frame.members.length + frame.members_left_out;
-  const here = frame.members.filter((member) => member.state === "here").length;
+  const here = present(frame).length;
   show(byId("members-here"), count(here), here);
   show(byId("members-known"), known === 1 ? "1 member" : `${count(known)} members`, known);
 }
@@ -39,13 +41,16 @@ export function figuresSection() {
     drawMissing(frame);
     showIf(byId("regret-figure"), frame.regret !== null);
     show(byId("regret"), decimal(frame.regret, 1), frame.regret);
-    const each = frame.regret === null || !frame.observations ? "" : `${decimal(frame.regret / frame.observations)} for each observation`;
+    const each =
+      frame.regret === null || !frame.observations
+        ? ""
+        : `${decimal(frame.regret / frame.observations)} for each observation`;
     say(byId("regret-note"), each);
   };
 }
 
 function openDecisions(frame) {
-  const open = frame.members.reduce((sum, member) => sum + (member.open_decisions ?? 0), 0);
+  const open = present(frame).reduce((sum, member) => sum + (member.open_decisions ?? 0), 0);
   return open ? `${count(open)} wait for their reward` : "none waits for its reward";
 }
 
@@ -68,11 +73,15 @@ function drawSaving(messages) {
 }
 
 function drawMissing(frame) {
-  const known = frame.members.filter((member) => member.missing !== null);
+  const known = present(frame).filter((member) => member.missing !== null);
   const least = known.reduce((worst, member) => (worst && worst.missing >= member.missing ? worst : member), null);
   show(byId("missing"), count(least?.missing ?? null), least?.missing ?? null);
   if (!least) say(byId("missing-note"), "nobody has answered yet");
   else if (known.length === 1) say(byId("missing-note"), "only one member has answered");
   else if (least.missing === 0) say(byId("missing-note"), "everybody knows everything");
-  else say(byId("missing-note"), `at ${least.name}, who knows least (${share(least.missing / frame.observations)} of all)`);
+  else
+    say(
+      byId("missing-note"),
+      `at ${clipped(least.name)}, who knows least (${share(least.missing / frame.observations)} of all)`,
+    );
 }

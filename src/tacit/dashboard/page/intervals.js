@@ -1,31 +1,28 @@
 // The traffic over time, as columns that are wide enough to be seen. Pure: counts are added up, nothing is guessed.
 
 /**
- * Neighbouring intervals are added up until there are at most `most` columns. The groups begin at the first interval,
- * so that columns do not wander when a new one comes.
+ * Neighbouring intervals are added up until there are about `most` columns at most. The groups begin at the first
+ * interval, so that columns do not wander when a new one comes. Intervals in which nobody observed anything are not
+ * added to others: they stay gaps.
  */
 export function columns(series, most) {
   const intervals = Math.max(0, series.at.length - 1);
   let stride = 1;
   while (intervals / stride > most) stride *= 2;
   const found = [];
-  for (let first = 1; first <= intervals; first += stride) {
-    const last = Math.min(first + stride - 1, intervals);
-    const counts = series.lines.map((line) => sum(line.counts, first, last));
-    found.push({
-      from: series.at[first - 1],
-      to: series.at[last],
-      counts,
-      total: counts.reduce((one, other) => one + other, 0),
-    });
+  for (let index = 1; index <= intervals; index += 1) {
+    const counts = series.lines.map((line) => line.counts[index]);
+    const total = counts.reduce((one, other) => one + other, 0);
+    const before = found.at(-1);
+    if (before && (index - 1) % stride !== 0 && before.total > 0 === total > 0) {
+      before.to = series.at[index];
+      before.total += total;
+      before.counts = before.counts.map((value, line) => value + counts[line]);
+    } else {
+      found.push({ from: series.at[index - 1], to: series.at[index], counts, total });
+    }
   }
   return found;
-}
-
-function sum(counts, first, last) {
-  let total = 0;
-  for (let index = first; index <= last; index += 1) total += counts[index];
-  return total;
 }
 
 /** For each line its lower and upper edge in each column, as shares of one; `null` where nobody observed anything. */

@@ -1,4 +1,4 @@
-// Which arm has which key: a number and a colour, the same in the table and in the chart for as long as the page is open.
+// Which arm has which key: a number and a colour, the same in table and chart for as long as the page is open.
 
 export const KEY_COUNT = 7;
 export const REST = 8; // the colour of all arms that have no key

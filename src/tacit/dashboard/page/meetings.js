@@ -1,6 +1,6 @@
 // Who talks to whom, in words and in steps of shading. Pure: `pairs.js` draws it.
 
-import { count, duration, plural } from "./format.js";
+import { clipped, count, duration, plural } from "./format.js";
 
 export const STALE_AFTER_S = 30;
 export const LEVELS = 5;
@@ -16,7 +16,9 @@ export const VIEWS = {
   },
   heard: {
     word: "Last heard",
-    explanation: `How long ago the row’s member last heard the column’s. Hatched with a “!”: longer ago than ${STALE_AFTER_S}\u00a0s.`,
+    explanation:
+      "How long ago the row’s member last heard the column’s. " +
+      `Hatched with a “!”: longer ago than ${STALE_AFTER_S}\u00a0s.`,
     values: (pairs) => pairs.heard_s,
     words: duration,
   },
@@ -40,14 +42,20 @@ export function level(view, value, most) {
 export function levelWords(view, most) {
   if (view === "heard") {
     const steps = HEARD_STEPS_S.map((step) => duration(step).replace(".0", ""));
-    return [`under ${steps[0]}`, ...steps.slice(0, -1).map((step, index) => `${step} to ${steps[index + 1]}`), `over ${steps.at(-1)}`];
+    return [
+      `under ${steps[0]}`,
+      ...steps.slice(0, -1).map((step, index) => `${step} to ${steps[index + 1]}`),
+      `over ${steps.at(-1)}`,
+    ];
   }
   const found = [];
   let before = 0;
   for (let step = 1; step <= LEVELS; step += 1) {
     // The largest whole number that still has this level.
     const until = step === LEVELS ? most : Math.floor(Math.expm1((step * Math.log1p(most)) / LEVELS) + 1e-9);
-    found.push(until <= before ? null : until === before + 1 ? count(until) : `${count(before + 1)} to ${count(until)}`);
+    found.push(
+      until <= before ? null : until === before + 1 ? count(until) : `${count(before + 1)} to ${count(until)}`,
+    );
     before = Math.max(before, until);
   }
   return found;
@@ -62,8 +70,21 @@ export function largest(rows) {
   return most;
 }
 
-/** One or two sentences on all pairs. `here` has the names of those who answered. */
-export function summary(pairs, here) {
+const MOST_NAMED = 3;
+
+function silentWords(silent) {
+  if (silent.length === 0) return "";
+  const more = silent.length > MOST_NAMED ? ` and ${count(silent.length - MOST_NAMED)} more` : "";
+  return ` No answer from ${silent.slice(0, MOST_NAMED).map(clipped).join(", ")}${more}.`;
+}
+
+/** Two or three sentences on all pairs. `states` has the state of each member by its name. */
+export function summary(pairs, states) {
+  const silent = pairs.names.filter((name) => states.get(name) === "silent");
+  return talk(pairs, new Set(pairs.names.filter((name) => states.get(name) === "here"))) + silentWords(silent);
+}
+
+function talk(pairs, here) {
   const present = pairs.names.map((name, index) => ({ name, index })).filter(({ name }) => here.has(name));
   if (pairs.names.length < 2) return "No other member yet. As soon as one joins, this shows who talks to whom.";
   if (present.length < 2) return "Only one member has answered: nothing is known of who talks to whom.";
@@ -83,18 +104,23 @@ export function summary(pairs, here) {
     heard.length === all
       ? `All ${plural(present.length, "member")} here have heard each other.`
       : `${count(heard.length)} of ${plural(all, "pair")} have talked.`;
-  return `${who} Longest silence: ${longest.one} has not heard ${longest.other} for ${duration(longest.seconds)}.`;
+  const [one, other] = [clipped(longest.one), clipped(longest.other)];
+  return `${who} Longest silence: ${one} has not heard ${other} for ${duration(longest.seconds)}.`;
 }
 
 /** Everything about one pair. */
 export function pairWords(pairs, from, to) {
-  const [one, other] = [pairs.names[from], pairs.names[to]];
+  const [one, other] = [clipped(pairs.names[from]), clipped(pairs.names[to])];
   if (from === to) return `${one}: a member does not talk to itself.`;
   const [shares, heard, lacks] = [pairs.shares, pairs.heard_s, pairs.lacks].map((rows) => rows[from][to]);
   if (shares === null && heard === null && lacks === null) return `${one} → ${other}: nothing is known.`;
   const parts = [
     shares === null ? "shares unknown" : `${plural(shares, "share")} sent`,
-    lacks === null ? "what it lacks is unknown" : lacks === 0 ? "lacks nothing" : `lacks ${plural(lacks, "observation")}`,
+    lacks === null
+      ? "what it lacks is unknown"
+      : lacks === 0
+        ? "lacks nothing"
+        : `lacks ${plural(lacks, "observation")}`,
     heard === null ? "never heard back" : `heard from it ${duration(heard)} ago`,
   ];
   return `${one} → ${other}: ${parts.join(", ")}.`;

@@ -41,7 +41,10 @@ export function membersSection() {
     showIf(byId("members-body"), members.length > 0);
     say(byId("members-note"), note(frame));
     showIf(byId("members-more"), members.length > SHOWN_AT_FIRST);
-    say(byId("members-more"), all ? `Show only the first ${SHOWN_AT_FIRST}` : `Show all ${count(members.length)} members`);
+    say(
+      byId("members-more"),
+      all ? `Show only the first ${SHOWN_AT_FIRST}` : `Show all ${count(members.length)} members`,
+    );
   }
 
   return (next) => {
@@ -52,12 +55,14 @@ export function membersSection() {
 
 function note(frame) {
   if (frame.members.length === 0) return "No member has answered yet.";
-  const not = frame.members.filter((member) => member.state !== "here" && member.state !== "left");
+  const inState = (state) => frame.members.filter((member) => member.state === state).length;
+  const [silent, superseded] = [inState("silent"), inState("superseded")];
   const troubled = frame.members.filter((member) => member.troubles.length > 0).length;
   const left = frame.members_left_out ? ` ${plural(frame.members_left_out, "member")} more are not listed.` : "";
   const alone = frame.members.length === 1 ? " No other member yet." : "";
   const parts = [
-    not.length ? `${plural(not.length, "member")} of ${count(frame.members.length)} did not answer.` : "",
+    silent ? `${plural(silent, "member")} did not answer.` : "",
+    superseded ? `${plural(superseded, "member runs", "members run")} twice: stop one of the two.` : "",
     troubled ? `${plural(troubled, "member has", "members have")} troubles.` : "",
   ].filter(Boolean);
   const fine = parts.length ? parts.join(" ") : "Everybody who is here has answered, and reports no trouble.";
@@ -95,8 +100,16 @@ function drawTroubles(body, troubles) {
     row?.remove();
     return;
   }
-  const cell = row ? row.firstChild : body.appendChild(make("tr", { class: "troubles" }, make("td", { colspan: COLUMNS.length + 2 }))).firstChild;
-  keyed(cell, troubles, (trouble) => trouble, () => make("p", {}, sign("trouble"), make("span")), (line, trouble) => {
-    say(line.lastChild, trouble);
-  });
+  const cell = row
+    ? row.firstChild
+    : body.appendChild(make("tr", { class: "troubles" }, make("td", { colspan: COLUMNS.length + 2 }))).firstChild;
+  keyed(
+    cell,
+    troubles,
+    (trouble) => trouble,
+    () => make("p", {}, sign("trouble"), make("span")),
+    (line, trouble) => {
+      say(line.lastChild, trouble);
+    },
+  );
 }

@@ -9,7 +9,11 @@ const BYTES = ["bytes", "kB", "MB", "GB", "TB"];
 export function messagesSection() {
   const drawMessages = curves(byId("messages-plot"), {
     words: count,
-    onRead: (words) => say(byId("messages-reading"), words),
+    onRead: (words) => {
+      say(byId("messages-reading"), words);
+      const isLog = byId("messages-plot").dataset.scale === "logarithmic";
+      say(byId("messages-scale"), isLog ? "The scale is logarithmic." : "");
+    },
   });
   const drawRegret = curves(byId("regret-plot"), {
     words: (value) => decimal(value, 1),
@@ -20,7 +24,8 @@ export function messagesSection() {
     say(byId("messages-note"), `${sentence}${part > 0 ? `: ${short} saved` : ""}.`);
     say(
       byId("messages-sums"),
-      `In all ${plural(messages.packets, "packet")} (${bytes(messages.bytes)}) for ${plural(messages.observed, "observation")}, with repetitions and acknowledgements.`,
+      `In all ${plural(messages.packets, "packet")} (${bytes(messages.bytes)}) ` +
+        `for ${plural(messages.observed, "observation")}, with repetitions and acknowledgements.`,
     );
     const enough = series.at.length > 1;
     const compares = enough && series.immediate.at(-1) > 0;
@@ -31,8 +36,6 @@ export function messagesSection() {
         { name: "immediate broadcast", short: "broadcast", values: series.immediate },
         { name: "shares on demand", short: "on demand", values: series.shares },
       ]);
-      const isLog = byId("messages-plot").dataset.scale === "logarithmic";
-      say(byId("messages-scale"), isLog ? "Logarithmic scale: each line up is ten times as many." : "");
     }
     showIf(byId("regret-section"), series.regret !== null);
     showIf(byId("regret-plot"), series.regret !== null && enough);

@@ -1,7 +1,8 @@
 // The matrix of who talks to whom. Cells are kept from frame to frame and touched only where something changed:
 // fifty members have 2,500 of them.
 
-import { byId, choice, keyed, make, mark, say, showIf } from "./elements.js";
+import { choice } from "./choice.js";
+import { byId, keyed, make, mark, say, showIf } from "./elements.js";
 import { plural } from "./format.js";
 import { isStale, largest, level, levelWords, pairWords, summary, VIEWS } from "./meetings.js";
 
@@ -54,8 +55,7 @@ export function pairsSection() {
     if (!frame) return;
     const { pairs } = frame;
     const states = new Map(frame.members.map((member) => [member.name, member.state]));
-    const here = new Set(pairs.names.filter((name) => states.get(name) === "here"));
-    say(byId("pairs-summary"), summary(pairs, here) + leftOut(pairs));
+    say(byId("pairs-summary"), summary(pairs, states) + leftOut(pairs));
     showIf(byId("pairs-body"), pairs.names.length > 1);
     showIf(byId("pairs-tools"), pairs.names.length > 1);
     if (pairs.names.length < 2) return;
@@ -68,12 +68,31 @@ export function pairsSection() {
     names = now;
     const isLarge = names.length > MOST_WITH_NUMBERS;
     mark(table, "class", isLarge ? "matrix large" : "matrix");
-    keyed(byId("pairs-columns"), [null, ...names], (name) => `${name === null ? "corner" : `to ${name}`}`, makeColumn, () => {});
-    keyed(byId("pairs-rows"), names, (name) => `from ${name}`, makePairsRow, (row, from, rowIndex) => {
-      keyed(row, [null, ...names], (to) => (to === null ? "head" : `to ${to}`), (to) => makeCell(from, to), (cell, to, index) => {
-        if (to !== null) cell.place = [rowIndex, index - 1];
-      });
-    });
+    table.style.setProperty("--members", names.length);
+    keyed(
+      byId("pairs-columns"),
+      [null, ...names],
+      (name) => `${name === null ? "corner" : `to ${name}`}`,
+      makeColumn,
+      () => {},
+    );
+    keyed(
+      byId("pairs-rows"),
+      names,
+      (name) => `from ${name}`,
+      makePairsRow,
+      (row, from, rowIndex) => {
+        keyed(
+          row,
+          [null, ...names],
+          (to) => (to === null ? "head" : `to ${to}`),
+          (to) => makeCell(from, to),
+          (cell, to, index) => {
+            if (to !== null) cell.place = [rowIndex, index - 1];
+          },
+        );
+      },
+    );
     cells = [...byId("pairs-rows").children].map((row) => [...row.children].slice(1));
     if (!focused?.isConnected) setFocus(cells[0][1]);
   }
@@ -91,20 +110,37 @@ export function pairsSection() {
         const value = rows[row][column];
         const stale = isStale(chosen, value);
         const step = level(chosen, value, most);
-        const text = row === column ? "" : value === null ? (missing ? "" : "·") : isLarge ? (stale ? "!" : "") : words(value) + (stale ? " !" : "");
+        const text =
+          row === column
+            ? ""
+            : value === null
+              ? missing
+                ? ""
+                : "·"
+              : isLarge
+                ? stale
+                  ? "!"
+                  : ""
+                : words(value) + (stale ? " !" : "");
         drawCell(cells[row][column], { value, text, step, stale, own: row === column, missing });
       });
     });
     say(byId("pairs-explanation"), explanation);
     say(byId("pairs-caption"), `${word}, from the row’s member to the column’s`);
-    drawScale(chosen, most);
+    drawScale(chosen, most, isLarge);
   }
 
   function drawReading() {
-    const isOn = read?.isConnected;
+    const isOn = Boolean(read?.isConnected);
+    byId("pairs-reading").classList.toggle("on", isOn);
     for (const cell of table.querySelectorAll(".read")) if (cell !== read) cell.classList.remove("read");
     if (isOn) read.classList.add("read");
-    say(byId("pairs-reading"), isOn ? pairWords(frame.pairs, ...read.place) : "Point at a pair, or move with the arrow keys, to read it.");
+    say(
+      byId("pairs-reading"),
+      isOn
+        ? pairWords(frame.pairs, ...read.place)
+        : "Point at a pair or tap it, or move with the arrow keys, to read it.",
+    );
     if (isOn) mark(read, "aria-label", pairWords(frame.pairs, ...read.place));
   }
 
@@ -127,12 +163,17 @@ function makePairsRow(name) {
   return make("tr", { "data-row": name });
 }
 
+const CELL = make("td", { role: "gridcell", tabindex: "-1" });
+
 function makeCell(from, to) {
   if (to === null) {
     const word = make("span", { class: "soft no-row" });
     return make("th", { scope: "row", title: from }, make("span", { class: "name" }, from), word);
   }
-  return make("td", { role: "gridcell", tabindex: "-1", "data-from": from, "data-to": to });
+  const cell = CELL.cloneNode();
+  cell.setAttribute("data-from", from);
+  cell.setAttribute("data-to", to);
+  return cell;
 }
 
 function drawHead(head, state, missing) {
@@ -150,13 +191,20 @@ function drawCell(cell, { value, text, step, stale, own, missing }) {
   mark(cell, "data-value", value);
 }
 
-function drawScale(view, most) {
+function drawScale(view, most, isLarge) {
   const words = most === 0 && view !== "heard" ? [] : levelWords(view, most);
   const steps = words.map((word, index) => ({ word, step: index + 1 })).filter(({ word }) => word !== null);
-  keyed(byId("pairs-scale"), steps, ({ step }) => step, makeStep, (item, { word, step }) => {
-    mark(item.firstChild, "class", `swatch level-${step}${view === "heard" && step > 3 ? " stale" : ""}`);
-    say(item.lastChild, word);
-  });
+  mark(byId("pairs-scale"), "class", isLarge ? "legend soft large" : "legend soft");
+  keyed(
+    byId("pairs-scale"),
+    steps,
+    ({ step }) => step,
+    makeStep,
+    (item, { word, step }) => {
+      mark(item.firstChild, "class", `swatch level-${step}${view === "heard" && step > 3 ? " stale" : ""}`);
+      say(item.lastChild, word);
+    },
+  );
 }
 
 function makeStep() {

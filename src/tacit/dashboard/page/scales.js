@@ -23,7 +23,7 @@ export function ticks(low, high, wanted = 4) {
 }
 
 /** The powers of ten from `low` to `high`; only some if there are many. */
-export function powers(low, high, most = 5) {
+export function powers(low, high, most = 8) {
   const first = Math.ceil(Math.log10(low) - 1e-9);
   const last = Math.floor(Math.log10(high) + 1e-9);
   const stride = Math.max(1, Math.ceil((last - first + 1) / most));

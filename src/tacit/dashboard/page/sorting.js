@@ -1,6 +1,8 @@
 // In which order arms and members are listed. Pure, and the same input gives the same order.
 
-const byName = (one, other) => (one < other ? -1 : one > other ? 1 : 0);
+// Numbers in names count as numbers: edge-2 comes before edge-10.
+const names = new Intl.Collator("en", { numeric: true });
+const byName = (one, other) => names.compare(one, other) || (one < other ? -1 : one > other ? 1 : 0);
 const lastIfNull = (value) => (value === null ? -Infinity : value);
 const falling = (one, other) => (one === other ? 0 : other - one);
 

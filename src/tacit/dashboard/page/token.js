@@ -3,7 +3,7 @@
 const NAME = "tacit-token";
 let held = null; // if the browser keeps nothing
 
-/** Take `#token=...` out of the address, so that it is not copied, bookmarked or seen. Returns whether there was one. */
+/** Take `#token=...` out of the address, so that nobody copies or sees it. Returns whether there was one. */
 export function takeTokenFromAddress() {
   const given = new URLSearchParams(location.hash.slice(1)).get("token");
   if (!given) return false;

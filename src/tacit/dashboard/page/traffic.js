@@ -7,7 +7,7 @@ import { byId, keyed, make, makeSvg, mark, say, show, showIf } from "./elements.
 import { clock, plural, share } from "./format.js";
 import { bands, columns } from "./intervals.js";
 import { REST } from "./keys.js";
-import { drawTimes, drawValues, makeChart, measure, whenResized } from "./axes.js";
+import { drawTimes, drawValues, makeChart, roomOf, setSize } from "./axes.js";
 import { readable } from "./reading.js";
 import { linear, spread } from "./scales.js";
 import { keyBadge, setKeyBadge } from "./signs.js";
@@ -32,16 +32,20 @@ export function trafficSection(keys) {
     words: (index) => words(series, found[index]),
     onRead: () => drawReading(),
   });
-  whenResized(byId("traffic-plot"), () => draw());
+  const room = roomOf(byId("traffic-plot"), () => draw());
 
   function draw() {
     if (!series) return;
     const observed = series.lines.some((line) => line.counts.some((value) => value > 0));
     showIf(byId("traffic-body"), observed);
-    say(byId("traffic-note"), observed ? "" : `No observations since ${clock(series.at[0] ?? 0)}, when watching began.`);
+    say(
+      byId("traffic-note"),
+      observed ? "" : `No observations since ${clock(series.at[0] ?? 0)}, when watching began.`,
+    );
     showIf(byId("traffic-note"), !observed);
-    if (!observed) return;
-    const width = measure(svg, HEIGHT);
+    const width = room();
+    if (!observed || !width) return;
+    setSize(svg, width, HEIGHT);
     const [left, right] = [EDGE.left, width - EDGE.right];
     found = columns(series, Math.floor((right - left) / LEAST_COLUMN));
     const [from, to] = [series.at[0], series.at.at(-1)];
@@ -56,11 +60,17 @@ export function trafficSection(keys) {
   function drawBands(y) {
     const edges = bands(found, series.lines.length);
     const lines = series.lines.map((line, index) => ({ line, index, key: keyOf(line, keys), edges: edges[index] }));
-    keyed(chart.inside, lines, nameOf, () => makeSvg("g", {}, makeSvg("path"), numberBadge()), (group, { key, edges: own }) => {
-      mark(group, "class", `band series-${key ?? REST}`);
-      mark(group.firstChild, "d", area(own, found, x, y));
-      drawNumber(group.lastChild, key, own, y);
-    });
+    keyed(
+      chart.inside,
+      lines,
+      nameOf,
+      () => makeSvg("g", {}, makeSvg("path"), numberBadge()),
+      (group, { key, edges: own }) => {
+        mark(group, "class", `band series-${key ?? REST}`);
+        mark(group.firstChild, "d", area(own, found, x, y));
+        drawNumber(group.lastChild, key, own, y);
+      },
+    );
     drawLabels(lines, y);
   }
 
@@ -92,15 +102,15 @@ export function trafficSection(keys) {
 
   function drawLabels(lines, y) {
     const last = found.findLastIndex((column) => column.total > 0);
-    const middle = lines.map(({ edges: own }) => y((own[last][0] + own[last][1]) / 2) - LABEL_GAP / 2);
-    const tops = spread(middle, LABEL_GAP, 0, HEIGHT - LABEL_GAP);
     const shown = [...lines].reverse(); // as they are stacked: the first line is at the bottom
-    keyed(byId("traffic-labels"), shown, nameOf, makeLabel, (label, { line, index, key }) => {
+    const middle = shown.map(({ edges: own }) => y((own[last][0] + own[last][1]) / 2) - LABEL_GAP / 2);
+    const tops = spread(middle, LABEL_GAP, 0, HEIGHT - LABEL_GAP);
+    keyed(byId("traffic-labels"), shown, nameOf, makeLabel, (label, { line, index, key }, place) => {
       label.line = index;
       setKeyBadge(label.querySelector(".key"), key);
       say(label.querySelector(".name"), line.is_rest ? "all other arms" : line.arm);
       mark(label, "title", line.is_rest ? "all other arms" : line.arm);
-      label.style.setProperty("--top", `${tops[index].toFixed(1)}px`);
+      label.style.setProperty("--top", `${tops[place].toFixed(1)}px`);
     });
   }
 
@@ -167,7 +177,12 @@ function area(edges, found, x, y) {
 }
 
 function numberBadge() {
-  return makeSvg("g", { class: "band-number" }, makeSvg("circle", { r: 8.5 }), makeSvg("text", { "text-anchor": "middle", dy: "0.36em" }));
+  return makeSvg(
+    "g",
+    { class: "band-number" },
+    makeSvg("circle", { r: 8.5 }),
+    makeSvg("text", { "text-anchor": "middle", dy: "0.36em" }),
+  );
 }
 
 function makeLabel() {
