@@ -39,7 +39,7 @@ def blocks(port: int) -> list[tuple[str, str]]:
 
 @contextmanager
 def guided(folder: Path) -> Iterator[tuple[list[tuple[str, str]], dict[str, str]]]:
-    """A sidecar with the guide's file, started with the guide's command; the blocks that follow, and the environment."""
+    """A sidecar with the guide's file and the guide's command; the blocks that follow, and the environment."""
     port = free_port()
     (_, file), (_, start), (_, said), *rest = blocks(port)
     (folder / "web-1.toml").write_text(file, encoding="utf-8")

@@ -1,10 +1,13 @@
 """What is wrong gets the right status, in words for whoever must act, and changes nothing."""
 
+import asyncio
 import logging
 from typing import Any
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
+from tacit.runtime.server.limits import UnderWay
 from tacit.runtime.serving import Limits
 
 Served = Any  # of conftest.py, which cannot be imported
@@ -194,6 +197,16 @@ def test_a_body_of_the_greatest_length_is_taken_and_one_byte_more_is_not(served:
 
 
 @pytest.mark.parametrize("served", [Limits(most_body=64)], indirect=True)
+def test_a_body_that_says_that_it_is_too_long_is_not_even_waited_for(served: Served) -> None:
+    with served.connection() as (stream, file):
+        stream.sendall(
+            b"POST /v1/select HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Authorization: Bearer " + served.token + b"\r\nContent-Length: 65\r\n\r\n"
+        )
+        assert file.readline().startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("served", [Limits(most_body=64)], indirect=True)
 def test_a_body_that_does_not_say_how_long_it_is_is_read_no_further_than_the_limit(served: Served) -> None:
     before = served.facts()
     with served.connection() as (stream, file):
@@ -257,3 +270,22 @@ def test_a_client_that_goes_away_gives_its_place_back(served: Served) -> None:
             )
             served.wait_for(lambda: served.client.post("/v1/select", json={"among": ["x"]}).status_code == 503)
         served.wait_for(lambda: served.client.post("/v1/select", json={"among": ["x"]}).status_code == 409)
+
+
+def test_a_request_that_fails_before_its_answer_gives_its_place_back() -> None:
+    async def failing(_: Scope, __: Receive, ___: Send) -> None:
+        raise RuntimeError("a bug")
+
+    async def nothing() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def ask() -> None:
+        app = UnderWay(failing, most=1)
+        for _ in range(3):
+            with pytest.raises(RuntimeError, match="a bug"):
+                await app({"type": "http", "path": "/v1/select"}, nothing, failing_send)
+
+    async def failing_send(_: Message) -> None:
+        pytest.fail("it was refused")
+
+    asyncio.run(ask())
