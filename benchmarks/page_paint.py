@@ -114,9 +114,7 @@ def main() -> int:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         visits = [one_visit(browser, address) for _ in range(options.visits)]
         browser.close()
-    print(
-        f"{options.agents} agents, {options.visits} visits with an empty cache; milliseconds since navigation began"
-    )
+    print(f"{options.agents} agents, {options.visits} visits with an empty cache; milliseconds since navigation began")
     for name in ("contentful", "meaningful"):
         taken = sorted(visit[name] for visit in visits)
         print(f"first {name} paint   median {median(taken):6.0f}   worst {taken[-1]:6.0f}")

@@ -13,6 +13,7 @@ import tacit
 from tacit.errors import NotNowError
 from tacit.runtime.journal import JournalError
 from tacit.runtime.member import Member
+from tacit.runtime.server import Sidecar, create_app
 from tacit.runtime.statistics import Statistics
 
 Served = Any  # of conftest.py, which cannot be imported
@@ -125,6 +126,33 @@ def test_a_decision_that_was_never_carried_out_is_withdrawn(served: Served) -> N
     assert served.client.post("/v1/update", json={"id": decision, "reward": 1.0}).json() == {"counted": False}
     served.member.sync()
     assert served.member.statistics().own_observations == 0
+
+
+def test_an_id_has_one_spelling(served: Served) -> None:
+    decision = select(served)["id"]
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    other_bits = decision[:-1] + letters[letters.index(decision[-1]) ^ 1]
+    for spelling in (f"{decision}\n", other_bits):
+        refused = served.client.post("/v1/update", json={"id": spelling, "reward": 1.0})
+        assert refused.status_code == 404, spelling
+    assert served.client.post("/v1/update", json={"id": decision, "reward": 1.0}).json() == {"counted": True}
+
+
+def test_a_decision_that_a_crash_kept_from_the_disk_is_rewarded_once(served: Served, tmp_path: Path) -> None:
+    served.member.sync()
+    for suffix in ("", "-wal"):  # as a crash before the next decision leaves it
+        (tmp_path / f"2.db{suffix}").write_bytes((tmp_path / f"1.db{suffix}").read_bytes())
+    decision = select(served)["id"]
+    served.member.close()
+    arms = ["red", "green", "blue"]
+    with (
+        tacit.connect("memory://after", group="homepage", name="web-1", arms=arms, state=tmp_path / "2.db") as member,
+        Sidecar(create_app(member, token=served.token.decode()), "127.0.0.1:0") as sidecar,
+    ):
+        reward = {"id": decision, "reward": 1.0, "sync": True}
+        answers = [served.client.post(f"{sidecar.url}/v1/update", json=reward).json() for _ in range(2)]
+        assert answers == [{"counted": True}, {"counted": False}]
+        assert member.statistics().own_observations == 1
 
 
 def test_arms_are_added_removed_and_added_again(served: Served) -> None:

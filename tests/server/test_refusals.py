@@ -1,10 +1,16 @@
 """What is wrong gets the right status, in words for whoever must act, and changes nothing."""
 
+import asyncio
+import json
 import logging
+import urllib.error
+import urllib.request
 from typing import Any
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
+from tacit.runtime.server.limits import UnderWay
 from tacit.runtime.serving import Limits
 
 Served = Any  # of conftest.py, which cannot be imported
@@ -188,9 +194,58 @@ def test_a_body_of_the_greatest_length_is_taken_and_one_byte_more_is_not(served:
     assert served.client.post("/v1/select", content=body.ljust(64), headers=JSON).status_code == 200
     before = served.facts()
     answer = served.client.post("/v1/select", content=body.ljust(65), headers=JSON)
-    assert (answer.status_code, answer.headers["connection"]) == (413, "close")
+    assert answer.status_code == 413
     assert answer.json()["detail"] == "the body is longer than 64 bytes: send smaller batches, or raise `most_body`"
     assert served.facts() == before
+
+
+def test_a_client_that_sends_all_of_a_huge_body_before_it_looks_is_told(served: Served) -> None:
+    before = served.facts()
+    for _ in range(3):
+        wanted = urllib.request.Request(
+            f"{served.sidecar.url}/v1/select",
+            b" " * 20_000_000,
+            {**JSON, "Authorization": f"Bearer {served.token.decode()}"},
+        )
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(wanted, timeout=30)
+        with caught.value as answer:
+            assert answer.status == 413
+            assert json.loads(answer.read())["title"] == "Content Too Large"
+    assert served.facts() == before
+
+
+def test_a_client_that_waits_to_be_told_is_told_not_to_send(served: Served) -> None:
+    with served.connection() as (stream, file):
+        stream.sendall(
+            b"POST /v1/select HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+            b"Authorization: Bearer " + served.token + b"\r\nContent-Length: 20000000\r\n\r\n"
+        )
+        assert file.readline().startswith(b"HTTP/1.1 413 ")
+
+
+@pytest.mark.parametrize("length", [64 * 2**20 + 1, 10**30])
+def test_a_body_that_would_take_for_ever_is_not_read(length: int, served: Served) -> None:
+    with served.connection() as (stream, file):
+        stream.sendall(
+            b"POST /v1/select HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Authorization: Bearer " + served.token + f"\r\nContent-Length: {length}\r\n\r\n".encode()
+        )
+        assert file.readline().startswith((b"HTTP/1.1 413 ", b"HTTP/1.1 400 "))  # the parser knows no such number
+        assert b"\r\nconnection: close\r\n" in file.read()
+
+
+@pytest.mark.parametrize("served", [Limits(most_body=64)], indirect=True)
+def test_a_body_that_says_that_it_is_too_long_is_refused_though_it_never_comes(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.runtime.server.limits.THROW_AWAY_WITHIN_S", 0.05)
+    with served.connection() as (stream, file):
+        stream.sendall(
+            b"POST /v1/select HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Authorization: Bearer " + served.token + b"\r\nContent-Length: 65\r\n\r\n"
+        )
+        assert file.readline().startswith(b"HTTP/1.1 413 ")
 
 
 @pytest.mark.parametrize("served", [Limits(most_body=64)], indirect=True)
@@ -257,3 +312,22 @@ def test_a_client_that_goes_away_gives_its_place_back(served: Served) -> None:
             )
             served.wait_for(lambda: served.client.post("/v1/select", json={"among": ["x"]}).status_code == 503)
         served.wait_for(lambda: served.client.post("/v1/select", json={"among": ["x"]}).status_code == 409)
+
+
+def test_a_request_that_fails_before_its_answer_gives_its_place_back() -> None:
+    async def failing(_: Scope, __: Receive, ___: Send) -> None:
+        raise RuntimeError("a bug")
+
+    async def nothing() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def ask() -> None:
+        app = UnderWay(failing, most=1)
+        for _ in range(3):
+            with pytest.raises(RuntimeError, match="a bug"):
+                await app({"type": "http", "path": "/v1/select"}, nothing, failing_send)
+
+    async def failing_send(_: Message) -> None:
+        pytest.fail("it was refused")
+
+    asyncio.run(ask())

@@ -31,6 +31,7 @@ WITHOUT: list[list[tuple[str, str]]] = [
     [("Authorization", "Basic a-token-for-these-tests")],
     [("Authorization", "a-token-for-these-tests")],
     [("Authorization", "Bearer wrong"), ("Authorization", "Bearer a-token-for-these-tests")],
+    [("Authorization", "Bearer a-token-for-these-tests"), ("Authorization", "Bearer wrong")],
 ]
 
 

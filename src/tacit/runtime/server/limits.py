@@ -4,6 +4,7 @@ A request is under way until its answer begins, so a stream of events that lasts
 """
 
 import asyncio
+import contextlib
 from collections.abc import Collection
 
 from starlette.requests import ClientDisconnect
@@ -13,6 +14,11 @@ from tacit.runtime.server.problems import Refusal, answer
 
 BODY_WITHIN_S = 10.0
 """So long a client may take to send the body of one request."""
+
+MOST_THROWN_AWAY = 64 * 2**20
+THROW_AWAY_WITHIN_S = 2.0
+"""A body that is refused for its length is read and thrown away, up to so many bytes and for so long: many clients look
+for an answer only when they have sent everything, and would see a broken connection instead."""
 
 MOST_CONNECTIONS = 2048
 """Connections that may be open, idle ones too; the server refuses further ones by itself."""
@@ -68,6 +74,8 @@ async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
     """
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
     if declared.isdigit() and int(declared) > most:
+        if int(declared) <= MOST_THROWN_AWAY:
+            await _throw_away(scope, receive)
         raise _too_long(most)
     parts: list[bytes] = []
     length = 0
@@ -96,3 +104,13 @@ _CLOSE = {"Connection": "close"}
 
 def _too_long(most: int) -> Refusal:
     return Refusal(413, f"the body is longer than {most} bytes: send smaller batches, or raise `most_body`", _CLOSE)
+
+
+async def _throw_away(scope: Scope, receive: Receive) -> None:
+    """Let a client send its body, for a while, unless it waits to be told to."""
+    if any(name == b"expect" for name, _ in scope["headers"]):
+        return
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(THROW_AWAY_WITHIN_S):
+            while (await receive()).get("more_body", False):
+                pass
