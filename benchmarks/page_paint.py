@@ -1,7 +1,7 @@
 """How soon the page shows something, with fifty agents: in a real browser, of a real sidecar, on this machine.
 
-A NATS server, forty-nine members in one process that decide and talk, and `tacit serve` as the fiftieth, in a process of
-its own. Chromium opens the page anew several times, each time with an empty cache. Said are the first contentful paint
+A NATS server, forty-nine members in one process that decide and talk, and `tacit serve` as the fiftieth, in its own
+process. Chromium opens the page anew several times, each time with an empty cache. Said are the first contentful paint
 (something stands there) and the first meaningful one: the first frame of the fleet is drawn. Needs nats-server and
 chromium.
 """

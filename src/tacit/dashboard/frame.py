@@ -33,7 +33,7 @@ class ArmShown(msgspec.Struct, frozen=True):
     share: float
     """Of all observations of the members that answered."""
     recent_share: float | None
-    """Of the observations of about the last minute; `None` if there were none."""
+    """Of the observations of about the last half minute; `None` if there were none."""
     mean: float | None
     low: float | None
     high: float | None

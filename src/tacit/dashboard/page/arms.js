@@ -75,7 +75,7 @@ function makeRow(arm) {
     ),
     cell("arm-state", pill(), make("span", { class: "soft where" })),
     cell("arm-interval", makeInterval()),
-    cell("number arm-mean", make("span", { "data-field": "mean" }), make("span", { class: "soft range" })),
+    cell("number arm-mean", make("span", { "data-field": "mean" }), makeRange()),
     cell(
       "number arm-observations",
       make("span", { "data-field": "observations" }),
@@ -93,6 +93,8 @@ function makeRow(arm) {
     interval: row.querySelector("svg.interval"),
     mean: field("mean"),
     range: row.querySelector(".range"),
+    low: field("low"),
+    high: field("high"),
     observations: field("observations"),
     share: field("share"),
     recent: field("recent_share"),
@@ -110,7 +112,9 @@ function drawRow(row, arm, keys, widest) {
   say(parts.where, where(arm));
   drawInterval(parts.interval, arm);
   show(parts.mean, decimal(arm.mean), arm.mean);
-  say(parts.range, arm.low === null || arm.high === null ? "" : `${decimal(arm.low, 2)} to ${decimal(arm.high, 2)}`);
+  parts.range.hidden = arm.low === null || arm.high === null;
+  show(parts.low, decimal(arm.low, 2), arm.low);
+  show(parts.high, decimal(arm.high, 2), arm.high);
   show(parts.observations, count(arm.observations), arm.observations);
   drawBar(parts.share, arm.share, widest);
   drawBar(parts.recent, arm.recent_share, widest);
@@ -165,6 +169,11 @@ function intervalWords(arm, hasInterval) {
   const mean = arm.mean === null ? "no mean yet" : `mean ${decimal(arm.mean)}`;
   const interval = hasInterval ? `, between ${decimal(arm.low)} and ${decimal(arm.high)}` : "";
   return `${mean}${interval}${arm.true_mean === null ? "" : `, true mean ${decimal(arm.true_mean)}`}`;
+}
+
+function makeRange() {
+  const end = (name) => make("span", { "data-field": name });
+  return make("span", { class: "soft range" }, end("low"), " to ", end("high"));
 }
 
 function makeBar(field) {
