@@ -190,6 +190,8 @@ def test_focus_scroll_and_reading_survive_a_frame(fake: Any, look: Look, frame_o
     expect(page.locator("#pairs-reading")).to_contain_text(f"edge-3 → edge-7: {changed.pairs.shares[2][6]} share")
     page.keyboard.press("ArrowRight")
     expect(page.locator("td[data-from=edge-3][data-to=edge-8]")).to_be_focused()
+    expect(page.locator("td[aria-label]")).to_have_count(1)
+    expect(page.locator("td[aria-label]")).to_have_attribute("aria-label", re.compile("^edge-3 → edge-8: "))
 
 
 def test_cells_are_kept_from_frame_to_frame(fake: Any, look: Look, frame_of: MakeFrame) -> None:

@@ -75,11 +75,11 @@ function makeRow(arm) {
     ),
     cell("arm-state", pill(), make("span", { class: "soft where" })),
     cell("arm-interval", makeInterval()),
-    cell("number arm-mean", make("span", { "data-field": "mean" }), makeRange()),
+    cell("number arm-mean", make("span", { "data-field": "mean" }), " ", makeRange()),
     cell(
       "number arm-observations",
       make("span", { "data-field": "observations" }),
-      make("span", { class: "unit" }, "obs."),
+      make("span", { class: "unit" }, " obs."),
     ),
     cell("arm-share", makeBar("share")),
     cell("arm-recent", makeBar("recent_share")),

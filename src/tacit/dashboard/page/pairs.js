@@ -133,7 +133,11 @@ export function pairsSection() {
   function drawReading() {
     const isOn = Boolean(read?.isConnected);
     byId("pairs-reading").classList.toggle("on", isOn);
-    for (const cell of table.querySelectorAll(".read")) if (cell !== read) cell.classList.remove("read");
+    for (const cell of table.querySelectorAll(".read")) {
+      if (cell === read) continue;
+      cell.classList.remove("read");
+      mark(cell, "aria-label", null);
+    }
     if (isOn) read.classList.add("read");
     say(
       byId("pairs-reading"),
