@@ -60,7 +60,8 @@ def sharing_in_words(scenario: Scenario) -> str:
     elif rules == IMMEDIATE:
         how = "by immediate broadcast (IBC)"
     tolerant = "" if patience is None else "; what is lost is repeated (loss-tolerant)"
-    return f"They talk {how}, with {threshold_in_words(threshold)}{tolerant}."
+    told = f"They talk {how}, with {threshold_in_words(threshold)}{tolerant}"
+    return told if told.endswith("...") else f"{told}."
 
 
 def threshold_in_words(threshold: Threshold) -> str:
@@ -140,13 +141,13 @@ def _network(scenario: Scenario) -> str:
 def _faults(faults: Faults) -> str:
     told = []
     if faults.loss:
-        told.append(f"{faults.loss:.3g} of them are lost")
+        told.append(f"{100 * faults.loss:.3g} % are lost")
     if faults.duplication:
-        told.append(f"{faults.duplication:.3g} come twice")
+        told.append(f"{100 * faults.duplication:.3g} % come twice")
     if faults.jitter:
         told.append(f"each may take up to {count_of(faults.jitter, 'slot')} more")
     if faults.reordering:
-        told.append(f"{faults.reordering:.3g} are held back")
+        told.append(f"{100 * faults.reordering:.3g} % are held back")
     if faults.partitions:
         told.append(f"the network is cut {count_of(len(faults.partitions), 'time')}")
     return ", ".join(told) if told else "and none is lost"
