@@ -23,6 +23,9 @@ USUAL_SHARES = 12
 USUAL_MOMENTS = 150
 """And how many moments, however few shares there were."""
 
+USUAL_SILENCE = 12
+"""And how many of them after the two have nothing left to say to each other."""
+
 MOST_MOMENTS = 1_000
 """No drawing has more."""
 
@@ -276,13 +279,19 @@ class _Listener:
         shares = sum(flight.form in (Form.SHARE, Form.ANSWER) for flight in self.flights)
         if len(self.moments) >= MOST_MOMENTS or self._steps >= MOST_STEPS:
             self.ending = Ending.LIMIT
-        elif self._slots is None and (shares >= USUAL_SHARES or len(self.moments) >= USUAL_MOMENTS):
+        elif self._slots is None and (
+            shares >= USUAL_SHARES or len(self.moments) >= USUAL_MOMENTS or self._has_nothing_to_say()
+        ):
             self.ending = Ending.ENOUGH
         elif self._slots is not None and self._slot >= self.moments[0].slot + self._slots:
             self.ending = Ending.SLOTS
         else:
             return
         raise _SeenEnoughError
+
+    def _has_nothing_to_say(self) -> bool:
+        latest = self.moments[-USUAL_SILENCE:]
+        return len(latest) == USUAL_SILENCE and all(side.is_settled for one in latest for side in one.sides)
 
     def _concerns(self, row: Row) -> bool:
         if row.kind in (Kind.DECISION, Kind.ELIMINATION, Kind.JOIN, Kind.LEAVE):
@@ -382,9 +391,7 @@ class _Listener:
             self.flights.append(_flight(message, sender, cause, is_answer=moment.cause is Cause.SHARE))
         self._in_the_air = air
 
-    def _land(
-        self, engine: ReferenceRun, key: int, cause: Cause, sides: tuple[Side, Side], row: Row | None
-    ) -> None:
+    def _land(self, engine: ReferenceRun, key: int, cause: Cause, sides: tuple[Side, Side], row: Row | None) -> None:
         message, count, place = self._in_the_air[key]
         self._in_the_air[key] = (message, count - 1, place)
         flight = self.flights[place]

@@ -101,18 +101,18 @@ class Drawing:
         """Draw a timeline: thick while the other has asked, dotted while the agent is away."""
         y = LANES[side]
         here = True
-        asked = self.conversation.start[side].demanded
-        stretches: list[tuple[int, str]] = [(0, "asked" if asked else "unasked")]
+        thick = _THICK.get(self.conversation.scenario.sharing.rules.name, "asked")
+        stretches: list[tuple[int, str]] = [(0, thick if self.conversation.start[side].demanded else "")]
         for place, moment in zip(self.places, self.conversation.moments, strict=True):
             if moment.actor == side and moment.cause in (Cause.LEAVE, Cause.JOIN):
                 here = moment.cause is Cause.JOIN
-            asked = moment.sides[side].demanded
-            state = "away" if not here else "asked" if asked else "unasked"
+            state = "away" if not here else thick if moment.sides[side].demanded else ""
             if state != stretches[-1][1]:
                 stretches.append((place, state))
         for (start, state), (end, _) in pairwise([*stretches, (self.width, "")]):
-            yield f'<line class="lane side-{side} {state}" x1="{start}" x2="{end}" y1="{y}" y2="{y}"/>'
-            if state != "unasked" and end - start >= 46:
+            kind = "away" if state == "away" else "thick" if state else "thin"
+            yield f'<line class="lane side-{side} {kind}" x1="{start}" x2="{end}" y1="{y}" y2="{y}"/>'
+            if state and end - start >= 46:
                 below = y + (16 if side else -9)
                 yield f'<text class="state side-{side}" x="{start + 8}" y="{below}">{state}</text>'
 
@@ -154,10 +154,10 @@ class Drawing:
             case Cause.PULL:
                 won = "won" if moment.reward else "not"
                 arm = moment.arm if self._has_arms and len(moment.arm) <= LONGEST_ARM else ""
-                label_at = y + (-10 if moment.actor else 20)
+                label_at = y + (-11 if moment.actor else 19)
                 shape = (
                     f'<circle class="pull {won} side-{moment.actor}" cx="{x}" cy="{y}" r="6"/>'
-                    f'<text class="arm" x="{x}" y="{label_at}" text-anchor="middle">{escape(arm)}</text>'
+                    f'<text class="arm" x="{x - 3}" y="{label_at}" text-anchor="end">{escape(arm)}</text>'
                 )
             case Cause.LEAVE | Cause.JOIN:
                 word = "leaves" if moment.cause is Cause.LEAVE else "back"
@@ -184,9 +184,7 @@ class Drawing:
         if not ends:
             whole = (max(start[0] + 60, self.width - 4.0), self._edge(1 - flight.sender))
             return self._arrow(flight, start, _between(start, whole, 0.75), "under way")
-        return "".join(
-            self._arrow(flight, start, end, "copy" if copy else "arrived") for copy, end in enumerate(ends)
-        )
+        return "".join(self._arrow(flight, start, end, "copy" if copy else "arrived") for copy, end in enumerate(ends))
 
     def _edge(self, side: int) -> int:
         return LANES[side] + (-9 if side else 9)
@@ -205,7 +203,7 @@ class Drawing:
         words = _says(flight) if fate in ("arrived", "copy") else f"{_says(flight)}, {fate}"
         if fate == "copy":
             words = "copy"
-        x, y = _between(start, end, 0.62 if fate == "lost" else 0.4)
+        x, y = _between(start, end, _PILL_AT.get(flight.form, 0.4) + (0.22 if fate == "lost" else 0.0))
         wide = 12 + 6.1 * len(words)
         pill = (
             f'<g class="pill" transform="translate({x:g} {y:g})"><rect x="{-wide / 2:g}" y="-9" width="{wide:g}" '
@@ -221,6 +219,12 @@ class Drawing:
         what = f"{flight.form.value} from {self.names[flight.sender]} to {self.names[1 - flight.sender]}"
         return f"{what}: {flight.says or _says(flight)}; {fate}"
 
+
+_THICK = {"immediate": "here", "silent": ""}
+"""What a thick line means, where it does not mean that a share was asked for."""
+
+_PILL_AT = {Form.NOTICE: 0.66, Form.ACKNOWLEDGEMENT: 0.55}
+"""How far along an arrow its words stand, so that they do not hide each other."""
 
 _HEADS = {
     Form.SHARE: "M0 0-11-6-11 6Z",

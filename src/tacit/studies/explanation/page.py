@@ -16,7 +16,7 @@ import tacit
 from tacit.look import single_file_page
 from tacit.protocol.exchange import ON_DEMAND
 from tacit.protocol.immediate import IMMEDIATE, SILENT
-from tacit.scenario.trace import transcript
+from tacit.scenario.trace import Kind, transcript
 from tacit.scenario.words import count_of, scenario_in_words
 from tacit.studies.explanation.conversation import MOST_MOMENTS, Cause, Conversation, Ending, Event, Form, Side
 from tacit.studies.explanation.counting import Counts, counts_of
@@ -139,16 +139,22 @@ class Explanation:
         items = [
             ('<circle class="pull won side-0" cx="12" cy="9" r="6"/>', "pull, reward 1"),
             ('<circle class="pull not side-0" cx="12" cy="9" r="6"/>', "pull, reward 0"),
-            ('<polygon class="buffer side-0" points="0,18 8,18 8,12 16,12 16,6 24,6 24,18"/>', "observations that wait"),
+            (
+                '<polygon class="buffer side-0" points="0,18 8,18 8,12 16,12 16,6 24,6 24,18"/>',
+                "observations that wait",
+            ),
             ('<line class="threshold" x1="0" x2="24" y1="9" y2="9"/>', "threshold"),
         ]
         if rules != SILENT:
-            items.append(('<line class="lane side-0 asked" x1="0" x2="24" y1="9" y2="9"/>', f"thick line: {asked}"))
-        items += [(drawn, words) for form, drawn, words in _ARROWS if form in present]
+            items.append(('<line class="lane side-0 thick" x1="0" x2="24" y1="9" y2="9"/>', f"thick line: {asked}"))
+        shares = "share, without being asked" if rules == IMMEDIATE else "share of own accord, which also asks for one"
+        items += [(drawn, words or shares) for form, drawn, words in _ARROWS if form in present]
         if self.counts.lost:
             items.append(('<path class="cross" d="M6 3 18 15M6 15 18 3"/>', "lost on the way"))
         if present:
-            items.append(("", "Numbers in arrows: how many observations they carry. Slots without events are narrowed."))
+            items.append(
+                ("", "Numbers in arrows: how many observations they carry. Slots without events are narrowed.")
+            )
         lines = "".join(f"<li>{_sample(drawn)}{words}</li>" for drawn, words in items)
         return f'<ul class="legend">{lines}</ul>'
 
@@ -213,7 +219,8 @@ class Explanation:
     def _table(self) -> str:
         rows = "".join(self._line(event) for event in self.conversation.events)
         heads = "".join(
-            f"<th>{escape(head)}</th>" for head in ("What", "In words", "Rule", *(f"{capital(name)} keeps" for name in self.names))
+            f"<th>{escape(head)}</th>"
+            for head in ("What", "In words", "Rule", *(f"{capital(name)} keeps" for name in self.names))
         )
         return (
             '<div class="wide events" tabindex="0" role="region" aria-label="Table of events, to be scrolled">'
@@ -224,7 +231,7 @@ class Explanation:
     def _line(self, event: Event) -> str:
         moment, told = self.conversation.moments[event.moment], self.told[event.moment]
         is_first = event.flight is None or event.flight == moment.flight
-        is_first = is_first and (event.row is None or event.row.kind != _ELIMINATION)
+        is_first = is_first and (event.row is None or event.row.kind != Kind.ELIMINATION)
         states = "".join(
             f'<td class="state">{state.buffered:,} (threshold {state.threshold:,}){", asked" if state.demanded else ""}</td>'
             for state in moment.sides
@@ -270,14 +277,12 @@ class Explanation:
         return f"Shown are agents {conversation.pair[0]} and {conversation.pair[1]} in slots {first:,} to {last:,} {whole}: {why}."
 
 
-_ELIMINATION = 2
-
 _ARROWS = (
     (
         Form.SHARE,
         '<g class="flight share side-0"><line class="path" x1="0" x2="16" y1="9" y2="9"/>'
         '<path class="head" d="M24 9 13 3 13 15Z"/></g>',
-        "share of own accord, which also asks for one",
+        "",
     ),
     (
         Form.ANSWER,
@@ -350,8 +355,3 @@ def _sample(drawn: str) -> str:
 def _fill(state: Side) -> int:
     """Return how full a buffer is, in per cent of its threshold."""
     return min(100, round(100 * state.buffered / state.threshold))
-
-
-def names_of(pair: Sequence[int]) -> tuple[str, str]:
-    """Return what to call two agents of a scenario."""
-    return f"agent {pair[0]}", f"agent {pair[1]}"

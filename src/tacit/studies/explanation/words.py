@@ -152,7 +152,9 @@ class _Telling:
             return Told(f"{got}. {answer}", self._rule(Input.SHARE))
         waits = self._of() if moment.counted else "nothing waits yet"
         only = f"only {waits}" if moment.counted else waits
-        noted = f"That asks for a share, but {only}: it notes that {self.other} has asked, and collects until it can share."
+        noted = (
+            f"That asks for a share, but {only}: it notes that {self.other} has asked, and collects until it can share."
+        )
         return Told(f"{got}. {noted}", self._rule(Input.SHARE))
 
     def _share_again(self, got: str) -> Told:
