@@ -30,9 +30,9 @@ def scenario_in_words(scenario: Scenario) -> list[str]:
     They talk on demand (ODC), with a threshold of 1 observation.
     Messages arrive within the slot, and none is lost.
     """
+    size = f"{count_of(scenario.horizon, 'slot')}, {count_of(len(scenario.arms.names), 'arm')}"
     return [
-        f"{count_of(scenario.horizon, 'slot')}, {count_of(len(scenario.arms.names), 'arm')}; the best pays with "
-        f"probability {max(scenario.arms.means):g}.",
+        f"{size}; the best pays with probability {max(scenario.arms.means):g}.",
         _agents(scenario),
         f"They choose by {_policy(scenario)}.",
         sharing_in_words(scenario),

@@ -1,6 +1,6 @@
 """How two agents talked, for people who want to see the protocol: `tacit explain`.
 
-* `conversation.py`: what happened between the two, as values, from the readable engine;
+* `conversation.py`: what happened between the two, as values; `listening.py`: how that is found out;
 * `choosing.py`: which two, if nobody says;
 * `words.py`: a sentence for everything that happened, and the line of Algorithm 1 that did it;
 * `counting.py`: what it comes to;
@@ -13,8 +13,10 @@ from tacit.checks import check_whole
 from tacit.protocol import Geometric, on_demand
 from tacit.scenario import AgentSpec, Arms, Scenario, Slots, Tape
 from tacit.studies.explanation.choosing import chosen_pair
-from tacit.studies.explanation.conversation import listen
+from tacit.studies.explanation.listening import listen
 from tacit.studies.explanation.page import Explanation
+
+__all__ = ["FIGURE_1", "FIGURE_1_NAMES", "Explanation", "explain"]
 
 FIGURE_1 = Scenario(
     horizon=11,
@@ -56,9 +58,8 @@ def explain(
     >>> explanation = explain(FIGURE_1, names=FIGURE_1_NAMES)
     >>> explanation.counts.shares, explanation.counts.immediate
     ((3, 2), (7, 3))
-    >>> print(explanation.told[2].sentence)
-    Agent 1 pulls arm and gets 1. Agent 2 has not asked since the last share, and 1 of 2 observations wait: it keeps on \
-collecting.
+    >>> explanation.told[2].rule
+    'Algorithm 1, line 7'
     """
     if slots is not None:
         check_whole("slots", slots, 1)

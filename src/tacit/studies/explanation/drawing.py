@@ -196,7 +196,8 @@ class Drawing:
         if fate == "lost":
             marks = f'<path class="cross" d="M-6-6 6 6M-6 6 6-6" transform="translate({x1:g} {y1:g})"/>'
         elif fate != "under way":
-            marks = f'<path class="head" d="{_HEADS[flight.form]}" transform="translate({x1:g} {y1:g}) rotate({angle:.1f})"/>'
+            turned = f"translate({x1:g} {y1:g}) rotate({angle:.1f})"
+            marks = f'<path class="head" d="{_HEADS[flight.form]}" transform="{turned}"/>'
         if flight.form is Form.ANSWER:
             marks += f'<path class="tail" d="M0-6 6 0 0 6-6 0Z" transform="translate({x0:g} {y0:g})"/>'
         form = flight.form.value

@@ -6,7 +6,7 @@ picture; the sentences of the moments are in `words.py`.
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -18,9 +18,11 @@ from tacit.protocol.exchange import ON_DEMAND
 from tacit.protocol.immediate import IMMEDIATE, SILENT
 from tacit.scenario.trace import Kind, transcript
 from tacit.scenario.words import count_of, scenario_in_words
-from tacit.studies.explanation.conversation import MOST_MOMENTS, Cause, Conversation, Ending, Event, Form, Side
+from tacit.studies.explanation.conversation import Cause, Conversation, Ending, Event, Side
 from tacit.studies.explanation.counting import Counts, counts_of
 from tacit.studies.explanation.drawing import LEFT, Drawing
+from tacit.studies.explanation.legend import legend
+from tacit.studies.explanation.listening import MOST_MOMENTS
 from tacit.studies.explanation.words import Told, capital, tell
 
 _FOLDER = Path(__file__).parent
@@ -96,18 +98,18 @@ class Explanation:
             '<div class="telling"><p id="caption" aria-live="polite">'
             f'{escape(last.sentence)}</p><p id="rule" class="soft">{escape(last.rule)}</p></div>'
             '<div class="controls" id="controls" role="group" aria-label="Playback" hidden>'
-            '<button type="button" id="back" aria-label="Back one moment">‹ Back</button>'
+            '<button type="button" id="back" aria-label="Back one moment">← Back</button>'
             '<button type="button" id="play" class="main">▶ Play</button>'
-            '<button type="button" id="step" aria-label="On one moment">Step ›</button>'
+            '<button type="button" id="step" aria-label="On one moment">Step →</button>'
             '<label class="scrub"><span class="unseen">Moment</span><input type="range" id="scrub" min="0" '
             f'max="{len(moments)}" value="{len(moments)}" step="1"></label>'
             '<output id="where" class="number"></output>'
-            '<label class="speed">Speed <select id="speed"><option value="0.5">½×</option>'
-            '<option value="1" selected>1×</option><option value="2">2×</option><option value="4">4×</option></select>'
+            '<label class="speed">Speed <select id="speed"><option value="0.5">½</option>'
+            '<option value="1" selected>1</option><option value="2">2</option><option value="4">4</option></select>'
             "</label></div>"
             '<p class="soft keys" id="keys" hidden><kbd>Space</kbd> plays and pauses, <kbd>←</kbd> <kbd>→</kbd> step, '
             "<kbd>Home</kbd> and <kbd>End</kbd> jump. A click on a moment goes there.</p>"
-            f"{self._legend()}"
+            f"{legend(self.conversation)}"
         )
 
     def _gauge(self, side: int, state: Side) -> str:
@@ -132,61 +134,27 @@ class Explanation:
             return f"✓ {other} is here" if state.demanded else f"{other} is away"
         return f"✓ {other} has asked" if state.demanded else f"{other} has not asked"
 
-    def _legend(self) -> str:
-        present = {flight.form for flight in self.conversation.flights}
-        rules = self.conversation.scenario.sharing.rules
-        asked = "the other is here" if rules == IMMEDIATE else "the other has asked"
-        items = [
-            ('<circle class="pull won side-0" cx="12" cy="9" r="6"/>', "pull, reward 1"),
-            ('<circle class="pull not side-0" cx="12" cy="9" r="6"/>', "pull, reward 0"),
-            (
-                '<polygon class="buffer side-0" points="0,18 8,18 8,12 16,12 16,6 24,6 24,18"/>',
-                "observations that wait",
-            ),
-            ('<line class="threshold" x1="0" x2="24" y1="9" y2="9"/>', "threshold"),
-        ]
-        if rules != SILENT:
-            items.append(('<line class="lane side-0 thick" x1="0" x2="24" y1="9" y2="9"/>', f"thick line: {asked}"))
-        shares = "share, without being asked" if rules == IMMEDIATE else "share of own accord, which also asks for one"
-        items += [(drawn, words or shares) for form, drawn, words in _ARROWS if form in present]
-        if self.counts.lost:
-            items.append(('<path class="cross" d="M6 3 18 15M6 15 18 3"/>', "lost on the way"))
-        if present:
-            items.append(
-                ("", "Numbers in arrows: how many observations they carry. Slots without events are narrowed.")
-            )
-        lines = "".join(f"<li>{_sample(drawn)}{words}</li>" for drawn, words in items)
-        return f'<ul class="legend">{lines}</ul>'
-
     def _moments(self, drawing: Drawing) -> str:
         """Return what the script needs, as JSON that is safe inside a page."""
         start = f"Nothing has happened yet. {_START[self.conversation.scenario.sharing.rules == ON_DEMAND]}"
-        frames = [{"x": LEFT - 10, "slot": None, "caption": start, "rule": "", "sides": self.conversation.start}]
+        content = [self._frame(LEFT - 10, None, Told(start, ""), self.conversation.start, LONG_MS)]
         for x, moment, told in zip(drawing.places, self.conversation.moments, self.told, strict=True):
-            frames.append(
-                {"x": x, "slot": moment.slot, "caption": told.sentence, "rule": told.rule, "sides": moment.sides}
-            )
-        content = [
-            {
-                **frame,
-                "sides": [
-                    {
-                        "keeps": self._keeps(side, state),
-                        "fill": _fill(state),
-                        "asked": self._asked(state, self.names[1 - side]),
-                        "demanded": state.demanded,
-                    }
-                    for side, state in enumerate(frame["sides"])  # type: ignore[arg-type]  # a pair of sides
-                ],
-                "ms": LONG_MS if self._is_eventful(number) else SHORT_MS,
-            }
-            for number, frame in enumerate(frames)
-        ]
+            is_eventful = bool(moment.sent) or moment.cause is not Cause.PULL
+            content.append(self._frame(x, moment.slot, told, moment.sides, LONG_MS if is_eventful else SHORT_MS))
         return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
 
-    def _is_eventful(self, number: int) -> bool:
-        moment = self.conversation.moments[number - 1] if number else None
-        return moment is None or bool(moment.sent) or moment.cause is not Cause.PULL
+    def _frame(self, x: int, slot: int | None, told: Told, sides: tuple[Side, Side], ms: int) -> dict[str, object]:
+        """Return what the script shows at one moment."""
+        gauges = [
+            {
+                "keeps": self._keeps(side, state),
+                "fill": _fill(state),
+                "asked": self._asked(state, self.names[1 - side]),
+                "demanded": state.demanded,
+            }
+            for side, state in enumerate(sides)
+        ]
+        return {"x": x, "slot": slot, "caption": told.sentence, "rule": told.rule, "sides": gauges, "ms": ms}
 
     # What it comes to.
 
@@ -232,10 +200,7 @@ class Explanation:
         moment, told = self.conversation.moments[event.moment], self.told[event.moment]
         is_first = event.flight is None or event.flight == moment.flight
         is_first = is_first and (event.row is None or event.row.kind != Kind.ELIMINATION)
-        states = "".join(
-            f'<td class="state">{state.buffered:,} (threshold {state.threshold:,}){", asked" if state.demanded else ""}</td>'
-            for state in moment.sides
-        )
+        states = "".join(f'<td class="state">{_keeping(state)}</td>' for state in moment.sides)
         return (
             f'<tr data-moment="{event.moment + 1}"><td class="number">{moment.slot:,}</td>'
             f"<td>{escape(self._what(event))}</td><td>{escape(told.sentence if is_first else '')}</td>"
@@ -244,7 +209,7 @@ class Explanation:
 
     def _what(self, event: Event) -> str:
         if event.row is not None:
-            agents = {position: name for position, name in zip(self.conversation.pair, self.names, strict=True)}
+            agents = dict(zip(self.conversation.pair, self.names, strict=True))
             named = [agents.get(position, "") for position in range(max(self.conversation.pair) + 1)]
             return transcript([event.row], named, self.conversation.scenario.arms.names).split(": ", 1)[1]
         assert event.flight is not None
@@ -273,42 +238,10 @@ class Explanation:
             Ending.ENOUGH: "enough to see how it goes; --slots shows more",
             Ending.LIMIT: f"cut there: a page shows {MOST_MOMENTS:,} moments at most",
         }[conversation.ending]
-        whole = f"of {conversation.scenario.horizon:,}"
-        return f"Shown are agents {conversation.pair[0]} and {conversation.pair[1]} in slots {first:,} to {last:,} {whole}: {why}."
+        one, other = conversation.pair
+        slots = f"slots {first:,} to {last:,} of {conversation.scenario.horizon:,}"
+        return f"Shown are the agents at positions {one} and {other} in {slots}: {why}."
 
-
-_ARROWS = (
-    (
-        Form.SHARE,
-        '<g class="flight share side-0"><line class="path" x1="0" x2="16" y1="9" y2="9"/>'
-        '<path class="head" d="M24 9 13 3 13 15Z"/></g>',
-        "",
-    ),
-    (
-        Form.ANSWER,
-        '<g class="flight answer side-0"><path class="tail" d="M6 3 12 9 6 15 0 9Z"/>'
-        '<line class="path" x1="8" x2="16" y1="9" y2="9"/><path class="head" d="M24 9 13 3 16 9 13 15Z"/></g>',
-        "answer, sent at once: begins with a diamond",
-    ),
-    (
-        Form.REPETITION,
-        '<g class="flight repetition side-0"><line class="path" x1="0" x2="16" y1="9" y2="9"/>'
-        '<path class="head" d="M24 9 13 3 13 15Z"/></g>',
-        "dashed: a share again",
-    ),
-    (
-        Form.ACKNOWLEDGEMENT,
-        '<g class="flight acknowledgement side-0"><line class="path" x1="0" x2="24" y1="9" y2="9"/>'
-        '<path class="head" d="M24 9 16 5M24 9 16 13"/></g>',
-        "dotted: bare acknowledgement",
-    ),
-    (
-        Form.NOTICE,
-        '<g class="flight notice side-0"><line class="path" x1="0" x2="24" y1="9" y2="9"/>'
-        '<path class="head" d="M24 9 16 5M24 9 16 13"/></g>',
-        "thin: a notice",
-    ),
-)
 
 _START = {
     True: "Each counts as having been asked by the other, so each may send a first share.",
@@ -326,8 +259,8 @@ def _rule(conversation: Conversation) -> str:
             "the other has any use for it. Nobody asks, and nobody answers.</p>"
         )
     tolerant = (
-        "<li>Messages may be lost here. A share that is not acknowledged in time is <strong>sent again</strong>, with the "
-        "same number and everything new.</li>"
+        "<li>Messages may be lost here. A share that is not acknowledged in time is <strong>sent again</strong>, with "
+        "the same number and everything new.</li>"
         if sharing.patience is not None
         else ""
     )
@@ -335,8 +268,8 @@ def _rule(conversation: Conversation) -> str:
         "<ol><li>What an agent observes <strong>waits</strong>, for each other agent, until it is shared.</li>"
         "<li>It is shared when two things hold: the other <strong>has asked</strong>, and as much waits as the "
         "<strong>threshold</strong> says.</li>"
-        "<li>A share carries all that waits, and <strong>is itself the request</strong> for a share of the other. So who "
-        "decides rarely asks rarely, and is told rarely.</li>"
+        "<li>A share carries all that waits, and <strong>is itself the request</strong> for a share of the other. So "
+        "who decides rarely asks rarely, and is told rarely.</li>"
         f"{tolerant}</ol>"
     )
 
@@ -348,8 +281,8 @@ def _card(number: str, what: str, detail: str) -> str:
     )
 
 
-def _sample(drawn: str) -> str:
-    return f'<svg width="24" height="18" aria-hidden="true">{drawn}</svg>' if drawn else ""
+def _keeping(state: Side) -> str:
+    return f"{state.buffered:,} (threshold {state.threshold:,}){', asked' if state.demanded else ''}"
 
 
 def _fill(state: Side) -> int:

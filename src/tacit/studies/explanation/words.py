@@ -1,7 +1,7 @@
 """A plain sentence for every moment of a conversation, and the rule that decided it.
 
-The cases are those of the tables in `tacit.protocol.exchange` and `tacit.protocol.immediate`. What an agent did is taken
-from the run, never computed here; a test holds the two together.
+The cases are those of the tables in `tacit.protocol.exchange` and `tacit.protocol.immediate`. What an agent did is
+taken from the run, never computed here; a test holds the two together.
 """
 
 from collections.abc import Sequence
@@ -127,8 +127,8 @@ class _Telling:
 
     def _repeats(self, repeated: Flight) -> str:
         return (
-            f"It has waited long enough to hear that share {repeated.number} arrived: it sends it again, with everything "
-            "new since."
+            f"It has waited long enough to hear that share {repeated.number} arrived: it sends it again, with "
+            "everything new since."
         )
 
     # A share arrives.
