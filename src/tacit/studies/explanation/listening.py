@@ -230,8 +230,10 @@ class _Listener:
                 air[key] = (message, count, self._in_the_air[key][2])
                 continue
             sender = self._names.index(message.sender)
-            cause = next((at for at in range(first, len(self.moments)) if self.moments[at].actor == sender), None)
-            if cause is None:
+            causes = [at for at in range(first, len(self.moments)) if self.moments[at].actor == sender]
+            if causes:  # two copies may arrive at once: the first is answered, and the second acknowledged
+                cause = causes[0 if _is_fresh(message) else -1]
+            else:
                 cause = len(self.moments)
                 self._add(self._moment(engine, sender, Cause.WAKE, sides), None, is_event=False)
             air[key] = (message, count, len(self.flights))
@@ -244,8 +246,12 @@ class _Listener:
         message, count, place = self._in_the_air[key]
         self._in_the_air[key] = (message, count - 1, place)
         flight = self.flights[place]
+        moment = replace(self._moment(engine, 1 - flight.sender, cause, sides), flight=place)
+        if flight.arrivals and cause is Cause.SHARE:  # perhaps in this very step, and then the last look was too early
+            heard = max(moment.before.heard, flight.number)
+            moment = replace(moment, before=moment.before._replace(heard=heard))
         self.flights[place] = replace(flight, arrivals=(*flight.arrivals, len(self.moments)))
-        self._add(replace(self._moment(engine, 1 - flight.sender, cause, sides), flight=place), row)
+        self._add(moment, row)
 
     def _moment(self, engine: ReferenceRun, actor: int, cause: Cause, sides: tuple[Side, Side]) -> Moment:
         before = self.sides[actor]
@@ -259,12 +265,16 @@ class _Listener:
         self.moments.append(moment)
 
 
+def _is_fresh(message: Message) -> bool:
+    return isinstance(message, Share) and (message.handling is None or not message.handling.attempt)
+
+
 def _flight(message: Message, sender: int, sent: int, *, is_answer: bool) -> Flight:
     match message:
-        case Share(number=number, observations=observations, handling=handling):
-            form = Form.ANSWER if is_answer else Form.SHARE
-            if handling is not None and handling.attempt:
-                form = Form.REPETITION
+        case Share(number=number, observations=observations):
+            form = Form.REPETITION
+            if _is_fresh(message):
+                form = Form.ANSWER if is_answer else Form.SHARE
             return Flight(form, sender, number, observations, sent)
         case Acknowledgement(receipt=receipt):
             return Flight(Form.ACKNOWLEDGEMENT, sender, receipt.number, 0, sent)

@@ -142,6 +142,9 @@ class _Telling:
         got = f"{self._got(what)}, with {count_of(flight.observations, 'observation')}"
         if flight.number <= moment.before.heard:
             return self._share_again(got)
+        if self._sent(Form.REPETITION):
+            lacks = f"{capital(self.other)} does not know all arms that it has given up: it says so again."
+            return Told(f"{got}. {lacks}", _tolerance(7))
         if moment.after.is_settled:
             return Told(f"{got}. Both have one candidate left, and nothing more to say.", "Section 3.3")
         if self.sharing.rules == IMMEDIATE:
