@@ -36,13 +36,13 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    explanation = _explanation(options)
     stem = "figure-1" if options.scenario is None else options.scenario.stem
     path = Path(f"{stem}-explanation.html") if options.out is None else options.out
     if path.is_dir():
         raise LocalError(f"{path} is a folder: name a file to write, such as {path / f'{stem}.html'}")
     if not path.parent.is_dir():
         raise LocalError(f"there is no folder {path.parent}: make it, or name another file")
+    explanation = _explanation(options)
     write_whole(path, explanation.html())
     one, other = explanation.names
     counts = explanation.counts

@@ -7,6 +7,7 @@ taken from the run, never computed here; a test holds the two together.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tacit.protocol.delivery import Phase
 from tacit.protocol.exchange import ON_DEMAND, Input, Rules
 from tacit.protocol.immediate import IMMEDIATE, SILENT
 from tacit.scenario.words import count_of
@@ -97,7 +98,7 @@ class _Telling:
         else:
             told = Told(f"{pulled}. {self._pull_on_demand()}", self._rule(Input.OBSERVATION))
         if repeated:
-            return Told(f"{pulled}. {self._repeats(repeated)}", _tolerance(4 if moment.is_reached else 7))
+            return self._pull_and_repeat(pulled, repeated)
         return told
 
     def _pull_on_demand(self) -> str:
@@ -125,11 +126,12 @@ class _Telling:
             return f"Only {self._of()}: it keeps on collecting."
         return f"{capital(self.other)} is away: {_wait(moment.counted)} for its return."
 
-    def _repeats(self, repeated: Flight) -> str:
-        return (
-            f"It has waited long enough to hear that share {repeated.number} arrived: it sends it again, with "
-            "everything new since."
-        )
+    def _pull_and_repeat(self, pulled: str, repeated: Flight) -> Told:
+        if self.moment.is_reached and self.moment.before.phase is Phase.WAITING:
+            waited = f"It has waited long enough to hear that share {repeated.number} arrived: it sends it again"
+            return Told(f"{pulled}. {waited}, with everything new since.", _tolerance(4))
+        owed = f"{capital(self.other)} has not acknowledged all that it was told: it says so again"
+        return Told(f"{pulled}. {owed}, with everything new since.", _tolerance(7))
 
     # A share arrives.
 
