@@ -13,17 +13,30 @@ def draw(scenarios: Iterable[str], trials: pd.DataFrame, over_time: pd.DataFrame
     """Return a figure of one column: over time if there are checkpoints, else at the end of the runs."""
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.subplots()
+    draw_on(axes, scenarios, trials, over_time, column, label)
+    axes.grid(alpha=0.3)
+    return figure
+
+
+def draw_on(
+    axes: Axes, scenarios: Iterable[str], trials: pd.DataFrame, over_time: pd.DataFrame, column: str, label: str
+) -> None:
+    """Draw the same on axes that somebody else has made, with their size and their colours."""
     if len(over_time):
         for name in scenarios:
             _line(axes, name, over_time[over_time["scenario"] == name], column)
         axes.set_xlabel("slot")
+        axes.xaxis.set_major_formatter(_with_commas)
         axes.legend()
     else:
         _points(axes, list(scenarios), trials, column)
+    axes.yaxis.set_major_formatter(_with_commas)
     axes.set_ylabel(f"{label} (mean, 95 %)")
     axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
-    return figure
+
+
+def _with_commas(value: float, _place: object) -> str:
+    return f"{value:,g}"
 
 
 def _line(axes: Axes, name: str, rows: pd.DataFrame, column: str) -> None:

@@ -187,16 +187,16 @@ def _table(report: Report, rows: Sequence[Cell]) -> str:
         lines.append(
             f"<tr{kind}><th>{_name(cell)}<span>{cell.quantity}</span>{_mark(cell)}</th>"
             f"<td>{_number(cell.published, cell.published_sd)}</td><td>{_number(cell.mean, cell.sd)}</td>"
-            f"<td>{_signed(f'{cell.errors:+.1f}')}</td><td>{_signed(f'{cell.relative:+.2%}')}</td></tr>"
+            f"<td>{_signed(f'{cell.errors:+.1f}')}<small> {_signed(f'{cell.relative:+.2%}')}</small></td></tr>"
         )
         said = report.word(cell)
         if said:
             first = spoken.setdefault(said, cell)
             told = escape(said) if first is cell else f"As for {_name(first)}, above."
-            lines.append(f'<tr class="word"><td colspan="5">{told}</td></tr>')
+            lines.append(f'<tr class="word"><td colspan="4">{told}</td></tr>')
     return (
-        '<div class="wide"><table><thead><tr><th></th><th>published</th><th>reproduced</th><th>standard errors</th>'
-        f"<th>relative</th></tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        '<div class="wide"><table><thead><tr><th></th><th>published ± sd</th><th>reproduced ± sd</th>'
+        f"<th>difference in standard errors, in %</th></tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
