@@ -1,12 +1,17 @@
 """One quantity of several scenarios as a picture: lines over time, or one point each. Nothing is computed here."""
 
 from collections.abc import Iterable
+from itertools import cycle
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from tacit.simulator.interval import estimate
+
+LINES = ("solid", "dashed", "dashdot", "dotted")
+"""Scenarios are told apart by more than colour."""
 
 
 def draw(scenarios: Iterable[str], trials: pd.DataFrame, over_time: pd.DataFrame, column: str, label: str) -> Figure:
@@ -23,9 +28,10 @@ def draw_on(
 ) -> None:
     """Draw the same on axes that somebody else has made, with their size and their colours."""
     if len(over_time):
-        for name in scenarios:
-            _line(axes, name, over_time[over_time["scenario"] == name], column)
+        for style, name in zip(cycle(LINES), scenarios, strict=False):
+            _line(axes, name, over_time[over_time["scenario"] == name], column, style)
         axes.set_xlabel("slot")
+        axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.xaxis.set_major_formatter(_with_commas)
         axes.legend()
     else:
@@ -39,13 +45,13 @@ def _with_commas(value: float, _place: object) -> str:
     return f"{value:,g}"
 
 
-def _line(axes: Axes, name: str, rows: pd.DataFrame, column: str) -> None:
+def _line(axes: Axes, name: str, rows: pd.DataFrame, column: str, style: str) -> None:
     slots: list[int] = []
     estimates = []
     for slot, group in rows.groupby("slot", sort=True):
         slots.append(int(slot))
         estimates.append(estimate(group[column].tolist()))
-    (line,) = axes.plot(slots, [one.mean for one in estimates], label=name)
+    (line,) = axes.plot(slots, [one.mean for one in estimates], label=name, linestyle=style)
     if all(one.low is not None for one in estimates):
         lows, highs = [one.low or 0.0 for one in estimates], [one.high or 0.0 for one in estimates]
         axes.fill_between(slots, lows, highs, alpha=0.2, color=line.get_color(), linewidth=0)
