@@ -141,8 +141,8 @@ class Drawing:
                 yield f'<text class="threshold" x="{start + 5}" y="{label_at:g}">{limit:,}{above}</text>'
 
     def _level(self, side: int, value: int) -> float:
-        """Return how far down an amount stands: it grows away from the timeline."""
-        rise = GAP + (BARS - GAP) * value / self._most
+        """Return how far down an amount stands: it grows away from the timeline, by its root so that one is seen too."""
+        rise = GAP + (BARS - GAP) * math.sqrt(value / self._most)
         return round(LANES[side] + (rise if side else -rise), 1)
 
     # What happens.
