@@ -164,19 +164,37 @@ def test_a_doubled_message_arrives_twice_and_a_lost_one_never() -> None:
     }
 
 
+def test_of_two_copies_that_arrive_at_once_the_first_is_answered_and_the_second_is_known() -> None:
+    world = replace(TWO, sharing=TOLERANT_WORLDS["loss-tolerant"].sharing, faults=Faults(loss=0.3, duplication=1.0))
+    answered = known = 0
+    for seed in range(4):
+        conversation = listen(world, (0, 1), seed=seed, slots=200)
+        for flight in conversation.flights:
+            cause = conversation.moments[flight.sent]
+            if cause.cause is not Cause.SHARE:
+                continue
+            assert cause.flight is not None
+            is_new = conversation.flights[cause.flight].number > cause.before.heard
+            assert is_new == (flight.form is Form.ANSWER)
+            answered += is_new
+            known += not is_new
+    assert min(answered, known) > 20
+
+
 def test_messages_wait_for_who_is_away() -> None:
-    conversation = listen(WORLDS["absences"], (0, 1), seed=1, slots=200)
-    back = next(moment.slot for moment in conversation.moments if moment.cause is Cause.JOIN)
-    waited = [
-        flight
+    away = AgentSpec(Slots((30,)), absences=(Absence(6, 20),))
+    conversation = listen(replace(TWO, agents=(AgentSpec(Slots((5,))), away), delay=3), (0, 1), seed=1)
+    flown = [
+        (flight.form, flight.says, conversation.moments[flight.sent].slot, conversation.moments[arrival].slot)
         for flight in conversation.flights
         for arrival in flight.arrivals
-        if conversation.moments[arrival].slot == back == 60 and conversation.moments[flight.sent].slot < back - 2
     ]
-    assert conversation.moments[0].slot < 20 < back
-    assert len(waited) <= 1
-    notices = [flight.says for flight in conversation.flights if flight.form is Form.NOTICE]
-    assert notices == ["leaves", "is here", "leaves"]
+    assert flown == [
+        (Form.SHARE, "", 5, 20),
+        (Form.NOTICE, "leaves", 6, 9),
+        (Form.NOTICE, "is here", 20, 23),
+        (Form.SHARE, "", 30, 33),
+    ]
 
 
 # Which rule.

@@ -141,7 +141,7 @@ class Drawing:
                 yield f'<text class="threshold" x="{start + 5}" y="{label_at:g}">{limit:,}{above}</text>'
 
     def _level(self, side: int, value: int) -> float:
-        """Return how far down an amount stands: it grows away from the timeline, by its root so that one is seen too."""
+        """Return how far down an amount stands: away from the timeline by its root, so that one is seen beside many."""
         rise = GAP + (BARS - GAP) * math.sqrt(value / self._most)
         return round(LANES[side] + (rise if side else -rise), 1)
 
