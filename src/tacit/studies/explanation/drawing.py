@@ -15,17 +15,17 @@ from tacit.studies.explanation.conversation import Cause, Conversation, Flight, 
 LEFT, RIGHT = 34, 60
 """Room before the first and after the last moment."""
 
-LANES = (152, 326)
+LANES = (122, 280)
 """Where the two timelines are, from above."""
 
-BARS = 96
+BARS = 94
 """The height of what waits, above the one and below the other timeline."""
 
 GAP = 18
 """Between a timeline and what waits."""
 
-HEIGHT = 488
-SLOTS_AT = 462
+HEIGHT = 414
+SLOTS_AT = 402
 
 WITHIN_SLOT, NEXT_SLOT, EMPTY_SLOT = 34, 21, 4
 """From a moment to the next: in the same slot, in the next one, and for each empty slot between."""
@@ -33,7 +33,7 @@ WITHIN_SLOT, NEXT_SLOT, EMPTY_SLOT = 34, 21, 4
 MOST_EMPTY = 8
 """So many empty slots are as wide as any more."""
 
-USUAL_WIDTH, MOST_STRETCH = 1166, 3.0
+USUAL_WIDTH, MOST_STRETCH = 1150, 3.0
 """So wide is the page, and so much wider than they must be are short conversations at most."""
 
 LONGEST_ARM = 3
@@ -76,7 +76,7 @@ class Drawing:
             f"{''.join(self._lane(0))}{''.join(self._lane(1))}</g>"
             f"{''.join(map(self._flight, range(len(self.conversation.flights))))}"
             f"{''.join(map(self._moment, range(len(self.places))))}"
-            f'<line id="now" class="now" x1="{self.width}" x2="{self.width}" y1="24" y2="{SLOTS_AT - 12}"/></svg>'
+            f'<line id="now" class="now" x1="{self.width}" x2="{self.width}" y1="6" y2="{SLOTS_AT - 12}"/></svg>'
         )
 
     # Time.
@@ -93,7 +93,7 @@ class Drawing:
             if place - before >= LABEL_GAP:
                 before = place
                 label = f'<text class="axis" x="{place}" y="{SLOTS_AT}" text-anchor="middle">{slot:,}</text>'
-            yield f'<line class="grid" x1="{place}" x2="{place}" y1="40" y2="{SLOTS_AT - 14}"/>{label}'
+            yield f'<line class="grid" x1="{place}" x2="{place}" y1="16" y2="{SLOTS_AT - 14}"/>{label}'
 
     # One side.
 

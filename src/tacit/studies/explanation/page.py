@@ -92,9 +92,6 @@ class Explanation:
         last = self.told[-1] if self.told else Told("Neither of the two does anything.", "")
         sides = moments[-1].sides if moments else self.conversation.start
         return (
-            f"{self._gauge(0, sides[0])}"
-            f'<div class="wide timelines" tabindex="0" role="region" aria-label="Timelines, to be scrolled">'
-            f"{drawing.svg()}</div>{self._gauge(1, sides[1])}"
             '<div class="telling"><p id="caption" aria-live="polite">'
             f'{escape(last.sentence)}</p><p id="rule" class="soft">{escape(last.rule)}</p></div>'
             '<div class="controls" id="controls" role="group" aria-label="Playback" hidden>'
@@ -107,6 +104,9 @@ class Explanation:
             '<label class="speed">Speed <select id="speed"><option value="0.5">½</option>'
             '<option value="1" selected>1</option><option value="2">2</option><option value="4">4</option></select>'
             "</label></div>"
+            f"{self._gauge(0, sides[0])}"
+            f'<div class="wide timelines" tabindex="0" role="region" aria-label="Timelines, to be scrolled">'
+            f"{drawing.svg()}</div>{self._gauge(1, sides[1])}"
             '<p class="soft keys" id="keys" hidden><kbd>Space</kbd> plays and pauses, <kbd>←</kbd> <kbd>→</kbd> step, '
             "<kbd>Home</kbd> and <kbd>End</kbd> jump. A click on a moment goes there.</p>"
             f"{legend(self.conversation)}"
