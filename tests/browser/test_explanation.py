@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tacit import Patience, on_demand
 from tacit.scenario import AgentSpec, Arms, Faults, Rate, Scenario
@@ -42,8 +42,9 @@ def figure_1() -> Explanation:
     return explain(FIGURE_1, names=FIGURE_1_NAMES)
 
 
-def still_page(context: BrowserContext) -> Page:
-    page = context.new_page()
+@pytest.fixture
+def still_page(page: Page) -> Page:
+    """A page of somebody who wants no motion."""
     page.emulate_media(reduced_motion="reduce")
     return page
 
@@ -75,17 +76,16 @@ def test_it_needs_nothing_from_outside(page: Page, open_page: Open, figure_1: Ex
 
 @pytest.mark.parametrize("world", [FIGURE_1, LOSSY], ids=["figure 1", "loss"])
 def test_every_step_shows_its_sentence_its_rule_and_what_waits(
-    world: Scenario, context: BrowserContext, open_page: Open
+    world: Scenario, still_page: Page, open_page: Open
 ) -> None:
     explanation = explain(world, names=FIGURE_1_NAMES, slots=60)
-    page = still_page(context)
-    open_page(page, explanation)
-    page.keyboard.press("Home")
-    assert page.locator("#caption").inner_text().startswith("Nothing has happened yet.")
+    open_page(still_page, explanation)
+    still_page.keyboard.press("Home")
+    assert still_page.locator("#caption").inner_text().startswith("Nothing has happened yet.")
     conversation = explanation.conversation
     for number, (moment, told) in enumerate(zip(conversation.moments, explanation.told, strict=True), start=1):
-        page.locator("#step").click()
-        seen = page.evaluate(
+        still_page.locator("#step").click()
+        seen = still_page.evaluate(
             """() => ({
                 caption: document.getElementById("caption").textContent,
                 rule: document.getElementById("rule").textContent,
@@ -110,42 +110,39 @@ def test_every_step_shows_its_sentence_its_rule_and_what_waits(
 
 
 def test_it_stands_still_at_the_end_for_those_who_want_no_motion(
-    context: BrowserContext, open_page: Open, figure_1: Explanation
+    still_page: Page, open_page: Open, figure_1: Explanation
 ) -> None:
-    page = still_page(context)
-    open_page(page, figure_1)
-    assert position(page) == len(figure_1.told)
-    expect(page.locator("#play")).to_have_text("↺ Again")
-    expect(page.locator("svg .ahead, svg .flying")).to_have_count(0)
-    expect(page.locator("#caption")).to_have_text(figure_1.told[-1].sentence)
+    open_page(still_page, figure_1)
+    assert position(still_page) == len(figure_1.told)
+    expect(still_page.locator("#play")).to_have_text("↺ Again")
+    expect(still_page.locator("svg .ahead, svg .flying")).to_have_count(0)
+    expect(still_page.locator("#caption")).to_have_text(figure_1.told[-1].sentence)
 
 
-def test_the_keyboard_is_enough(context: BrowserContext, open_page: Open, figure_1: Explanation) -> None:
-    page = still_page(context)
-    open_page(page, figure_1)
+def test_the_keyboard_is_enough(still_page: Page, open_page: Open, figure_1: Explanation) -> None:
+    open_page(still_page, figure_1)
     seen = []
     for key in ("Home", "ArrowRight", "ArrowRight", "ArrowLeft", "End", "ArrowRight"):
-        page.keyboard.press(key)
-        seen.append(position(page))
+        still_page.keyboard.press(key)
+        seen.append(position(still_page))
     last = len(figure_1.told)
     assert seen == [0, 1, 2, 1, last, last]
-    page.keyboard.press("Space")
-    expect(page.locator("#play")).to_have_text("❚❚ Pause")
-    page.wait_for_function("Number(document.getElementById('scrub').value) >= 1")
-    page.keyboard.press("Space")
-    expect(page.locator("#play")).to_have_text("▶ Play")
-    page.focus("#step")
-    there = position(page)
-    page.keyboard.press("Enter")
-    assert position(page) == there + 1
+    still_page.keyboard.press("Space")
+    expect(still_page.locator("#play")).to_have_text("❚❚ Pause")
+    still_page.wait_for_function("Number(document.getElementById('scrub').value) >= 1")
+    still_page.keyboard.press("Space")
+    expect(still_page.locator("#play")).to_have_text("▶ Play")
+    still_page.focus("#step")
+    there = position(still_page)
+    still_page.keyboard.press("Enter")
+    assert position(still_page) == there + 1
 
 
-def test_a_click_on_a_moment_goes_there(context: BrowserContext, open_page: Open, figure_1: Explanation) -> None:
-    page = still_page(context)
-    open_page(page, figure_1)
-    page.locator('.moment[data-moment="5"]').click()
-    assert position(page) == 5
-    expect(page.locator("#caption")).to_have_text(figure_1.told[4].sentence)
+def test_a_click_on_a_moment_goes_there(still_page: Page, open_page: Open, figure_1: Explanation) -> None:
+    open_page(still_page, figure_1)
+    still_page.locator('.moment[data-moment="5"]').click()
+    assert position(still_page) == 5
+    expect(still_page.locator("#caption")).to_have_text(figure_1.told[4].sentence)
 
 
 def test_without_script_the_picture_and_the_table_are_complete(
@@ -162,12 +159,11 @@ def test_without_script_the_picture_and_the_table_are_complete(
 
 
 @pytest.mark.parametrize("width", [360, 390, 1200])
-def test_the_page_fits_every_screen(width: int, context: BrowserContext, open_page: Open) -> None:
-    page = still_page(context)
-    page.set_viewport_size({"width": width, "height": 800})
-    open_page(page, explain(LOSSY))
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    page.locator("#step").scroll_into_view_if_needed()
-    box = page.locator("#step").bounding_box()
+def test_the_page_fits_every_screen(width: int, still_page: Page, open_page: Open) -> None:
+    still_page.set_viewport_size({"width": width, "height": 800})
+    open_page(still_page, explain(LOSSY))
+    assert still_page.evaluate("document.documentElement.scrollWidth") == width
+    still_page.locator("#step").scroll_into_view_if_needed()
+    box = still_page.locator("#step").bounding_box()
     assert box is not None
     assert 0 <= box["x"] <= box["x"] + box["width"] <= width

@@ -345,6 +345,14 @@ def test_a_page_has_a_limit_and_says_when_it_was_cut(monkeypatch: pytest.MonkeyP
     assert f"cut there: a page shows {MOST_MOMENTS:,} moments at most" in cut.html()
 
 
+def test_a_large_world_is_not_run_for_ever_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "MOST_STEPS", 40)
+    cut = explain(THREE, slots=500)
+    assert cut.conversation.ending is Ending.LARGE
+    assert 0 < len(cut.conversation.moments) < 40
+    assert "cut there: with 3 agents more would take too long" in cut.html()
+
+
 # The page.
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.errors import LocalError
 from tacit.look.files import write_whole
 from tacit.scenario import ScenarioFile, read_scenario
+from tacit.scenario.words import count_of
 
 if TYPE_CHECKING:
     from tacit.studies.explanation import Explanation
@@ -46,7 +47,8 @@ def _explain(options: argparse.Namespace) -> int:
     write_whole(path, explanation.html())
     one, other = explanation.names
     counts = explanation.counts
-    print(f"{explanation.title}: {one} sends {counts.shares[0]:,} shares and {other} sends {counts.shares[1]:,}")
+    sent = count_of(counts.shares[0], "share")
+    print(f"{explanation.title}: {one} sends {sent} and {other} sends {counts.shares[1]:,}")
     print(f"The page is in {path}. Open it in a browser; it needs no network.")
     return 0
 

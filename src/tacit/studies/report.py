@@ -196,7 +196,8 @@ def _table(report: Report, rows: Sequence[Cell]) -> str:
             lines.append(f'<tr class="word"><td colspan="4">{told}</td></tr>')
     return (
         '<div class="wide"><table><thead><tr><th></th><th>published ± sd</th><th>reproduced ± sd</th>'
-        f"<th>difference in standard errors, in %</th></tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        f"<th>difference</th></tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        "<p class='soft'>The difference is in standard errors, and in per cent of the published number.</p>"
     )
 
 

@@ -42,6 +42,7 @@ class Ending(Enum):
     SLOTS = "as many slots as asked for"
     ENOUGH = "enough to see"
     LIMIT = "more would not fit"
+    LARGE = "more would take too long"
 
 
 class Side(NamedTuple):

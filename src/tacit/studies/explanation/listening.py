@@ -27,7 +27,7 @@ USUAL_SILENCE = 12
 MOST_MOMENTS = 1_000
 """No drawing has more."""
 
-MOST_STEPS = 500_000
+MOST_STEPS = 200_000
 """A world with many agents is not run further: steps of the engine."""
 
 
@@ -95,6 +95,9 @@ class _Listener:
         new = [row for row in self._rows[self._read :] if self._concerns(row)]
         self._read = len(self._rows)
         sides = self.look(engine)
+        if not (new or self._in_the_air or engine.scenario.sharing.patience):  # nobody of the two can have spoken
+            self.sides = sides
+            return
         flying = self._flying(engine)
         first = len(self.moments)
         eliminated: tuple[str, ...] = ()
@@ -123,10 +126,13 @@ class _Listener:
         return _side(engine, one, other), _side(engine, other, one)
 
     def _end_if_enough(self) -> None:
+        if self._steps >= MOST_STEPS:
+            self.ending = Ending.LARGE
+            raise _SeenEnoughError
         if not self.moments:
             return
         shares = sum(flight.form in (Form.SHARE, Form.ANSWER) for flight in self.flights)
-        if len(self.moments) >= MOST_MOMENTS or self._steps >= MOST_STEPS:
+        if len(self.moments) >= MOST_MOMENTS:
             self.ending = Ending.LIMIT
         elif self._slots is None and (
             shares >= USUAL_SHARES or len(self.moments) >= USUAL_MOMENTS or self._has_nothing_to_say()

@@ -229,13 +229,16 @@ class Explanation:
 
     def _window(self) -> str:
         conversation = self.conversation
+        large = f"cut there: with {len(conversation.scenario.agents):,} agents more would take too long"
         if not conversation.moments:
-            return "Neither of the two does anything in this run."
+            too_late = conversation.ending is Ending.LARGE
+            return f"Neither of the two does anything{f', {large}' if too_late else ' in this run'}."
         first, last = conversation.moments[0].slot, conversation.moments[-1].slot
         why = {
             Ending.HORIZON: "the run ends there",
             Ending.SLOTS: "as many slots as were asked for",
             Ending.ENOUGH: "enough to see how it goes; --slots shows more",
+            Ending.LARGE: large,
             Ending.LIMIT: f"cut there: a page shows {MOST_MOMENTS:,} moments at most",
         }[conversation.ending]
         one, other = conversation.pair
