@@ -114,7 +114,7 @@ def test_repetitions_and_acknowledgements_are_told_too(world: Path, capsys: pyte
 def test_results_go_to_a_folder(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "results"
     assert run(world, "--out", str(out), "--checkpoints", "4") == 0
-    assert capsys.readouterr().out.endswith(f"\nThe results are in {out}.\n")
+    assert capsys.readouterr().out.endswith(f"\nThe results are in {out}, and {out / 'report.html'} shows them.\n")
     assert Results.load(out).over_time["slot"].tolist() == [15, 30, 45, 60] * 3
 
 

@@ -1,10 +1,14 @@
 """One look: complete in both themes, and pages that need nothing else."""
 
 import re
+from pathlib import Path
 
 import pytest
 
-from tacit.look import single_file_page, style_sheet
+from tacit.errors import LocalError
+from tacit.look import report_page, single_file_page, style_sheet
+from tacit.look.files import write_whole
+from tacit.look.tokens import colours
 
 
 def _tokens(block: str) -> set[str]:
@@ -41,6 +45,30 @@ def test_a_page_is_one_file_with_its_title_as_text() -> None:
 def test_a_script_cannot_end_too_early() -> None:
     with pytest.raises(ValueError, match="would end too early"):
         single_file_page("t", "", script="let a = '</Script>';")
+
+
+def test_pictures_have_the_colours_of_the_style_sheet_in_both_themes() -> None:
+    light, dark = colours(dark=False), colours(dark=True)
+    assert (light["ink"], light["card"], light["series-8"]) == ("#1b2330", "#ffffff", "#6b6f78")
+    assert (dark["ink"], dark["card"], dark["series-8"]) == ("#e6eaef", "#181f28", "#a7adb7")
+    assert list(light) == list(dark)
+
+
+def test_a_report_is_a_page_with_its_title_and_its_lead_first() -> None:
+    page = report_page("a < b", "<p>lead</p>", "<section>here</section>")
+    assert "<title>a &lt; b</title>" in page
+    assert '<header class="top"><h1>a &lt; b</h1><p>lead</p></header>\n<section>here</section></main>' in page
+    assert not re.search(r"(src|href)=|url\(|@import", page)
+
+
+def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    write_whole(file, "ä")
+    write_whole(file, b"new")
+    assert (file.read_bytes(), [one.name for one in tmp_path.iterdir()]) == (b"new", ["page.html"])
+    with pytest.raises(LocalError, match=f"cannot write {re.escape(str(file / 'no'))}: Not a directory"):
+        write_whole(file / "no", "")
+    assert (file.read_bytes(), [one.name for one in tmp_path.iterdir()]) == (b"new", ["page.html"])
 
 
 def _luminance(colour: str) -> float:

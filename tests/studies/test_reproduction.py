@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 from tacit.cli import main
 from tacit.errors import LocalError
+from tacit.simulator.canvas import Picture
 from tacit.simulator.trials import Trial
 from tacit.studies import figures as drawing
 from tacit.studies import report as reporting
 from tacit.studies import reproduction
 from tacit.studies.bounds import regret_allowed, shares_allowed
-from tacit.studies.canvas import Picture
 from tacit.studies.comparison import cells
 from tacit.studies.figures import pictures
 from tacit.studies.paper import EASY, experiment_1, published, surrogate_arms

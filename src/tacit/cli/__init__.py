@@ -10,6 +10,7 @@ import tacit
 from tacit.cli.agent import add_agent
 from tacit.cli.control import add_control
 from tacit.cli.demo import DEMO_AGENT, add_demo, run_agent_of_demo
+from tacit.cli.explain import add_explain
 from tacit.cli.faults import add_faults
 from tacit.cli.folder import make_folder
 from tacit.cli.keys import add_keys
@@ -66,6 +67,7 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(required=True, metavar="command")
 
     add_simulate(commands.add_parser("simulate", help="run a scenario file: many trials, on one machine or many"))
+    add_explain(commands.add_parser("explain", help="show how two agents of a scenario talk: a page with an animation"))
     add_reproduce(commands)
     add_swarm(commands.add_parser("swarm", help="let everything go wrong, seed by seed, and check every invariant"))
     add_faults(commands.add_parser("faults", help="live fleets of real processes under real faults, and what is lost"))

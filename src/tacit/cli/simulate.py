@@ -13,13 +13,19 @@ if TYPE_CHECKING:
     from tacit.simulator.results import Results
 
 
+REPORT = "report.html"
+"""The page beside the results."""
+
+
 def add_simulate(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     parser.add_argument("scenario", type=Path, help="a scenario file (see docs/scenario-files.md)")
     parser.add_argument("--trials", type=int, help="how many trials (default: as the file says, or 30)")
     parser.add_argument("--seed", type=int, help="the seed of all chance (default: as the file says, or 1)")
     parser.add_argument("--json", action="store_true", help="print a summary for programs")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="a folder for the results; an interrupted run goes on")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="a folder for the results and a report; an interrupted run goes on"
+    )
     parser.add_argument("--engine", choices=("auto", "compiled", "reference"), default="auto")
     parser.add_argument(
         "--checkpoints", type=int, metavar="N", default=(), help="keep regret and shares at N slots, evenly spaced"
@@ -59,6 +65,8 @@ def run(options: argparse.Namespace) -> int:
         )
         print(f"tacit: interrupted with {progress.done} of {progress.total} trials done: {how}", file=sys.stderr)
         return 130  # as `tacit.cli.INTERRUPTED`
+    if options.out is not None:
+        results.report(options.out / REPORT)
     _print(results, options)
     return 0
 
@@ -77,7 +85,7 @@ def _print(results: "Results", options: argparse.Namespace) -> None:
         interval = "" if not low else f"{low} to {high}"
         print(f"{quantity.replace('_', ' '):18}{mean:>16}{sd:>16}{interval:>35}".rstrip())
     if options.out is not None:
-        print(f"\nThe results are in {options.out}.")
+        print(f"\nThe results are in {options.out}, and {options.out / REPORT} shows them.")
 
 
 def _number(value: float | None) -> str:

@@ -16,6 +16,19 @@ def style_sheet() -> str:
     return (_FOLDER / "look.css").read_text(encoding="utf-8")
 
 
+def report_page(title: str, lead: str, body: str) -> str:
+    """Return a whole page for a report: a title, a sentence or two, and sections that are cards.
+
+    Args:
+        title: The title, as text.
+        lead: What the reader should know first, as HTML.
+        body: The sections, as HTML.
+    """
+    head = f'<header class="top"><h1>{escape(title)}</h1>{lead}</header>'
+    style = (_FOLDER / "report.css").read_text(encoding="utf-8")
+    return single_file_page(title, f'<main class="page report">{head}\n{body}</main>', style=style)
+
+
 def single_file_page(title: str, body: str, *, style: str = "", script: str = "") -> str:
     """Return a whole HTML page that needs no other file and no network.
 

@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.errors import LocalError
+from tacit.look.files import write_whole
 from tacit.simulator import store
 from tacit.simulator.interval import estimate
+from tacit.simulator.report import report_html
 from tacit.simulator.trials import Trial
 
 if TYPE_CHECKING:
@@ -136,6 +138,17 @@ class Results:
     def plot_communication(self, path: Path | str | None = None) -> "Figure":
         """Draw the shares sent, over time if there are checkpoints; save it too if a path is given."""
         return _plot(self, "shares", "shares sent", path)
+
+    def report(self, path: Path | str | None = None) -> str:
+        """Return a report for people as one HTML page that needs no other file; write it too if a path is given.
+
+        Raises:
+            LocalError: The page cannot be written.
+        """
+        page = report_html(self)
+        if path is not None:
+            write_whole(Path(path), page)
+        return page
 
     def save(self, folder: Path | str) -> None:
         """Write the results as Parquet files, each with the scenarios, the seed and the versions inside.

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from tacit.simulator.canvas import Picture, picture, series
 from tacit.studies.bounds import regret_allowed, shares_allowed
-from tacit.studies.canvas import Picture, picture
 from tacit.studies.comparison import FAR, Cell
 from tacit.studies.loss_figures import CAPTION as LOSS_CAPTION
 from tacit.studies.loss_figures import draw_loss
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_KIND_COLOURS = {"between": "#e8792b", "among slow": "#f2c14e", "among fast": "#3b6fb6"}
-_IBC, _ODC = "#9a6fb0", "#1b998b"
-_PROTOCOLS = {"IBC": _IBC, "ODC": _ODC}
+_KINDS = {"between": 2, "among slow": 6, "among fast": 7}
+_PROTOCOLS = {"IBC": 3, "ODC": 1}
+_NEITHER = 8
+"""Which of the series' colours stand for what. A colour itself is asked for while a theme is being drawn."""
+
 _BOUND = "Theorem 2 (ODC)"
 
 
@@ -76,7 +78,7 @@ def _draw_stacks(axes: "Axes", one: Reproduced, policy: str) -> None:
                 heights,
                 0.36,
                 bottom=below,
-                color=_KIND_COLOURS[kind],
+                color=series(_KINDS[kind]),
                 hatch=hatch,
                 edgecolor=axes.get_facecolor(),
                 linewidth=0.4,
@@ -113,9 +115,9 @@ def _label_stacks(figure: "Figure") -> None:
 
     ink, paper = rcParams["text.color"], rcParams["axes.facecolor"]
     handles = [
-        *(Patch(facecolor=_KIND_COLOURS[kind], label=kind) for kind in reversed(KINDS)),
-        Patch(facecolor="#8a929e", edgecolor=paper, hatch="////", label="IBC (left)"),
-        Patch(facecolor="#8a929e", label="ODC (right)"),
+        *(Patch(facecolor=series(_KINDS[kind]), label=kind) for kind in reversed(KINDS)),
+        Patch(facecolor=series(_NEITHER), edgecolor=paper, hatch="////", label="IBC (left)"),
+        Patch(facecolor=series(_NEITHER), label="ODC (right)"),
         Line2D([], [], color=ink, linestyle="dashed", label=_BOUND),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
@@ -129,7 +131,7 @@ def _draw_series(axes: "Axes", one: Reproduced, algorithm: str, quantity: str, m
         points,
         [run.mean(quantity) for run in runs],
         yerr=[run.sd(quantity) for run in runs] if quantity == "group_regret" else None,
-        color=_PROTOCOLS[protocol],
+        color=series(_PROTOCOLS[protocol]),
         marker=marker,
         markersize=4.5,
         markerfacecolor=axes.get_facecolor() if protocol == "IBC" else None,
@@ -177,7 +179,7 @@ def _label_thresholds(figure: "Figure") -> None:
         Line2D(
             [],
             [],
-            color=colour,
+            color=series(number),
             marker="o",
             markersize=4.5,
             markerfacecolor=rcParams["axes.facecolor"] if protocol == "IBC" else None,
@@ -185,7 +187,7 @@ def _label_thresholds(figure: "Figure") -> None:
             label=f"{protocol}, {threshold}",
         )
         for threshold in ("threshold 1", "doubling")
-        for protocol, colour in _PROTOCOLS.items()
+        for protocol, number in _PROTOCOLS.items()
     ]
     handles.append(Line2D([], [], color=rcParams["text.color"], linestyle="dotted", label=_BOUND))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
@@ -197,7 +199,7 @@ def _draw_bars_by_speed(figure: "Figure", one: Reproduced) -> None:
     panels = [(policy, fast) for policy in ("UCB", "AAE") for fast in (True, False)]
     row = figure.subplots(1, 4)
     for axes, (policy, fast) in zip(row, panels, strict=True):
-        for side, (protocol, colour) in zip((-0.2, 0.2), _PROTOCOLS.items(), strict=True):
+        for side, (protocol, number) in zip((-0.2, 0.2), _PROTOCOLS.items(), strict=True):
             samples = [one.run(f"{policy}-{protocol}", point).individual_regrets(fast=fast) for point in points]
             axes.bar(
                 [place + side for place in range(len(points))],
@@ -205,7 +207,7 @@ def _draw_bars_by_speed(figure: "Figure", one: Reproduced) -> None:
                 0.36,
                 yerr=[deviation(sample) for sample in samples],
                 error_kw={"elinewidth": 0.8, "capsize": 2, "ecolor": axes.xaxis.label.get_color()},
-                color=colour,
+                color=series(number),
                 label=protocol,
             )
         axes.set_xticks(range(len(points)), [str(point) for point in points])
@@ -220,13 +222,13 @@ def _draw_dots_by_agent(figure: "Figure", one: Reproduced) -> None:
     """Draw individual regrets in Experiment 2: a dot for each agent."""
     row = figure.subplots(1, 2)
     for axes, policy in zip(row, ("UCB", "AAE"), strict=True):
-        for side, marker, (protocol, colour) in zip((-0.6, 0.6), ("o", "^"), _PROTOCOLS.items(), strict=True):
+        for side, marker, (protocol, number) in zip((-0.6, 0.6), ("o", "^"), _PROTOCOLS.items(), strict=True):
             dots = [
                 (point + side, regret)
                 for point in one.study.worlds
                 for regret in one.run(f"{policy}-{protocol}", point).by_agent("regret")
             ]
-            axes.scatter(*zip(*dots, strict=True), s=13, marker=marker, color=colour, alpha=0.6, label=protocol)
+            axes.scatter(*zip(*dots, strict=True), s=13, marker=marker, color=series(number), alpha=0.6, label=protocol)
         axes.set_xticks(list(one.study.worlds))
         axes.set_ylim(bottom=0)
         axes.set_title(f"{policy}: regret of each agent")
@@ -281,16 +283,17 @@ def _locator() -> "object":
 
 def _colour(run: Run) -> str:
     policy, protocol = run.algorithm.split("-")[:2]
-    return _PROTOCOLS[protocol] if policy == "UCB" else _KIND_COLOURS["between"]
+    return series(_PROTOCOLS[protocol] if policy == "UCB" else _KINDS["between"])
 
 
 def _draw_overview(figure: "Figure", cells: Sequence[Cell]) -> None:
     rows = list(dict.fromkeys((cell.experiment, cell.algorithm) for cell in cells))
     axes = figure.subplots()
-    axes.axvspan(-FAR, FAR, color=_ODC, alpha=0.12, linewidth=0)
+    axes.axvspan(-FAR, FAR, color=series(_PROTOCOLS["ODC"]), alpha=0.12, linewidth=0)
     axes.axvline(0.0, color=axes.xaxis.label.get_color(), linewidth=0.8)
-    marks = (("communications", "o", _KIND_COLOURS["between"]), ("group regret", "D", _KIND_COLOURS["among fast"]))
-    for quantity, marker, colour in marks:
+    marks = (("communications", "o", _KINDS["between"]), ("group regret", "D", _KINDS["among fast"]))
+    for quantity, marker, place in marks:
+        colour = series(place)
         for number, cell in enumerate(one for one in cells if one.quantity == quantity):
             axes.plot(
                 cell.errors,

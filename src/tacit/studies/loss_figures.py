@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from tacit.simulator.canvas import series
 from tacit.studies.reproduction import Reproduced, Run
 
 if TYPE_CHECKING:
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
 
 class _Style(NamedTuple):
     label: str
-    colour: str
+    series: int
     marker: str
     line: str
 
 
 _STYLES: Mapping[str, _Style] = {
-    "UCB-ODC": _Style("ODC as printed", "#e8792b", "o", "solid"),
-    "UCB-ODC-LT": _Style("ODC, loss-tolerant", "#1b998b", "s", "solid"),
-    "UCB-ODC-D": _Style("ODC as printed, doubling", "#e8792b", "o", "dashed"),
-    "UCB-ODC-LT-D": _Style("ODC, loss-tolerant, doubling", "#1b998b", "s", "dashed"),
-    "UCB-IBC": _Style("immediate broadcast", "#9a6fb0", "^", "solid"),
-    "UCB-NONE": _Style("no communication", "#8a929e", "x", "dotted"),
+    "UCB-ODC": _Style("ODC as printed", 2, "o", "solid"),
+    "UCB-ODC-LT": _Style("ODC, loss-tolerant", 1, "s", "solid"),
+    "UCB-ODC-D": _Style("ODC as printed, doubling", 2, "o", "dashed"),
+    "UCB-ODC-LT-D": _Style("ODC, loss-tolerant, doubling", 1, "s", "dashed"),
+    "UCB-IBC": _Style("immediate broadcast", 3, "^", "solid"),
+    "UCB-NONE": _Style("no communication", 8, "x", "dotted"),
 }
 
 _PANELS = {"group_regret": "group regret", "messages": "messages (log axis)", "staleness": "staleness (log axis)"}
@@ -48,7 +49,7 @@ def draw_loss(figure: "Figure", one: Reproduced) -> None:
             if points:
                 axes.plot(
                     *zip(*points, strict=True),
-                    color=style.colour,
+                    color=series(style.series),
                     marker=style.marker,
                     markersize=4,
                     linestyle=style.line,

@@ -3,25 +3,22 @@
 This file owns words and layout. All numbers come from `tacit.studies.comparison` and the runs.
 """
 
-import base64
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from string import Template
 
 import tacit
+from tacit.look import report_page
+from tacit.look.files import write_whole
 from tacit.scenario import Arms
+from tacit.simulator.canvas import Picture
 from tacit.studies.bounds import regret_allowed, shares_allowed
-from tacit.studies.canvas import Picture
 from tacit.studies.comparison import FAR, Cell, cells, word
 from tacit.studies.figures import overview, pictures
 from tacit.studies.loss_figures import loss_table
 from tacit.studies.reproduction import OTHER_ANSWERS, STUDIES, Reproduced, Run
-
-_PAGE = Path(__file__).parent / "data" / "report.html"
 
 COMPLETE = "tacit reproduce"
 """The command that runs everything."""
@@ -61,10 +58,10 @@ def write(report: Report, folder: Path) -> Path:
     drawn = {one.study.name: list(pictures(one)) for one in report.reproduced}
     summary = [overview(report.cells)] if report.cells else []
     for picture in (*summary, *(picture for several in drawn.values() for picture in several)):
-        _replace(folder / f"{picture.name}.png", picture.light)
-    _replace(folder / "report.json", json.dumps(as_json(report), indent=1).encode())
+        write_whole(folder / f"{picture.name}.png", picture.light)
+    write_whole(folder / "report.json", json.dumps(as_json(report), indent=1))
     page = folder / "report.html"
-    _replace(page, as_html(report, summary, drawn).encode())
+    write_whole(page, as_html(report, summary, drawn))
     return page
 
 
@@ -103,28 +100,45 @@ def as_json(report: Report) -> dict[str, object]:
 
 def as_html(report: Report, summary: Iterable[Picture], drawn: dict[str, list[Picture]]) -> str:
     """Return the page."""
-    return Template(_PAGE.read_text(encoding="utf-8")).substitute(
-        verdict=_verdict(report),
-        overview="".join(_figure(picture) for picture in summary),
-        made=_made(report),
-        contents=" ".join(f'<a href="#{one.study.name}">{escape(_heading(one))}</a>' for one in report.reproduced),
-        experiments="".join(_section(report, one, drawn[one.study.name]) for one in report.reproduced),
+    lead = (
+        "<p>The experiments of the AISTATS 2023 paper by Chen, Yang, Wang, Liu, Hajiesmaili, Lui and Towsley, run "
+        "again with tacit: the published numbers beside the reproduced ones.</p>"
     )
+    contents = "".join(_link(report, one) for one in report.reproduced)
+    body = (
+        f"{_verdict(report, summary)}<nav aria-label='Experiments'>{contents}</nav>"
+        f'<section class="card"><h2>How this was made</h2>{_made(report)}</section>'
+        + "".join(_section(report, one, drawn[one.study.name]) for one in report.reproduced)
+    )
+    return report_page("On-demand communication for asynchronous multi-agent bandits, reproduced", lead, body)
 
 
-def _verdict(report: Report) -> str:
-    as_printed = [cell for cell in report.cells if not cell.algorithm.endswith(OTHER_ANSWERS)]
+def _verdict(report: Report, summary: Iterable[Picture]) -> str:
+    as_printed = _as_printed(report.cells)
     count, far = len(as_printed), sum(cell.differs for cell in as_printed)
     parts = []
     if count:
         parts.append(
-            f"<strong>{count - far} of {count} cells</strong> of the tables agree with the published ones within "
-            f"{FAR:.0f} standard errors. Each of the other {far} has a word of explanation, or the admission that "
-            "there is none."
+            f'<p class="figure-number"><strong>{count - far} of {count} cells</strong> agree</p>'
+            f"<p>So many cells of the paper's tables are within {FAR:.0f} standard errors of the published ones. Each "
+            f"of the other {far} has a word of explanation, or the admission that there is none.</p>"
         )
     if not report.complete:
-        parts.append(f"This is a part of the whole. <code>{COMPLETE}</code> runs all of it, 30 trials each.")
-    return "".join(f"<p>{part}</p>" for part in parts)
+        parts.append(f"<p>This is a part of the whole. <code>{COMPLETE}</code> runs all of it, 30 trials each.</p>")
+    drawn = "".join(picture.html() for picture in summary)
+    return f'<section class="card verdict">{"".join(parts)}{drawn}</section>' if parts or drawn else ""
+
+
+def _as_printed(rows: Sequence[Cell]) -> list[Cell]:
+    return [cell for cell in rows if not cell.algorithm.endswith(OTHER_ANSWERS)]
+
+
+def _link(report: Report, one: Reproduced) -> str:
+    """Return a link to an experiment, with how many of its cells agree."""
+    rows = _as_printed([cell for cell in report.cells if cell.experiment == one.study.name])
+    far = sum(cell.differs for cell in rows)
+    said = f'<span class="soft">{len(rows) - far} of {len(rows)} agree</span>' if rows else ""
+    return f'<a href="#{one.study.name}">{escape(_heading(one))}{said}</a>'
 
 
 def _made(report: Report) -> str:
@@ -152,10 +166,10 @@ def _section(report: Report, one: Reproduced, drawn: Sequence[Picture]) -> str:
     about = titles[0] if len(titles) == 1 else f"{len(titles)} worlds, from {titles[0]} to {titles[-1]}"
     note = _NOTES.get(one.study.name, "")
     return (
-        f'<section id="{one.study.name}"><h2>{escape(_heading(one))}</h2>'
-        f'<p class="about">{escape(about[0].upper() + about[1:])}. {one.trials} trials, {one.seconds:,.1f} s.</p>'
+        f'<section class="card" id="{one.study.name}"><h2>{escape(_heading(one))}</h2>'
+        f'<p class="soft">{escape(about[0].upper() + about[1:])}. {one.trials} trials, {one.seconds:,.1f} s.</p>'
         + (f"<p>{note}</p>" if note else "")
-        + "".join(_figure(picture) for picture in drawn)
+        + "".join(picture.html() for picture in drawn)
         + (_table(report, rows) if rows else _OWN_TABLES.get(one.study.name, _plain_table)(one))
         + "</section>"
     )
@@ -165,34 +179,30 @@ def _heading(one: Reproduced) -> str:
     return _HEADINGS.get(one.study.name, f"Experiment {one.study.name}")
 
 
-def _figure(picture: Picture) -> str:
-    light, dark = (f"data:image/png;base64,{base64.b64encode(png).decode()}" for png in (picture.light, picture.dark))
-    caption = escape(picture.caption)
-    return (
-        f'<figure><div class="wide"><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-        f'<img src="{light}" alt="{caption}"></picture></div><figcaption>{caption}</figcaption></figure>'
-    )
-
-
 def _table(report: Report, rows: Sequence[Cell]) -> str:
     lines = []
     spoken: dict[str, Cell] = {}
     for cell in rows:
         kind = ' class="far"' if cell.differs else ""
         lines.append(
-            f"<tr{kind}><th>{_name(cell)}<span>{cell.quantity}</span></th>"
+            f"<tr{kind}><th>{_name(cell)}<span>{cell.quantity}</span>{_mark(cell)}</th>"
             f"<td>{_number(cell.published, cell.published_sd)}</td><td>{_number(cell.mean, cell.sd)}</td>"
-            f"<td>{_signed(f'{cell.errors:+.1f}')}</td><td>{_signed(f'{cell.relative:+.2%}')}</td></tr>"
+            f"<td>{_signed(f'{cell.errors:+.1f}')}<small> {_signed(f'{cell.relative:+.2%}')}</small></td></tr>"
         )
         said = report.word(cell)
         if said:
             first = spoken.setdefault(said, cell)
             told = escape(said) if first is cell else f"As for {_name(first)}, above."
-            lines.append(f'<tr class="word"><td colspan="5">{told}</td></tr>')
+            lines.append(f'<tr class="word"><td colspan="4">{told}</td></tr>')
     return (
-        '<div class="wide"><table><thead><tr><th></th><th>published</th><th>reproduced</th><th>standard errors</th>'
-        f"<th>relative</th></tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        '<div class="wide"><table><thead><tr><th></th><th>published ± sd</th><th>reproduced ± sd</th>'
+        f"<th>difference</th></tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        "<p class='soft'>The difference is in standard errors, and in per cent of the published number.</p>"
     )
+
+
+def _mark(cell: Cell) -> str:
+    return '<span class="mark warn">differs</span>' if cell.differs else '<span class="mark good">agrees</span>'
 
 
 def _signed(number: str) -> str:
@@ -252,15 +262,6 @@ def _run_as_json(point: int, run: Run) -> dict[str, object]:
         "theorem_1": _theorem_1(run),
         "theorem_2": _theorem_2(run),
     }
-
-
-def _replace(path: Path, content: bytes) -> None:
-    part = path.with_name(f"{path.name}.part")
-    try:
-        part.write_bytes(content)
-        os.replace(part, path)  # noqa: PTH105  # says what it is for
-    finally:
-        part.unlink(missing_ok=True)
 
 
 _BOUNDS = (

@@ -1,16 +1,19 @@
-"""How a figure becomes a picture: PNG, once for a light and once for a dark page.
+"""How a figure becomes a picture: PNG, once for a light and once for a dark page, and how a page shows it.
 
-This file owns size, ink and paper. It knows nothing of what is drawn, and matplotlib only from inside its functions,
-because the core does not need it.
+This file owns size, ink and paper, which are those of `tacit.look`. It knows nothing of what is drawn, and matplotlib
+only from inside its functions, because the core does not need it.
 """
 
+import base64
 import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 from tacit.errors import LocalError
+from tacit.look.tokens import colours
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,8 +23,8 @@ WIDTH = 9.0
 
 DOTS_PER_INCH = 130
 
-_INKS = {False: ("#1d2430", "#ffffff", "#c9ced6"), True: ("#e4e7ec", "#161b22", "#3d4653")}
-"""Ink, paper and grid lines, by whether the page is dark."""
+SERIES = range(1, 9)
+"""The colours that are told apart in any theme, as numbered in the style sheet."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,15 @@ class Picture:
     light: bytes
     dark: bytes
 
+    def html(self) -> str:
+        """Return the figure for a page, in the theme that the reader's system has."""
+        light, dark = (f"data:image/png;base64,{base64.b64encode(png).decode()}" for png in (self.light, self.dark))
+        caption = escape(self.caption)
+        return (
+            f'<figure><div class="wide"><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
+            f'<img src="{light}" alt="{caption}"></picture></div><figcaption>{caption}</figcaption></figure>'
+        )
+
 
 def picture(name: str, caption: str, height: float, draw: "Callable[[Figure], None]") -> Picture:
     """Draw a figure twice.
@@ -41,6 +53,14 @@ def picture(name: str, caption: str, height: float, draw: "Callable[[Figure], No
         LocalError: matplotlib is not installed.
     """
     return Picture(name, caption, *(_png(height, draw, dark=dark) for dark in (False, True)))
+
+
+def series(number: int) -> str:
+    """Return a colour of the theme that is being drawn, by its number from 1."""
+    from matplotlib import rcParams  # noqa: PLC0415  # the core does not need matplotlib
+
+    cycle: list[str] = rcParams["axes.prop_cycle"].by_key()["color"]
+    return cycle[(number - 1) % len(cycle)]
 
 
 def _png(height: float, draw: "Callable[[Figure], None]", *, dark: bool) -> bytes:
@@ -59,8 +79,10 @@ def _png(height: float, draw: "Callable[[Figure], None]", *, dark: bool) -> byte
 
 def _page(*, dark: bool) -> AbstractContextManager[None]:
     from matplotlib import rc_context  # noqa: PLC0415  # as above
+    from matplotlib.rcsetup import cycler  # noqa: PLC0415
 
-    ink, paper, lines = _INKS[dark]
+    theme = colours(dark=dark)
+    ink, paper, lines = theme["ink"], theme["card"], theme["line"]
     return rc_context(
         {
             "font.size": 8.5,
@@ -70,6 +92,7 @@ def _page(*, dark: bool) -> AbstractContextManager[None]:
             "axes.axisbelow": True,
             "axes.grid": True,
             "axes.grid.axis": "y",
+            "axes.prop_cycle": cycler(color=[theme[f"series-{number}"] for number in SERIES]),
             "grid.color": lines,
             "grid.linewidth": 0.6,
             "legend.frameon": False,

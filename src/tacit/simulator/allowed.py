@@ -1,0 +1,94 @@
+"""What the paper's theorems allow to a scenario, from how often its agents decided in each trial.
+
+Where they say nothing, this file says nothing.
+"""
+
+import statistics
+from collections.abc import Sequence
+
+from tacit.protocol import Constant
+from tacit.protocol.exchange import ON_DEMAND
+from tacit.scenario.scenario import BuiltIn, Scenario
+from tacit.theory import (
+    aae_regret_bound,
+    gaps_of,
+    immediate_share_count,
+    share_bounds,
+    total_share_bound,
+    ucb_regret_bound,
+    ucb_share_counts,
+)
+
+MOST_AGENTS_WITH_OWN_ARMS = 400
+"""Where arms differ every pair is looked at; of more agents that takes too long for a report."""
+
+LEAST_ALPHA = 3.0
+"""Theorem 1 asks for at least so much exploration."""
+
+
+def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
+    """Return the most shares by Theorem 2(a), which holds for every policy: the mean over trials.
+
+    Args:
+        scenario: The world.
+        decisions: How often each agent decided, for each trial.
+
+    Returns:
+        Nothing, if agents do not talk on demand as Algorithm 1 prints it, on a network that is as the paper assumes.
+    """
+    threshold = scenario.sharing.threshold
+    advances = threshold.answers_advance or isinstance(threshold, Constant)
+    if not (_is_printed(scenario) and advances):
+        return None
+    sets = None
+    if not _have_same_arms(scenario):
+        if len(scenario.agents) > MOST_AGENTS_WITH_OWN_ARMS:
+            return None
+        place = {arm: position for position, arm in enumerate(scenario.arms.names)}
+        sets = [[place[arm] for arm in scenario.arms_of(agent)] for agent in range(len(scenario.agents))]
+    totals = []
+    for trial in decisions:
+        counts = ucb_share_counts(trial, threshold)
+        totals.append(total_share_bound(counts) if sets is None else sum(map(sum, share_bounds(counts, sets))))
+    return statistics.fmean(totals)
+
+
+def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
+    """Return the most group regret by Theorem 1: the mean over trials. The arguments are those of `shares_allowed`.
+
+    The theorem is about delta = 1/N (UCB) and 1/N^2 (AAE); with another confidence it is a yardstick.
+    """
+    threshold, policy = scenario.sharing.threshold, scenario.policy
+    if not (_is_printed(scenario) and isinstance(threshold, Constant) and _have_same_arms(scenario)):
+        return None
+    if not (isinstance(policy, BuiltIn) and policy.name in ("ucb", "aae") and policy.exploration >= LEAST_ALPHA):
+        return None
+    theorem = aae_regret_bound if policy.name == "aae" else ucb_regret_bound
+    return statistics.fmean(
+        theorem(
+            gaps_of(scenario.arms.means),
+            agent_count=len(scenario.agents),
+            alpha=policy.exploration,
+            total_decisions=max(1, sum(trial)),
+            thresholds=threshold.size,
+            delay=scenario.delay,
+        )
+        for trial in decisions
+    )
+
+
+def immediate_shares(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
+    """Return what immediate broadcast would have sent: the mean over trials. Nothing, if arms differ."""
+    if not _have_same_arms(scenario):
+        return None
+    return statistics.fmean(immediate_share_count(trial) for trial in decisions)
+
+
+def _is_printed(scenario: Scenario) -> bool:
+    is_paper = scenario.sharing.rules == ON_DEMAND and scenario.sharing.patience is None and scenario.faults.are_none
+    return is_paper and not any(agent.absences for agent in scenario.agents)
+
+
+def _have_same_arms(scenario: Scenario) -> bool:
+    first = set(scenario.arms_of(0))
+    return all(set(scenario.arms_of(agent)) == first for agent in range(1, len(scenario.agents)))

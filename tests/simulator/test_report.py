@@ -1,0 +1,188 @@
+"""The report of a simulation says what the frames say, and needs nothing else."""
+
+import html
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tacit import UCB, Constant, Geometric, Results, immediate, on_demand, silent, simulate
+from tacit.cli import main
+from tacit.rewards import BERNOULLI
+from tacit.scenario import Absence, AgentSpec, Arms, BuiltIn, Faults, Rate, Scenario, scenario_to_toml
+from tacit.simulator.allowed import immediate_shares, regret_allowed, shares_allowed
+from tacit.theory import total_share_bound, ucb_regret_bound, ucb_share_counts
+
+WORLD = Scenario(
+    200,
+    Arms.of([0.2, 0.5, 0.8]),
+    (AgentSpec(Rate(0.9)), AgentSpec(Rate(0.2)), AgentSpec(Rate(0.2))),
+    BuiltIn("ucb", alpha=3.0),
+)
+LOSSY = replace(WORLD, sharing=on_demand(loss_tolerant=True), faults=Faults(loss=0.2))
+PAIR = {"on <demand>": WORLD, "alone": replace(WORLD, sharing=silent())}
+
+
+def small(world: Scenario | dict[str, Scenario] = WORLD, *, trials: int = 3, checkpoints: int = 0) -> Results:
+    given = checkpoints or ()
+    return simulate(world, trials=trials, seed=7, engine="reference", checkpoints=given)
+
+
+def table(page: str, section: str) -> dict[str, list[str]]:
+    """The table of a scenario: by the first line of its heading, the cells of each row."""
+    body = page.split(f'id="{section}"')[1].split("</table>", maxsplit=1)[0]
+    rows = re.findall(r"<tr><th>([^<]+).*?</th>(.*?)</tr>", body)
+    return {name: [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", cells)] for name, cells in rows}
+
+
+def told(value: float | None) -> str:
+    assert value is not None
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:,.4g}"
+
+
+@pytest.mark.parametrize("world", [WORLD, LOSSY], ids=["as in the paper", "loss"])
+def test_the_table_says_what_the_summary_says(world: Scenario) -> None:
+    results = small(world)
+    rows = table(results.report(), "scenario-1")
+    summary = results.summary()["scenario"]
+    nouns = {"group_regret": "group regret", "retries": "repeated shares"}
+    for quantity, one in summary.items():
+        noun = nouns.get(quantity, quantity)
+        if one["mean"] == 0 or (quantity == "messages" and world is WORLD):
+            assert noun not in rows
+            continue
+        mean, low, high, sd = (told(one[key]) for key in ("mean", "low", "high", "sd"))
+        assert rows[noun] == [mean, f"{low} to {high}", sd]
+    assert ("repeated shares" in rows) == (world is LOSSY)
+
+
+def test_one_trial_has_no_interval() -> None:
+    page = small(trials=1).report()
+    assert table(page, "scenario-1")["shares"][1:] == ["", ""]
+    assert "a single trial has no interval" in page
+
+
+def test_agents_have_their_means() -> None:
+    results = small()
+    rows = results.report().split("Agent by agent")[1].split("</table>")[0]
+    means = results.agents.groupby("agent").mean(numeric_only=True)
+    for agent, cells in re.findall(r"<tr><th>(\d)</th>(.*?)</tr>", rows):
+        columns = ("decisions", "regret", "shares_sent", "shares_received")
+        assert re.findall(r"<td>(.*?)</td>", cells) == [told(means.loc[int(agent), column]) for column in columns]
+    assert len(means) == len(re.findall(r"<tr><th>\d</th>", rows)) == 3
+
+
+def test_several_scenarios_are_compared_and_can_be_jumped_to() -> None:
+    page = small(PAIR).report()
+    assert [html.unescape(name) for name in re.findall(r'<a href="#scenario-\d">(.*?)</a>', page)] == list(PAIR)
+    assert "on <demand>" not in page
+    assert "<h2>Compared</h2>" in page
+    assert page.count('<section class="card" id="scenario-') == 2
+
+
+@pytest.mark.parametrize("checkpoints", [0, 4])
+def test_the_page_is_one_file_with_a_figure_for_both_themes(checkpoints: int) -> None:
+    page = small(PAIR, checkpoints=checkpoints).report()
+    assert page.count("<figure>") == 1
+    assert ("<h2>Over time</h2>" in page, "<h2>At the end</h2>" in page) == (bool(checkpoints), not checkpoints)
+    assert not re.search(r"""(src|srcset|href)="(?!data:image/png;base64,|\#)""", page)
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", re.sub(r"base64,[^\"]+", "", page))
+
+
+def test_the_scenario_stands_there_as_a_file_and_in_words() -> None:
+    page = html.unescape(small().report())
+    assert scenario_to_toml(WORLD, trials=3, seed=7) in page
+    assert "3 agents: 1 decides in each slot with probability 0.9; 2 decide in each slot with probability 0.2." in page
+    assert "tacit simulate scenario.toml --trials 3 --seed 7" in page
+
+
+def own_policy(arms: Sequence[str], _seed: int) -> UCB:
+    return UCB(arms, quantum=BERNOULLI)
+
+
+def test_a_scenario_with_a_part_of_ones_own_is_reported_too() -> None:
+    page = small(replace(WORLD, policy=own_policy)).report()
+    assert f"{__name__}.own_policy" in page
+    assert "a part of your own, which no file can hold" in page
+    assert "Theorem" not in page
+
+
+def test_without_matplotlib_the_numbers_are_reported_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = small(checkpoints=2)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    page = results.report()
+    assert "There is no figure: plots need matplotlib: pip install tacit[sim]." in page
+    assert "<figure>" not in page
+    assert "shares" in table(page, "scenario-1")
+
+
+# What the theorems allow.
+
+
+def test_the_theorems_are_asked_with_the_decisions_of_each_trial() -> None:
+    results = small()
+    decisions = [group["decisions"].tolist() for _, group in results.agents.groupby("trial")]
+    shares = [total_share_bound(ucb_share_counts(trial, Constant(1))) for trial in decisions]
+    regrets = [
+        ucb_regret_bound([0.6, 0.3, 0.0], agent_count=3, alpha=3.0, total_decisions=sum(trial)) for trial in decisions
+    ]
+    assert shares_allowed(WORLD, decisions) == pytest.approx(sum(shares) / 3)
+    assert regret_allowed(WORLD, decisions) == pytest.approx(sum(regrets) / 3)
+    assert immediate_shares(WORLD, decisions) == pytest.approx(2 * sum(map(sum, decisions)) / 3)
+    page = results.report()
+    assert f"Theorem 2 allows {told(sum(shares) / 3)} shares" in page
+    assert f"Theorem 1 allows a group regret of {told(sum(regrets) / 3)}." in page
+    assert results.summary()["scenario"]["shares"]["mean"] <= sum(shares) / 3  # type: ignore[operator]
+
+
+DECISIONS = [[100, 30, 20]]
+AWAY = (*WORLD.agents[:2], AgentSpec(Rate(0.2), absences=(Absence(10, 20),)))
+APART = (*WORLD.agents[:2], AgentSpec(Rate(0.2), arms=("0", "1")))
+
+
+@pytest.mark.parametrize(
+    ("world", "theorem_1", "theorem_2"),
+    [
+        (WORLD, True, True),
+        (replace(WORLD, sharing=on_demand(Geometric(2))), False, True),
+        (replace(WORLD, sharing=on_demand(Geometric(2, answers_advance=False))), False, False),
+        (replace(WORLD, policy=BuiltIn("aae")), True, True),
+        (replace(WORLD, policy=BuiltIn("ucb", alpha=1.0)), False, True),
+        (replace(WORLD, policy=BuiltIn("thompson")), False, True),
+        (replace(WORLD, sharing=immediate()), False, False),
+        (LOSSY, False, False),
+        (replace(WORLD, faults=Faults(loss=0.1)), False, False),
+        (replace(WORLD, agents=AWAY), False, False),
+        (replace(WORLD, agents=APART), False, True),
+    ],
+)
+def test_the_theorems_say_nothing_where_they_do_not_apply(world: Scenario, theorem_1: bool, theorem_2: bool) -> None:
+    assert (regret_allowed(world, DECISIONS) is not None) == theorem_1
+    assert (shares_allowed(world, DECISIONS) is not None) == theorem_2
+    assert (immediate_shares(world, DECISIONS) is not None) == (world.agents is not APART)
+
+
+# Beside the results.
+
+
+def test_the_command_writes_the_report_beside_the_results_and_goes_on_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "world.toml", tmp_path / "out"
+    file.write_text(scenario_to_toml(WORLD, trials=2, seed=7), encoding="utf-8")
+    command = ["simulate", str(file), "--engine", "reference", "--out", str(out)]
+    assert main(command) == 0
+    assert capsys.readouterr().out.endswith(f"The results are in {out}, and {out / 'report.html'} shows them.\n")
+    assert (out / "report.html").read_text(encoding="utf-8") == Results.load(out).report()
+    assert main([*command, "--trials", "4"]) == 0
+    assert (out / "report.html").read_text(encoding="utf-8") == Results.load(out).report()
+    assert "4 trials from seed 7" in Results.load(out).report()
+
+
+def test_a_report_goes_where_it_is_told(tmp_path: Path) -> None:
+    results = small()
+    page = results.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page == results.report()

@@ -1,0 +1,386 @@
+"""An explanation tells what happened: its events are the readable engine's, its rules are those of the protocol."""
+
+import html
+import re
+from dataclasses import replace
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from tacit import Constant, FromFunction, Geometric, LocalError, Patience, PerCandidate, immediate, on_demand, silent
+from tacit.protocol import exchange
+from tacit.protocol.exchange import ON_DEMAND, Input
+from tacit.scenario import (
+    Absence,
+    AgentSpec,
+    Arms,
+    BuiltIn,
+    Faults,
+    Halving,
+    Kind,
+    Partition,
+    Rate,
+    Row,
+    Scenario,
+    Slots,
+    Tape,
+    transcript,
+)
+from tacit.simulator import run
+from tacit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, Explanation, explain, listening
+from tacit.studies.explanation.choosing import chosen_pair
+from tacit.studies.explanation.conversation import Cause, Conversation, Ending, Form
+from tacit.studies.explanation.listening import MOST_MOMENTS, USUAL_MOMENTS, USUAL_SHARES, listen
+from tacit.studies.explanation.words import LINES
+
+ROOT = Path(__file__).parent.parent.parent
+
+TWO = Scenario(300, Arms.of([0.2, 0.8]), (AgentSpec(Rate(0.9)), AgentSpec(Rate(0.15))))
+THREE = replace(TWO, agents=(*TWO.agents, AgentSpec(Rate(0.5), arms=("1",))))
+ROUGH = Faults(loss=0.3, duplication=0.2, jitter=3, reordering=0.2, partitions=(Partition(40, 60, (0,), (1, 2)),))
+LEAVING = (AgentSpec(Rate(0.9)), AgentSpec(Rate(0.3), absences=(Absence(20, 60), Absence(150))), AgentSpec(Rate(0.5)))
+
+ON_DEMAND_WORLDS = {
+    "as in the paper": TWO,
+    "three agents, one with an arm less": THREE,
+    "a constant threshold": replace(TWO, sharing=on_demand(Constant(3))),
+    "doubling thresholds": replace(TWO, sharing=on_demand(Geometric(2, cap=16))),
+    "answers that do not advance": replace(TWO, sharing=on_demand(Geometric(2, cap=8, answers_advance=False))),
+    "a threshold of one's own": replace(TWO, sharing=on_demand(FromFunction(lambda c: c))),
+    "a delay": replace(THREE, delay=3),
+    "as printed, and messages are lost": replace(THREE, delay=1, faults=replace(ROUGH, loss=0.05)),
+    "eliminations": replace(THREE, policy=BuiltIn("aae", alpha=0.1), sharing=on_demand(PerCandidate(cap=16)), delay=1),
+    "absences": replace(TWO, agents=LEAVING, delay=2),
+    "halving": replace(TWO, agents=(AgentSpec(Rate(1.0)), AgentSpec(Halving(0.5)))),
+}
+TOLERANT_WORLDS = {
+    "loss-tolerant": replace(THREE, sharing=on_demand(loss_tolerant=Patience(first=8, tick=30)), faults=ROUGH, delay=2),
+    "loss-tolerant within the slot": replace(
+        THREE, sharing=on_demand(loss_tolerant=Patience(first=8, tick=30)), faults=replace(ROUGH, jitter=1)
+    ),
+    "loss-tolerant with eliminations and absences": replace(
+        TWO,
+        agents=LEAVING,
+        policy=BuiltIn("aae", alpha=0.3),
+        sharing=on_demand(Geometric(2, cap=8), loss_tolerant=Patience(first=8, tick=20)),
+        faults=ROUGH,
+        delay=1,
+    ),
+}
+OTHER_WORLDS = {
+    "immediate broadcast": replace(THREE, sharing=immediate(), delay=1),
+    "immediate broadcast with absences": replace(TWO, agents=LEAVING, sharing=immediate(Constant(2))),
+    "silence": replace(TWO, sharing=silent()),
+}
+WORLDS = ON_DEMAND_WORLDS | TOLERANT_WORLDS | OTHER_WORLDS
+
+
+@cache
+def conversations(name: str) -> list[Conversation]:
+    """Of every pair, both ways round, with two seeds; two hundred slots each."""
+    pairs = list(permutations(range(len(WORLDS[name].agents)), 2))
+    return [listen(WORLDS[name], pair, seed=seed, slots=200) for seed in range(2) for pair in pairs]
+
+
+def trace_of(conversation: Conversation) -> list[Row]:
+    """What the engine tells of the two, by a run that nobody listens to, up to the end of the conversation."""
+    rows: list[Row] = []
+    run(conversation.scenario, seed=conversation.seed, trial=conversation.trial, trace=rows)
+    both = set(conversation.pair)
+    alone = (Kind.DECISION, Kind.ELIMINATION, Kind.JOIN, Kind.LEAVE)
+    mine = [row for row in rows if (row.agent in both if row.kind in alone else {row.agent, row.other} == both)]
+    if conversation.ending is Ending.HORIZON:
+        return mine
+    return [row for row in mine if row.slot < mine[0].slot + 200]
+
+
+def shown(explanation: Explanation) -> list[list[str]]:
+    """The cells of the table of events."""
+    table = explanation.html().split('<table id="events">')[1].split("</table>")[0]
+    return [
+        [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
+        for row in re.findall(r"<tr data-moment.*?</tr>", table)
+    ]
+
+
+# What happened.
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_events_are_the_trace_of_the_two(name: str) -> None:
+    for conversation in conversations(name):
+        assert conversation.rows == trace_of(conversation)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_table_on_the_page_tells_every_row_of_the_trace_and_what_it_leaves_out(name: str) -> None:
+    conversation = listen(WORLDS[name], (0, 1), seed=1, slots=200)
+    told = [(line[0], line[1]) for line in shown(Explanation(conversation, ("ann", "bob"), "world", ()))]
+    arms = conversation.scenario.arms.names
+    expected = [
+        tuple(line.removeprefix("slot ").split(": ", 1))
+        for line in transcript(trace_of(conversation), ["ann", "bob"], arms).splitlines()
+    ]
+    silent_arrivals = re.compile(r"(ann|bob) receives the (acknowledgement|notice) of (ann|bob)")
+    assert [line for line in told if not silent_arrivals.fullmatch(line[1])] == expected
+    untold = sum(bool(silent_arrivals.fullmatch(what)) for _, what in told)
+    forms = (Form.ACKNOWLEDGEMENT, Form.NOTICE)
+    assert untold == sum(len(flight.arrivals) for flight in conversation.flights if flight.form in forms)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_side_is_what_the_engine_ends_with(name: str) -> None:
+    world = replace(WORLDS[name], horizon=120)
+    conversation = listen(world, (0, 1), seed=5, slots=120)
+    shares = run(world, seed=5).communication.shares
+    fresh = (Form.SHARE, Form.ANSWER)
+    assert [len(conversation.sent(side, *fresh)) for side in (0, 1)] == [shares[0, 1], shares[1, 0]]
+    for before, after in zip(conversation.moments, conversation.moments[1:], strict=False):
+        other = 1 - after.actor
+        if after.slot == before.slot and after.cause is not Cause.WAKE:
+            assert after.sides[other].buffered == before.sides[other].buffered
+
+
+@pytest.mark.parametrize("name", ["as in the paper", "a delay", "immediate broadcast"])
+def test_a_message_takes_as_long_as_the_delay(name: str) -> None:
+    for conversation in conversations(name):
+        taken = {
+            conversation.moments[arrival].slot - conversation.moments[flight.sent].slot
+            for flight in conversation.flights
+            for arrival in flight.arrivals
+        }
+        assert taken == {conversation.scenario.delay}
+
+
+def test_a_doubled_message_arrives_twice_and_a_lost_one_never() -> None:
+    flights = [flight for one in conversations("loss-tolerant") for flight in one.flights]
+    assert {(len(flight.arrivals), flight.is_lost) for flight in flights} == {
+        (0, False),
+        (0, True),
+        (1, False),
+        (2, False),
+    }
+
+
+def test_of_two_copies_that_arrive_at_once_the_first_is_answered_and_the_second_is_known() -> None:
+    world = replace(TWO, sharing=TOLERANT_WORLDS["loss-tolerant"].sharing, faults=Faults(loss=0.3, duplication=1.0))
+    answered = known = 0
+    for seed in range(4):
+        conversation = listen(world, (0, 1), seed=seed, slots=200)
+        for flight in conversation.flights:
+            cause = conversation.moments[flight.sent]
+            if cause.cause is not Cause.SHARE:
+                continue
+            assert cause.flight is not None
+            is_new = conversation.flights[cause.flight].number > cause.before.heard
+            assert is_new == (flight.form is Form.ANSWER)
+            answered += is_new
+            known += not is_new
+    assert min(answered, known) > 20
+
+
+def test_messages_wait_for_who_is_away() -> None:
+    away = AgentSpec(Slots((30,)), absences=(Absence(6, 20),))
+    conversation = listen(replace(TWO, agents=(AgentSpec(Slots((5,))), away), delay=3), (0, 1), seed=1)
+    flown = [
+        (flight.form, flight.says, conversation.moments[flight.sent].slot, conversation.moments[arrival].slot)
+        for flight in conversation.flights
+        for arrival in flight.arrivals
+    ]
+    assert flown == [
+        (Form.SHARE, "", 5, 20),
+        (Form.NOTICE, "leaves", 6, 9),
+        (Form.NOTICE, "is here", 20, 23),
+        (Form.SHARE, "", 30, 33),
+    ]
+
+
+# Which rule.
+
+
+def documented_lines() -> dict[tuple[Input, bool, bool], str]:
+    """The table at the top of `exchange.py`, with the lines of Algorithm 1 that it cites."""
+    inputs = {"own observation": Input.OBSERVATION, "share received": Input.SHARE}
+    found: dict[tuple[Input, bool, bool], str] = {}
+    pattern = re.compile(r"^ *(own observation|share received) +(\w+) +(\w+) +.*\((lines? [\w ]+)\)$", re.MULTILINE)
+    assert exchange.__doc__ is not None
+    for happened, demanded, reached, lines in pattern.findall(exchange.__doc__):
+        for one in (True, False) if demanded == "any" else (demanded == "yes",):
+            for other in (True, False) if reached == "any" else (reached == "yes",):
+                found[inputs[happened], one, other] = lines
+    return found
+
+
+def test_the_lines_of_algorithm_1_are_those_of_the_exchange_table() -> None:
+    assert documented_lines() == LINES
+
+
+@pytest.mark.parametrize("name", ON_DEMAND_WORLDS)
+def test_what_an_agent_did_is_what_the_cited_rule_says(name: str) -> None:
+    seen = 0
+    for conversation in conversations(name):
+        told = Explanation(conversation, ("ann", "bob"), "world", ()).told
+        for moment, (_, rule) in zip(conversation.moments, told, strict=True):
+            if not rule.startswith("Algorithm 1"):
+                continue
+            happened = Input.OBSERVATION if moment.cause is Cause.PULL else Input.SHARE
+            case = (happened, moment.before.demanded, moment.is_reached)
+            fresh = [conversation.flights[place].form for place in moment.sent]
+            shared = Form.SHARE in fresh or Form.ANSWER in fresh
+            assert ON_DEMAND[case] == (moment.after.demanded, shared)
+            assert moment.after.buffered == (0 if shared else moment.counted)
+            assert rule == f"Algorithm 1, {LINES[case]}"
+            seen += 1
+    assert seen > 50
+
+
+@pytest.mark.parametrize("name", TOLERANT_WORLDS)
+def test_whoever_says_something_again_follows_a_rule_of_loss_tolerance(name: str) -> None:
+    rules: dict[Form, set[str]] = {Form.REPETITION: set(), Form.ACKNOWLEDGEMENT: set()}
+    for conversation in conversations(name):
+        told = Explanation(conversation, ("ann", "bob"), "world", ()).told
+        for flight in conversation.flights:
+            if flight.form in rules:
+                rules[flight.form].add(told[flight.sent].rule)
+    numbers = {form: {rule.removeprefix("loss tolerance, rule ") for rule in found} for form, found in rules.items()}
+    assert numbers[Form.ACKNOWLEDGEMENT] == {"6"}
+    usual = {"6", "7"} if "eliminations" in name else {"4", "6"}
+    assert usual <= numbers[Form.REPETITION] <= {"4", "6", "7", "8"}
+
+
+def test_figure_1_is_told_like_the_paper() -> None:
+    told = explain(FIGURE_1, names=FIGURE_1_NAMES).told
+    expected = (ROOT / "tests" / "transcripts" / "figure-1b-told.txt").read_text(encoding="utf-8")
+    assert "".join(f"{sentence} ({rule})\n" for sentence, rule in told) == expected
+
+
+# What it comes to.
+
+
+@pytest.mark.parametrize("name", ON_DEMAND_WORLDS | TOLERANT_WORLDS)
+def test_no_pair_sends_more_shares_than_theorem_2_allows(name: str) -> None:
+    for conversation in conversations(name):
+        counts = Explanation(conversation, ("ann", "bob"), "world", ()).counts
+        if name == "answers that do not advance":
+            assert (counts.allowed, counts.why_none) == (None, "it is about thresholds that answers advance too")
+        else:
+            assert counts.allowed is not None
+            assert max(counts.shares) <= counts.allowed
+
+
+def test_immediate_broadcast_would_have_sent_what_it_does_send_on_the_same_tape() -> None:
+    for conversation in conversations("a delay"):
+        last = conversation.moments[-1].slot
+        broadcast = replace(conversation.scenario, sharing=immediate(), horizon=last + 1)
+        ref = run(broadcast, seed=conversation.seed).communication.shares
+        counts = Explanation(conversation, ("ann", "bob"), "world", ()).counts
+        if conversation.pair in ((0, 1), (1, 0)):  # they choose other arms on other knowledge, but have the same ones
+            assert list(counts.immediate) == [ref[conversation.pair], ref[conversation.pair[::-1]]]
+
+
+# Which two, and how long.
+
+
+def test_the_fastest_and_the_slowest_that_share_an_arm_are_chosen() -> None:
+    agents = (
+        AgentSpec(Rate(0.2), arms=("0",)),
+        AgentSpec(Rate(0.9), arms=("1",)),
+        AgentSpec(Rate(0.1), arms=("0",)),
+        AgentSpec(Rate(0.4), arms=("0", "1")),
+        AgentSpec(Slots(()), arms=("0", "1")),
+    )
+    assert chosen_pair(replace(TWO, agents=agents), Tape(1)) == (1, 3)
+    assert chosen_pair(TWO, Tape(1)) == (0, 1)
+    assert chosen_pair(replace(TWO, agents=TWO.agents[::-1]), Tape(1)) == (1, 0)
+    assert chosen_pair(TWO, Tape(1), (1, 0)) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("agents", "named", "text"),
+    [
+        (1, None, "the scenario has one agent, which talks to nobody: give it a second one under [[agents]]"),
+        (2, (0, 2), "an agent must be a whole number from 0 to 1, not 2"),
+        (2, (1, 1), "name two different agents, not 1 and 1"),
+    ],
+)
+def test_two_that_cannot_be_are_refused(agents: int, named: tuple[int, int] | None, text: str) -> None:
+    with pytest.raises(LocalError) as refused:
+        explain(replace(TWO, agents=TWO.agents[:agents]), agents=named)
+    assert str(refused.value) == text
+
+
+def test_two_that_never_talk_are_refused() -> None:
+    apart = replace(TWO, agents=(AgentSpec(Rate(0.9), arms=("0",)), AgentSpec(Rate(0.1), arms=("1",))))
+    with pytest.raises(LocalError, match="no two agents of the scenario have an arm in common"):
+        explain(apart)
+    with pytest.raises(LocalError, match="agents 1 and 0 have no arm in common and never talk"):
+        explain(apart, agents=(1, 0))
+
+
+def test_a_dozen_shares_are_enough_unless_told_otherwise() -> None:
+    usual = listen(TWO, (0, 1), seed=1)
+    assert usual.ending is Ending.ENOUGH
+    assert USUAL_SHARES <= sum(flight.form in (Form.SHARE, Form.ANSWER) for flight in usual.flights) < USUAL_SHARES + 3
+    alone = listen(OTHER_WORLDS["silence"], (0, 1), seed=1)
+    assert (alone.ending, len(alone.moments) >= USUAL_MOMENTS, len(alone.moments) < USUAL_MOMENTS + 3) == (
+        *(Ending.ENOUGH, True, True),
+    )
+    whole = listen(replace(TWO, horizon=30), (0, 1), seed=1)
+    assert (whole.ending, whole.rows) == (Ending.HORIZON, trace_of(whole))
+
+
+def test_slots_are_counted_from_the_first_in_which_something_happens() -> None:
+    late = replace(TWO, agents=tuple(replace(agent, start=100) for agent in TWO.agents))
+    conversation = listen(late, (0, 1), seed=1, slots=10)
+    assert (conversation.moments[0].slot >= 100, conversation.ending) == (True, Ending.SLOTS)
+    assert conversation.moments[-1].slot - conversation.moments[0].slot < 10
+
+
+def test_a_page_has_a_limit_and_says_when_it_was_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "MOST_MOMENTS", 50)
+    cut = explain(TWO, slots=500)
+    assert (cut.conversation.ending, 50 <= len(cut.conversation.moments) < 60) == (Ending.LIMIT, True)
+    assert f"cut there: a page shows {MOST_MOMENTS:,} moments at most" in cut.html()
+
+
+def test_a_large_world_is_not_run_for_ever_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "MOST_STEPS", 40)
+    cut = explain(THREE, slots=500)
+    assert cut.conversation.ending is Ending.LARGE
+    assert 0 < len(cut.conversation.moments) < 40
+    assert "cut there: with 3 agents more would take too long" in cut.html()
+
+
+# The page.
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_page_is_one_file_with_everything_in_the_picture(name: str) -> None:
+    explanation = explain(WORLDS[name], title="my <world>", command=("tacit", "explain", "my world.toml"))
+    page = explanation.html()
+    assert not re.search(r"""\b(src|href)=|@import|url\((?!#past\))|https?://(?!www\.w3\.org/2000/svg)""", page)
+    assert "<title>How agent" in page
+    assert "my &lt;world&gt;" in page
+    assert "tacit explain &#x27;my world.toml&#x27;" in page
+    conversation = explanation.conversation
+    arrows = sum(max(1, len(flight.arrivals)) for flight in conversation.flights)
+    picture = page.split('<svg id="timelines"')[1].split("</svg>")[0]
+    assert picture.count('<g class="moment"') == len(conversation.moments)
+    assert picture.count('<g class="flight') == arrows
+    assert picture.count('class="cross"') == sum(flight.is_lost for flight in conversation.flights)
+
+
+def test_names_of_arms_are_text_wherever_they_stand() -> None:
+    arms = Arms(("</script><b>", "B"), (0.2, 0.8))
+    explanation = explain(replace(TWO, arms=arms))
+    page = explanation.html()
+    assert any("</script><b>" in told.sentence for told in explanation.told)
+    assert "</script><b>" not in page
+    assert page.count("</script>") == 2
+
+
+def test_two_who_do_nothing_have_a_page_too() -> None:
+    page = explain(replace(TWO, agents=(AgentSpec(Slots(())), AgentSpec(Slots(()))))).html()
+    assert "Neither of the two does anything" in page
