@@ -1,5 +1,6 @@
 """What a sidecar does for its clients is what the member would have done."""
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -244,6 +245,15 @@ def test_statistics_metrics_and_fleet_say_what_the_member_says(served: Served, t
         assert [(one["name"], one["decisions"]) for one in fleet["members"]] == [("web-1", 3), ("web-2", 0)]
         assert (fleet["group"], fleet["silent"]) == ("homepage", [])
         assert {one["arm"]: one["observations"] for one in fleet["arms"]} == {"red": 1, "green": 1, "blue": 1}
+
+
+def test_sidecars_of_one_process_share_the_threads_that_wait(served: Served) -> None:
+    served.client.get("/v1/statistics")
+    before = threading.active_count()
+    for _ in range(3):
+        with Sidecar(create_app(served.member, token=served.token.decode()), "127.0.0.1:0") as sidecar:
+            assert served.client.get(f"{sidecar.url}/v1/statistics").status_code == 200
+    assert threading.active_count() == before
 
 
 def test_head_is_get_without_a_body(served: Served) -> None:
