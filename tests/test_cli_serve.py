@@ -147,11 +147,19 @@ def test_the_token_of_the_environment_is_used_and_none_is_written(serving: Servi
         assert process.wait(WITHIN) == 0
 
 
-def test_a_taken_port_is_named_and_nothing_is_left_behind(serving: Serving, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_taken_port_is_named_and_nothing_is_left_behind(serving: Serving) -> None:
     with socket.create_server(("127.0.0.1", serving.port)):
-        assert main(["serve", str(serving.file)]) == 2
-    assert capsys.readouterr().err == (
-        f"tacit: listen: port {serving.port} on 127.0.0.1 is taken: stop what listens there, or listen on another\n"
+        ended = subprocess.run(  # in a process of its own: the command says where its process logs to
+            [sys.executable, "-m", "tacit", "serve", str(serving.file)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=WITHIN,
+        )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (
+        2,
+        "",
+        f"tacit: listen: port {serving.port} on 127.0.0.1 is taken: stop what listens there, or listen on another\n",
     )
     assert read_state(serving.state).is_clean
 

@@ -1,7 +1,9 @@
 """What a sidecar does for its clients is what the member would have done."""
 
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import tacit
 from tacit.errors import NotNowError
+from tacit.runtime.fleet import Fleet
 from tacit.runtime.journal import JournalError
 from tacit.runtime.member import Member
 from tacit.runtime.server import Sidecar, create_app
@@ -244,6 +247,34 @@ def test_statistics_metrics_and_fleet_say_what_the_member_says(served: Served, t
         assert [(one["name"], one["decisions"]) for one in fleet["members"]] == [("web-1", 3), ("web-2", 0)]
         assert (fleet["group"], fleet["silent"]) == ("homepage", [])
         assert {one["arm"]: one["observations"] for one in fleet["arms"]} == {"red": 1, "green": 1, "blue": 1}
+
+
+def test_many_who_ask_for_the_fleet_hold_nobody_up(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet, may_answer = served.member.fleet(), threading.Event()
+    asked: list[float] = []
+
+    def slow_fleet(wait_s: float) -> Fleet:
+        asked.append(wait_s)
+        assert may_answer.wait(WITHIN)
+        return fleet
+
+    monkeypatch.setattr(served.member, "fleet", slow_fleet)
+    with ThreadPoolExecutor(12) as clients:
+        answers = [clients.submit(served.client.get, "/v1/fleet") for _ in range(12)]
+        wait_for(lambda: len(served.sidecar._server.server_state.tasks) == 12, "all have asked")
+        assert served.client.get("/v1/statistics").status_code == 200
+        may_answer.set()
+        assert [answer.result().content for answer in answers] == [fleet.to_json()] * 12
+    assert asked == [2.0]
+
+
+def test_sidecars_of_one_process_share_the_threads_that_wait(served: Served) -> None:
+    served.client.get("/v1/statistics")
+    before = threading.active_count()
+    for _ in range(3):
+        with Sidecar(create_app(served.member, token=served.token.decode()), "127.0.0.1:0") as sidecar:
+            assert served.client.get(f"{sidecar.url}/v1/statistics").status_code == 200
+    assert threading.active_count() == before
 
 
 def test_head_is_get_without_a_body(served: Served) -> None:

@@ -7,7 +7,7 @@ knows nothing of HTTP but the refusals.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 from prometheus_client import CollectorRegistry
@@ -44,7 +44,6 @@ class Api:
     def __init__(self, member: Member, stopping: asyncio.Event) -> None:
         self._member = member
         self._stopping = stopping
-        self._threads = DiskThreads(WAITING_THREADS)
         self._metrics = CollectorRegistry()
         self._metrics.register(MemberCollector(member))
         self._asking: asyncio.Task[Fleet] | None = None
@@ -178,7 +177,13 @@ class Api:
 
     async def _elsewhere(self, work: Callable[[], Value]) -> Value:
         """Wait for something on another thread."""
-        return await _within(asyncio.get_running_loop().run_in_executor(self._threads, work))
+        return await _within(asyncio.get_running_loop().run_in_executor(_waiting_threads(), work))
+
+
+@cache
+def _waiting_threads() -> DiskThreads:
+    """The threads that wait: one set for the process. They end with it, even if one of them waits for ever."""
+    return DiskThreads(WAITING_THREADS)
 
 
 def _told(decision: Decision) -> schemas.SelectedArm:
