@@ -250,7 +250,8 @@ def test_statistics_metrics_and_fleet_say_what_the_member_says(served: Served, t
 
 
 def test_many_who_ask_for_the_fleet_hold_nobody_up(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    fleet, may_answer = served.member.fleet(), threading.Event()
+    fleet: Fleet = served.member.fleet()
+    may_answer = threading.Event()
     asked: list[float] = []
 
     def slow_fleet(wait_s: float) -> Fleet:
@@ -260,7 +261,7 @@ def test_many_who_ask_for_the_fleet_hold_nobody_up(served: Served, monkeypatch: 
 
     monkeypatch.setattr(served.member, "fleet", slow_fleet)
     with ThreadPoolExecutor(12) as clients:
-        answers = [clients.submit(served.client.get, "/v1/fleet") for _ in range(12)]
+        answers = [clients.submit(lambda: served.client.get("/v1/fleet")) for _ in range(12)]
         wait_for(lambda: len(served.sidecar._server.server_state.tasks) == 12, "all have asked")
         assert served.client.get("/v1/statistics").status_code == 200
         may_answer.set()
