@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run paper test swarm faults messages benchmark live-benchmark fuzz site reproduction-page format lock clean
+.PHONY: run paper test swarm faults messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
 
 run: $(READY)
 	$(BIN)/tacit reproduce --quick --out reproduction
@@ -41,11 +41,17 @@ benchmark: live-benchmark
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/silence.py
 
-# What a decision costs at a live member and with counters in Redis; a fleet of two hundred. Needs redis-server and
-# nats-server; about six minutes.
+# What a decision costs at a live member, with counters in Redis and through the sidecar; a fleet of two hundred; how soon
+# the page shows fifty. Needs redis-server, nats-server and chromium; about nine minutes.
 live-benchmark: $(READY)
 	$(BIN)/python benchmarks/live_against_redis.py
 	$(BIN)/python benchmarks/live_scale.py
+	$(BIN)/python benchmarks/sidecar.py
+	$(BIN)/python benchmarks/page_paint.py
+
+# A stranger with the OpenAPI document tries everything it can think of. `make test` lets it try a little.
+api: $(READY)
+	TACIT_API_EXAMPLES=500 $(BIN)/pytest -q tests/server/test_openapi.py
 
 # A million broken messages for agents that have state: a minute or two. `make test` tries fifty thousand.
 fuzz: $(READY)

@@ -28,7 +28,7 @@ ROOT_PAGES = {
 _SOURCES = {page: document for document, page in ROOT_PAGES.items()}
 _INDEXES = ("README.md", "index.md")
 _FENCED = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"(?<![!\\])\[(?P<text>[^\[\]]+)\]\((?P<target>[^()\s]+)\)")
+_LINK = re.compile(r"(?<!\\)(?P<image>!?)\[(?P<text>[^\[\]]+)\]\((?P<target>[^()\s]+)\)")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#")
 
 
@@ -75,8 +75,10 @@ def _linked(prose: str, page: str, pages: set[str]) -> str:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), named))
         place = _place(path, pages)
         if place is not None:
-            return f"[{text}]({posixpath.relpath(place, posixpath.dirname(page) or '.')}{mark}{fragment})"
-        if (ROOT / path).exists():
+            return (
+                f"{found['image']}[{text}]({posixpath.relpath(place, posixpath.dirname(page) or '.')}{mark}{fragment})"
+            )
+        if (ROOT / path).exists() and not found["image"]:
             is_path = text.startswith("`") and text.strip("`") in path
             return f"`{path}`" if is_path else f"{text} (`{path}`)"
         return found.group()

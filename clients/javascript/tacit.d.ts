@@ -98,6 +98,7 @@ export interface Statistics {
   readonly quarantined: readonly string[];
   readonly troubles: readonly string[];
   readonly synced_batches: number;
+  readonly observed?: number;
   readonly is_superseded?: boolean;
 }
 

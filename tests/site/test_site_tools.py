@@ -14,7 +14,15 @@ from tacit.studies.paper import published
 from tacit.studies.reproduction import OTHER_ANSWERS, STUDIES
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = {"index.md", "live.md", "guides/README.md", "guides/flask.md", "decisions/README.md", "project/readme.md"}
+PAGES = {
+    "images/page.png",
+    "index.md",
+    "live.md",
+    "guides/README.md",
+    "guides/flask.md",
+    "decisions/README.md",
+    "project/readme.md",
+}
 
 
 def tool(name: str) -> dict[str, Any]:
@@ -33,6 +41,8 @@ def tool(name: str) -> dict[str, Any]:
         ("project/readme.md", "[example](examples/own_policy.py)", "example (`examples/own_policy.py`)"),
         ("guides/flask.md", "[`shop.py`](../../examples/flask_app/shop.py)", "`examples/flask_app/shop.py`"),
         ("live.md", "[gone](nowhere.md)", "[gone](nowhere.md)"),
+        ("project/readme.md", "![it](docs/images/page.png)", "![it](../images/page.png)"),
+        ("live.md", "![it](../LICENSE)", "![it](../LICENSE)"),
         ("live.md", "[elsewhere](https://example.org/a)", "[elsewhere](https://example.org/a)"),
         ("live.md", "[below](#here)", "[below](#here)"),
         ("live.md", "```\n[x](../README.md)\n```\n", "```\n[x](../README.md)\n```\n"),
