@@ -119,7 +119,7 @@ def test_what_an_absent_member_observed_is_counted_as_far_as_somebody_knows_it()
         ("red", 2000, 0.667),
         ("blue", 600, 0.333),
     ]
-    assert (shown.observations, [shown.missing(member) for member in shown.members]) == (2600, [900, 0])
+    assert (shown.observations, [shown.missing(member) for member in shown.members]) == (2600, [900, 100])
     lines = fleet_lines(shown)
     assert lines[0].startswith("homepage: 2 of 3 members, 1 decision since start (240.000 packets each), 2,600")
     assert "OBSERVED: all that is known. TRAFFIC: of what those who answered observed." in lines

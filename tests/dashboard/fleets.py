@@ -42,12 +42,13 @@ def member(
     *peers: PeerStatistics | str,
     arms: tuple[ArmStatistics, ...] = (),
     shares: int = 0,
+    started_at: float = 990.0,
     refused: Mapping[str, int] | None = None,
     **more: object,
 ) -> Statistics:
     fields = {
         "at": 1000.0,
-        "uptime_s": 10.0,
+        "uptime_s": 1000.0 - started_at,
         "boot": 1,
         "policy": "UCB",
         "decisions": 0,

@@ -4,7 +4,7 @@ import pytest
 from tests.dashboard.fleets import arm, fleet, member, peer
 
 from tacit.dashboard.changes import Change, changes
-from tacit.dashboard.sight import Sight, State, look
+from tacit.dashboard.sight import MOST_KNOWN, Sight, State, look
 from tacit.runtime.statistics import Statistics
 
 
@@ -46,7 +46,7 @@ def test_who_does_not_answer_is_silent_and_then_back() -> None:
 
 
 def test_a_member_that_was_killed_comes_back_after_a_restart() -> None:
-    restarted = (member("ann", peer("bob", boot=2)), member("bob", "ann", boot=2, uptime_s=1.0))
+    restarted = (member("ann", peer("bob", boot=2)), member("bob", "ann", boot=2, started_at=999.0))
     assert seen(BOTH, (member("ann", "bob"),), restarted)[1] == [
         Change("back", "bob", "answers again, after a restart")
     ]
@@ -56,14 +56,25 @@ def test_a_farewell_is_no_silence() -> None:
     gone = (member("ann", peer("bob", is_present=False)),)
     sight, happened = seen(BOTH, gone)
     assert (states(sight), happened) == ({"ann": "here", "bob": "left"}, [Change("left", "bob", "said farewell")])
-    assert [one.name for one in sight.fleet().members] == ["ann"]
+    assert [one.name for one in sight.known] == ["ann"]
     assert seen(BOTH, gone, BOTH)[1] == [Change("back", "bob", "is here again")]
 
 
-def test_a_restart_between_two_looks_is_seen_by_the_boot_or_by_the_time_it_is_up() -> None:
+def test_a_restart_between_two_looks_is_seen_however_long_nobody_looked() -> None:
     told = [Change("restarted", "bob", "was started again")]
-    assert seen(BOTH, (BOTH[0], member("bob", "ann", boot=2, uptime_s=11.0)))[1] == told
-    assert seen(BOTH, (BOTH[0], member("bob", "ann", uptime_s=9.0)))[1] == told
+    long_after = member("bob", "ann", at=9000.0, uptime_s=4000.0)
+    assert seen(BOTH, (BOTH[0], long_after))[1] == told
+    assert seen(BOTH, (BOTH[0], member("bob", "ann", boot=2, started_at=999.0)))[1] == told
+
+
+def test_a_new_boot_alone_is_no_restart_for_it_begins_with_a_new_arm_too() -> None:
+    assert seen(BOTH, (BOTH[0], member("bob", "ann", boot=2)))[1] == []
+
+
+def test_of_two_processes_with_one_name_the_older_one_does_not_count() -> None:
+    newer = member("bob", "ann", boot=3, started_at=999.0, decisions=7)
+    sight, happened = seen(BOTH, (BOTH[0], newer), BOTH)
+    assert (sight.members["bob"].statistics, happened) == (newer, [])
 
 
 def test_a_look_at_one_member_takes_nobody_for_silent_but_hears_of_farewells_and_restarts() -> None:
@@ -71,7 +82,7 @@ def test_a_look_at_one_member_takes_nobody_for_silent_but_hears_of_farewells_and
     assert (states(sight), happened) == ({"ann": "here", "bob": "not asked"}, [])
     assert not sight.members["bob"].is_asked
     assert seen(BOTH[:1], (member("ann", peer("bob", boot=2)),), is_whole=False)[1] == [
-        Change("restarted", "bob", "was started again")
+        Change("restarted", "bob", "began anew")
     ]
     assert seen(BOTH[:1], (member("ann", peer("bob", is_present=False)),), is_whole=False)[1] == []
     whole = look(fleet(*BOTH), None, is_whole=True)
@@ -119,13 +130,15 @@ def test_the_kill_switch_is_told_once_for_all() -> None:
     assert seen(on, BOTH)[1] == [Change("kill switch", "", "is off")]
 
 
-def test_a_switch_that_only_a_silent_member_still_has_does_not_count() -> None:
+def test_switches_are_compared_among_those_who_answered_twice() -> None:
     frozen = arm("A", is_frozen=True, is_candidate=False)
-    both = (member("ann", "bob", arms=(frozen,)), member("bob", "ann", arms=(frozen,)))
-    assert seen(both, (member("ann", "bob", arms=(arm("A"),)),))[1] == [
-        Change("silent", "bob", "does not answer, and said no farewell"),
-        Change("unfrozen", "", "A may get traffic again"),
-    ]
+    both = (member("ann", "bob", arms=(arm("A"),)), member("bob", "ann", arms=(frozen,)))
+    alone = (member("ann", "bob", arms=(arm("A"),)),)
+    assert [change.kind for change in seen(both, alone)[1]] == ["silent"]
+    assert [change.kind for change in seen(both, alone, both)[1]] == ["back"]
+    whole = look(fleet(*both), None, is_whole=True)
+    glance = look(fleet(*alone), whole, is_whole=False)
+    assert (list(changes(whole, glance)), list(changes(glance, whole))) == ([], [])
 
 
 def test_refusals_quarantines_and_troubles_are_told_as_they_come_and_go() -> None:
@@ -141,7 +154,7 @@ def test_refusals_quarantines_and_troubles_are_told_as_they_come_and_go() -> Non
         Change("quarantine", "ann", "does not listen to eve for a while"),
         Change("trouble", "ann", "the disk is full"),
     ]
-    assert seen(busy, (member("ann", refused={"malformed": 1}, uptime_s=1.0),))[1] == [
+    assert seen(busy, (member("ann", refused={"malformed": 1}, started_at=999.0),))[1] == [
         Change("restarted", "ann", "was started again"),
         Change("refused", "ann", "malformed", 1),
         Change("settled", "ann", "no more: the disk is full"),
@@ -163,10 +176,30 @@ def test_who_had_left_before_it_was_first_heard_of_does_not_join() -> None:
     assert seen((member("ann"),), (member("ann", peer("bob", is_present=False)),))[1] == []
 
 
+def test_who_said_farewell_has_still_left_when_nobody_speaks_of_it_any_more() -> None:
+    gone = (member("ann", peer("bob", is_present=False)),)
+    sight, happened = seen(BOTH, gone, ())
+    assert states(sight) == {"ann": "silent", "bob": "left"}
+    assert happened == [Change("silent", "ann", "does not answer, and said no farewell")]
+
+
+def test_a_member_that_looks_does_not_believe_in_names_that_only_others_speak_of() -> None:
+    others = fleet(member("ann", "bob"), member("bob", "ann", "ghost"))
+    assert list(look(others, None, is_whole=True, seen_from="ann").members) == ["ann", "bob"]
+    assert list(look(others, None, is_whole=True).members) == ["ann", "bob", "ghost"]
+
+
+def test_who_never_spoke_and_is_not_spoken_of_any_more_is_forgotten_and_the_rest_is_limited() -> None:
+    ghosts = [f"ghost {number:04}" for number in range(2 * MOST_KNOWN)]
+    sight, _ = seen((member("zoe", *ghosts),))
+    assert (len(sight.members), "zoe" in sight.members) == (MOST_KNOWN, True)
+    assert list(seen((member("zoe", *ghosts),), (member("zoe"),))[0].members) == ["zoe"]
+
+
 def test_in_a_glance_only_who_was_asked_answers() -> None:
     frozen = arm("A", is_frozen=True, is_candidate=False)
     whole = look(
         fleet(member("ann", "bob", arms=(arm("A"),)), member("bob", "ann", arms=(frozen,))), None, is_whole=True
     )
     glance = look(fleet(member("ann", "bob", arms=(arm("A"),))), whole, is_whole=False)
-    assert [one.name for one in glance.answers] == ["ann"]
+    assert (list(glance.answers), list(glance.present)) == (["ann"], ["ann", "bob"])

@@ -14,12 +14,18 @@ ANN = member(
     arms=(arm("A", 8, 6, mean=0.5), arm("B", 2, 0, is_candidate=False)),
     shares=3,
     observed=6,
+    immediate=6,
     decisions=7,
     refused={"malformed": 2, "flood": 1},
     troubles=("the disk is full",),
 )
 BOB = member(
-    "bob", peer("ann", shares_sent=4, heard_s=None), arms=(arm("A", 7, 2), arm("B", 2, 2)), shares=4, observed=4
+    "bob",
+    peer("ann", shares_sent=4, heard_s=None),
+    arms=(arm("A", 7, 2), arm("B", 2, 2)),
+    shares=4,
+    observed=4,
+    immediate=3,
 )
 
 
@@ -54,7 +60,7 @@ def test_a_whole_frame() -> None:
             heard_s=((None, 2.0), (None, None)),
             lacks=((None, 5), (0, None)),
         ),
-        messages=Messages(shares=7, packets=21, bytes=700, immediate=10, observed=10),
+        messages=Messages(shares=7, packets=21, bytes=700, immediate=9, observed=10),
         events=(),
         series=made.series,
     )
@@ -129,7 +135,50 @@ def test_what_there_is_no_room_for_is_counted() -> None:
 
 def test_counting_goes_on_where_a_member_that_was_started_again_begins_at_zero() -> None:
     meter = Meter()
-    meter.read([member("ann", "bob", "eve", shares=5, observed=10, uptime_s=9.0)])
-    assert meter.read([member("ann", "bob", "eve", shares=6, observed=12, uptime_s=10.0)]).immediate == 24
-    after = meter.read([member("ann", peer("bob", is_present=False), "eve", shares=1, observed=3, uptime_s=1.0)])
-    assert after == Messages(shares=7, packets=21, bytes=700, immediate=27, observed=15)
+    meter.read([member("ann", shares=5, observed=10, immediate=20)])
+    meter.read([member("ann", shares=6, observed=12, immediate=24)])
+    long_after = member("ann", shares=1, observed=3, immediate=3, at=9000.0, uptime_s=4000.0)
+    assert meter.read([long_after]) == Messages(shares=7, packets=21, bytes=700, immediate=27, observed=15)
+
+
+def test_two_processes_with_one_name_are_not_counted_in_turns() -> None:
+    meter = Meter()
+    newer, older = (member("bob", shares=shares, observed=shares, boot=shares) for shares in (9, 2))
+    for one in (older, newer, older, newer, older):
+        counted = meter.read([one])
+    assert (counted.shares, counted.observed) == (9, 9)
+
+
+def test_the_dead_have_no_say_about_switches_and_candidates() -> None:
+    framing = Framing()
+    ann = member("ann", "bob", arms=(arm("A", 5, is_candidate=False), arm("B", 3)))
+    frozen = arm("B", 3, is_frozen=True, is_candidate=False)
+    bob = member("bob", "ann", arms=(arm("A", 5), frozen), control_arm="A")
+    alive = framing.frame(fleet(ann, bob), 0.0, next_s=1.0)
+    assert (alive.control_arm, [one.state for one in alive.arms]) == ("A", ["candidate", "switched off"])
+    made = framing.frame(fleet(ann), 2.0, next_s=1.0)
+    assert (made.control_arm, made.candidates) == (None, 1)
+    assert [(one.arm, one.state, one.offered_at, one.frozen_at, one.members) for one in made.arms] == [
+        ("A", "ruled out", 0, 0, 1),
+        ("B", "candidate", 1, 0, 1),
+    ]
+
+
+def test_what_was_observed_stays_on_the_page_when_a_member_leaves() -> None:
+    framing = Framing(true_means={"A": 0.25, "B": 0.75})
+    both = fleet(member("ann", "bob", arms=(arm("A", 4),)), member("bob", "ann", arms=(arm("A", 9, 6), arm("B", 5))))
+    before = framing.frame(both, 0.0, next_s=1.0)
+    gone = fleet(member("ann", peer("bob", is_present=False), arms=(arm("A", 4),)))
+    after = framing.frame(gone, 2.0, next_s=1.0)
+    assert (before.observations, before.regret) == (15, 5.0)
+    assert (after.observations, after.regret, after.series.regret) == (15, 5.0, (5.0, 5.0))
+    assert [(one.arm, one.observations) for one in after.arms] == [("A", 10)]
+
+
+def test_only_arms_that_a_member_has_can_be_missing_there() -> None:
+    made = Framing().frame(
+        fleet(member("ann", arms=(arm("x", 9), arm("y", 4))), member("bob", arms=(arm("y", 3, 0), arm("z", 7)))),
+        0.0,
+        next_s=1.0,
+    )
+    assert [(one.name, one.missing) for one in made.members] == [("ann", 0), ("bob", 1)]

@@ -1,7 +1,7 @@
 """A history that is bounded, gets coarser, and never takes back what was observed."""
 
 from tacit.dashboard.frame import MOST_LINES, MOST_POINTS, Line, Series
-from tacit.dashboard.moments import Moment, Moments
+from tacit.dashboard.moments import MOST_COUNTED, Moment, Moments
 
 
 def moments(*counts: dict[str, int], every_s: float = 10.0) -> Moments:
@@ -56,10 +56,18 @@ def test_history_gets_coarser_not_shorter_and_the_last_moment_is_the_newest() ->
     assert max(gaps) <= 4 * min(gaps[:-1])
 
 
-def test_regret_is_drawn_only_if_it_was_always_known() -> None:
-    history = Moments()
-    history.add(Moment(0.0, {}, 0, 0, regret=0.0))
-    history.add(Moment(1.0, {}, 0, 0, regret=1.5))
-    assert history.series().regret == (0.0, 1.5)
-    history.add(Moment(2.0, {}, 0, 0))
-    assert history.series().regret is None
+def test_recent_stays_the_last_half_minute_however_coarse_the_history_is() -> None:
+    week = moments(*({"A": number} for number in range(30_000)), every_s=20.0)
+    assert week.recent_counts() == {"A": 2}
+
+
+def test_arms_that_nobody_has_any_more_are_kept_within_limits() -> None:
+    history = moments({"A": 1}, *({f"arm {turn} {number}": 1 for number in range(3000)} for turn in range(4)))
+    assert len(history.counts()) == MOST_COUNTED
+    assert all(f"arm 3 {number}" in history.counts() for number in range(3000))
+
+
+def test_regret_is_drawn_only_if_it_is_known_of_all_moments() -> None:
+    history = moments({"A": 1}, {"A": 3, "B": 1})
+    assert history.series(lambda counts: 0.5 * sum(counts.values())).regret == (0.5, 2.0)
+    assert history.series(lambda counts: None if "B" in counts else 0.5).regret is None

@@ -1,12 +1,15 @@
 """A fleet can be asked by somebody who is no member, over every network, and is not changed by it."""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 import tacit
@@ -17,7 +20,7 @@ from tacit.runtime.fleet import Fleet
 from tacit.runtime.identity import Identity
 from tacit.runtime.letters import StatusTold
 from tacit.runtime.member import Member
-from tacit.runtime.statistics import encode_statistics
+from tacit.runtime.statistics import ArmStatistics, PeerStatistics, Statistics, encode_statistics
 from tacit.testing.servers import Server, free_port
 
 ARMS = ["A", "B"]
@@ -213,19 +216,82 @@ def test_who_asks_while_a_round_is_under_way_gets_the_same_answer_and_a_member_t
         assert ([member.name for member in first.members], first.silent) == (["ann"], ("bob",))
 
 
-def test_an_answer_that_nobody_waits_for_is_dropped_unread_and_one_for_another_is_refused() -> None:
-    answers = Answers("g")
-    answers.take(StatusTold("bob", b"not statistics"))
-    with tacit.connect("memory://told", group="g", name="bob", arms=ARMS) as bob:
-        told = encode_statistics(bob.statistics())
+def collected(answers: Answers, *letters: StatusTold, **more: Any) -> Fleet:
+    """Return what is collected of letters that come as soon as somebody asks."""
 
     async def listen() -> Fleet:
         def ask(answered: Collection[str]) -> None:
-            assert list(answered) == []
-            with pytest.raises(PeerError, match="eve told how bob is"):
-                answers.take(StatusTold("eve", told))
-            answers.take(StatusTold("bob", told))
+            for letter in () if set(answered) - {"ann"} else letters:
+                answers.take(letter)
 
-        return await answers.collect(ask, 30.0, quiet_s=0.0)
+        return await answers.collect(ask, 30.0, quiet_s=0.0, **more)
 
-    assert [member.name for member in asyncio.run(listen()).members] == ["bob"]
+    return asyncio.run(listen())
+
+
+@pytest.fixture(scope="module")
+def bobs() -> Statistics:
+    with tacit.connect("memory://told", group="g", name="bob", arms=ARMS) as bob:
+        return bob.statistics()
+
+
+def told(statistics: Statistics, sender: str = "bob", **changed: Any) -> StatusTold:
+    return StatusTold(sender, encode_statistics(msgspec.structs.replace(statistics, **changed)))
+
+
+def test_an_answer_that_nobody_waits_for_is_dropped_unread(bobs: Statistics) -> None:
+    answers = Answers("g")
+    answers.take(StatusTold("bob", b"not statistics"))
+    assert collected(answers, told(bobs)).members == (bobs,)
+
+
+GHOST = PeerStatistics("ghost", True, 1, 0.0, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"sender": "eve"}, "eve told how bob is"),
+        ({"group": "other"}, "told how it is in group 'other'"),
+        ({"decisions": 2**60}, "at `$.decisions`"),
+        ({"observed": -1}, "at `$.observed`"),
+        ({"uptime_s": float("nan")}, "at `$.uptime_s`"),
+        ({"uptime_s": float("inf")}, "at `$.uptime_s`"),
+        ({"peers": (GHOST, GHOST)}, "name something twice"),
+        ({"peers": (GHOST,) * 10_001}, "at `$.peers`"),
+        ({"arms": (ArmStatistics("A", 1, 1, 0.5, -0.5, 5.0, True, False, False),)}, "at `$.arms[0].low`"),
+        ({"arms": (ArmStatistics("A", 1, 1, None, None, None, True, False, False),) * 2}, "name something twice"),
+        ({"troubles": ("x" * 10_001,)}, "length <= 10000"),
+    ],
+)
+def test_what_a_member_cannot_have_said_of_itself_is_refused(
+    bobs: Statistics, changed: dict[str, Any], why: str
+) -> None:
+    answers = Answers("g")
+    letter = told(bobs, **changed)
+
+    async def listen() -> Fleet:
+        def ask(_: Collection[str]) -> None:
+            with pytest.raises(PeerError, match=re.escape(why)):
+                answers.take(letter)
+
+        return await answers.collect(ask, 0.01, quiet_s=0.0)
+
+    assert asyncio.run(listen()).members == ()
+
+
+def test_of_two_processes_with_one_name_the_one_counts_that_speaks_for_it(bobs: Statistics) -> None:
+    older = msgspec.structs.replace(bobs, boot=1, is_superseded=True)
+    newer = msgspec.structs.replace(bobs, boot=2)
+    for order in ((older, newer), (newer, older)):
+        assert collected(Answers("g"), *(told(one) for one in order)).members == (newer,)
+
+
+def test_a_member_waits_for_those_whom_it_knows_itself_and_a_guest_for_all_who_are_spoken_of(bobs: Statistics) -> None:
+    spoken_of = told(bobs, peers=(GHOST,))
+    ann = msgspec.structs.replace(bobs, name="ann", peers=(msgspec.structs.replace(GHOST, name="bob"),))
+    alone = collected(Answers("g"), spoken_of, own=ann)
+    assert ([member.name for member in alone.members], alone.silent) == (["ann", "bob"], ())
+    ghost = told(bobs, name="ghost", sender="ghost")
+    guest = collected(Answers("g"), spoken_of, ghost)
+    assert ([member.name for member in guest.members], guest.silent) == (["bob", "ghost"], ())

@@ -121,9 +121,8 @@ def _remark(arm: FleetArm, members: int) -> str:
 def _members(fleet: Fleet, width: int) -> list[str]:
     name = min(max(_NAME, width - 64), max([len("MEMBER"), *(len(member.name) for member in fleet.members)]) + 2)
     lines = [f"{'MEMBER':{name}}{'DECISIONS':>11}{'OWN OBS.':>11}{'OPEN':>8}{'PACKETS':>11}{'MISSING':>11}{'UP':>7}"]
-    observed = fleet.observations
     for member in fleet.members:
-        missing = max(0, observed - member.observations)
+        missing = fleet.missing(member)
         packets = f"{member.communication.sent / member.decisions:.3f}/d" if member.decisions else "-"
         mark = " !" if member.troubles or member.is_superseded else ""
         lines.append(

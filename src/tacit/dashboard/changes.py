@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tacit.dashboard.sight import Seen, Sight, State
+from tacit.dashboard.sight import Seen, Sight, State, is_restart
 from tacit.runtime.statistics import Statistics
 
 
@@ -34,14 +34,16 @@ def changes(before: Sight, after: Sight) -> Iterator[Change]:
 
 
 def _comings(then: Seen, now: Seen) -> Iterator[Change]:
-    has_restarted = None not in {then.boot, now.boot} and then.boot != now.boot
+    has_restarted, anew = False, "was started again"
     if then.statistics is not None and now.statistics is not None:
-        has_restarted = has_restarted or now.statistics.uptime_s < then.statistics.uptime_s
+        has_restarted = is_restart(then.statistics, now.statistics)
+    elif None not in {then.boot, now.boot} and then.boot != now.boot:
+        has_restarted, anew = True, "began anew"  # others tell of a new boot: a restart, or more arms
     again = ", after a restart" if has_restarted else ""
     match then.state, now.state:
         case (was, is_now) if was == is_now or State.NOT_ASKED in {was, is_now}:
             if has_restarted:
-                yield Change("restarted", now.name, "was started again")
+                yield Change("restarted", now.name, anew)
         case (_, State.LEFT):
             yield Change("left", now.name, "said farewell")
         case (_, State.SILENT):
@@ -66,9 +68,9 @@ def _of_member(then: Statistics, now: Statistics) -> Iterator[Change]:
             yield Change("arms", now.name, f"offers {arm.arm} no more")
         elif old.is_candidate and not arm.is_candidate and not arm.is_frozen:
             yield Change("ruled out", now.name, f"will not choose {arm.arm} any more")
-    has_restarted = now.uptime_s < then.uptime_s
+    refused = {} if is_restart(then, now) else then.refused
     for reason, count in now.refused.items():
-        more = count - (0 if has_restarted else then.refused.get(reason, 0))
+        more = count - refused.get(reason, 0)
         if more > 0:
             yield Change("refused", now.name, reason.replace("_", " "), more)
     for name in sorted(set(now.quarantined) - set(then.quarantined)):
@@ -82,7 +84,8 @@ def _of_member(then: Statistics, now: Statistics) -> Iterator[Change]:
 
 
 def _switches(before: Sight, after: Sight) -> Iterator[Change]:
-    then, now = before.answers, after.answers
+    both = before.answers.keys() & after.answers.keys()  # or who is not asked would seem to turn switches
+    then, now = ([answers[name] for name in sorted(both)] for answers in (before.answers, after.answers))
     for arm in sorted(frozen(now) - frozen(then)):
         yield Change("frozen", "", f"{arm} gets no more traffic")
     for arm in sorted(frozen(then) - frozen(now)):

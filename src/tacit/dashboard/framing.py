@@ -11,8 +11,8 @@ from tacit.dashboard.frame import ArmShown, Frame, MemberShown, Pairs
 from tacit.dashboard.meter import Meter
 from tacit.dashboard.moments import Moment, Moments
 from tacit.dashboard.sight import Seen, Sight, State, look
-from tacit.runtime.fleet import Fleet, FleetArm
-from tacit.runtime.statistics import PeerStatistics, Statistics
+from tacit.runtime.fleet import Fleet, FleetArm, fleet_of, missing
+from tacit.runtime.statistics import ArmStatistics, PeerStatistics, Statistics
 
 _ORDER = (State.HERE, State.SUPERSEDED, State.SILENT, State.NOT_ASKED, State.LEFT)
 
@@ -43,17 +43,17 @@ class Framing:
             is_whole: Whether everybody was asked.
             has_ended: Whether this is the last one.
         """
-        before, sight = self._sight, look(fleet, self._sight, is_whole=is_whole)
+        before, sight = self._sight, look(fleet, self._sight, is_whole=is_whole, seen_from=self._seen_from)
         self._sight = sight
         if before is not None:
             self._events.add(changes(before, sight), at)
         messages = self._meter.read(fleet.members)
-        group = sight.fleet()
+        group = fleet_of(fleet.group, sight.known)
         arms = group.arms()
-        counts = {arm.arm: arm.observations for arm in arms}
-        regret = self._regret(counts)
-        self._moments.add(Moment(at, counts, messages.shares, messages.immediate, regret))
-        shown = self._arms(group, arms)
+        observed = {arm.arm: arm.observations for arm in arms}
+        self._moments.add(Moment(at, observed, messages.shares, messages.immediate))
+        counts = self._moments.counts()
+        shown = self._arms(arms, sight)
         members = sorted(sight.members.values(), key=lambda seen: (_ORDER.index(seen.state), seen.name))
         return Frame(
             version=frame.FRAME_VERSION,
@@ -64,19 +64,19 @@ class Framing:
             watching_since=self._moments.began,
             seen_from=self._seen_from,
             is_whole=is_whole,
-            control_arm=control_arm(group.members),
+            control_arm=control_arm(sight.present.values()),
             decisions=group.decisions,
-            observations=group.observations,
+            observations=sum(counts.values()),
             candidates=sum(arm.state == "candidate" for arm in shown),
             arms=tuple(shown[: frame.MOST_ARMS]),
             arms_left_out=max(0, len(shown) - frame.MOST_ARMS),
-            members=tuple(self._member(seen, group) for seen in members[: frame.MOST_MEMBERS]),
+            members=tuple(self._member(seen, counts) for seen in members[: frame.MOST_MEMBERS]),
             members_left_out=max(0, len(members) - frame.MOST_MEMBERS),
             pairs=_pairs(sight),
             messages=messages,
             events=self._events.newest_first(),
-            series=self._moments.series(),
-            regret=regret,
+            series=self._moments.series(self._regret),
+            regret=self._regret(counts),
             has_ended=has_ended,
         )
 
@@ -86,34 +86,35 @@ class Framing:
         best = max(self._true_means.values())
         return sum((best - self._true_means[arm]) * count for arm, count in counts.items())
 
-    def _arms(self, group: Fleet, arms: list[FleetArm]) -> list[ArmShown]:
-        """Return all arms, those with most traffic first."""
-        recent = self._moments.recent_counts()
+    def _arms(self, arms: list[FleetArm], sight: Sight) -> list[ArmShown]:
+        """Return all arms, those with most traffic first. What may be chosen is for the living to say."""
+        counts, recent = self._moments.counts(), self._moments.recent_counts()
         total = sum(recent.values())
-        control = control_arm(group.members)
-        shown = []
-        for arm in arms:
-            views = [view for member in group.members for view in member.arms if view.arm == arm.arm]
-            is_removed = all(view.is_removed for view in views)
-            shown.append(
-                ArmShown(
-                    arm=arm.arm,
-                    observations=arm.observations,
-                    share=arm.share,
-                    recent_share=recent.get(arm.arm, 0) / total if total else None,
-                    mean=arm.mean,
-                    low=arm.low,
-                    high=arm.high,
-                    offered_at=arm.offered_at,
-                    frozen_at=arm.frozen_at,
-                    members=len(views),
-                    state=_arm_state(arm, control, is_removed=is_removed),
-                    true_mean=self._true_means.get(arm.arm),
-                )
+        control = control_arm(sight.present.values())
+        views: dict[str, list[ArmStatistics]] = {arm.arm: [] for arm in arms}
+        for member in sight.present.values():
+            for view in member.arms:
+                views[view.arm].append(view)
+        shown = [
+            ArmShown(
+                arm=arm.arm,
+                observations=counts[arm.arm],
+                share=arm.share,
+                recent_share=recent.get(arm.arm, 0) / total if total else None,
+                mean=arm.mean,
+                low=arm.low,
+                high=arm.high,
+                offered_at=sum(view.is_candidate for view in views[arm.arm]),
+                frozen_at=sum(view.is_frozen for view in views[arm.arm]),
+                members=len(views[arm.arm]),
+                state=_arm_state(arm.arm, views[arm.arm], control),
+                true_mean=self._true_means.get(arm.arm),
             )
+            for arm in arms
+        ]
         return sorted(shown, key=lambda arm: -arm.observations)
 
-    def _member(self, seen: Seen, group: Fleet) -> MemberShown:
+    def _member(self, seen: Seen, counts: Mapping[str, int]) -> MemberShown:
         said = seen.statistics
         state = seen.state if seen.is_asked or seen.state == State.LEFT else State.NOT_ASKED
         shown = MemberShown(seen.name, state, seen.heard_s, is_seen_from=seen.name == self._seen_from)
@@ -124,7 +125,7 @@ class Framing:
             decisions=said.decisions,
             own_observations=said.own_observations,
             observations=said.observations,
-            missing=group.missing(said),
+            missing=missing(said, counts),
             open_decisions=said.open_decisions,
             shares=said.communication.shares,
             packets=said.communication.sent,
@@ -134,14 +135,14 @@ class Framing:
         )
 
 
-def _arm_state(arm: FleetArm, control: str | None, *, is_removed: bool) -> str:
-    if is_removed:
-        return "removed"
-    if control is not None and arm.arm != control:
+def _arm_state(arm: str, views: list[ArmStatistics], control: str | None) -> str:
+    if all(view.is_removed for view in views):
+        return "removed"  # or only those have it who do not answer
+    if control is not None and arm != control:
         return "switched off"
-    if arm.offered_at:
+    if any(view.is_candidate for view in views):
         return "candidate"
-    return "frozen" if arm.frozen_at else "ruled out"
+    return "frozen" if any(view.is_frozen for view in views) else "ruled out"
 
 
 def _pairs(sight: Sight) -> Pairs:

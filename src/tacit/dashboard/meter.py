@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from tacit.dashboard.frame import Messages
+from tacit.dashboard.sight import is_restart
 from tacit.runtime.statistics import Statistics
 
 
@@ -17,14 +18,15 @@ class Meter:
         """Take what members say of themselves, and return the sums."""
         for member in members:
             last = self._last.get(member.name)
-            if last is not None and member.uptime_s < last.uptime_s:
+            if last is not None and member.boot < last.boot:
+                continue  # two processes run under one name, and this is the older one
+            if last is not None and is_restart(last, member):
                 last = None
             self._last[member.name] = member
             now, then = member.communication, None if last is None else last.communication
             self._shares += now.shares - (then.shares if then else 0)
             self._packets += now.sent - (then.sent if then else 0)
             self._bytes += now.bytes_sent - (then.bytes_sent if then else 0)
-            observed = max(0, member.observed - (last.observed if last else 0))
-            self._observed += observed
-            self._immediate += observed * sum(peer.is_present and peer.common_arms > 0 for peer in member.peers)
+            self._observed += member.observed - (last.observed if last else 0)
+            self._immediate += member.immediate - (last.immediate if last else 0)
         return Messages(self._shares, self._packets, self._bytes, self._immediate, self._observed)

@@ -1,15 +1,22 @@
 """What is known of every member, over several looks at a fleet: who answers, who fell silent, who said farewell.
 
-A look may be whole (everybody was asked) or not (only one member was, which tells what it knows of its peers). Nothing
-here knows how it is shown.
+A look may be whole (everybody was asked) or not (only one member was, which tells what it knows of its peers). If a
+member looks, it knows itself who there is, and names that only others speak of are not believed. Nothing here knows
+how it is shown.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tacit.runtime.fleet import Fleet, fleet_of
+from tacit.runtime.fleet import Fleet
 from tacit.runtime.statistics import PeerStatistics, Statistics
+
+MOST_KNOWN = 2000
+"""Members that are kept apart."""
+
+RESTART_S = 1.0
+"""Starting times that are further apart are two."""
 
 
 class State(StrEnum):
@@ -51,39 +58,69 @@ class Sight:
     """By name, in the order of names."""
 
     @property
-    def answers(self) -> list[Statistics]:
+    def answers(self) -> dict[str, Statistics]:
         """What those say who answered in this look."""
+        return {name: said for name, said in self.present.items() if self.members[name].is_asked}
+
+    @property
+    def present(self) -> dict[str, Statistics]:
+        """What those last said who answered when they were last asked: the word of the living."""
+        return {
+            seen.name: seen.statistics
+            for seen in self.members.values()
+            if seen.statistics is not None and seen.state in {State.HERE, State.SUPERSEDED}
+        }
+
+    @property
+    def known(self) -> list[Statistics]:
+        """What everybody last said who has not left, also those who fell silent: what they observed stays observed."""
         return [
             seen.statistics
             for seen in self.members.values()
-            if seen.statistics is not None and seen.is_asked and seen.state in {State.HERE, State.SUPERSEDED}
+            if seen.statistics is not None and seen.state != State.LEFT
         ]
 
-    def fleet(self) -> Fleet:
-        """Return everybody who has not left, with what was last said."""
-        here = (seen.statistics for seen in self.members.values() if seen.state != State.LEFT)
-        return fleet_of(self.group, (said for said in here if said is not None))
+
+def is_restart(then: Statistics, now: Statistics) -> bool:
+    """Return whether a member was started again. A new boot alone does not tell: one begins with a new arm, too."""
+    return abs(now.started_at - then.started_at) > RESTART_S
 
 
-def look(fleet: Fleet, before: Sight | None, *, is_whole: bool) -> Sight:
-    """Return what is known after one more look at a fleet."""
+def look(fleet: Fleet, before: Sight | None, *, is_whole: bool, seen_from: str | None = None) -> Sight:
+    """Return what is known after one more look at a fleet.
+
+    Args:
+        fleet: Who answered, and what.
+        before: What was known.
+        is_whole: Whether everybody was asked.
+        seen_from: The member that looks, if it is one.
+    """
     answered = {member.name: member for member in fleet.members}
     words: dict[str, list[PeerStatistics]] = {}
     for member in fleet.members:
         for peer in member.peers:
             words.setdefault(peer.name, []).append(peer)
+    own = answered.get(seen_from) if seen_from is not None else None
+    believed = words.keys() if own is None else {peer.name for peer in own.peers}
     known = {} if before is None else before.members
-    names = sorted({*answered, *words, *known})
+    # Somebody of whom nobody speaks any more, and who never spoke, was perhaps never there.
+    remembered = {name for name, seen in known.items() if name in words or seen.statistics is not None}
+    names = sorted({*answered, *believed, *remembered}, key=lambda name: (name not in answered, name))[:MOST_KNOWN]
     return Sight(
         fleet.group,
-        {name: _seen(name, answered.get(name), words.get(name, []), known.get(name), is_whole) for name in names},
+        {
+            name: _seen(name, answered.get(name), words.get(name, []), known.get(name), is_whole)
+            for name in sorted(names)
+        },
     )
 
 
 def _seen(name: str, said: Statistics | None, words: list[PeerStatistics], before: Seen | None, is_whole: bool) -> Seen:
-    if said is not None:
-        return Seen(name, State.SUPERSEDED if said.is_superseded else State.HERE, True, said, said.boot, 0.0)
     last = None if before is None else before.statistics
+    if said is not None:
+        if last is not None and said.boot < last.boot:
+            said = last  # two processes run under one name, and only the older one answered
+        return Seen(name, State.SUPERSEDED if said.is_superseded else State.HERE, True, said, said.boot, 0.0)
     heard = [word.heard_s for word in words if word.heard_s is not None]
     boots = [word.boot for word in words if word.boot is not None]
     if not words:
@@ -101,6 +138,8 @@ def _seen(name: str, said: Statistics | None, words: list[PeerStatistics], befor
 def _state(words: list[PeerStatistics], before: Seen | None, is_whole: bool) -> State:
     """Return the state of a member that has not answered."""
     if words and not any(word.is_present for word in words):
+        return State.LEFT
+    if not words and before is not None and before.state == State.LEFT:
         return State.LEFT
     if is_whole:
         return State.SILENT

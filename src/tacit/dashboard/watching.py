@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 
 from tacit.dashboard.feed import Feed
 from tacit.dashboard.routes import OPEN_PATHS, page_routes
-from tacit.errors import LocalError
 from tacit.runtime.fleet import fleet_of
 from tacit.runtime.member import Member
 from tacit.runtime.server.app import Extras
@@ -58,9 +57,9 @@ async def _watch(member: Member, feed: Feed, called: asyncio.Event) -> None:
         called.clear()
         try:
             await _look(member, feed)
-        except LocalError:
-            return  # the member is closed, and the server with it
         except Exception:
+            if not member.is_open:
+                return  # and the server stops with it
             log.exception("the page could not be renewed, and tries again. Please report it: that is a bug of tacit")
         try:
             async with asyncio.timeout(LOOK_EVERY_S if feed.viewers else GLANCE_EVERY_S):
@@ -70,11 +69,15 @@ async def _watch(member: Member, feed: Feed, called: asyncio.Event) -> None:
 
 
 async def _look(member: Member, feed: Feed) -> None:
-    if feed.viewers:
-        feed.show(await asyncio.to_thread(member.fleet, ANSWER_WITHIN_S))
+    if feed.viewers:  # in a thread: a large fleet takes a while to put together, and requests must not wait for it
+        await asyncio.to_thread(lambda: feed.show(member.fleet(ANSWER_WITHIN_S)))
     else:
-        statistics = await asyncio.to_thread(member.statistics)
-        feed.show(fleet_of(statistics.group, [statistics]), is_whole=False)
+        await asyncio.to_thread(_glance, member, feed)
+
+
+def _glance(member: Member, feed: Feed) -> None:
+    statistics = member.statistics()
+    feed.show(fleet_of(statistics.group, [statistics]), is_whole=False)
 
 
 async def _end_with(feed: Feed, stopping: asyncio.Event) -> None:

@@ -12,7 +12,7 @@ ASK_AGAIN_EVERY = 0.3
 """Seconds; the network may have lost the question, or the answer."""
 
 MOST_ANSWERS = 10_000
-"""Members that are listened to in one round."""
+"""Members that are listened to in one round, and that are waited for."""
 
 
 class Answers:
@@ -21,6 +21,10 @@ class Answers:
     def __init__(self, group: str) -> None:
         self._group = group
         self._told: dict[str, Statistics] = {}
+        self._wanted: set[str] = set()
+        """Who has not answered and is waited for."""
+        self._believes = True
+        """Whether those are waited for, too, whom others take to be present."""
         self._came = asyncio.Event()
         self._is_listening = False
         self._has_ended = False
@@ -34,16 +38,21 @@ class Answers:
         """Take an answer. One that nobody waits for is dropped unread.
 
         Raises:
-            PeerError: It cannot be read, or is another member's.
+            PeerError: It cannot be read, or is another member's or another group's.
         """
         if not self._is_listening or (len(self._told) >= MOST_ANSWERS and letter.sender not in self._told):
             return
         statistics = decode_statistics(letter.statistics)
         if statistics.name != letter.sender:
             raise PeerError(f"{letter.sender} told how {statistics.name} is")
-        if letter.sender not in self._told:
+        if statistics.group != self._group:
+            raise PeerError(f"{letter.sender} told how it is in group {statistics.group!r}")
+        before = self._told.get(letter.sender)
+        if before is None:
             self._came.set()
-        self._told[letter.sender] = statistics
+        elif _speaks_for_it(before) > _speaks_for_it(statistics):
+            return  # two processes run under one name, and the other one speaks for it
+        self._take(statistics)
 
     async def collect(
         self,
@@ -56,24 +65,28 @@ class Answers:
     ) -> Fleet:
         """Ask, ask again, and return what was told.
 
-        It returns early if everybody has answered whom a member takes to be present, and everybody who is expected.
+        It returns early if everybody has answered who is expected: for a member, those whom it takes to be present
+        itself; for a guest, who knows nobody, those whom a member takes to be present.
 
         Args:
             ask: Asks everybody but those who have answered.
             wait_s: How long to wait at most.
             quiet_s: When everybody known has answered, this long without another answer is enough.
-            expected: Who must have answered before it returns early.
+            expected: Who else must have answered before it returns early.
             own: How the asker itself is, if it is a member.
         """
         loop = asyncio.get_running_loop()
         now = loop.time()
         deadline, ask_again_at = now + wait_s, now + ASK_AGAIN_EVERY
-        self._told = {} if own is None else {own.name: own}
+        asked = None if own is None else frozenset(peer.name for peer in own.peers if peer.is_present)
+        self._told, self._wanted, self._believes = {}, {*expected, *(asked or ())}, own is None
+        if own is not None:
+            self._take(own)
         self._is_listening = True
         try:
             ask(self._told.keys())
             while (now := loop.time()) < deadline and not self._has_ended:
-                has_all = self._has_all(expected)
+                has_all = bool(self._told) and not self._wanted
                 if has_all and not quiet_s:
                     break
                 if now >= ask_again_at and not has_all:
@@ -88,8 +101,14 @@ class Answers:
                         break
         finally:
             self._is_listening = False
-        return fleet_of(self._group, self._told.values())
+        return fleet_of(self._group, self._told.values(), asked)
 
-    def _has_all(self, expected: Collection[str]) -> bool:
-        fleet = fleet_of(self._group, self._told.values())
-        return bool(fleet.members) and not fleet.silent and self._told.keys() >= set(expected)
+    def _take(self, statistics: Statistics) -> None:
+        self._told[statistics.name] = statistics
+        self._wanted.discard(statistics.name)
+        if self._believes and len(self._wanted) < MOST_ANSWERS:
+            self._wanted |= {peer.name for peer in statistics.peers if peer.is_present} - self._told.keys()
+
+
+def _speaks_for_it(statistics: Statistics) -> tuple[bool, int]:
+    return not statistics.is_superseded, statistics.boot

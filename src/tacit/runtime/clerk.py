@@ -66,9 +66,11 @@ class Clerk:
         self._rewards_kept: list[tuple[str, str, float]] = []
         self._rewards_gone: list[tuple[str, str]] = []
         self.askers: list[str] = []
+        """Who wants to know how this member is."""
         self.answers = Answers(terms.group)
         """How others say that they are, while somebody here wants to know."""
-        """Who wants to know how this member is."""
+        self.immediate = 0
+        """Shares that immediate broadcast would have sent since this start."""
         self._has_new_settings = False
         self._has_new_trust = False
         self._has_news = False
@@ -299,11 +301,18 @@ class Clerk:
                 tally[1] += entry.units
         if not tallies:
             return
+        self.immediate += sum(count * self._audience(arm) for arm, (count, _) in tallies.items())
         self.take(self.agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now))
         for arm, (count, units) in tallies.items():
             absorbed = self._absorbed[arm]
             absorbed[0] += count
             absorbed[1] += units
+
+    def _audience(self, arm: Arm) -> int:
+        """Return how many members that are here have an arm."""
+        roster = self.agent.endpoint.roster
+        has_all_arms = roster.same_arms
+        return sum(peer.present and (has_all_arms or arm in peer.common_set) for peer in roster)
 
     def take(self, outcome: Outcome) -> None:
         """Take what an input of the agent produced."""

@@ -1,6 +1,6 @@
 """A whole fleet at one moment: what its members said of themselves, added up. Values only; `asking.py` gets them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -60,8 +60,8 @@ class Fleet(msgspec.Struct, frozen=True):
         return [(member.name, trouble) for member in self.members for trouble in member.troubles]
 
     def missing(self, member: Statistics) -> int:
-        """Return how many of the group's observations a member does not know yet."""
-        return max(0, self.observations - member.observations)
+        """Return how many of the group's observations, of the arms that a member has, it does not know yet."""
+        return missing(member, {arm.arm: arm.observations for arm in self.arms()})
 
     def arms(self) -> list[FleetArm]:
         """Return every arm that a member has."""
@@ -79,16 +79,28 @@ class Fleet(msgspec.Struct, frozen=True):
         )
 
 
-def fleet_of(group: str, members: Iterable[Statistics]) -> Fleet:
+def fleet_of(group: str, members: Iterable[Statistics], asked: Collection[str] | None = None) -> Fleet:
     """Put together what members said.
 
     Args:
         group: The group.
         members: What each said of itself.
+        asked: Who was asked; everybody whom some member takes to be present, unless told otherwise.
     """
     answered = {member.name: member for member in sorted(members, key=lambda member: member.name)}
-    present = {peer.name for member in answered.values() for peer in member.peers if peer.is_present}
-    return Fleet(group, tuple(answered.values()), tuple(sorted(present - answered.keys())))
+    if asked is None:
+        asked = {peer.name for member in answered.values() for peer in member.peers if peer.is_present}
+    return Fleet(group, tuple(answered.values()), tuple(sorted(set(asked) - answered.keys())))
+
+
+def missing(member: Statistics, observations: Mapping[str, int]) -> int:
+    """Return how many observations a member lacks, of the arms that it has.
+
+    Args:
+        member: The member.
+        observations: How many there are of each arm.
+    """
+    return sum(max(0, observations.get(arm.arm, 0) - arm.observations) for arm in member.arms)
 
 
 def _arm(name: str, seen: list[ArmStatistics], total: int) -> FleetArm:

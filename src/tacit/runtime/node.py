@@ -262,7 +262,7 @@ class Node:
             name=clerk.terms.name,
             group=clerk.terms.group,
             at=now,
-            uptime_s=now - self._started_at,
+            uptime_s=max(0.0, now - self._started_at),
             boot=clerk.agent.boot,
             policy=type(clerk.agent.policy).__name__,
             decisions=desk.decisions,
@@ -277,7 +277,8 @@ class Node:
             quarantined=clerk.guard.quarantined(now),
             troubles=clerk.complaints.troubles,
             synced_batches=self._synced_batches,
-            observed=own - self._own_at_start,
+            observed=max(0, own - self._own_at_start),
+            immediate=clerk.immediate,
             is_superseded=clerk.superseded_by is not None,
         )
 

@@ -4,8 +4,10 @@ The same shapes travel to `tacit status`, as MessagePack, and can be written as 
 """
 
 import math
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from tacit.agent import Agent
 from tacit.errors import PeerError
@@ -14,20 +16,34 @@ from tacit.policies.confident import Confident
 from tacit.policies.ucb import confidence_width
 from tacit.protocol import TolerantEndpoint
 from tacit.protocol.ledger import Origin
-from tacit.tally import Arm
+from tacit.tally import LONGEST_NAME, MOST_ARMS, Arm
+
+MOST_COUNTED = 2**53
+"""No count, no sum and no boot is larger: what a browser, too, holds exactly."""
+
+LONGEST_TEXT = 10_000
+MOST_TEXTS = 1000
+MOST_PEERS = 10_000
+
+Count = Annotated[int, Meta(ge=0, le=MOST_COUNTED)]
+Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+Text = Annotated[str, Meta(max_length=LONGEST_TEXT)]
+Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
+Seconds = Annotated[float, Meta(ge=0.0, le=1e12)]
+# Statistics come from others, too: what cannot be is refused when they are decoded.
 
 
 class ArmStatistics(msgspec.Struct, frozen=True):
     """One arm, as this member sees it."""
 
-    arm: str
-    observations: int
+    arm: Name
+    observations: Count
     """All that are known, own and received."""
-    own_observations: int
+    own_observations: Count
     """This member's own, of every start."""
-    mean: float | None
-    low: float | None
-    high: float | None
+    mean: Unit | None
+    low: Unit | None
+    high: Unit | None
     """The policy's confidence interval, cut to [0, 1]; `None` if nothing is known or the policy has none."""
     is_candidate: bool
     """Whether the policy may still choose it."""
@@ -38,37 +54,37 @@ class ArmStatistics(msgspec.Struct, frozen=True):
 class PeerStatistics(msgspec.Struct, frozen=True):
     """One other member, as this member sees it."""
 
-    name: str
+    name: Name
     is_present: bool
     """Whether it has not said that it goes away."""
-    common_arms: int
-    heard_s: float | None
+    common_arms: Count
+    heard_s: Seconds | None
     """Seconds since it was last heard; `None` for never."""
-    shares_sent: int
-    shares_received: int
-    repetitions: int
+    shares_sent: Count
+    shares_received: Count
+    repetitions: Count
     """How often the last share was repeated so far."""
-    held: int
+    held: Count
     """How many of its observations of its present start are known here."""
-    lacks: int
+    lacks: Count
     """How many of this member's observations of this start it has not acknowledged."""
-    boot: int | None = None
+    boot: Count | None = None
     """Its start, as far as it is known: it changes when the peer restarts and may have forgotten something."""
 
 
 class Communication(msgspec.Struct, frozen=True):
     """Packets and bytes since the member was started."""
 
-    shares: int = 0
-    repetitions: int = 0
-    acknowledgements: int = 0
-    notices: int = 0
-    letters: int = 0
-    lost: int = 0
+    shares: Count = 0
+    repetitions: Count = 0
+    acknowledgements: Count = 0
+    notices: Count = 0
+    letters: Count = 0
+    lost: Count = 0
     """Sent, but the transport could not take it."""
-    bytes_sent: int = 0
-    received: int = 0
-    bytes_received: int = 0
+    bytes_sent: Count = 0
+    received: Count = 0
+    bytes_received: Count = 0
 
     @property
     def sent(self) -> int:
@@ -79,35 +95,42 @@ class Communication(msgspec.Struct, frozen=True):
 class Statistics(msgspec.Struct, frozen=True):
     """One member, at one moment."""
 
-    name: str
-    group: str
-    at: float
+    name: Name
+    group: Name
+    at: Seconds
     """When these were made, in seconds since 1970."""
-    uptime_s: float
-    boot: int
-    policy: str
-    decisions: int
+    uptime_s: Seconds
+    boot: Count
+    policy: Text
+    decisions: Count
     """Made since the member was started."""
-    own_observations: int
+    own_observations: Count
     """Rewards of this member's own decisions, of every start, that are counted."""
-    observations: int
+    observations: Count
     """All that this member knows of."""
-    open_decisions: int
-    arms: tuple[ArmStatistics, ...]
-    control_arm: str | None
+    open_decisions: Count
+    arms: Annotated[tuple[ArmStatistics, ...], Meta(max_length=MOST_ARMS)]
+    control_arm: Name | None
     """The arm of the kill switch, if it is on."""
-    peers: tuple[PeerStatistics, ...]
+    peers: Annotated[tuple[PeerStatistics, ...], Meta(max_length=MOST_PEERS)]
     communication: Communication
-    refused: dict[str, int]
+    refused: Annotated[dict[Name, Count], Meta(max_length=MOST_TEXTS)]
     """What was refused, by reason."""
-    quarantined: tuple[str, ...]
-    troubles: tuple[str, ...]
+    quarantined: Annotated[tuple[Name, ...], Meta(max_length=MOST_PEERS)]
+    troubles: Annotated[tuple[Text, ...], Meta(max_length=MOST_TEXTS)]
     """What does not work now, in words for the person who must act."""
-    synced_batches: int
-    observed: int = 0
+    synced_batches: Count
+    observed: Count = 0
     """Rewards of this member's own decisions that were counted since the member was started."""
+    immediate: Count = 0
+    """Shares that immediate broadcast would have sent for those: one to each member that was here and has the arm."""
     is_superseded: bool = False
     """Whether a newer start of this member is elsewhere: then this one decides, and does not share."""
+
+    @property
+    def started_at(self) -> float:
+        """When the member was started, by its own clock, in seconds since 1970."""
+        return self.at - self.uptime_s
 
     def to_json(self) -> bytes:
         """Return this as JSON."""
@@ -129,9 +152,13 @@ def decode_statistics(content: bytes) -> Statistics:
         PeerError: There are none.
     """
     try:
-        return _decoder.decode(content)
+        statistics = _decoder.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PeerError(f"statistics that cannot be read were refused: {error}") from error
+    for names in ([arm.arm for arm in statistics.arms], [peer.name for peer in statistics.peers]):
+        if len(set(names)) < len(names):
+            raise PeerError(f"statistics of {statistics.name} that name something twice were refused")
+    return statistics
 
 
 def own_observations(agent: Agent) -> dict[Arm, int]:
@@ -152,7 +179,7 @@ def arms_of(agent: Agent, frozen: frozenset[Arm], removed: frozenset[Arm]) -> tu
 
 def _arm(policy: Policy, arm: Arm, own: int, is_frozen: bool, is_removed: bool) -> ArmStatistics:
     count = policy.tally.counts[arm]
-    mean = policy.mean(arm) if count else None
+    mean = min(1.0, max(0.0, policy.mean(arm))) if count else None
     low = high = None
     if mean is not None and isinstance(policy, Confident):
         width = confidence_width(count, policy.budget())
@@ -191,7 +218,7 @@ def peers_of(agent: Agent, now: float) -> tuple[PeerStatistics, ...]:
                 shares_received=link.shares_received,
                 repetitions=link.delivery.attempts,
                 held=0 if held is None else held.version,
-                lacks=ledger.version - link.delivery.acknowledged.version,
+                lacks=max(0, ledger.version - link.delivery.acknowledged.version),
                 boot=link.delivery.peer_boot,
             )
         )

@@ -95,6 +95,8 @@ export class Stream {
   async #read(attempt) {
     this.#expectSomething(attempt);
     const held = this.#token();
+    // Such a token cannot stand in a header, so it is not the server's; to ask would look as if nobody were there.
+    if (held && !/^[\x21-\x7e]+$/.test(held)) throw new Failure("token", "wrong");
     const response = await this.#outside.fetch(this.#address, {
       headers: { Accept: "text/event-stream", ...(held ? { Authorization: `Bearer ${held}` } : {}) },
       cache: "no-store",
