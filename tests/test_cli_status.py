@@ -123,7 +123,7 @@ def test_what_an_absent_member_observed_is_counted_as_far_as_somebody_knows_it()
     lines = fleet_lines(shown)
     assert lines[0].startswith("homepage: 2 of 3 members, 1 decision since start (240.000 packets each), 2,600")
     assert "OBSERVED: all that is known. TRAFFIC: of what those who answered observed." in lines
-    assert [line.split()[5] for line in lines if line.startswith("web-")] == ["900", "0"]
+    assert [line.split()[5] for line in lines if line.startswith("web-")] == ["900", "100"]
 
 
 @pytest.mark.parametrize("count", [1, 2, 10, 11, 50])

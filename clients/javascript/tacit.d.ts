@@ -99,6 +99,7 @@ export interface Statistics {
   readonly troubles: readonly string[];
   readonly synced_batches: number;
   readonly observed?: number;
+  readonly immediate?: number;
   readonly is_superseded?: boolean;
 }
 
