@@ -145,6 +145,14 @@ test("a missing token is asked for, a wrong one is called wrong, and nothing is 
   assert.deepEqual([status().connection, status().detail], ["token", "wrong"]);
 });
 
+test("a token that cannot stand in a header is called wrong without asking", async () => {
+  for (const token of ["se…cret", "two words", "line\n"]) {
+    const { outside, status } = begin({ token: () => token });
+    await settled();
+    assert.deepEqual([status().connection, status().detail, outside.requests.length], ["token", "wrong", 0]);
+  }
+});
+
 test("pauses grow up to ten seconds, and begin anew after a frame", async () => {
   const { outside, status } = begin();
   const pauses = [];

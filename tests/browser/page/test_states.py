@@ -73,9 +73,9 @@ def test_a_token_is_asked_for_until_it_is_right(fake: Any, frame_of: MakeFrame, 
 
 
 def test_a_token_in_the_address_is_taken_out_of_it(fake: Any, frame_of: MakeFrame, page: Page) -> None:
-    fake.token = "a b&c"
+    fake.token = "a+b&c"
     fake.send(frame_of())
-    page.goto(fake.url + "#token=a%20b%26c")
+    page.goto(fake.url + "#token=a%2Bb%26c")
     connection(page, "live")
     assert page.url == fake.url
 

@@ -199,3 +199,12 @@ def test_events_are_filtered_by_kind_and_new_ones_are_marked(look: Look, frame_o
     page.select_option("#events-filter", "joined")
     kinds = page.locator("[data-event]").evaluate_all("items => items.map(item => item.dataset.kind)")
     assert kinds == ["joined"] * 3
+
+
+def test_who_has_left_is_listed_but_not_among_those_who_could_be_here(look: Look, frame_of: MakeFrame) -> None:
+    frame = frame_of(members=3)
+    gone = msgspec.structs.replace(frame.members[2], state="left")
+    page = look(msgspec.structs.replace(frame, members=(*frame.members[:2], gone), control_arm=frame.arms[0].arm))
+    assert (shown(page, "members_here"), shown(page, "members_known")) == (2, 2)
+    assert page.locator(f'[data-member="{gone.name}"]').first.get_attribute("data-state") == "left"
+    assert "the others are switched off" in page.locator("#candidates-note").inner_text()

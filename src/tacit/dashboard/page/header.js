@@ -25,7 +25,8 @@ export function headerSection() {
 const present = (frame) => frame.members.filter((member) => member.state === "here");
 
 function drawWho(frame) {
-  const known = frame.members.length + frame.members_left_out;
+  const left = frame.members.filter((member) => member.state === "left").length;
+  const known = frame.members.length + frame.members_left_out - left;
   const here = present(frame).length;
   show(byId("members-here"), count(here), here);
   show(byId("members-known"), known === 1 ? "1 member" : `${count(known)} members`, known);
@@ -60,7 +61,8 @@ function drawCandidates(frame) {
   show(byId("arm-count"), `of ${plural(arms, "arm")}`, arms);
   const ruledOut = frame.arms.filter((arm) => arm.state === "ruled out").length;
   const frozen = frame.arms.filter((arm) => arm.state === "frozen").length;
-  const parts = [ruledOut && `${count(ruledOut)} ruled out`, frozen && `${count(frozen)} frozen`].filter(Boolean);
+  const off = frame.control_arm === null ? "" : "the others are switched off";
+  const parts = [off, ruledOut && `${count(ruledOut)} ruled out`, frozen && `${count(frozen)} frozen`].filter(Boolean);
   say(byId("candidates-note"), parts.join(", ") || "none ruled out");
 }
 
