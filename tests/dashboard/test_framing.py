@@ -182,3 +182,9 @@ def test_only_arms_that_a_member_has_can_be_missing_there() -> None:
         next_s=1.0,
     )
     assert [(one.name, one.missing) for one in made.members] == [("ann", 0), ("bob", 1)]
+
+
+def test_a_page_that_is_seen_from_a_member_shows_no_names_that_only_others_speak_of() -> None:
+    both = fleet(member("ann", "bob"), member("bob", "ann", "ghost"))
+    made = Framing(seen_from="ann").frame(both, 0.0, next_s=1.0)
+    assert ([one.name for one in made.members], made.pairs.names) == (["ann", "bob"], ("ann", "bob"))

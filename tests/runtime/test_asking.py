@@ -25,6 +25,7 @@ from tacit.testing.servers import Server, free_port
 
 ARMS = ["A", "B"]
 SECRET = "a secret of the whole group"
+WITHIN = 20.0
 
 
 def until(asker: Asker, is_so: Callable[[Fleet], bool]) -> Fleet:
@@ -224,7 +225,7 @@ def collected(answers: Answers, *letters: StatusTold, **more: Any) -> Fleet:
             for letter in () if set(answered) - {"ann"} else letters:
                 answers.take(letter)
 
-        return await answers.collect(ask, 30.0, quiet_s=0.0, **more)
+        return await asyncio.wait_for(answers.collect(ask, 600.0, quiet_s=0.0, **more), WITHIN)  # it ends by itself
 
     return asyncio.run(listen())
 

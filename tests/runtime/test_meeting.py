@@ -2,6 +2,7 @@
 
 from tacit import UCB, Agent
 from tacit.protocol import Geometric, Patience, on_demand
+from tacit.runtime.acquaintances import Acquaintances
 from tacit.runtime.clerk import Clerk
 from tacit.runtime.clock import VirtualClock
 from tacit.runtime.controls import Controls
@@ -61,3 +62,9 @@ def test_an_announcement_is_answered_once_and_an_answer_never() -> None:
         turn = clerk.turn([(pack(hello, "g"), None) for hello in (announced, answered)])
         answers += [(time, receiver) for receiver, content in turn.outgoing if isinstance(content, Hello)]
     assert answers == [(0.0, "q")]
+
+
+def test_somebody_who_asks_often_is_told_now_and_then_and_also_when_the_clock_has_gone_back() -> None:
+    known = Acquaintances()
+    assert [known.may_tell("eve", now) for now in (100.0, 100.4, 100.5, 3.0)] == [True, False, True, True]
+    assert known.may_answer("eve", 100.4)  # greetings are another matter

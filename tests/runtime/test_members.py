@@ -507,6 +507,21 @@ def test_a_member_with_a_wrong_clock_brings_rewards_even_after_a_restart(
     until(connect("bob", state=tmp_path / "bob.db"), lambda s: s.own_observations == 1)
 
 
+def test_what_broadcast_would_have_sent_is_counted_as_it_happens(connect: Callable[..., Member]) -> None:
+    ann, bob, eve = connect("ann", arms=["A"]), connect("bob", arms=["A", "B"]), connect("eve", arms=["B"])
+    until(ann, lambda s: [peer.common_arms for peer in s.peers if peer.name == "bob"] == [1])
+    until(bob, lambda s: [peer.common_arms for peer in s.peers] == [1, 1])
+    pull(ann, 3)
+    pull(bob, 2)  # A goes to ann, B to eve, who have no arm in common
+    counts = [until(ann, lambda s: s.observed == 3), until(bob, lambda s: s.observed == 2)]
+    assert [one.immediate for one in counts] == [3, 2]
+    eve.close()
+    until(bob, lambda s: not all(peer.is_present for peer in s.peers))
+    decision = bob.select_arm(among=["B"])
+    assert bob.update(decision, 1.0)
+    assert until(bob, lambda s: s.observed == 3).immediate == 2  # nobody is here who has it
+
+
 def test_a_changed_id_cannot_withdraw(connect: Callable[..., Member]) -> None:
     ann = connect()
     decision = ann.select_arm()
