@@ -25,6 +25,7 @@ REFUSED = {
     413: "The body is too long. The client must act.",
     415: "The body is not sent as application/json. The client must act.",
     422: "The body is JSON of another shape, or a value is not allowed. The client must act.",
+    431: "The headers are too long. The client must act.",
     500: "A bug of the sidecar, which its log describes. Whoever runs it must act.",
     503: "Not now: too much is under way, the disk does not work, or the sidecar is stopping. Try again.",
 }
@@ -59,7 +60,7 @@ class Operation(NamedTuple):
     @property
     def statuses(self) -> tuple[int, ...]:
         """Every status of a refusal, ascending."""
-        usual = (503,) if self.is_open else (401, 500, 503)
+        usual = (431, 503) if self.is_open else (401, 431, 500, 503)
         return tuple(sorted({*usual, *self.refused, *(WITH_BODY if self.taken is not None else ())}))
 
 

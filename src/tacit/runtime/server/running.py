@@ -20,7 +20,7 @@ from tacit.errors import LocalError
 from tacit.runtime.config import AgentConfig
 from tacit.runtime.member import Member
 from tacit.runtime.server.app import Extras, create_app
-from tacit.runtime.server.limits import MOST_CONNECTIONS
+from tacit.runtime.server.connections import Connection
 from tacit.runtime.server.tokens import Token, find_token
 from tacit.runtime.service import run_agent
 from tacit.runtime.serving import is_loopback
@@ -110,7 +110,7 @@ class Sidecar:
             uvicorn.Config(
                 app,
                 loop="uvloop" if _has_uvloop() else "asyncio",
-                http="httptools",
+                http=Connection,
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -118,7 +118,6 @@ class Sidecar:
                 server_header=False,
                 proxy_headers=False,
                 backlog=BACKLOG,
-                limit_concurrency=MOST_CONNECTIONS,
                 timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=FINISH_WITHIN_S,
             )
