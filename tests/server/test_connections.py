@@ -173,6 +173,7 @@ def test_a_head_that_is_refused_behind_a_request_is_no_answer_to_that(
     monkeypatch.setattr(served.member, "fleet", lambda wait_s: may_answer.wait(wait_s + WITHIN) and fleet)
     with served.connection() as (stream, file):
         stream.sendall(b"GET /v1/fleet HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + served.token + b"\r\n\r\n")
+        served.wait_for(lambda: len(served.sidecar._server.server_state.tasks) == 1)
         stream.sendall(GET + b"X: " + b"y" * MOST_HEAD)
         try:
             assert file.read() == b""
