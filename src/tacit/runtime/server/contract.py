@@ -129,7 +129,8 @@ OPERATIONS = (
         method="POST",
         path="/v1/select-many",
         summary="Decide several times at once",
-        description="All decisions are made, or none is left open.",
+        description="All decisions are made, or none: if there is nothing to choose from for one of them, nothing is "
+        "done. If the arms change meanwhile, what was decided is withdrawn.",
         taken=schemas.SelectManyRequest,
         given=schemas.SelectedArms,
         example={"requests": [{"subject": "visitor-17"}, {}]},
@@ -142,7 +143,7 @@ OPERATIONS = (
         path="/v1/update",
         summary="Reward a decision",
         description="It counts once, however often it is repeated, also after a restart of the sidecar. The decision "
-        "may be another member's: then the reward is brought there.",
+        "may be another member's: then the reward is passed on, and that member counts it, if the id is genuine.",
         taken=schemas.UpdateRequest,
         given=schemas.Counted,
         example={"id": ID, "reward": 1.0, "sync": True},
@@ -201,7 +202,7 @@ OPERATIONS = (
         method="DELETE",
         path="/v1/arms/{arm}",
         summary="Offer an arm no more, at this member",
-        description="What is known of it stays. The last arm cannot be removed.",
+        description="What is known of it stays. The last arm cannot be removed. To remove it again is harmless.",
         status=204,
         refused=(404, 409),
     ),
