@@ -25,7 +25,10 @@ export interface RewardOfOne {
 /** What became of one reward of several. */
 export interface CountedOne {
   readonly id: string;
+  /** Whether this made it count: false if it was rewarded before, has expired, was passed on or was refused. */
   readonly counted: boolean;
+  /** Whether it is another member's decision, to which the reward is brought. Only that member can tell whether it counts. */
+  readonly passed_on?: boolean;
   /** Why it was refused, if it was. */
   readonly problem?: Problem | null;
 }
@@ -174,17 +177,24 @@ export class Tacit {
   select(wanted?: SelectRequest, options?: CallOptions): Promise<SelectedArm>;
   /** Decide several times at once: all are made, or none. At most 1000. */
   selectMany(requests: readonly SelectRequest[], options?: CallOptions): Promise<readonly SelectedArm[]>;
-  /** Reward a decision, from 0 to 1. Returns whether this made it count: false if it was rewarded before or has expired. */
+  /**
+   * Reward a decision, from 0 to 1. Returns whether it was taken: false if it was rewarded before or has expired, or if an
+   * attempt whose answer was lost did it. Of another member's decision always true: it is passed on, and only that member
+   * can tell whether it counts.
+   */
   update(decision: SelectedArm | string, reward: number, options?: UpdateOptions): Promise<boolean>;
   /** Reward several decisions, each for itself. At most 1000. */
   updateMany(updates: readonly RewardOfOne[], options?: UpdateOptions): Promise<readonly CountedOne[]>;
-  /** Take back a decision that was never carried out. Returns whether it was still open. */
+  /**
+   * Take back a decision that was never carried out. Returns whether it was still open: false also if an attempt whose
+   * answer was lost did it.
+   */
   withdraw(decision: SelectedArm | string, options?: CallOptions): Promise<boolean>;
   /** The arms, as this member sees them. */
   arms(options?: CallOptions): Promise<readonly ArmStatistics[]>;
   /** Offer an arm, at this member. */
   addArm(arm: string, options?: CallOptions): Promise<ArmStatistics>;
-  /** Offer an arm no more, at this member. */
+  /** Offer an arm no more, at this member. Harmless if it is removed already. */
   removeArm(arm: string, options?: CallOptions): Promise<void>;
   /** Give an arm no more traffic, at every member. */
   freezeArm(arm: string, options?: CallOptions): Promise<void>;

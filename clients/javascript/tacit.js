@@ -45,7 +45,8 @@ export class Tacit {
   }
 
   async update(decision, reward, { sync = false, ...options } = {}) {
-    return (await this.#call("POST", "/v1/update", { id: idOf(decision), reward, sync }, options)).counted;
+    const answer = await this.#call("POST", "/v1/update", { id: idOf(decision), reward, sync }, options);
+    return answer.counted || answer.passed_on === true;
   }
 
   async updateMany(updates, { sync = false, ...options } = {}) {
@@ -107,7 +108,8 @@ export class Tacit {
   }
 
   /**
-   * Ask, and ask again where that is safe. A refusal with 503 has changed nothing. Whether a request whose answer was lost
+   * Ask, and ask again where that is safe. A select that is refused with 503 was not made; what else may be carried out
+   * after a 503 does no harm a second time. Whether a request whose answer was lost
    * was carried out nobody knows: a reward counts once all the same, but another select would be another decision.
    */
   async #call(method, path, body, { signal, timeoutMs = this.#timeoutMs, retries = this.#retries, mayRepeat = true } = {}) {

@@ -22,7 +22,7 @@ import pytest
 
 import tacit
 from tacit import Constant, Patience, on_demand
-from tacit.errors import LocalError
+from tacit.errors import LocalError, NotNowError
 from tacit.policies import UCB, Policy
 from tacit.runtime import errands, starting
 from tacit.runtime.background import background
@@ -466,8 +466,11 @@ def test_ids_of_members_that_never_were_do_not_fill_the_box(
     monkeypatch.setattr(errands, "MOST_FOR_STRANGERS", 20)
     ann, bob = connect("ann"), connect("bob")
     until(ann, lambda s: len(s.peers) == 1)
-    for number in range(100):
-        assert ann.update(sign(Claim(f"ghost {number}", 1, "A", time.time()), b"key"), 1.0)
+    ghosts = [sign(Claim(f"ghost {number}", 1, "A", time.time()), b"key") for number in range(100)]
+    assert all(ann.update(ghost, 1.0) for ghost in ghosts[:20])
+    for ghost in ghosts[20:]:
+        with pytest.raises(NotNowError, match="whom this member has never met"):
+            ann.update(ghost, 1.0)
     ann.sync()
     assert len(ann._node.clerk.errands.rewards) == 20
     assert ann.update(bob.select_arm().id, 1.0)

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import tacit
 from tacit.errors import NotNowError
+from tacit.runtime.decision import Claim, sign
 from tacit.runtime.fleet import Fleet
 from tacit.runtime.journal import JournalError
 from tacit.runtime.member import Member
@@ -87,6 +88,31 @@ def test_if_one_of_several_decisions_cannot_be_made_none_is_left_open(served: Se
     served.member.sync()
     statistics = served.member.statistics()
     assert (statistics.open_decisions, statistics.own_observations) == (0, 0)
+
+
+def test_if_one_of_several_decisions_cannot_be_made_nothing_is_done(served: Served) -> None:
+    before = served.facts()
+    wanted = [{"subject": "visitor-17", "among": ["blue"]}] * 40 + [{"among": ["nothing"]}]
+    assert served.client.post("/v1/select-many", json={"requests": wanted}).status_code == 409
+    assert served.facts() == before
+    assert select(served, subject="visitor-17")["arm"] == "red"  # not bound to blue
+    served.client.put("/v1/kill-switch", json={"control_arm": "green"})
+    refused = served.client.post("/v1/select-many", json={"requests": [{}, {"among": ["red"]}]})
+    assert (refused.status_code, refused.json()["detail"]) == (
+        409,
+        "the kill switch is on, to green, which is not one to choose from",
+    )
+    assert served.facts() == {**before, "decisions": 1, "open_decisions": 1, "control_arm": "green"}
+
+
+def test_if_the_arms_change_while_several_decisions_are_made_none_is_left_open(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served.member, "check_choice", lambda _: None)
+    wanted: list[dict[str, list[str]]] = [{}] * 40 + [{"among": ["nothing"]}]
+    assert served.client.post("/v1/select-many", json={"requests": wanted}).status_code == 409
+    served.member.sync()
+    assert served.member.statistics().open_decisions == 0
 
 
 def test_of_several_rewards_each_counts_for_itself(served: Served) -> None:
@@ -165,8 +191,7 @@ def test_arms_are_added_removed_and_added_again(served: Served) -> None:
     assert (added.status_code, added.headers["location"], added.json()) == (201, "/v1/arms/violet", new)
     again = served.client.post("/v1/arms", json={"arm": "violet"})
     assert (again.status_code, "location" in again.headers, again.json()) == (200, False, new)
-    assert served.client.delete("/v1/arms/violet").status_code == 204
-    assert served.client.delete("/v1/arms/violet").status_code == 404
+    assert [served.client.delete("/v1/arms/violet").status_code for _ in range(2)] == [204, 204]
     assert served.member.offered_arms == ("red", "green", "blue")
     assert served.client.post("/v1/arms", json={"arm": "violet"}).status_code == 201
     assert served.client.get("/v1/arms").json() == {
@@ -218,14 +243,37 @@ def test_the_kill_switch_spreads_to_other_members_and_is_lifted(served: Served, 
 def test_a_reward_for_another_members_decision_is_brought_there(served: Served, tmp_path: Path) -> None:
     with tacit.connect(f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]) as other:
         decision = other.select_arm()
+        passed_on = {"counted": False, "passed_on": True}
         for _ in range(2):  # its member counts it once
-            assert served.client.post("/v1/update", json={"id": decision.id, "reward": 1.0}).json() == {"counted": True}
+            assert served.client.post("/v1/update", json={"id": decision.id, "reward": 1.0}).json() == passed_on
+        many = served.client.post("/v1/update-many", json={"updates": [{"id": decision.id, "reward": 1.0}]})
+        assert many.json() == {"results": [{"id": decision.id, **passed_on}]}
         wait_for(lambda: other.statistics().own_observations == 1, "the reward arrives")
         refused = served.client.post("/v1/withdraw", json={"id": other.select_arm().id})
         assert (refused.status_code, refused.json()["detail"]) == (
             409,
             "the decision was made by 'web-2': only that member can withdraw it",
         )
+
+
+def test_rewards_in_the_names_of_members_that_were_never_met_wait_in_a_small_box(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.runtime.errands.MOST_FOR_STRANGERS", 5)
+    made_up = [sign(Claim(f"ghost {number}", 1, "red", time.time()), b"key") for number in range(10)]
+    updates = [{"id": one, "reward": 1.0} for one in made_up]
+    results = served.client.post("/v1/update-many", json={"updates": updates, "sync": True}).json()["results"]
+    assert results[:5] == [{"id": one, "counted": False, "passed_on": True} for one in made_up[:5]]
+    assert [(one["counted"], "passed_on" in one, one["problem"]["status"]) for one in results[5:]] == [
+        (False, False, 503)
+    ] * 5
+    assert results[5]["problem"]["detail"] == (
+        "the id is of 'ghost 5', whom this member has never met, and too many such rewards wait already: see that "
+        "there is such a member"
+    )
+    assert [token for _, token, _ in served.member._node.clerk.errands.rewards] == made_up[:5]
+    again = served.client.post("/v1/update", json=updates[0])
+    assert (again.status_code, again.json()) == (200, {"counted": False, "passed_on": True})
 
 
 def test_statistics_metrics_and_fleet_say_what_the_member_says(served: Served, tmp_path: Path) -> None:
@@ -294,7 +342,7 @@ def test_it_is_not_ready_while_the_disk_takes_nothing(served: Served, monkeypatc
     refused = served.client.post("/v1/update", json={"id": decision, "reward": 1.0, "sync": True})
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert refused.json()["detail"] == (
-        "the reward is counted but is not on the disk yet: no disk. Repeat the request: it counts once"
+        "the reward is taken but is not on the disk yet: no disk. Repeat the request: it counts once"
     )
     wait_for(lambda: served.client.get("/readyz").status_code == 503, "it says that it is not ready")
     unready = served.client.get("/readyz")
@@ -310,6 +358,55 @@ def test_it_is_not_ready_while_the_disk_takes_nothing(served: Served, monkeypatc
     again = served.client.post("/v1/update", json={"id": decision, "reward": 1.0, "sync": True})
     assert (again.status_code, again.json()) == (200, {"counted": False})
     assert served.member.statistics().own_observations == 1
+
+
+def test_what_holds_for_every_member_is_done_when_it_is_on_the_disk(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = served.member._node
+    monkeypatch.setattr(node, "_journal", Broken(node._journal))
+    asked = [
+        ("PUT", "/v1/kill-switch", {"control_arm": "blue"}),
+        ("DELETE", "/v1/kill-switch", None),
+        ("PUT", "/v1/arms/red/freeze", None),
+        ("DELETE", "/v1/arms/red/freeze", None),
+    ]
+    for method, path, body in asked:
+        answer = served.client.request(method, path, json=body)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert answer.json()["detail"] == (
+            "it holds at this member, but is neither on the disk nor told to the others yet: no disk. It is tried "
+            "again; repeat the request to hear when it is done"
+        )
+    monkeypatch.undo()
+    wait_for(lambda: served.client.get("/readyz").status_code == 200, "the disk works again")
+    assert [served.client.request(method, path, json=body).status_code for method, path, body in asked] == [
+        200,
+        204,
+        204,
+        204,
+    ]
+
+
+def test_what_is_not_done_in_time_is_said_to_be_able_to_happen_still(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tacit.runtime.server.api.WAIT_WITHIN_S", 0.05)
+    may_freeze, freeze = threading.Event(), served.member.freeze_arm
+
+    def freeze_late(arm: str) -> None:
+        assert may_freeze.wait(WITHIN)
+        freeze(arm)
+
+    monkeypatch.setattr(served.member, "freeze_arm", freeze_late)
+    answer = served.client.put("/v1/arms/red/freeze")
+    assert answer.status_code == 503
+    assert answer.json()["detail"] == (
+        "the member did not do it within 0.05 seconds, and may still do it: see whether its disk and its machine can "
+        "keep up, and repeat the request"
+    )
+    may_freeze.set()
+    wait_for(lambda: served.member.statistics().arms[0].is_frozen, "it happens")
 
 
 class Broken:

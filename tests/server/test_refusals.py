@@ -25,7 +25,16 @@ REFUSED: list[tuple[str, str, bytes | None, int, str]] = [
     ("POST", "/v1/select", b"{", 400, "the body is not JSON: Input data was truncated"),
     ("POST", "/v1/select", b"{}x", 400, "the body is not JSON: JSON is malformed"),
     ("POST", "/v1/select", b'{"subject": "\xff"}', 400, "the body is not JSON: "),
-    ("POST", "/v1/select", b'{"subject": "\\ud800"}', 400, "the body is not JSON: "),
+    *(
+        (
+            "POST",
+            "/v1/select",
+            b'{"subject": "' + half + b'"}',
+            400,
+            "the body is not JSON: it has half of a surrogate pair",
+        )
+        for half in (b"\\ud800", b"\\uDC00", b"a\\uD83Dz", b"\\ud800\\ud800", b"\\ude00\\ud83d", b"\\ud83d\\n")
+    ),
     ("POST", "/v1/select", b"[" * 100_000, 422, "Expected `object`, got `array`" + SEE),
     ("POST", "/v1/select", b"[]", 422, "Expected `object`, got `array`" + SEE),
     ("POST", "/v1/select", b"null", 422, "Expected `object`, got `null`" + SEE),
@@ -148,9 +157,21 @@ def test_a_body_that_is_not_sent_as_json_is_refused(kind: str, served: Served) -
     assert served.facts() == before
 
 
-def test_json_may_name_its_charset(served: Served) -> None:
-    kind = {"Content-Type": "Application/JSON; charset=utf-8"}
-    assert served.client.post("/v1/select", content=b"{}", headers=kind).status_code == 200
+@pytest.mark.parametrize("parameter", ["charset=utf-8", 'Charset="UTF-8"', "charset=utf8; x=y", "x=utf-16", "x"])
+def test_json_may_name_its_charset(parameter: str, served: Served) -> None:
+    kind = {"Content-Type": f"Application/JSON; {parameter}"}
+    body = '{"subject": "\\ud83d\\ude00 ä"}'.encode()
+    assert served.client.post("/v1/select", content=body, headers=kind).status_code == 200
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "ISO-8859-1", '"latin-1"', ""])
+def test_json_in_another_charset_is_refused(charset: str, served: Served) -> None:
+    kind = {"Content-Type": f"application/json; x=y; charset={charset}"}
+    answer = served.client.post("/v1/select", content=b"{}", headers=kind)
+    assert (answer.status_code, answer.json()["detail"]) == (
+        415,
+        "the body must be JSON in UTF-8: send it so, and leave the charset out",
+    )
 
 
 def test_the_last_arm_is_not_removed(served: Served) -> None:

@@ -1,5 +1,6 @@
 """Who has the token may do everything; who has not may do nothing, and learns nothing."""
 
+import errno
 import stat
 from pathlib import Path
 from typing import Any
@@ -122,10 +123,28 @@ def test_a_named_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    state = tmp_path / "nowhere" / "web-1.db"
+def test_the_folder_of_the_state_is_made(tmp_path: Path) -> None:
+    state = tmp_path / "not" / "yet" / "web-1.db"
+    made = find_token(Serving(), state, {})
+    assert made.origin == f"{state}.token"
+    assert find_token(Serving(), state, {}) == made
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    state = tmp_path / "file" / "web-1.db"
     with pytest.raises(LocalError) as caught:
         find_token(Serving(), state, {})
-    assert str(caught.value) == (
-        f"the token cannot be written to {state}.token: No such file or directory. Set TACIT_TOKEN instead"
-    )
+    assert str(caught.value) == (f"the token cannot be written to {state}.token: File exists. Set TACIT_TOKEN instead")
+
+
+def test_a_token_that_cannot_be_put_in_its_place_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path, __: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(LocalError, match="No space left on device"):
+        find_token(Serving(), tmp_path / "web-1.db", {})
+    assert list(tmp_path.iterdir()) == []

@@ -74,6 +74,8 @@ test("arms and the kill switch are operated, whatever an arm is called", async (
   assert.deepEqual(await frozen(), []);
   assert.equal((await tacit.addArm("violet")).arm, "violet");
   assert.equal(await tacit.removeArm("violet"), undefined);
+  assert.equal(await tacit.removeArm("violet"), undefined); // as after a lost answer
+  await assert.rejects(() => tacit.removeArm("indigo"), { status: 404 });
   await tacit.kill("green");
   assert.equal(await tacit.killSwitch(), "green");
   assert.equal((await tacit.select()).arm, "green");
@@ -136,7 +138,14 @@ test("an update is repeated after a lost answer, a select is not", async () => {
   assert.equal(once, 1);
 });
 
-test("a 503 has changed nothing, so everything is repeated after it", async () => {
+test("a reward for another member's decision is taken, and passed on", async () => {
+  const passedOn = (response) => response.end('{"counted": false, "passed_on": true}');
+  await misbehaving(passedOn, async (where) => {
+    assert.equal(await new Tacit({ url: where, token }).update("d1.x", 1), true);
+  });
+});
+
+test("a 503 does no harm, so everything is repeated after it", async () => {
   const busyFirst = (response, number) => {
     if (number > 1) return response.end('{"id": "d1.x", "arm": "red", "propensity": 1}');
     return response.writeHead(503, { "Retry-After": "0" }).end('{"detail": "later"}');

@@ -1,9 +1,10 @@
 """The command `tacit agent`: arguments and printing; `tacit.runtime.service` runs the member."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tacit.cli.running import HOW_TO_STOP, described, say_stopped
 
 if TYPE_CHECKING:
     from tacit.runtime.config import AgentConfig
@@ -27,30 +28,16 @@ def run(options: argparse.Namespace) -> int:
     config = read_config(options.config)
     check_files(config)
     if options.check:
-        print(f"{options.config} is right: {_described(config)}")
+        print(f"{options.config} is right: {described(config)}")
         return 0
-    name = config.member["name"]
-    if run_agent(config, ready=lambda member: _say_ready(member, config)):
-        print(f"{name} has stopped, with everything written down.", flush=True)
-        return 0
-    print(
-        f"tacit: {name} has stopped, but its disk did not take everything: see the log. It can start again; its peers "
-        "return what they know",
-        file=sys.stderr,
-    )
-    return 1
+    is_written = run_agent(config, ready=lambda member: _say_ready(member, config))
+    return say_stopped(config.member["name"], is_written=is_written)
 
 
 def _say_ready(member: "Member", config: "AgentConfig") -> None:
     known = member.statistics().observations
     metrics = "" if config.metrics is None else f", metrics at http://{config.metrics}/metrics"
     print(
-        f"{member.name} is ready: {_described(config)}, {known:,} observations known{metrics}. "
-        "What goes wrong is logged with what to do; SIGTERM or Ctrl-C stops it.",
+        f"{member.name} is ready: {described(config)}, {known:,} observations known{metrics}. {HOW_TO_STOP}",
         flush=True,
     )
-
-
-def _described(config: "AgentConfig") -> str:
-    member = config.member
-    return f"group {member['group']}, {len(member['arms'])} arms, {member['policy']}, {config.url}, {member['state']}"

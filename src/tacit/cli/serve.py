@@ -1,10 +1,11 @@
 """The command `tacit serve`: arguments and printing; `tacit.runtime.server` runs the sidecar."""
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tacit.cli.running import HOW_TO_STOP, described, say_stopped
 
 if TYPE_CHECKING:
     from tacit.runtime.config import AgentConfig
@@ -33,20 +34,14 @@ def run(options: argparse.Namespace) -> int:
     check_files(config)
     check_token(config.serving, config.member["state"])
     if options.check:
-        print(f"{options.config} is right: {_described(config)}, to be served at {config.serving.listen}")
+        print(f"{options.config} is right: {described(config)}, to be served at {config.serving.listen}")
         return 0
     from tacit.dashboard.watching import page_beside  # noqa: PLC0415  # after what says which extra is missing
 
-    name = config.member["name"]
-    if run_sidecar(config, ready=lambda member, sidecar: _say_ready(member, sidecar, config), extras=page_beside):
-        print(f"{name} has stopped, with everything written down.", flush=True)
-        return 0
-    print(
-        f"tacit: {name} has stopped, but its disk did not take everything: see the log. It can start again; its peers "
-        "return what they know",
-        file=sys.stderr,
+    is_written = run_sidecar(
+        config, ready=lambda member, sidecar: _say_ready(member, sidecar, config), extras=page_beside
     )
-    return 1
+    return say_stopped(config.member["name"], is_written=is_written)
 
 
 def _configured(options: argparse.Namespace) -> "AgentConfig":
@@ -63,12 +58,7 @@ def _configured(options: argparse.Namespace) -> "AgentConfig":
 def _say_ready(member: "Member", sidecar: "Sidecar", config: "AgentConfig") -> None:
     assert sidecar.token is not None
     print(
-        f"{member.name} is ready at {sidecar.url}: {_described(config)}. The token is in {sidecar.token.origin}. "
-        "What goes wrong is logged with what to do; SIGTERM or Ctrl-C stops it.",
+        f"{member.name} is ready at {sidecar.url}: {described(config)}. The token is in {sidecar.token.origin}. "
+        f"{HOW_TO_STOP}",
         flush=True,
     )
-
-
-def _described(config: "AgentConfig") -> str:
-    member = config.member
-    return f"group {member['group']}, {len(member['arms'])} arms, {member['policy']}, {config.url}, {member['state']}"

@@ -30,6 +30,9 @@ _HEADERS = {
 """A page that shows other members' words runs no script but its own, and loads nothing from elsewhere."""
 
 
+_STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
+
+
 class _File(NamedTuple):
     content: bytes
     media_type: str
@@ -65,7 +68,9 @@ OPEN_PATHS = frozenset(_FILES)
 def page_routes(feed: Feed) -> list[Route]:
     """Return the routes of the page, with its stream."""
 
-    async def stream(_: Request) -> Response:
+    async def stream(request: Request) -> Response:
+        if request.method == "HEAD":
+            return Response(headers=_STREAM_HEADERS, media_type="text/event-stream")
         events = feed.events()
         try:
             first = await anext(events)
@@ -74,7 +79,7 @@ def page_routes(feed: Feed) -> list[Route]:
         return StreamingResponse(
             _all(first, events),
             media_type="text/event-stream",
-            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"},
+            headers=_STREAM_HEADERS,
         )
 
     return [*(Route(path, _serve, methods=["GET"]) for path in _FILES), Route(STREAM, stream, methods=["GET"])]

@@ -157,6 +157,15 @@ class Desk:
             self._call()
         return Decision(arm, propensity, number, now, self.signer)
 
+    def check_choice(self, among: Collection[Arm]) -> None:
+        """Raise `StateError` if none of these may be chosen now."""
+        with self._lock:
+            if self._elsewhere:
+                self._take_settled()
+            if self.published is not self._taken_over:
+                self._take_over(self.published)
+            self._left_of(among)
+
     def settle(self, number: int, reward: float) -> bool:
         """Reward a decision. Return whether it was open.
 
@@ -275,22 +284,30 @@ class Desk:
 
     def _choose_among(self, among: Collection[Arm], subject: str | None, number: int) -> tuple[Arm, float | None]:
         """Choose as if there were no other arms than these."""
+        left = self._left_of(among)
         if self._control_arm is not None:
-            if self._control_arm in among:
-                return self._control_arm, 1.0
-            raise StateError(f"the kill switch is on, to {self._control_arm}, which is not one to choose from")
+            return self._control_arm, 1.0
         policy, lottery = self._policy, self._lottery
         candidates = policy.candidates
-        left = tuple(arm for arm in candidates if arm in among)
-        if not left:
-            wanted, offered = ", ".join(map(str, among)), ", ".join(candidates)
-            raise StateError(f"none of the arms to choose from ({wanted}) is on offer now, only {offered}")
         policy.candidates = left
         self._lottery = None if self._traffic is None else Lottery(self._traffic, left)
         try:
             return self._choose(number) if subject is None else self._choose_for(subject, number)
         finally:
             policy.candidates, self._lottery = candidates, lottery
+
+    def _left_of(self, among: Collection[Arm]) -> tuple[Arm, ...]:
+        """Return which of these may be chosen now."""
+        if self._control_arm is not None:
+            if self._control_arm in among:
+                return (self._control_arm,)
+            raise StateError(f"the kill switch is on, to {self._control_arm}, which is not one to choose from")
+        candidates = self._policy.candidates
+        left = tuple(arm for arm in candidates if arm in among)
+        if not left:
+            wanted, offered = ", ".join(map(str, among)), ", ".join(candidates)
+            raise StateError(f"none of the arms to choose from ({wanted}) is on offer now, only {offered}")
+        return left
 
     def _count(self, arm: Arm, count: int, units: int) -> None:
         self._counts[arm] += count

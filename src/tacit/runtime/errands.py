@@ -50,19 +50,38 @@ class Errands:
         """All rewards on the way: for whom, the token, the reward."""
         return tuple((peer, *item) for peer, owed in self._owed.items() for item in owed.rewards.items())
 
-    def check_room(self) -> None:
-        """Raise `NotNowError` if no more rewards for others can be kept."""
-        if self._kept >= MOST_REWARDS_KEPT:
+    def check_room(self, peer: str, token: str, known: Container[str], on_the_way: int) -> None:
+        """Raise `NotNowError` if a reward for this peer cannot be kept. May be called on any thread.
+
+        Args:
+            peer: Whose decision it is.
+            token: The decision's id.
+            known: Everybody who was ever met.
+            on_the_way: Rewards that are about to be kept, for whomever.
+        """
+        owed = self._owed.get(peer)
+        if owed is not None and token in owed.rewards:
+            return
+        if self._kept + on_the_way >= MOST_REWARDS_KEPT:
             raise NotNowError(
                 f"{self._kept} rewards wait for members that cannot be reached: see that they run, then try again"
             )
+        if not self.has_room_for(peer, known, on_the_way):
+            raise NotNowError(
+                f"too many rewards wait for {peer!r}, which cannot be reached: see that it runs, then try again"
+                if peer in known
+                else f"the id is of {peer!r}, whom this member has never met, and too many such rewards wait already: "
+                "see that there is such a member"
+            )
 
-    def has_room_for(self, peer: str, known: Container[str]) -> bool:
+    def has_room_for(self, peer: str, known: Container[str], on_the_way: int = 0) -> bool:
         """Return whether one more reward for this peer may be kept: whoever makes up ids must not fill the box."""
         if peer in known:
-            return len(self._of(peer).rewards) < MOST_FOR_ONE
-        for_strangers = sum(len(owed.rewards) for name, owed in self._owed.items() if name not in known)
-        return for_strangers < MOST_FOR_STRANGERS
+            owed = self._owed.get(peer)
+            return (0 if owed is None else len(owed.rewards)) + on_the_way < MOST_FOR_ONE
+        everybody = tuple(self._owed.items())  # at once: another thread may add somebody
+        for_strangers = sum(len(owed.rewards) for name, owed in everybody if name not in known)
+        return for_strangers + on_the_way < MOST_FOR_STRANGERS
 
     def give_up(self, after_s: float, now: float) -> list[tuple[str, str]]:
         """Forget the rewards that were found waiting so long ago. Return for whom, and the token.

@@ -234,16 +234,26 @@ class Member:
         """
         return self._desk.select_arm(subject, among)
 
+    def check_choice(self, among: Collection[Arm]) -> None:
+        """Look whether `select_arm(among=...)` could choose one of these now, without deciding.
+
+        Raises:
+            LocalError: None of them is on offer.
+        """
+        self._desk.check_choice(among)
+
     def update(self, decision: Decision | str, reward: float | bool) -> bool:
         """Reward a decision, given itself or its id. Counts once, however often it is repeated.
 
         The decision may be of an earlier start, or of another member: then the reward is brought there.
 
         Returns:
-            Whether it is taken: `False` if it was rewarded before, or has expired.
+            Whether it is taken: `False` if it was rewarded before, or has expired. Of another member's decision always
+            `True`, for only that member can tell.
 
         Raises:
-            LocalError: The reward is not a number in [0, 1], or the id is not one. Nothing changed.
+            LocalError: The reward is not a number in [0, 1], or the id is not one, or too many rewards wait for members
+                that cannot be reached. Nothing changed.
         """
         if isinstance(reward, bool):  # clicked, or not
             reward = float(reward)
@@ -286,7 +296,7 @@ class Member:
         claim = read(token)
         desk.units(reward)
         if claim.member != clerk.terms.name:
-            clerk.errands.check_room()
+            clerk.errands.check_room(claim.member, token, clerk.agent.endpoint.links, len(clerk.foreign))
             clerk.foreign.append((claim.member, token, float(reward)))
             self._background.loop.call_soon_threadsafe(self._node.wake)
             return True

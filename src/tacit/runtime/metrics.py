@@ -12,7 +12,7 @@ from tacit.errors import LocalError
 from tacit.runtime.member import Member
 from tacit.runtime.statistics import ArmStatistics, PeerStatistics, Statistics
 from tacit.runtime.transports.addresses import parse_address
-from tacit.runtime.transports.listening import listening_problem
+from tacit.runtime.transports.listening import listening_to
 
 try:
     from prometheus_client import CollectorRegistry, start_http_server
@@ -64,10 +64,8 @@ class MetricsServer:
         where = parse_address(address, what="the address for metrics")
         registry = CollectorRegistry()
         registry.register(MemberCollector(member))
-        try:
+        with listening_to(where, "metrics"):
             self._server, self._thread = start_http_server(where.port, where.host or "0.0.0.0", registry)  # noqa: S104  # as asked for
-        except OSError as error:
-            raise LocalError(f"metrics: {listening_problem(where, error)}") from error
         self.port: int = self._server.server_port
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from prometheus_client.exposition import generate_latest
 
 from tacit.errors import LocalError, NotNowError
 from tacit.runtime.background import DiskThreads
-from tacit.runtime.decision import Decision
+from tacit.runtime.decision import Decision, read
 from tacit.runtime.fleet import Fleet
 from tacit.runtime.member import Member
 from tacit.runtime.metrics import MemberCollector
@@ -37,6 +37,12 @@ FLEET_WITHIN_S = 2.0
 DECIDE_AT_ONCE = 32
 """After so many decisions of a batch other requests have their turn."""
 
+_TAKEN = "the reward is taken but is not on the disk yet: {}. Repeat the request: it counts once"
+_HOLDS_HERE = (
+    "it holds at this member, but is neither on the disk nor told to the others yet: {}. It is tried again; repeat the "
+    "request to hear when it is done"
+)
+
 
 class Api:
     """The operations of one member's sidecar. Used on one event loop."""
@@ -56,13 +62,16 @@ class Api:
 
     async def select_many(self, wanted: schemas.SelectManyRequest) -> schemas.SelectedArms:
         """Decide several times: all are made, or none."""
+        for one in wanted.requests:
+            if one.among is not None:
+                self._member.check_choice(one.among)
         made: list[Decision] = []
         try:
             for one in wanted.requests:
                 made.append(self._member.select_arm(one.subject, among=one.among))
                 if len(made) % DECIDE_AT_ONCE == 0:
                     await asyncio.sleep(0)
-        except BaseException:
+        except BaseException:  # the arms have changed since
             for decision in made:
                 self._member.withdraw(decision)
             raise
@@ -70,16 +79,16 @@ class Api:
 
     async def update(self, given: schemas.UpdateRequest) -> schemas.Counted:
         """Reward a decision. It counts once, however often it is repeated."""
-        counted = await _within(self._member.updated(given.id, given.reward))
+        counted, passed_on = await self._rewarded(given.id, given.reward)
         if given.sync:
-            await self._synced()
-        return schemas.Counted(counted)
+            await self._synced(_TAKEN)
+        return schemas.Counted(counted, passed_on)
 
     async def update_many(self, given: schemas.UpdateManyRequest) -> schemas.CountedMany:
         """Reward several decisions, each for itself."""
         results = await asyncio.gather(*(self._reward(one) for one in given.updates))
         if given.sync:
-            await self._synced()
+            await self._synced(_TAKEN)
         return schemas.CountedMany(tuple(results))
 
     async def withdraw(self, given: schemas.WithdrawRequest) -> schemas.Withdrawn:
@@ -100,16 +109,18 @@ class Api:
         return new.arm not in before, found
 
     async def remove_arm(self, arm: str) -> None:
-        """Offer an arm no more."""
+        """Offer an arm no more. One that was removed before stays so."""
+        if arm in self._member.arms and arm not in self._member.offered_arms:
+            return
         await self._elsewhere(partial(self._member.remove_arm, arm))
 
     async def freeze_arm(self, arm: str) -> None:
         """Give an arm no more traffic, at every member."""
-        await self._elsewhere(partial(self._member.freeze_arm, arm))
+        await self._operate(partial(self._member.freeze_arm, arm))
 
     async def unfreeze_arm(self, arm: str) -> None:
         """Give an arm back, at every member."""
-        await self._elsewhere(partial(self._member.unfreeze_arm, arm))
+        await self._operate(partial(self._member.unfreeze_arm, arm))
 
     async def kill_switch(self) -> schemas.KillSwitch:
         """Return how the kill switch is."""
@@ -117,12 +128,12 @@ class Api:
 
     async def kill(self, wanted: schemas.KillSwitchOn) -> schemas.KillSwitch:
         """Turn the kill switch on, at every member."""
-        await self._elsewhere(partial(self._member.kill, wanted.control_arm))
+        await self._operate(partial(self._member.kill, wanted.control_arm))
         return schemas.KillSwitch(wanted.control_arm)
 
     async def lift(self) -> None:
         """Turn the kill switch off, at every member."""
-        await self._elsewhere(self._member.lift)
+        await self._operate(self._member.lift)
 
     # Looking.
 
@@ -162,18 +173,27 @@ class Api:
 
     async def _reward(self, given: schemas.RewardOfOne) -> schemas.CountedOne:
         try:
-            counted = await _within(self._member.updated(given.id, given.reward))
+            counted, passed_on = await self._rewarded(given.id, given.reward)
         except LocalError as error:
             return schemas.CountedOne(given.id, counted=False, problem=refusal_of(error).problem)
-        return schemas.CountedOne(given.id, counted)
+        return schemas.CountedOne(given.id, counted, passed_on)
 
-    async def _synced(self) -> None:
+    async def _rewarded(self, token: str, reward: float) -> tuple[bool, bool]:
+        """Reward a decision. Return whether it counted here, and whether it was passed on to another member."""
+        taken = await _within(self._member.updated(token, reward))
+        is_here = read(token).member == self._member.name
+        return taken and is_here, taken and not is_here
+
+    async def _operate(self, work: Callable[[], None]) -> None:
+        """Do what holds for every member. It is told to them only when it is on the disk."""
+        await self._elsewhere(work)
+        await self._synced(_HOLDS_HERE)
+
+    async def _synced(self, so_far: str) -> None:
         try:
             await _within(self._member.synced())
         except NotNowError as error:
-            raise NotNowError(
-                f"the reward is counted but is not on the disk yet: {error}. Repeat the request: it counts once"
-            ) from error
+            raise NotNowError(so_far.format(error)) from error
 
     async def _elsewhere(self, work: Callable[[], Value]) -> Value:
         """Wait for something on another thread."""
@@ -196,6 +216,6 @@ async def _within(waiting: Awaitable[Value]) -> Value:
             return await waiting
     except TimeoutError as error:
         raise NotNowError(
-            f"the member did not do it within {WAIT_WITHIN_S:g} seconds: see whether its disk and its machine can "
-            "keep up, and repeat the request"
+            f"the member did not do it within {WAIT_WITHIN_S:g} seconds, and may still do it: see whether its disk and "
+            "its machine can keep up, and repeat the request"
         ) from error

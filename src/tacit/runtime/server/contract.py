@@ -25,6 +25,7 @@ REFUSED = {
     413: "The body is too long. The client must act.",
     415: "The body is not sent as application/json. The client must act.",
     422: "The body is JSON of another shape, or a value is not allowed. The client must act.",
+    431: "The headers are too long. The client must act.",
     500: "A bug of the sidecar, which its log describes. Whoever runs it must act.",
     503: "Not now: too much is under way, the disk does not work, or the sidecar is stopping. Try again.",
 }
@@ -59,7 +60,7 @@ class Operation(NamedTuple):
     @property
     def statuses(self) -> tuple[int, ...]:
         """Every status of a refusal, ascending."""
-        usual = (503,) if self.is_open else (401, 500, 503)
+        usual = (431, 503) if self.is_open else (401, 431, 500, 503)
         return tuple(sorted({*usual, *self.refused, *(WITH_BODY if self.taken is not None else ())}))
 
 
@@ -128,7 +129,8 @@ OPERATIONS = (
         method="POST",
         path="/v1/select-many",
         summary="Decide several times at once",
-        description="All decisions are made, or none is left open.",
+        description="All decisions are made, or none: if there is nothing to choose from for one of them, nothing is "
+        "done. If the arms change meanwhile, what was decided is withdrawn.",
         taken=schemas.SelectManyRequest,
         given=schemas.SelectedArms,
         example={"requests": [{"subject": "visitor-17"}, {}]},
@@ -141,7 +143,7 @@ OPERATIONS = (
         path="/v1/update",
         summary="Reward a decision",
         description="It counts once, however often it is repeated, also after a restart of the sidecar. The decision "
-        "may be another member's: then the reward is brought there.",
+        "may be another member's: then the reward is passed on, and that member counts it, if the id is genuine.",
         taken=schemas.UpdateRequest,
         given=schemas.Counted,
         example={"id": ID, "reward": 1.0, "sync": True},
@@ -200,7 +202,7 @@ OPERATIONS = (
         method="DELETE",
         path="/v1/arms/{arm}",
         summary="Offer an arm no more, at this member",
-        description="What is known of it stays. The last arm cannot be removed.",
+        description="What is known of it stays. The last arm cannot be removed. To remove it again is harmless.",
         status=204,
         refused=(404, 409),
     ),

@@ -21,7 +21,7 @@ THROW_AWAY_WITHIN_S = 2.0
 for an answer only when they have sent everything, and would see a broken connection instead."""
 
 MOST_CONNECTIONS = 2048
-"""Connections that may be open, idle ones too; the server refuses further ones by itself."""
+"""Connections that may be open, idle ones too. On further ones only probes are answered."""
 
 
 class UnderWay:

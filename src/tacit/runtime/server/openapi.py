@@ -17,7 +17,8 @@ DESCRIPTION = """Decide, reward and operate one member of a group of bandits tha
 
 A decision is made in microseconds, inside the sidecar. Its id can be rewarded now or weeks later, also after a restart,
 and counts once, however often the reward is repeated. Every refusal is a problem of RFC 9457 whose detail says who must
-act; a request that was refused has changed nothing. A key that is not in this document is refused."""
+act; a request that was refused has changed nothing, unless its detail says that it has, or may have. A key that is not
+in this document is refused."""
 
 
 @cache

@@ -18,7 +18,10 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why a request was refused (RFC 9457). Nothing has changed, unless the status is 500 or the detail says so."""
+    """Why a request was refused (RFC 9457).
+
+    Nothing has changed, unless the status is 500, or the detail says that something has, or still may.
+    """
 
     title: str
     """What the status means."""
@@ -57,10 +60,11 @@ TITLES = {
     413: "Content Too Large",
     415: "Unsupported Media Type",
     422: "Unprocessable Content",
+    431: "Request Header Fields Too Large",
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
-"""As RFC 9110 has them. Those of the standard library differ from one Python to the next."""
+"""As RFC 9110 and RFC 6585 have them. Those of the standard library differ from one Python to the next."""
 
 
 def problem(status: int, detail: str) -> Problem:

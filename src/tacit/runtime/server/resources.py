@@ -4,6 +4,7 @@ A resource is one path with its operations. This file owns bodies, content types
 what an operation does.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
@@ -21,6 +22,13 @@ from tacit.runtime.server.problems import Refusal, refusal_of
 from tacit.runtime.serving import Limits
 
 Call = Callable[[Scope, Receive], Awaitable[Response]]
+
+_UTF_8 = (b"utf-8", b"utf8")
+
+_HALF_CHARACTER = re.compile(
+    rb"\\u[dD][89abAB][\da-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][\da-fA-F]{2})\\u[dD][c-fC-F]"
+)
+"""One of two escapes that stand for a character only together. The decoder says that the body is cut off."""
 
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
@@ -75,9 +83,15 @@ def _call(api: Api, operation: Operation, limits: Limits) -> Call:
 
 async def _body(scope: Scope, receive: Receive, most: int) -> bytes:
     kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-    media_type, _, _ = kind.partition(b";")
+    media_type, _, parameters = kind.partition(b";")
     if media_type.strip().lower() != b"application/json":
         raise Refusal(415, "the body must be JSON: send it with `Content-Type: application/json`", {"Accept": JSON})
+    for parameter in parameters.split(b";"):
+        name, _, value = parameter.partition(b"=")
+        if name.strip().lower() == b"charset" and value.strip(b' \t"').lower() not in _UTF_8:
+            raise Refusal(
+                415, "the body must be JSON in UTF-8: send it so, and leave the charset out", {"Accept": JSON}
+            )
     return await read_body(scope, receive, most)
 
 
@@ -87,6 +101,10 @@ def _decoded(decoder: "msgspec.json.Decoder[Any]", body: bytes) -> Any:  # noqa:
     except msgspec.ValidationError as error:
         raise Refusal(422, f"{error}: see /openapi.json for what is allowed") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if _HALF_CHARACTER.search(body):
+            raise Refusal(
+                400, "the body is not JSON: it has half of a surrogate pair, which is no character"
+            ) from error
         raise Refusal(400, f"the body is not JSON: {error}") from error
 
 

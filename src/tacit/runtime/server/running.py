@@ -20,12 +20,12 @@ from tacit.errors import LocalError
 from tacit.runtime.config import AgentConfig
 from tacit.runtime.member import Member
 from tacit.runtime.server.app import Extras, create_app
-from tacit.runtime.server.limits import MOST_CONNECTIONS
+from tacit.runtime.server.connections import Connection
 from tacit.runtime.server.tokens import Token, find_token
 from tacit.runtime.service import run_agent
 from tacit.runtime.serving import is_loopback
 from tacit.runtime.transports.addresses import Address, parse_address
-from tacit.runtime.transports.listening import listening_problem
+from tacit.runtime.transports.listening import listening_socket, listening_to
 
 log = logging.getLogger("tacit")
 
@@ -110,7 +110,7 @@ class Sidecar:
             uvicorn.Config(
                 app,
                 loop="uvloop" if _has_uvloop() else "asyncio",
-                http="httptools",
+                http=Connection,
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -118,7 +118,6 @@ class Sidecar:
                 server_header=False,
                 proxy_headers=False,
                 backlog=BACKLOG,
-                limit_concurrency=MOST_CONNECTIONS,
                 timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=FINISH_WITHIN_S,
             )
@@ -180,21 +179,9 @@ class _Server(uvicorn.Server):
 
 def _listening(address: Address) -> socket.socket:
     """Return a socket that has the port."""
-    try:
-        family, kind, protocol, _, where = socket.getaddrinfo(
-            address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        taken = socket.socket(family, kind, protocol)
-        try:
-            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            taken.bind(where)
-            taken.listen(BACKLOG)
-        except BaseException:
-            taken.close()
-            raise
-    except (OSError, UnicodeError) as error:
-        raise LocalError(f"listen: {listening_problem(address, error)}") from error
-    return taken
+    with listening_to(address, "listen"):
+        found = socket.getaddrinfo(address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        return listening_socket(found[0], BACKLOG)
 
 
 def _has_uvloop() -> bool:

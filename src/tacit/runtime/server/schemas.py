@@ -32,6 +32,20 @@ DecisionId = Annotated[
     str, Meta(pattern=r"^d1\.[A-Za-z0-9_-]+$", max_length=LONGEST_TOKEN, description="The id of a decision.")
 ]
 Reward = Annotated[float, Meta(ge=0.0, le=1.0, description="How good it was, from 0 to 1.")]
+IsCounted = Annotated[
+    bool,
+    Meta(
+        description="Whether this request made it count; false if it was rewarded before, has expired, was passed "
+        "on or was refused."
+    ),
+]
+PassedOn = Annotated[
+    bool,
+    Meta(
+        description="Whether the id is another member's, to which the reward is brought. Only that member can tell "
+        "whether the id is genuine and the reward is news: it counts it once, or not at all."
+    ),
+]
 Sync = Annotated[bool, Meta(description="Whether to answer only when the reward is on the disk.")]
 
 
@@ -72,12 +86,11 @@ class UpdateRequest(Struct, frozen=True, forbid_unknown_fields=True):
     sync: Sync = False
 
 
-class Counted(Struct, frozen=True):
+class Counted(Struct, frozen=True, omit_defaults=True):
     """What became of a reward."""
 
-    counted: Annotated[
-        bool, Meta(description="Whether this request made it count; false if it was rewarded before, or has expired.")
-    ]
+    counted: IsCounted
+    passed_on: PassedOn = False
 
 
 class RewardOfOne(Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,7 +111,8 @@ class CountedOne(Struct, frozen=True, omit_defaults=True):
     """What became of one reward of several."""
 
     id: DecisionId
-    counted: bool
+    counted: IsCounted
+    passed_on: PassedOn = False
     problem: Problem | None = None
     """Why it was refused, if it was."""
 

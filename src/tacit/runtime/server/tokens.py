@@ -3,6 +3,7 @@
 One token opens everything that a sidecar does: whoever has it decides, rewards and turns the kill switch.
 """
 
+import contextlib
 import os
 import secrets
 from collections.abc import Collection, Mapping
@@ -136,8 +137,11 @@ def _checked(token: str, what: str) -> str:
 def _write(file: Path, token: str) -> None:
     draft = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
     try:
+        file.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
             stream.write(f"{token}\n")
         draft.replace(file)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
         raise LocalError(f"the token cannot be written to {file}: {error.strerror}. Set {VARIABLE} instead") from error

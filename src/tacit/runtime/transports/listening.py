@@ -1,11 +1,47 @@
-"""Errors of the network, in words for the person who must act."""
+"""To listen, and errors of the network in words for the person who must act."""
 
 import errno
 import os
 import socket
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
+from tacit.errors import LocalError
 from tacit.runtime.transports.addresses import Address
+
+
+@contextmanager
+def listening_to(address: Address, what: str = "") -> Iterator[None]:
+    """Say why this machine cannot listen there, if it cannot.
+
+    Args:
+        address: Where.
+        what: What wants to, as its configuration calls it.
+
+    Raises:
+        LocalError: It cannot. The text says what to do.
+    """
+    try:
+        yield
+    except (OSError, UnicodeError) as error:
+        problem = listening_problem(address, error)
+        raise LocalError(f"{what}: {problem}" if what else problem) from error
+
+
+def listening_socket(found: tuple[Any, ...], backlog: int) -> socket.socket:
+    """Return a socket that has a port, which was found with `getaddrinfo`."""
+    family, kind, protocol, _, where = found
+    taken = socket.socket(family, kind, protocol)
+    try:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(where)
+        taken.listen(backlog)
+    except BaseException:
+        taken.close()
+        raise
+    return taken
 
 
 def listening_problem(address: Address, error: OSError | UnicodeError) -> str:

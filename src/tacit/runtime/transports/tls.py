@@ -15,7 +15,7 @@ from tacit.runtime.identity import Identity, verify
 from tacit.runtime.transports.addresses import Address, parse_address
 from tacit.runtime.transports.base import Inbox, Refusal, Transport
 from tacit.runtime.transports.connection import Connection, Word
-from tacit.runtime.transports.listening import listening_problem, why
+from tacit.runtime.transports.listening import listening_socket, listening_to, why
 from tacit.runtime.transports.mesh import Mesh, Refused
 
 HANDSHAKE_SECONDS = 10.0
@@ -235,21 +235,12 @@ def _contexts(identity: Identity) -> tuple[ssl.SSLContext, ssl.SSLContext]:
 
 
 async def _listen(address: Address) -> socket.socket:
-    listening = None
-    try:
+    with listening_to(address):
         found = await asyncio.get_running_loop().getaddrinfo(
             address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-        family, _, _, _, where = found[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.setblocking(False)
-        listening.bind(where)
-        listening.listen(BACKLOG)
-    except (OSError, UnicodeError) as error:
-        if listening is not None:
-            listening.close()
-        raise LocalError(listening_problem(address, error)) from error
+        listening = listening_socket(found[0], BACKLOG)
+    listening.setblocking(False)
     return listening
 
 

@@ -24,7 +24,7 @@ from tacit.runtime.transports.addresses import Address, parse_address, pause
 from tacit.runtime.transports.base import Inbox, Refusal, Transport
 from tacit.runtime.transports.fragments import PIECE_HEADER, Reassembly, cut
 from tacit.runtime.transports.hello import Hello, read_hello, write_hello
-from tacit.runtime.transports.listening import listening_problem
+from tacit.runtime.transports.listening import listening_to
 from tacit.runtime.transports.troubles import Troubles
 
 DATAGRAM = 1200
@@ -116,15 +116,13 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
                 f"the names of {name!r} and its group are too long for datagrams: use shorter ones, or TLS"
             )
         loop = asyncio.get_running_loop()
-        try:
+        with listening_to(self._listen):
             found = await loop.getaddrinfo(
                 self._listen.host or None, self._listen.port, type=socket.SOCK_DGRAM, flags=socket.AI_PASSIVE
             )
             transport, _ = await loop.create_datagram_endpoint(
                 lambda: self, local_addr=(str(found[0][4][0]), self._listen.port), family=found[0][0]
             )
-        except (OSError, UnicodeError) as error:
-            raise LocalError(listening_problem(self._listen, error)) from error
         raw = transport.get_extra_info("socket")
         with contextlib.suppress(OSError):
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SYSTEM_BUFFER)
