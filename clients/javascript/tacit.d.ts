@@ -150,7 +150,7 @@ export interface TacitOptions {
   readonly token: string;
   /** How long one attempt may take; 5000 unless given. */
   readonly timeoutMs?: number;
-  /** How often to try again, where that is safe; 3 unless given. */
+  /** How often to try again, where that is safe; 6 unless given, with pauses that make three to six seconds in all. */
   readonly retries?: number;
   /** Another `fetch`, for tests or proxies. */
   readonly fetch?: typeof globalThis.fetch;

@@ -24,18 +24,22 @@ export class Tacit {
   #retries;
   #fetch;
 
-  constructor({ url = "http://127.0.0.1:8700", token, timeoutMs = 5000, retries = 3, fetch = globalThis.fetch } = {}) {
+  constructor({ url = "http://127.0.0.1:8700", token, timeoutMs = 5000, retries = 6, fetch = globalThis.fetch } = {}) {
     if (typeof token !== "string" || token.trim() === "") {
       throw new TypeError("pass the sidecar's token: the first line of `tacit serve` says where it is");
     }
-    this.#url = String(url).replace(/\/+$/, "");
+    this.#url = addressOf(url);
     this.#token = token.trim();
     this.#timeoutMs = timeoutMs;
     this.#retries = retries;
     this.#fetch = (...given) => fetch(...given);
   }
 
-  select({ subject = null, among = null } = {}, options) {
+  select(wanted = {}, options) {
+    const { subject = null, among = null, ...unknown } = Object(wanted);
+    if (typeof wanted !== "object" || Object.keys(unknown).length) {
+      throw new TypeError("select takes an object with subject and among, both of which may be left out");
+    }
     return this.#call("POST", "/v1/select", { subject, among }, { ...options, mayRepeat: false });
   }
 
@@ -109,8 +113,8 @@ export class Tacit {
 
   /**
    * Ask, and ask again where that is safe. A select that is refused with 503 was not made; what else may be carried out
-   * after a 503 does no harm a second time. Whether a request whose answer was lost
-   * was carried out nobody knows: a reward counts once all the same, but another select would be another decision.
+   * after a 503 does no harm a second time. Whether a request whose answer was lost was carried out nobody knows: a
+   * reward counts once all the same, but another select would be another decision.
    */
   async #call(method, path, body, { signal, timeoutMs = this.#timeoutMs, retries = this.#retries, mayRepeat = true } = {}) {
     for (let attempt = 0; ; attempt += 1) {
@@ -179,8 +183,20 @@ function wasNeverSent(error) {
   return codes.includes("ECONNREFUSED");
 }
 
+function addressOf(url) {
+  const address = String(url);
+  try {
+    if (/^https?:$/.test(new URL(address).protocol)) return address.replace(/\/+$/, "");
+  } catch {
+    // said below
+  }
+  throw new TypeError(`"${address}" is not the address of a sidecar, which looks like http://127.0.0.1:8700`);
+}
+
 function idOf(decision) {
-  return typeof decision === "string" ? decision : decision.id;
+  const id = typeof decision === "string" ? decision : decision?.id;
+  if (typeof id !== "string") throw new TypeError("pass a decision, or its id");
+  return id;
 }
 
 function pathOf(arm) {

@@ -196,3 +196,13 @@ test("an answer that does not come is not waited for, and a signal ends a call",
     await assert.rejects(() => client.statistics({ signal: AbortSignal.abort(new Error("before")) }), { message: "before" });
   });
 });
+
+test("what cannot be meant is said at once, before anything is sent", async () => {
+  const fetch = () => assert.fail("nothing is to be sent");
+  for (const url of ["127.0.0.1:8700", "ftp://127.0.0.1", ""]) {
+    assert.throws(() => new Tacit({ url, token: "a token of some length", fetch }), /is not the address of a sidecar/);
+  }
+  const tacit = new Tacit({ token: "a token of some length", fetch });
+  for (const wanted of ["visitor-17", { user: "x" }, 7]) assert.throws(() => tacit.select(wanted), /select takes an object/);
+  for (const decision of [undefined, null, {}, 3]) await assert.rejects(tacit.update(decision, 1), /pass a decision, or its id/);
+});
