@@ -47,6 +47,8 @@ def create_app(
 ) -> Starlette:
     """Return the HTTP API of a member, as an ASGI application.
 
+    Headers and connections are limited by the server that runs it: `Sidecar` does.
+
     Args:
         member: The member. It is not closed with the application.
         token: What clients must bring as `Authorization: Bearer ...`.

@@ -23,7 +23,7 @@ REFUSED = {
     408: "The body did not come in time. The client must act.",
     409: "The arms, as they are now, forbid it. Whoever operates the fleet must act.",
     413: "The body is too long. The client must act.",
-    415: "The body is not sent as application/json. The client must act.",
+    415: "The body is not sent as application/json in UTF-8. The client must act.",
     422: "The body is JSON of another shape, or a value is not allowed. The client must act.",
     431: "The headers are too long. The client must act.",
     500: "A bug of the sidecar, which its log describes. Whoever runs it must act.",
