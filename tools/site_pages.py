@@ -1,9 +1,9 @@
 """A hook of the documentation site: what stands outside `docs` and how pages point to it.
 
-It owns three things. Documents that stand elsewhere, such as those at the root, become pages without a copy of them. A link from a
-page to a file of the repository that is no page becomes the file's path, because nobody knows where a reader has the
-repository. A folder in the navigation stands for all of its pages. What a link cannot mean is left as it is, so that
-MkDocs warns.
+It owns three things. Documents that stand elsewhere, such as those at the root, become pages without a copy of them. A
+link from a page to a file of the repository that is no page becomes the file's path, because nobody knows where a
+reader has the repository. A folder in the navigation stands for all of its pages. What a link cannot mean is left as it
+is, so that MkDocs warns.
 """
 
 import posixpath

@@ -87,7 +87,9 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[Printed]:
     for _, file, text in blocks():
         if file is not None:
             (folder / file).write_text(PORT.sub(another_port, text), encoding="utf-8")
-    script = "set -e\ntrap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n" + "echo '=== step'\n".join(PORT.sub(another_port, step.commands) for step in STEPS)
+    script = "set -e\ntrap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n" + "echo '=== step'\n".join(
+        PORT.sub(another_port, step.commands) for step in STEPS
+    )
     ended = subprocess.run(
         ["bash", "-c", script],
         cwd=folder,
@@ -137,7 +139,9 @@ def test_the_quiet_replica_knows_what_the_busy_one_observed(printed: list[Printe
 
 
 def test_the_sidecar_counts_the_reward_and_stops_when_it_is_told_to(printed: list[Printed]) -> None:
-    served = [" ".join(output.split()) for step, output in printed if re.search(r"tacit serve|/v1/update|kill", step.commands)]
+    served = [
+        " ".join(output.split()) for step, output in printed if re.search(r"tacit serve|/v1/update|kill", step.commands)
+    ]
     decided, rewarded, stopped = served
     assert re.search(r'"arm":"(plain|bold|playful)"', decided)
     assert rewarded == '{"counted":true}'
