@@ -153,8 +153,8 @@ APART = (*WORLD.agents[:2], AgentSpec(Rate(0.2), arms=("0", "1")))
         (replace(WORLD, policy=BuiltIn("ucb", alpha=1.0)), False, True),
         (replace(WORLD, policy=BuiltIn("thompson")), False, True),
         (replace(WORLD, sharing=immediate()), False, False),
-        (LOSSY, False, False),
-        (replace(WORLD, faults=Faults(loss=0.1)), False, False),
+        (LOSSY, False, True),
+        (replace(WORLD, faults=Faults(loss=0.1)), False, True),
         (replace(WORLD, agents=AWAY), False, False),
         (replace(WORLD, agents=APART), False, True),
     ],
@@ -163,6 +163,15 @@ def test_the_theorems_say_nothing_where_they_do_not_apply(world: Scenario, theor
     assert (regret_allowed(world, DECISIONS) is not None) == theorem_1
     assert (shares_allowed(world, DECISIONS) is not None) == theorem_2
     assert (immediate_shares(world, DECISIONS) is not None) == (world.agents is not APART)
+
+
+@pytest.mark.parametrize("world", [LOSSY, replace(WORLD, faults=Faults(loss=0.02, duplication=0.5, jitter=3))])
+def test_lost_and_doubled_messages_let_nobody_send_more_fresh_shares_than_theorem_2_allows(world: Scenario) -> None:
+    results = small(world, trials=5)
+    decisions = [group["decisions"].tolist() for _, group in results.agents.groupby("trial")]
+    most = shares_allowed(world, decisions)
+    assert most is not None
+    assert 0 < results.summary()["scenario"]["shares"]["mean"] <= most  # type: ignore[operator]
 
 
 # Beside the results.

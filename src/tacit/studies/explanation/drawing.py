@@ -36,6 +36,9 @@ MOST_EMPTY = 8
 USUAL_WIDTH, MOST_STRETCH = 1150, 3.0
 """So wide is the page, and so much wider than they must be are short conversations at most."""
 
+LEAST_SCALE = 0.7
+"""A picture that fits the page is made so much smaller on a narrow screen; beyond that it is scrolled."""
+
 LONGEST_ARM = 3
 """Characters of an arm's name that fit beside a pull."""
 
@@ -69,6 +72,7 @@ class Drawing:
         title = f"{self.names[0]} above, {self.names[1]} below: what they pulled and what they sent to each other"
         return (
             f'<svg id="timelines" viewBox="0 0 {self.width} {HEIGHT}" width="{self.width}" height="{HEIGHT}" '
+            f'style="--least:{self._least_width()}px;--most:{self.width}px" '
             f'role="img" aria-label="{escape(title)}. All of it stands in the table below.">'
             f'<defs><clipPath id="past"><rect id="past-end" x="0" y="0" width="{self.width}" height="{HEIGHT}"/>'
             f"</clipPath></defs>{''.join(self._slots())}"
@@ -78,6 +82,9 @@ class Drawing:
             f"{''.join(map(self._moment, range(len(self.places))))}"
             f'<line id="now" class="now" x1="{self.width}" x2="{self.width}" y1="6" y2="{SLOTS_AT - 12}"/></svg>'
         )
+
+    def _least_width(self) -> int:
+        return round(LEAST_SCALE * self.width) if self.width <= USUAL_WIDTH else self.width
 
     # Time.
 
@@ -206,6 +213,7 @@ class Drawing:
             words = "copy"
         x, y = _between(start, end, _PILL_AT.get(flight.form, 0.4) + (0.22 if fate == "lost" else 0.0))
         wide = 12 + 6.1 * len(words)
+        x = round(min(max(x, wide / 2 + 2), self.width - wide / 2 - 2), 1)  # whole, also at the end
         pill = (
             f'<g class="pill" transform="translate({x:g} {y:g})"><rect x="{-wide / 2:g}" y="-9" width="{wide:g}" '
             f'height="18" rx="9"/><text y="4" text-anchor="middle">{escape(words)}</text></g>'
