@@ -279,5 +279,5 @@ def _places(moments: Sequence[Moment]) -> list[int]:
             places.append(places[-1] + NEXT_SLOT + EMPTY_SLOT * empty)
     if len(places) < 2:
         return places
-    stretch = max(1.0, min(MOST_STRETCH, (USUAL_WIDTH - LEFT - RIGHT) / (places[-1] - places[0])))
+    stretch = max(1.0, min(MOST_STRETCH, (USUAL_WIDTH - RIGHT - places[0]) / (places[-1] - places[0])))
     return [places[0] + round(stretch * (place - places[0])) for place in places]
