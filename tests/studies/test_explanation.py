@@ -387,6 +387,12 @@ def test_the_table_says_that_somebody_asked_only_where_agents_ask(name: str) -> 
     }
 
 
+@pytest.mark.parametrize("name", WORLDS)
+def test_immediate_broadcast_is_not_compared_with_itself(name: str) -> None:
+    is_compared = "mmediate broadcast would have sent" in explain(WORLDS[name]).html()
+    assert is_compared == ("immediate" not in name)
+
+
 def test_every_line_of_the_table_has_all_its_cells_or_is_one_with_the_line_above() -> None:
     table = explain(WORLDS["a delay"]).html().split('<table id="events">')[1].split("</table>")[0]
     lines = re.findall(r"<tr data-moment.*?</tr>", table)

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from tacit.studies.explanation.conversation import Cause, Conversation, Flight, Form, Moment
 
-LEFT, RIGHT = 34, 60
-"""Room before the first and after the last moment."""
+LEFT, RIGHT, UNDER_WAY = 34, 60, 80
+"""Room before the first and after the last moment, and how much more if messages are still under way there."""
 
 LANES = (122, 280)
 """Where the two timelines are, from above."""
@@ -61,9 +61,11 @@ class Drawing:
         self.conversation = conversation
         self.names = names
         self.sentences = sentences
-        self.places = _places(conversation.moments)
+        under_way = any(not (flight.arrivals or flight.is_lost) for flight in conversation.flights)
+        right = RIGHT + (UNDER_WAY if under_way else 0)
+        self.places = _places(conversation.moments, right)
         """Of each moment, from the left."""
-        self.width = (self.places[-1] if self.places else LEFT) + RIGHT
+        self.width = (self.places[-1] if self.places else LEFT) + right
         self._most = _most_waiting(conversation)
         self._has_arms = len(conversation.scenario.arms.names) > 1
 
@@ -262,10 +264,10 @@ def _between(start: tuple[float, float], end: tuple[float, float], part: float) 
     return round(start[0] + part * (end[0] - start[0]), 1), round(start[1] + part * (end[1] - start[1]), 1)
 
 
-def _places(moments: Sequence[Moment]) -> list[int]:
+def _places(moments: Sequence[Moment], right: int) -> list[int]:
     """Return where each moment stands. Time goes on to the right; slots in which nothing happens are narrowed.
 
-    A short conversation is stretched to fill the page.
+    A short conversation is stretched to fill the page, with so much room at its right.
     """
     places: list[int] = []
     for before, moment in pairwise([None, *moments]):
@@ -279,5 +281,5 @@ def _places(moments: Sequence[Moment]) -> list[int]:
             places.append(places[-1] + NEXT_SLOT + EMPTY_SLOT * empty)
     if len(places) < 2:
         return places
-    stretch = max(1.0, min(MOST_STRETCH, (USUAL_WIDTH - RIGHT - places[0]) / (places[-1] - places[0])))
+    stretch = max(1.0, min(MOST_STRETCH, (USUAL_WIDTH - right - places[0]) / (places[-1] - places[0])))
     return [places[0] + round(stretch * (place - places[0])) for place in places]

@@ -81,11 +81,10 @@ class Explanation:
         shares, immediate = sum(self.counts.shares), sum(self.counts.immediate)
         if self.conversation.scenario.sharing.rules == SILENT:
             return "They do not. Each learns from its own pulls alone."
-        decisions = count_of(sum(self.counts.decisions), "pull")
-        return (
-            f"{decisions}, and {count_of(shares, 'share')} between the two. "
-            f"Immediate broadcast would have sent {immediate:,}."
-        )
+        sent = f"{count_of(sum(self.counts.decisions), 'pull')}, and {count_of(shares, 'share')} between the two"
+        if self.conversation.scenario.sharing.rules == IMMEDIATE:
+            return f"{sent}: this is immediate broadcast."
+        return f"{sent}. Immediate broadcast would have sent {immediate:,}."
 
     # The player.
 
@@ -165,8 +164,9 @@ class Explanation:
         for side, (name, other) in enumerate((self.names, self.names[::-1])):
             pulls = count_of(counts.decisions[side], "pull")
             yield _card(f"{counts.shares[side]:,}", f"shares from {name} to {other}", f"{pulls} of {name}")
-        saved = f"{counts.immediate[0]:,} and {counts.immediate[1]:,}: one for every pull that the other can use"
-        yield _card(f"{sum(counts.immediate):,}", "immediate broadcast would have sent", saved)
+        if self.conversation.scenario.sharing.rules != IMMEDIATE:
+            saved = f"{counts.immediate[0]:,} and {counts.immediate[1]:,}: one for every pull that the other can use"
+            yield _card(f"{sum(counts.immediate):,}", "immediate broadcast would have sent", saved)
         if counts.allowed is None:
             yield _card("–", "Theorem 2 says nothing here", f"{counts.why_none}.")  # noqa: RUF001  # a dash for no number
         else:
