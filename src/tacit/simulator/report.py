@@ -211,7 +211,7 @@ def _figures(results: "Results") -> str:
 
 _CURVES = (
     "Only the end of each trial was kept. For curves of regret and shares over time run again with "
-    "<code>--checkpoints 50</code>, into another folder."
+    '<code style="white-space:nowrap">--checkpoints 50</code>, into another folder.'
 )
 
 
