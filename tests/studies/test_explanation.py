@@ -426,12 +426,13 @@ def test_lost_messages_are_counted_beside_all_that_were_sent() -> None:
     assert f'messages lost on the way</div><div class="soft">of {sent} that the two sent</div>' in explanation.html()
 
 
-@pytest.mark.parametrize("name", WORLDS)
-def test_no_label_of_the_picture_is_cut(name: str) -> None:
-    page = explain(WORLDS[name]).html()
-    width = int(re.findall(r'<svg id="timelines" viewBox="0 0 (\d+)', page)[0])
-    pills = re.findall(r'<g class="pill" transform="translate\(([\d.-]+) [\d.-]+\)"><rect x="-([\d.]+)"', page)
-    assert [at for at, half in pills if float(at) - float(half) < 0 or float(at) + float(half) > width] == []
+@pytest.mark.parametrize("slots", range(1, 30))
+def test_no_label_of_the_picture_is_cut_wherever_it_ends(slots: int) -> None:
+    for world in (replace(TWO, faults=Faults(loss=0.5)), replace(TWO, delay=2, sharing=on_demand(Constant(3)))):
+        page = explain(world, slots=slots).html()
+        width = int(re.findall(r'<svg id="timelines" viewBox="0 0 (\d+)', page)[0])
+        pills = re.findall(r'<g class="pill" transform="translate\(([\d.-]+) [\d.-]+\)"><rect x="-([\d.]+)"', page)
+        assert [at for at, half in pills if not float(half) <= float(at) <= width - float(half)] == []
 
 
 def test_names_of_arms_are_text_wherever_they_stand() -> None:
