@@ -426,13 +426,16 @@ def test_lost_messages_are_counted_beside_all_that_were_sent() -> None:
     assert f'messages lost on the way</div><div class="soft">of {sent} that the two sent</div>' in explanation.html()
 
 
-@pytest.mark.parametrize("slots", range(1, 30))
-def test_no_label_of_the_picture_is_cut_wherever_it_ends(slots: int) -> None:
-    for world in (replace(TWO, faults=Faults(loss=0.5)), replace(TWO, delay=2, sharing=on_demand(Constant(3)))):
-        page = explain(world, slots=slots).html()
-        width = int(re.findall(r'<svg id="timelines" viewBox="0 0 (\d+)', page)[0])
-        pills = re.findall(r'<g class="pill" transform="translate\(([\d.-]+) [\d.-]+\)"><rect x="-([\d.]+)"', page)
-        assert [at for at, half in pills if not float(half) <= float(at) <= width - float(half)] == []
+@pytest.mark.parametrize("faults", [Faults(loss=1.0), Faults(jitter=50)], ids=["lost", "under way"])
+def test_no_label_of_the_picture_is_cut_where_it_ends_with_a_message(faults: Faults) -> None:
+    world = replace(TWO, sharing=on_demand(Constant(100)), faults=faults)
+    whole = explain(world, slots=300).conversation
+    first, sent = whole.moments[0].slot, whole.moments[whole.flights[0].sent].slot
+    page = explain(world, slots=sent - first + 1).html()
+    width = int(re.findall(r'<svg id="timelines" viewBox="0 0 (\d+)', page)[0])
+    pills = re.findall(r'<g class="pill" transform="translate\(([\d.-]+) [\d.-]+\)"><rect x="-([\d.]+)"', page)
+    assert len(pills) == 1
+    assert [at for at, half in pills if not float(half) <= float(at) <= width - float(half)] == []
 
 
 def test_names_of_arms_are_text_wherever_they_stand() -> None:
