@@ -44,6 +44,16 @@ def test_without_a_file_it_shows_figure_1(here: Path, capsys: pytest.CaptureFixt
     assert (here / "figure-1-explanation.html").read_text(encoding="utf-8") == ref.html()
 
 
+def test_the_other_timeline_of_figure_1_is_shown_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--figure", "1a"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "Figure 1(a) of the paper, a threshold of one: agent 1 sends 4 shares and agent 2 sends 3\n"
+    )
+    assert "<code>tacit explain --figure 1a</code>" in (here / "figure-1a-explanation.html").read_text(encoding="utf-8")
+    assert main(["explain", str(EXAMPLE), "--figure", "1a"]) == 2
+    assert capsys.readouterr().err == "tacit: name a scenario file or a figure of the paper, not both\n"
+
+
 def test_what_is_asked_for_is_shown_and_said_again_on_the_page(here: Path) -> None:
     (here / "world.toml").write_text(ONE + "count = 3\n", encoding="utf-8")
     options = ["--agents", "2", "0", "--slots", "20", "--seed", "0", "--trial", "3"]

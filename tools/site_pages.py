@@ -1,9 +1,9 @@
 """A hook of the documentation site: what stands outside `docs` and how pages point to it.
 
-It owns three things. The documents at the root of the repository become pages without a copy of them. A link from a
-page to a file of the repository that is no page becomes the file's path, because nobody knows where a reader has the
-repository. A folder in the navigation stands for all of its pages. What a link cannot mean is left as it is, so that
-MkDocs warns.
+It owns three things. Documents that stand elsewhere, such as those at the root, become pages without a copy of them. A
+link from a page to a file of the repository that is no page becomes the file's path, because nobody knows where a
+reader has the repository. A folder in the navigation stands for all of its pages. What a link cannot mean is left as it
+is, so that MkDocs warns.
 """
 
 import posixpath
@@ -17,15 +17,16 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent.parent
 
-ROOT_PAGES = {
+PAGES_FROM_ELSEWHERE = {
     "README.md": "project/readme.md",
     "ARCHITECTURE.md": "project/architecture.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changelog.md",
+    "clients/javascript/README.md": "guides/javascript-client.md",
 }
-"""Documents at the root of the repository, and the pages that they become."""
+"""Documents of the repository that are not under `docs`, and the pages that they become."""
 
-_SOURCES = {page: document for document, page in ROOT_PAGES.items()}
+_SOURCES = {page: document for document, page in PAGES_FROM_ELSEWHERE.items()}
 _INDEXES = ("README.md", "index.md")
 _FENCED = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!\\)(?P<image>!?)\[(?P<text>[^\[\]]+)\]\((?P<target>[^()\s]+)\)")
@@ -33,8 +34,8 @@ _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the documents at the root, and put the pages of folders into the navigation."""
-    for document, page in ROOT_PAGES.items():
+    """Add the documents that stand elsewhere, and put the pages of folders into the navigation."""
+    for document, page in PAGES_FROM_ELSEWHERE.items():
         text = (ROOT / document).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))
     config.nav = _without_folders(config.nav, files)
@@ -88,8 +89,9 @@ def _linked(prose: str, page: str, pages: set[str]) -> str:
 
 def _place(path: str, pages: set[str]) -> str | None:
     """Return where on the site a path of the repository is."""
-    if path in ROOT_PAGES:
-        return ROOT_PAGES[path]
+    for document in (path, *(f"{path}/{index}" for index in _INDEXES)):
+        if document in PAGES_FROM_ELSEWHERE:
+            return PAGES_FROM_ELSEWHERE[document]
     inside = posixpath.relpath(path, "docs")
     candidates = (inside, *(posixpath.normpath(f"{inside}/{index}") for index in _INDEXES))
     return next((place for place in candidates if place in pages), None)

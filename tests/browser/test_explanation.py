@@ -167,3 +167,28 @@ def test_the_page_fits_every_screen(width: int, still_page: Page, open_page: Ope
     box = still_page.locator("#step").bounding_box()
     assert box is not None
     assert 0 <= box["x"] <= box["x"] + box["width"] <= width
+
+
+def test_a_short_conversation_is_seen_whole_and_a_long_one_is_followed(
+    still_page: Page, open_page: Open, figure_1: Explanation
+) -> None:
+    still_page.set_viewport_size({"width": 1100, "height": 800})
+    room = "(({scrollLeft, scrollWidth, clientWidth}) => [scrollLeft, scrollWidth - clientWidth])"
+    scroller = f"{room}(document.querySelector('.timelines'))"
+    open_page(still_page, figure_1)
+    still_page.keyboard.press("End")
+    assert still_page.evaluate(scroller) == [0, 0]
+    open_page(still_page, explain(LOSSY))
+    still_page.keyboard.press("End")
+    left, hidden = still_page.evaluate(scroller)
+    assert left > hidden / 2 > 0
+
+
+def test_on_a_phone_the_present_moment_is_in_sight(still_page: Page, open_page: Open, figure_1: Explanation) -> None:
+    still_page.set_viewport_size({"width": 390, "height": 800})
+    open_page(still_page, figure_1)
+    for number in range(len(figure_1.told) - 1, 0, -1):
+        still_page.keyboard.press("ArrowLeft")
+        now = still_page.locator(f'.moment[data-moment="{number}"]').bounding_box()
+        assert now is not None
+        assert 0 <= now["x"] <= now["x"] + now["width"] <= 390

@@ -117,7 +117,7 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
         ({"arms": ["A", 2]}, "arms[1] must be a string, not 2"),
         ({"arms": ["A", "A"]}, "arms: arm names must differ, but A is given more than once: rename or remove it"),
         ({"state": None}, "state is missing: it must be a string"),
-        ({"policy": "best"}, 'policy must be "ucb" or "aae" or "klucb" or "thompson", not \'best\''),
+        ({"policy": "best"}, 'policy must be "ucb" or "aae" or "kl-ucb" or "thompson", not \'best\''),
         ({"peers": ["here"]}, "peers[0]: the address must be like 10.0.0.1:7000 or [::1]:7000, not 'here'"),
         ({"secret": "x", "secret_file": "y"}, "secret and secret_file are both given: keep one of them"),
         ({"secret_file": "nowhere"}, "secret_file: cannot read nowhere: No such file or directory"),
@@ -154,6 +154,11 @@ def test_a_file_that_is_none_is_named(content: bytes, complaint: str, tmp_path: 
         read_config(file)
     assert str(error.value).startswith(f"{file}")
     assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize("written", ["kl-ucb", "klucb"])
+def test_a_policy_may_be_spelled_either_way(written: str) -> None:
+    assert config_from_mapping({**LEAST, "policy": written}).member["policy"] == "kl-ucb"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_the_log_has_rewards_in_real_units_also_while_the_member_runs(tmp_path: 
     ]
 
 
-@pytest.mark.parametrize("policy", ["ucb", "aae", "klucb", "thompson"])
+@pytest.mark.parametrize("policy", ["ucb", "aae", "kl-ucb", "klucb", "thompson"])
 def test_a_copy_of_a_running_member_is_up_to_date_and_starts_another(policy: str, tmp_path: Path) -> None:
     network = next(NAMES)
     with tacit.connect(network, group="g", name="a", arms=["A", "B"], state=tmp_path / "a.db", policy=policy) as member:

@@ -175,6 +175,7 @@ def test_faults_are_spelled_like_this(table: dict[str, object], faults: Faults) 
     [
         ({}, BuiltIn("ucb")),
         ({"name": "kl-ucb", "alpha": 2}, BuiltIn("kl-ucb", 2.0)),
+        ({"name": "klucb", "alpha": 2}, BuiltIn("kl-ucb", 2.0)),
         ({"name": "aae", "confidence": {"horizon": 10**6}}, BuiltIn("aae", None, Horizon(10**6))),
         ({"name": "thompson"}, BuiltIn("thompson")),
     ],

@@ -113,6 +113,11 @@ def test_every_build_is_a_fresh_policy() -> None:
     assert build(["x"], seed=1).tally.observations == 0
 
 
+def test_a_policy_has_one_name_however_it_is_spelled() -> None:
+    assert BuiltIn("klucb") == BuiltIn("kl-ucb")
+    assert BuiltIn("klucb").name == "kl-ucb"
+
+
 @pytest.mark.parametrize("name", ["exp3", "UCB", ""])
 def test_an_unknown_policy_is_refused(name: str) -> None:
     with pytest.raises(LocalError, match=f"policy '{name}' is not one of ucb, aae, kl-ucb, thompson"):

@@ -188,6 +188,7 @@ def test_every_document_of_the_repository_is_a_page(built: Built) -> None:
         path.with_name("index.html") if path.name == "README.md" else path.with_suffix(".html") for path in written
     ]
     pages += [Path("project") / f"{path.stem.lower()}.html" for path in ROOT.glob("*.md")]
+    pages.append(Path("guides") / "javascript-client.html")
     assert [str(page) for page in pages if not (built.folder / page).is_file()] == []
 
 

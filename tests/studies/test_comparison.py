@@ -20,6 +20,19 @@ def test_a_standard_error_combines_the_spread_of_both_sides() -> None:
     assert one.differs
 
 
+@pytest.mark.parametrize(
+    ("experiment", "algorithm", "title", "is_counted"),
+    [
+        ("5", "UCB-ODC", "UCB-ODC", True),
+        ("3", "UCB-ODC", "UCB-ODC-D", True),
+        ("3", "AAE-ODC, answers do not advance", "AAE-ODC-D, answers do not advance", False),
+    ],
+)
+def test_a_cell_is_called_as_in_the_paper(experiment: str, algorithm: str, title: str, is_counted: bool) -> None:
+    one = cell(experiment, algorithm, "communications", 100.0)
+    assert (one.title, one.is_counted) == (title, is_counted)
+
+
 def test_a_single_trial_borrows_the_published_spread() -> None:
     one = cell("5", "UCB-ODC", "communications", 106.0)
     assert one.sd == 0.0

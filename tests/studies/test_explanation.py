@@ -263,8 +263,11 @@ def test_figure_1_is_told_like_the_paper() -> None:
 def test_no_pair_sends_more_shares_than_theorem_2_allows(name: str) -> None:
     for conversation in conversations(name):
         counts = Explanation(conversation, ("ann", "bob"), "world", ()).counts
+        stays = not any(conversation.scenario.agents[position].absences for position in conversation.pair)
         if name == "answers that do not advance":
             assert (counts.allowed, counts.why_none) == (None, "it is about thresholds that answers advance too")
+        elif not stays:
+            assert (counts.allowed, counts.why_none) == (None, "it is about agents that stay")
         else:
             assert counts.allowed is not None
             assert max(counts.shares) <= counts.allowed
@@ -370,6 +373,69 @@ def test_the_page_is_one_file_with_everything_in_the_picture(name: str) -> None:
     assert picture.count('<g class="moment"') == len(conversation.moments)
     assert picture.count('<g class="flight') == arrows
     assert picture.count('class="cross"') == sum(flight.is_lost for flight in conversation.flights)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_the_table_says_that_somebody_asked_only_where_agents_ask(name: str) -> None:
+    explanation = explain(WORLDS[name])
+    keeps = [cell for line in shown(explanation) for cell in line[4:]]
+    assert any(cell.endswith(", asked") for cell in keeps) == (name in ON_DEMAND_WORLDS | TOLERANT_WORLDS)
+    away = explain(OTHER_WORLDS["immediate broadcast with absences"], agents=(0, 1), slots=60)
+    assert {re.sub(r"^\d+", "n", cell) for line in shown(away) for cell in line[4:]} == {
+        "n (threshold 2)",
+        "n (threshold 2), other away",
+    }
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_immediate_broadcast_is_not_compared_with_itself(name: str) -> None:
+    is_compared = "mmediate broadcast would have sent" in explain(WORLDS[name]).html()
+    assert is_compared == ("immediate" not in name)
+
+
+def test_every_line_of_the_table_has_all_its_cells_or_is_one_with_the_line_above() -> None:
+    table = explain(WORLDS["a delay"]).html().split('<table id="events">')[1].split("</table>")[0]
+    lines = re.findall(r"<tr data-moment.*?</tr>", table)
+    assert {(len(re.findall("<td", line)), 'colspan="5"' in line) for line in lines} == {(6, False), (2, True)}
+    assert "<td></td>" not in table
+
+
+LOST = "one loss can silence the two for ever"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("as in the paper", False),
+        ("as printed, and messages are lost", True),
+        ("loss-tolerant", False),
+        ("immediate broadcast", False),
+    ],
+)
+def test_the_rule_says_what_a_lost_message_does(name: str, says: bool) -> None:
+    page = explain(WORLDS[name]).html()
+    assert (LOST in page) == says
+    assert ("sent again</strong>" in page) == (name == "loss-tolerant")
+
+
+def test_lost_messages_are_counted_beside_all_that_were_sent() -> None:
+    explanation = explain(replace(TWO, faults=Faults(loss=0.3)), seed=3)
+    lost = sum(flight.is_lost for flight in explanation.conversation.flights)
+    sent = len(explanation.conversation.flights)
+    assert (lost, explanation.counts.messages) == (2, sent)
+    assert f'messages lost on the way</div><div class="soft">of {sent} that the two sent</div>' in explanation.html()
+
+
+@pytest.mark.parametrize("faults", [Faults(loss=1.0), Faults(jitter=50)], ids=["lost", "under way"])
+def test_no_label_of_the_picture_is_cut_where_it_ends_with_a_message(faults: Faults) -> None:
+    world = replace(TWO, sharing=on_demand(Constant(100)), faults=faults)
+    whole = explain(world, slots=300).conversation
+    first, sent = whole.moments[0].slot, whole.moments[whole.flights[0].sent].slot
+    page = explain(world, slots=sent - first + 1).html()
+    width = int(re.findall(r'<svg id="timelines" viewBox="0 0 (\d+)', page)[0])
+    pills = re.findall(r'<g class="pill" transform="translate\(([\d.-]+) [\d.-]+\)"><rect x="-([\d.]+)"', page)
+    assert len(pills) == 1
+    assert [at for at, half in pills if not float(half) <= float(at) <= width - float(half)] == []
 
 
 def test_names_of_arms_are_text_wherever_they_stand() -> None:

@@ -190,6 +190,18 @@ def test_a_cell_that_differs_has_its_word_on_the_page() -> None:
     assert "Not explained." in page
 
 
+def test_the_page_says_which_cells_are_counted(tables: list[Reproduced]) -> None:
+    page = as_html(Report(tables, 1, surrogate_arms()), [], {one.study.name: [] for one in tables})
+    rows = re.findall(r"<th>(.*?)<span>(.*?)</span><span class=.mark (?:warn|good).>(.*?)</span>", page)
+    uncounted = {(title, quantity) for title, quantity, mark in rows if mark.endswith(", not counted")}
+    variants = ("UCB-ODC-D, answers do not advance", "AAE-ODC-D, answers do not advance")
+    assert uncounted == {(title, quantity) for title in variants for quantity in ("communications", "group regret")}
+    assert f" of {len(rows) - 4} cells</strong> agree" in page
+    assert "The 4 cells called “answers do not advance” are a variant of ours" in page
+    without = as_html(Report(tables[1:2], 1, surrogate_arms()), [], {"5": []})
+    assert "variant of ours" not in without
+
+
 def test_the_report_for_programs_says_the_same_as_the_page(tables: list[Reproduced]) -> None:
     content = json.loads(json.dumps(as_json(Report(tables, 1, surrogate_arms()))))
     assert len(content["cells"]) == 44

@@ -23,7 +23,12 @@ LINE_EVERY = 5.0
 
 def add_demo(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long they decide (default: %(default)g)")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60.0,
+        help="how long they decide (default: %(default)g); starting and settling take some seconds more",
+    )
     parser.add_argument("--agents", type=int, default=10, help="how many; the first is fast (default: %(default)s)")
     parser.add_argument("--url", help="a server, nats://host:port or mqtt://host:port (default: TLS on this machine)")
     parser.add_argument("--seed", type=int, default=1, help="of when they decide and what it pays (default: 1)")

@@ -21,6 +21,11 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
         "scenario", type=Path, nargs="?", help="a scenario file (default: the two agents of the paper's Figure 1)"
     )
     parser.add_argument(
+        "--figure",
+        choices=("1a", "1b"),
+        help="without a file: Figure 1(a), a threshold of one, or 1(b), thresholds that double (default: 1b)",
+    )
+    parser.add_argument(
         "--agents",
         type=int,
         nargs=2,
@@ -37,7 +42,9 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    stem = "figure-1" if options.scenario is None else options.scenario.stem
+    if options.scenario is not None and options.figure is not None:
+        raise LocalError("name a scenario file or a figure of the paper, not both")
+    stem = f"figure-{options.figure or '1'}" if options.scenario is None else options.scenario.stem
     path = Path(f"{stem}-explanation.html") if options.out is None else options.out
     if path.is_dir():
         raise LocalError(f"{path} is a folder: name a file to write, such as {path / f'{stem}.html'}")
@@ -55,11 +62,12 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _explanation(options: argparse.Namespace) -> "Explanation":
     try:
-        from tacit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, explain  # noqa: PLC0415  # the engine needs NumPy
+        from tacit.studies.explanation import FIGURE_1_NAMES, FIGURES, explain  # noqa: PLC0415  # the engine needs NumPy
     except ModuleNotFoundError as error:
         raise LocalError("tacit explain needs NumPy: pip install 'tacit[sim]'") from error
 
-    file, title = ScenarioFile(FIGURE_1), "Figure 1(b) of the paper, thresholds that double"
+    title, world = FIGURES[options.figure or "1b"]
+    file = ScenarioFile(world)
     if options.scenario is not None:
         file, title = read_scenario(options.scenario), options.scenario.name
     return explain(
@@ -77,7 +85,7 @@ def _explanation(options: argparse.Namespace) -> "Explanation":
 def _again(options: argparse.Namespace) -> list[str]:
     """Return what was typed, but for where to write."""
     typed = ["tacit", "explain", *([] if options.scenario is None else [str(options.scenario)])]
-    for name in ("agents", "slots", "seed"):
+    for name in ("figure", "agents", "slots", "seed"):
         if (given := getattr(options, name)) is not None:
             typed += [f"--{name}", *map(str, given if isinstance(given, list) else [given])]
     return [*typed, "--trial", str(options.trial)] if options.trial else typed

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tacit.errors import LocalError
+from tacit.policies.names import policy_name
 from tacit.rewards import MILLIONTH, Quantum
 from tacit.runtime.logs import LOG_FORMATS, LogFormat
 from tacit.runtime.member import THIRTY_DAYS
@@ -114,7 +115,7 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         "peers": _peers(table),
         "keys": folder / table.text("keys") if "keys" in table else None,
         "secret": _secret(table, folder),
-        "policy": table.choice("policy", tuple(POLICIES), default="ucb"),
+        "policy": table.choice("policy", tuple(POLICIES), default="ucb", spelled=policy_name),
         "quantum": _quantum(table),
         "expire_after": table.positive("expire_after") if "expire_after" in table else THIRTY_DAYS,
         "default_reward": table.number("default_reward", low=0.0, high=1.0) if "default_reward" in table else None,

@@ -79,7 +79,7 @@ def join(
             star in keys stands for it too, and a port may be given as `7100+*`, which is 7101 for the first.
         arms: The arms that this member can serve.
         state: The file in which it keeps what it must not forget. Without one it forgets everything when it stops.
-        policy: `"ucb"`, `"aae"`, `"klucb"`, `"thompson"`, or a function that makes a policy for a list of arms.
+        policy: `"ucb"`, `"aae"`, `"kl-ucb"`, `"thompson"`, or a function that makes a policy for a list of arms.
         quantum: The smallest step of a reward, the same in the whole group; for the policies that are named.
         sharing: How it talks; `LIVE_SHARING` unless told otherwise. It must be loss-tolerant, with times in seconds.
         peers: For `tls` and `udp`: addresses of some other members.

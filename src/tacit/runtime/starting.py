@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tacit.checks import check_name, check_positive
 from tacit.errors import LocalError
 from tacit.policies import AAE, KLUCB, UCB, Policy, Thompson
+from tacit.policies.names import policy_name
 from tacit.protocol import Sharing
 from tacit.protocol.state import Snapshot
 from tacit.runtime.background import Background
@@ -161,7 +162,7 @@ def checked(options: Options) -> Options:
         raise LocalError("a star belongs into both name and state, so that every worker has its own of each")
     if isinstance(options.url, str) and _STARRED_PORT.fullmatch(options.url) and "*" not in options.name:
         raise LocalError("a star in the address needs one in name and state too: it is the number that they get")
-    if isinstance(options.policy, str) and options.policy not in POLICIES:
+    if isinstance(options.policy, str) and policy_name(options.policy) not in POLICIES:
         raise LocalError(f"policy {options.policy!r} is not one of {', '.join(POLICIES)}, nor a function of arms")
     return options
 
@@ -169,13 +170,13 @@ def checked(options: Options) -> Options:
 def _builder(options: Options, name: str) -> PolicyOf:
     if not isinstance(options.policy, str):
         return options.policy
-    kind, quantum = POLICIES[options.policy], options.quantum
+    kind, quantum = POLICIES[policy_name(options.policy)], options.quantum
     if kind is Thompson:
         return lambda arms: Thompson(arms, seed=_seed(options.group, name), quantum=quantum)
     return lambda arms: kind(arms, quantum=quantum)
 
 
-POLICIES: dict[str, type[Any]] = {"ucb": UCB, "aae": AAE, "klucb": KLUCB, "thompson": Thompson}
+POLICIES: dict[str, type[Any]] = {"ucb": UCB, "aae": AAE, "kl-ucb": KLUCB, "thompson": Thompson}
 
 
 def _seed(group: str, name: str) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tacit.errors import LocalError
 from tacit.policies import Confidence, Horizon
+from tacit.policies.names import policy_name
 from tacit.protocol import Constant, Geometric, Patience, PerCandidate, Sharing, Threshold, immediate, on_demand, silent
 from tacit.protocol.thresholds import LARGEST_THRESHOLD
 from tacit.scenario.arms import Arms
@@ -212,7 +213,7 @@ def _trace(table: Table, horizon: int, folder: Path) -> list[Schedule]:
 
 
 def _policy(table: Table) -> BuiltIn:
-    name = table.choice("name", ("ucb", "aae", "kl-ucb", "thompson"), default="ucb")
+    name = table.choice("name", ("ucb", "aae", "kl-ucb", "thompson"), default="ucb", spelled=policy_name)
     alpha = table.positive("alpha") if "alpha" in table else None
     confidence: Confidence = "observed"
     if "confidence" in table:

@@ -7,7 +7,7 @@ mean is in `tacit.scenario.file`.
 import difflib
 import reprlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, TypeGuard, TypeVar
@@ -115,9 +115,10 @@ class Table:
             raise wrong(self.key(name), "a string", value)
         return value
 
-    def choice(self, name: str, allowed: Sequence[str], *, default: str) -> str:
-        """Return one of these strings."""
+    def choice(self, name: str, allowed: Sequence[str], *, default: str, spelled: Callable[[str], str] = str) -> str:
+        """Return one of these strings. `spelled` knows other spellings of them."""
         value = self._values.get(name, default)
+        value = spelled(value) if isinstance(value, str) else value
         if not isinstance(value, str) or value not in allowed:
             raise wrong(self.key(name), " or ".join(f'"{one}"' for one in allowed), value)
         return value

@@ -14,6 +14,7 @@ from tacit.policies import AAE, KLUCB, UCB, Confidence, Policy, Thompson
 from tacit.policies.confidence import checked_confidence
 from tacit.policies.confident import Confident
 from tacit.policies.from_index import FromIndex
+from tacit.policies.names import policy_name
 from tacit.protocol import Sharing, on_demand
 from tacit.rewards import BERNOULLI
 from tacit.scenario.arms import Arms
@@ -95,6 +96,7 @@ class BuiltIn:
     confidence: Confidence = "observed"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", policy_name(self.name))  # equal policies have equal names
         if self.name not in _POLICIES:
             raise LocalError(f"policy {self.name!r} is not one of {', '.join(_POLICIES)}")
         if self.alpha is not None:

@@ -4,7 +4,7 @@ Where they say nothing, this file says nothing.
 """
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tacit.protocol import Constant
 from tacit.protocol.exchange import ON_DEMAND
@@ -26,6 +26,27 @@ LEAST_ALPHA = 3.0
 """Theorem 1 asks for at least so much exploration."""
 
 
+def why_theorem_2_is_silent(scenario: Scenario, agents: Iterable[int] | None = None) -> str:
+    """Return why Theorem 2 says nothing about the shares of a scenario; nothing if it does.
+
+    It counts fresh shares. Loss, copies and disorder add none, and neither does loss tolerance, whose repetitions are
+    no fresh shares (docs/loss-tolerance.md). Every return of an agent that was away may add one.
+
+    Args:
+        scenario: The world.
+        agents: Positions of the agents that matter; all of them, unless told otherwise.
+    """
+    if scenario.sharing.rules != ON_DEMAND:
+        return "it is about communication on demand"
+    threshold = scenario.sharing.threshold
+    if not (threshold.answers_advance or isinstance(threshold, Constant)):
+        return "it is about thresholds that answers advance too"
+    positions = range(len(scenario.agents)) if agents is None else agents
+    if any(scenario.agents[position].absences for position in positions):
+        return "it is about agents that stay"
+    return ""
+
+
 def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
     """Return the most shares by Theorem 2(a), which holds for every policy: the mean over trials.
 
@@ -34,11 +55,9 @@ def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
         decisions: How often each agent decided, for each trial.
 
     Returns:
-        Nothing, if agents do not talk on demand as Algorithm 1 prints it, on a network that is as the paper assumes.
+        Nothing, if the theorem is silent about this scenario, or if that would take too long.
     """
-    threshold = scenario.sharing.threshold
-    advances = threshold.answers_advance or isinstance(threshold, Constant)
-    if not (_is_printed(scenario) and advances):
+    if why_theorem_2_is_silent(scenario):
         return None
     sets = None
     if not _have_same_arms(scenario):
@@ -48,7 +67,7 @@ def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
         sets = [[place[arm] for arm in scenario.arms_of(agent)] for agent in range(len(scenario.agents))]
     totals = []
     for trial in decisions:
-        counts = ucb_share_counts(trial, threshold)
+        counts = ucb_share_counts(trial, scenario.sharing.threshold)
         totals.append(total_share_bound(counts) if sets is None else sum(map(sum, share_bounds(counts, sets))))
     return statistics.fmean(totals)
 
@@ -85,6 +104,7 @@ def immediate_shares(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> 
 
 
 def _is_printed(scenario: Scenario) -> bool:
+    """Return whether agents talk as Algorithm 1 prints it, on a network that is as the paper assumes."""
     is_paper = scenario.sharing.rules == ON_DEMAND and scenario.sharing.patience is None and scenario.faults.are_none
     return is_paper and not any(agent.absences for agent in scenario.agents)
 

@@ -4,6 +4,7 @@ This file owns words and layout. All numbers come from the frames of `Results` a
 """
 
 import json
+import math
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -97,8 +98,8 @@ class _Part:
         regret, shares = self.estimates["group_regret"], self.estimates["shares"]
         decisions = self.estimates["decisions"].mean
         yield '<section class="numbers" aria-label="The numbers that matter">'
-        yield _card(_number(regret.mean), "group regret", _interval(regret) or "a single trial has no interval")
-        yield _card(_number(shares.mean), "shares sent", _interval(shares) or "a single trial has no interval")
+        for one, what in ((regret, "group regret"), (shares, "shares sent")):
+            yield _card(_mean(one), what, _interval(one) or "a single trial has no interval")
         per_decision = shares.mean / decisions if decisions else 0.0
         yield _card(f"{per_decision:,.3f}", "shares for each decision", f"{_number(decisions)} decisions")
         if self.immediate and shares.mean:
@@ -145,8 +146,9 @@ class _Part:
     def _by_agent(self) -> str:
         heads = {"decisions": "decisions", "regret": "regret", "shares_sent": "sent", "shares_received": "received"}
         shown = self.agents.head(MOST_AGENTS)
+        digits = {column: _decimals(*shown[column]) for column in heads}
         rows = "".join(
-            f"<tr><th>{agent}</th>{''.join(f'<td>{_number(row[column])}</td>' for column in heads)}</tr>"
+            f"<tr><th>{agent}</th>{''.join(f'<td>{row[column]:,.{digits[column]}f}</td>' for column in heads)}</tr>"
             for agent, row in shown.iterrows()
         )
         cut = f"<p class='soft'>The first {MOST_AGENTS} of {len(self.agents):,} agents.</p>"
@@ -177,7 +179,7 @@ def _comparison(parts: Sequence[_Part]) -> str:
     rows = "".join(
         f"<tr><th>{escape(part.name)}</th>"
         + "".join(
-            f"<td>{_number(part.estimates[quantity].mean)}<small> {_half(part.estimates[quantity])}</small></td>"
+            f"<td>{_mean(part.estimates[quantity])}<small> {_half(part.estimates[quantity])}</small></td>"
             for quantity in quantities
         )
         + "</tr>"
@@ -194,8 +196,9 @@ def _comparison(parts: Sequence[_Part]) -> str:
 def _figures(results: "Results") -> str:
     """Return the figure, or why there is none: that is no reason to lose the numbers."""
     is_over_time = bool(len(results.over_time))
+    more = "" if is_over_time else f"<p class='soft'>{_CURVES}</p>"
     if not is_over_time and len(results.about.scenarios) == 1:
-        return ""
+        return f'<section class="card"><h2>Over time</h2>{more}</section>'
     heading = "Over time" if is_over_time else "At the end"
     sure = ", with its 95 % interval" if results.about.trials > 1 else ""
     caption = f"Group regret and shares: the mean over {count_of(results.about.trials, 'trial')}{sure}."
@@ -203,7 +206,13 @@ def _figures(results: "Results") -> str:
         drawn = picture("regret-and-shares", caption, 3.2, partial(_draw, results=results)).html()
     except LocalError as error:
         return f'<section class="card"><p>There is no figure: {escape(str(error))}.</p></section>'
-    return f'<section class="card"><h2>{heading}</h2>{drawn}</section>'
+    return f'<section class="card"><h2>{heading}</h2>{drawn}{more}</section>'
+
+
+_CURVES = (
+    "Only the end of each trial was kept. For curves of regret and shares over time run again with "
+    '<code style="white-space:nowrap">--checkpoints 50</code>, into another folder.'
+)
 
 
 def _draw(figure: "Figure", results: "Results") -> None:
@@ -238,9 +247,9 @@ def _scenario(written: object) -> Scenario | None:
 
 def _row(quantity: str, one: Estimate) -> str:
     meaning = f"<span>{_MEANINGS[quantity]}</span>" if quantity in _MEANINGS else ""
-    sd = "" if one.sd is None else _number(one.sd)
+    sd = "" if one.sd is None else f"{one.sd:,.{_digits(one)}f}"
     return (
-        f"<tr><th>{_NOUNS[quantity]}{meaning}</th><td>{_number(one.mean)}</td>"
+        f"<tr><th>{_NOUNS[quantity]}{meaning}</th><td>{_mean(one)}</td>"
         f"<td class='range'>{_range(one)}</td><td>{sd}</td></tr>"
     )
 
@@ -254,11 +263,28 @@ def _card(number: str, what: str, detail: str) -> str:
 
 def _number(value: float) -> str:
     """Return a number with as many digits as one can use."""
-    return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:,.4g}"
+    return f"{value:,.{_decimals(value)}f}"
+
+
+def _decimals(*values: float) -> int:
+    """Return how many decimals numbers have that stand together: the largest has four digits, if they are not whole."""
+    largest = max(map(abs, values), default=0.0)
+    if all(value == round(value) for value in values):
+        return 0
+    return max(0, 3 - math.floor(math.log10(largest)))
+
+
+def _digits(one: Estimate) -> int:
+    return _decimals(*(value for value in (one.mean, one.low, one.high, one.sd) if value is not None))
+
+
+def _mean(one: Estimate) -> str:
+    return f"{one.mean:,.{_digits(one)}f}"
 
 
 def _range(one: Estimate) -> str:
-    return "" if one.low is None or one.high is None else f"{_number(one.low)} to {_number(one.high)}"
+    digits = _digits(one)
+    return "" if one.low is None or one.high is None else f"{one.low:,.{digits}f} to {one.high:,.{digits}f}"
 
 
 def _interval(one: Estimate) -> str:
@@ -266,4 +292,4 @@ def _interval(one: Estimate) -> str:
 
 
 def _half(one: Estimate) -> str:
-    return "" if one.high is None else f"± {_number(one.high - one.mean)}"
+    return "" if one.high is None else f"± {one.high - one.mean:,.{_digits(one)}f}"

@@ -59,6 +59,17 @@ class Cell:
         return self.mean / self.published - 1.0
 
     @property
+    def title(self) -> str:
+        """What the paper calls the algorithm: with a D where thresholds double."""
+        printed, comma, variant = self.algorithm.partition(", ")
+        return f"{printed}{'-D' if self.experiment == '3' else ''}{comma}{variant}"
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is the paper's algorithm as printed, and no variant of ours."""
+        return not self.algorithm.endswith(OTHER_ANSWERS)
+
+    @property
     def differs(self) -> bool:
         """Whether the two are further apart than chance puts them."""
         return abs(self.errors) > FAR

@@ -45,7 +45,7 @@ def overview(cells: Sequence[Cell]) -> Picture:
         f"Hollow marks stand outside {FAR:.0f} standard errors; each has its word below."
     )
     rows = len({(cell.experiment, cell.algorithm) for cell in cells})
-    return picture("overview", caption, 0.9 + 0.22 * rows, lambda figure: _draw_overview(figure, cells))
+    return picture("overview", caption, 0.9 + 0.25 * rows, lambda figure: _draw_overview(figure, cells))
 
 
 def _draw_main(figure: "Figure", one: Reproduced, label: str) -> None:
@@ -287,25 +287,25 @@ def _colour(run: Run) -> str:
 
 
 def _draw_overview(figure: "Figure", cells: Sequence[Cell]) -> None:
-    rows = list(dict.fromkeys((cell.experiment, cell.algorithm) for cell in cells))
+    rows = list(dict.fromkeys((cell.experiment, cell.title) for cell in cells))
     axes = figure.subplots()
     axes.axvspan(-FAR, FAR, color=series(_PROTOCOLS["ODC"]), alpha=0.12, linewidth=0)
     axes.axvline(0.0, color=axes.xaxis.label.get_color(), linewidth=0.8)
-    marks = (("communications", "o", _KINDS["between"]), ("group regret", "D", _KINDS["among fast"]))
-    for quantity, marker, place in marks:
+    marks = (("communications", "o", _KINDS["between"], -0.17), ("group regret", "D", _KINDS["among fast"], 0.17))
+    for quantity, marker, place, aside in marks:  # one a little above the other, so that neither hides it
         colour = series(place)
         for number, cell in enumerate(one for one in cells if one.quantity == quantity):
             axes.plot(
                 cell.errors,
-                rows.index((cell.experiment, cell.algorithm)),
+                rows.index((cell.experiment, cell.title)) + aside,
                 linestyle="none",
                 marker=marker,
-                markersize=6,
+                markersize=5,
                 color=colour,
                 markerfacecolor=axes.get_facecolor() if cell.differs else colour,
                 label=None if number else quantity,
             )
-    axes.set_yticks(range(len(rows)), [f"{experiment}  {algorithm}" for experiment, algorithm in rows])
+    axes.set_yticks(range(len(rows)), [f"{experiment}  {title}" for experiment, title in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(min(-FAR, *(cell.errors for cell in cells)) - 1.0, max(FAR, *(cell.errors for cell in cells)) + 1.0)
     axes.set_xlabel("reproduced minus published, in standard errors")

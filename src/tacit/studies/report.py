@@ -114,7 +114,7 @@ def as_html(report: Report, summary: Iterable[Picture], drawn: dict[str, list[Pi
 
 
 def _verdict(report: Report, summary: Iterable[Picture]) -> str:
-    as_printed = _as_printed(report.cells)
+    as_printed = [cell for cell in report.cells if cell.is_counted]
     count, far = len(as_printed), sum(cell.differs for cell in as_printed)
     parts = []
     if count:
@@ -123,19 +123,20 @@ def _verdict(report: Report, summary: Iterable[Picture]) -> str:
             f"<p>So many cells of the paper's tables are within {FAR:.0f} standard errors of the published ones. Each "
             f"of the other {far} has a word of explanation, or the admission that there is none.</p>"
         )
+        if count < len(report.cells):
+            parts.append(
+                f"<p>Counted is Algorithm 1 as printed. The {len(report.cells) - count} cells called “{OTHER_ANSWERS}” "
+                "are a variant of ours, beside the same published numbers: they are shown, and not counted.</p>"
+            )
     if not report.complete:
         parts.append(f"<p>This is a part of the whole. <code>{COMPLETE}</code> runs all of it, 30 trials each.</p>")
     drawn = "".join(picture.html() for picture in summary)
     return f'<section class="card verdict">{"".join(parts)}{drawn}</section>' if parts or drawn else ""
 
 
-def _as_printed(rows: Sequence[Cell]) -> list[Cell]:
-    return [cell for cell in rows if not cell.algorithm.endswith(OTHER_ANSWERS)]
-
-
 def _link(report: Report, one: Reproduced) -> str:
     """Return a link to an experiment, with how many of its cells agree."""
-    rows = _as_printed([cell for cell in report.cells if cell.experiment == one.study.name])
+    rows = [cell for cell in report.cells if cell.experiment == one.study.name and cell.is_counted]
     far = sum(cell.differs for cell in rows)
     said = f'<span class="soft">{len(rows) - far} of {len(rows)} agree</span>' if rows else ""
     return f'<a href="#{one.study.name}">{escape(_heading(one))}{said}</a>'
@@ -185,14 +186,14 @@ def _table(report: Report, rows: Sequence[Cell]) -> str:
     for cell in rows:
         kind = ' class="far"' if cell.differs else ""
         lines.append(
-            f"<tr{kind}><th>{_name(cell)}<span>{cell.quantity}</span>{_mark(cell)}</th>"
+            f"<tr{kind}><th>{escape(cell.title)}<span>{cell.quantity}</span>{_mark(cell)}</th>"
             f"<td>{_number(cell.published, cell.published_sd)}</td><td>{_number(cell.mean, cell.sd)}</td>"
             f"<td>{_signed(f'{cell.errors:+.1f}')}<small> {_signed(f'{cell.relative:+.2%}')}</small></td></tr>"
         )
         said = report.word(cell)
         if said:
             first = spoken.setdefault(said, cell)
-            told = escape(said) if first is cell else f"As for {_name(first)}, above."
+            told = escape(said) if first is cell else f"As for {escape(first.title)}, above."
             lines.append(f'<tr class="word"><td colspan="4">{told}</td></tr>')
     return (
         '<div class="wide"><table><thead><tr><th></th><th>published ± sd</th><th>reproduced ± sd</th>'
@@ -202,17 +203,12 @@ def _table(report: Report, rows: Sequence[Cell]) -> str:
 
 
 def _mark(cell: Cell) -> str:
-    return '<span class="mark warn">differs</span>' if cell.differs else '<span class="mark good">agrees</span>'
+    kind, said = ("warn", "differs") if cell.differs else ("good", "agrees")
+    return f'<span class="mark {kind}">{said}{"" if cell.is_counted else ", not counted"}</span>'
 
 
 def _signed(number: str) -> str:
     return number.replace("-", "−")  # noqa: RUF001  # a minus, not a hyphen
-
-
-def _name(cell: Cell) -> str:
-    printed, _, variant = cell.algorithm.partition(", ")
-    doubling = "-D" if cell.experiment == "3" else ""
-    return escape(f"{printed}{doubling}" + (f", {variant}" if variant else ""))
 
 
 def _plain_table(one: Reproduced) -> str:

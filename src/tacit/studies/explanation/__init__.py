@@ -4,27 +4,36 @@
 * `choosing.py`: which two, if nobody says;
 * `words.py`: a sentence for everything that happened, and the line of Algorithm 1 that did it;
 * `counting.py`: what it comes to;
-* `drawing.py`: the two timelines as a picture; `page.py`: the page around it, which adds motion.
+* `drawing.py`: the two timelines as a picture, `legend.py`: its signs;
+* `page.py`: the page around it, which adds motion; `rule.py`: the rule that stands on it.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tacit.checks import check_whole
-from tacit.protocol import Geometric, on_demand
+from tacit.protocol import Constant, Geometric, on_demand
 from tacit.scenario import AgentSpec, Arms, Scenario, Slots, Tape
 from tacit.studies.explanation.choosing import chosen_pair
 from tacit.studies.explanation.listening import listen
 from tacit.studies.explanation.page import Explanation
 
-__all__ = ["FIGURE_1", "FIGURE_1_NAMES", "Explanation", "explain"]
+__all__ = ["FIGURES", "FIGURE_1", "FIGURE_1_NAMES", "Explanation", "explain"]
 
-FIGURE_1 = Scenario(
+_FIGURE_1 = Scenario(
     horizon=11,
-    arms=Arms(("arm",), (1.0,)),
+    arms=Arms(("A",), (1.0,)),
     agents=(AgentSpec(Slots((1, 2, 3, 5, 6, 8, 10))), AgentSpec(Slots((4, 7, 9)))),
-    sharing=on_demand(Geometric(2)),
 )
-"""Figure 1(b) of the paper: thresholds that double. The slots are ours; only their order matters."""
+
+FIGURES = {
+    "1a": ("Figure 1(a) of the paper, a threshold of one", replace(_FIGURE_1, sharing=on_demand(Constant(1)))),
+    "1b": ("Figure 1(b) of the paper, thresholds that double", replace(_FIGURE_1, sharing=on_demand(Geometric(2)))),
+}
+"""Both timelines of Figure 1: what to call them, and the worlds. The slots are ours; only their order matters."""
+
+FIGURE_1 = FIGURES["1b"][1]
+"""The one that the paper tells step by step."""
 
 FIGURE_1_NAMES = ("agent 1", "agent 2")
 

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tacit.errors import LocalError
-from tacit.protocol.exchange import ON_DEMAND
-from tacit.studies.explanation.conversation import Cause, Conversation, Form
+from tacit.simulator.allowed import why_theorem_2_is_silent
+from tacit.studies.explanation.conversation import Conversation, Form
 from tacit.theory import share_bounds, ucb_share_counts
 
 
@@ -27,6 +26,11 @@ class Counts:
     notices: int
     lost: int
 
+    @property
+    def messages(self) -> int:
+        """All that was sent, of every kind."""
+        return sum(self.shares) + self.repetitions + self.acknowledgements + self.notices
+
 
 def counts_of(conversation: Conversation) -> Counts:
     """Return the counts of a conversation."""
@@ -47,14 +51,9 @@ def counts_of(conversation: Conversation) -> Counts:
 
 def _allowed(conversation: Conversation, decisions: tuple[int, int]) -> tuple[int | None, str]:
     scenario = conversation.scenario
-    if scenario.sharing.rules != ON_DEMAND:
-        return None, "it is about communication on demand"
-    try:
-        counts = ucb_share_counts(decisions, scenario.sharing.threshold)
-    except LocalError:
-        return None, "it is about thresholds that answers advance too"
-    returns = sum(moment.cause is Cause.JOIN for moment in conversation.moments)
-    return share_bounds(counts)[0][1] + returns, ""  # each return may add one: see `tacit.theory.communication`
+    if why_none := why_theorem_2_is_silent(scenario, conversation.pair):
+        return None, why_none
+    return share_bounds(ucb_share_counts(decisions, scenario.sharing.threshold))[0][1], ""
 
 
 def _both(count: Callable[[int], int]) -> tuple[int, int]:

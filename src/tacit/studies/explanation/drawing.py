@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from tacit.studies.explanation.conversation import Cause, Conversation, Flight, Form, Moment
 
-LEFT, RIGHT = 34, 60
-"""Room before the first and after the last moment."""
+LEFT, RIGHT, UNDER_WAY = 34, 60, 80
+"""Room before the first and after the last moment, and how much more if messages are still under way there."""
 
 LANES = (122, 280)
 """Where the two timelines are, from above."""
@@ -35,6 +35,9 @@ MOST_EMPTY = 8
 
 USUAL_WIDTH, MOST_STRETCH = 1150, 3.0
 """So wide is the page, and so much wider than they must be are short conversations at most."""
+
+LEAST_SCALE = 0.7
+"""A picture that fits the page is made so much smaller on a narrow screen; beyond that it is scrolled."""
 
 LONGEST_ARM = 3
 """Characters of an arm's name that fit beside a pull."""
@@ -58,9 +61,11 @@ class Drawing:
         self.conversation = conversation
         self.names = names
         self.sentences = sentences
-        self.places = _places(conversation.moments)
+        under_way = any(not (flight.arrivals or flight.is_lost) for flight in conversation.flights)
+        right = RIGHT + (UNDER_WAY if under_way else 0)
+        self.places = _places(conversation.moments, right)
         """Of each moment, from the left."""
-        self.width = (self.places[-1] if self.places else LEFT) + RIGHT
+        self.width = (self.places[-1] if self.places else LEFT) + right
         self._most = _most_waiting(conversation)
         self._has_arms = len(conversation.scenario.arms.names) > 1
 
@@ -69,6 +74,7 @@ class Drawing:
         title = f"{self.names[0]} above, {self.names[1]} below: what they pulled and what they sent to each other"
         return (
             f'<svg id="timelines" viewBox="0 0 {self.width} {HEIGHT}" width="{self.width}" height="{HEIGHT}" '
+            f'style="--least:{self._least_width()}px;--most:{self.width}px" '
             f'role="img" aria-label="{escape(title)}. All of it stands in the table below.">'
             f'<defs><clipPath id="past"><rect id="past-end" x="0" y="0" width="{self.width}" height="{HEIGHT}"/>'
             f"</clipPath></defs>{''.join(self._slots())}"
@@ -78,6 +84,9 @@ class Drawing:
             f"{''.join(map(self._moment, range(len(self.places))))}"
             f'<line id="now" class="now" x1="{self.width}" x2="{self.width}" y1="6" y2="{SLOTS_AT - 12}"/></svg>'
         )
+
+    def _least_width(self) -> int:
+        return round(LEAST_SCALE * self.width) if self.width <= USUAL_WIDTH else self.width
 
     # Time.
 
@@ -206,6 +215,7 @@ class Drawing:
             words = "copy"
         x, y = _between(start, end, _PILL_AT.get(flight.form, 0.4) + (0.22 if fate == "lost" else 0.0))
         wide = 12 + 6.1 * len(words)
+        x = round(min(max(x, wide / 2 + 2), self.width - wide / 2 - 2), 1)  # whole, also at the end
         pill = (
             f'<g class="pill" transform="translate({x:g} {y:g})"><rect x="{-wide / 2:g}" y="-9" width="{wide:g}" '
             f'height="18" rx="9"/><text y="4" text-anchor="middle">{escape(words)}</text></g>'
@@ -254,10 +264,10 @@ def _between(start: tuple[float, float], end: tuple[float, float], part: float) 
     return round(start[0] + part * (end[0] - start[0]), 1), round(start[1] + part * (end[1] - start[1]), 1)
 
 
-def _places(moments: Sequence[Moment]) -> list[int]:
+def _places(moments: Sequence[Moment], right: int) -> list[int]:
     """Return where each moment stands. Time goes on to the right; slots in which nothing happens are narrowed.
 
-    A short conversation is stretched to fill the page.
+    A short conversation is stretched to fill the page, with so much room at its right.
     """
     places: list[int] = []
     for before, moment in pairwise([None, *moments]):
@@ -271,5 +281,5 @@ def _places(moments: Sequence[Moment]) -> list[int]:
             places.append(places[-1] + NEXT_SLOT + EMPTY_SLOT * empty)
     if len(places) < 2:
         return places
-    stretch = max(1.0, min(MOST_STRETCH, (USUAL_WIDTH - LEFT - RIGHT) / (places[-1] - places[0])))
+    stretch = max(1.0, min(MOST_STRETCH, (USUAL_WIDTH - right - places[0]) / (places[-1] - places[0])))
     return [places[0] + round(stretch * (place - places[0])) for place in places]

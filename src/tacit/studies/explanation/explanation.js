@@ -76,8 +76,9 @@ function show(to, { follow = true } = {}) {
   if (follow) keepInSight(moment.x);
 }
 
-function keepInSight(x) {
+function keepInSight(place) {
   const { scrollLeft, clientWidth } = scroller;
+  const x = (place * svg.clientWidth) / svg.viewBox.baseVal.width; // a short conversation is fitted to the screen
   if (x < scrollLeft + 40) scroller.scrollLeft = x - 60;
   else if (x > scrollLeft + clientWidth * 0.72) scroller.scrollLeft = x - clientWidth * 0.72;
 }

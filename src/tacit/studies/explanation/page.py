@@ -14,7 +14,6 @@ from pathlib import Path
 
 import tacit
 from tacit.look import single_file_page
-from tacit.protocol.exchange import ON_DEMAND
 from tacit.protocol.immediate import IMMEDIATE, SILENT
 from tacit.scenario.trace import Kind, transcript
 from tacit.scenario.words import count_of, scenario_in_words
@@ -23,6 +22,7 @@ from tacit.studies.explanation.counting import Counts, counts_of
 from tacit.studies.explanation.drawing import LEFT, Drawing
 from tacit.studies.explanation.legend import legend
 from tacit.studies.explanation.listening import MOST_MOMENTS
+from tacit.studies.explanation.rule import at_the_start, rule_html
 from tacit.studies.explanation.words import Told, capital, tell
 
 _FOLDER = Path(__file__).parent
@@ -61,7 +61,7 @@ class Explanation:
             '<main class="page"><header class="top">'
             f"<p class='soft'>{escape(self.title)}</p><h1>How {escape(one)} and {escape(other)} talk</h1>"
             f"<p class='lead'>{escape(self._result())}</p></header>"
-            f'<section class="card rule"><h2>The rule</h2>{_rule(self.conversation)}</section>'
+            f'<section class="card rule"><h2>The rule</h2>{rule_html(self.conversation.scenario)}</section>'
             f'<section class="card player" aria-label="The timelines">{self._player(drawing)}</section>'
             f'<section class="counts" aria-label="What it comes to">{"".join(self._cards())}</section>'
             f'<section class="card"><h2>Everything that happened</h2>{self._table()}</section>'
@@ -71,7 +71,9 @@ class Explanation:
         return single_file_page(
             f"How {one} and {other} talk: {self.title}",
             body,
-            style=(_FOLDER / "explanation.css").read_text(encoding="utf-8"),
+            style="".join(
+                (_FOLDER / name).read_text(encoding="utf-8") for name in ("explanation.css", "timelines.css")
+            ),
             script=(_FOLDER / "explanation.js").read_text(encoding="utf-8"),
         )
 
@@ -79,11 +81,10 @@ class Explanation:
         shares, immediate = sum(self.counts.shares), sum(self.counts.immediate)
         if self.conversation.scenario.sharing.rules == SILENT:
             return "They do not. Each learns from its own pulls alone."
-        decisions = count_of(sum(self.counts.decisions), "pull")
-        return (
-            f"{decisions}, and {count_of(shares, 'share')} between the two. "
-            f"Immediate broadcast would have sent {immediate:,}."
-        )
+        sent = f"{count_of(sum(self.counts.decisions), 'pull')}, and {count_of(shares, 'share')} between the two"
+        if self.conversation.scenario.sharing.rules == IMMEDIATE:
+            return f"{sent}: this is immediate broadcast."
+        return f"{sent}. Immediate broadcast would have sent {immediate:,}."
 
     # The player.
 
@@ -136,7 +137,7 @@ class Explanation:
 
     def _moments(self, drawing: Drawing) -> str:
         """Return what the script needs, as JSON that is safe inside a page."""
-        start = f"Nothing has happened yet. {_START[self.conversation.scenario.sharing.rules == ON_DEMAND]}"
+        start = f"Nothing has happened yet. {at_the_start(self.conversation.scenario)}"
         content = [self._frame(LEFT - 10, None, Told(start, ""), self.conversation.start, LONG_MS)]
         for x, moment, told in zip(drawing.places, self.conversation.moments, self.told, strict=True):
             is_eventful = bool(moment.sent) or moment.cause is not Cause.PULL
@@ -163,8 +164,9 @@ class Explanation:
         for side, (name, other) in enumerate((self.names, self.names[::-1])):
             pulls = count_of(counts.decisions[side], "pull")
             yield _card(f"{counts.shares[side]:,}", f"shares from {name} to {other}", f"{pulls} of {name}")
-        saved = f"{counts.immediate[0]:,} and {counts.immediate[1]:,}: one for every pull that the other can use"
-        yield _card(f"{sum(counts.immediate):,}", "immediate broadcast would have sent", saved)
+        if self.conversation.scenario.sharing.rules != IMMEDIATE:
+            saved = f"{counts.immediate[0]:,} and {counts.immediate[1]:,}: one for every pull that the other can use"
+            yield _card(f"{sum(counts.immediate):,}", "immediate broadcast would have sent", saved)
         if counts.allowed is None:
             yield _card("–", "Theorem 2 says nothing here", f"{counts.why_none}.")  # noqa: RUF001  # a dash for no number
         else:
@@ -179,10 +181,12 @@ class Explanation:
             )
             if number
         ]
-        if others or counts.lost:
+        if others:
             total = counts.repetitions + counts.acknowledgements + counts.notices
-            lost = f"{', '.join(others) or 'none'}. Lost on the way: {counts.lost:,} of all messages."
-            yield _card(f"{total:,}", "messages that are not fresh shares", lost)
+            yield _card(f"{total:,}", "other messages than fresh shares", f"{', '.join(others)}")
+        if counts.lost:
+            nouns = "message" if counts.lost == 1 else "messages"
+            yield _card(f"{counts.lost:,}", f"{nouns} lost on the way", f"of {counts.messages:,} that the two sent")
 
     def _table(self) -> str:
         rows = "".join(self._line(event) for event in self.conversation.events)
@@ -200,12 +204,20 @@ class Explanation:
         moment, told = self.conversation.moments[event.moment], self.told[event.moment]
         is_first = event.flight is None or event.flight == moment.flight
         is_first = is_first and (event.row is None or event.row.kind != Kind.ELIMINATION)
-        states = "".join(f'<td class="state">{_keeping(state)}</td>' for state in moment.sides)
+        slot, what = f'<td class="number">{moment.slot:,}</td>', escape(self._what(event))
+        if not is_first:  # it belongs to the line above, which has the words for both
+            return f'<tr data-moment="{event.moment + 1}">{slot}<td class="also" colspan="5">{what}</td></tr>'
+        states = "".join(f'<td class="state">{self._keeping(state)}</td>' for state in moment.sides)
         return (
-            f'<tr data-moment="{event.moment + 1}"><td class="number">{moment.slot:,}</td>'
-            f"<td>{escape(self._what(event))}</td><td>{escape(told.sentence if is_first else '')}</td>"
-            f"<td>{escape(told.rule if is_first else '')}</td>{states if is_first else '<td></td><td></td>'}</tr>"
+            f'<tr data-moment="{event.moment + 1}">{slot}<td>{what}</td><td>{escape(told.sentence)}</td>'
+            f"<td>{escape(told.rule)}</td>{states}</tr>"
         )
+
+    def _keeping(self, state: Side) -> str:
+        rules = self.conversation.scenario.sharing.rules
+        notes = {True: "", False: ", other away"} if rules == IMMEDIATE else {True: ", asked", False: ""}
+        note = "" if rules == SILENT else notes[state.demanded]
+        return f"{state.buffered:,} (threshold {state.threshold:,}){note}"
 
     def _what(self, event: Event) -> str:
         if event.row is not None:
@@ -246,46 +258,11 @@ class Explanation:
         return f"Shown are the agents at positions {one} and {other} in {slots}: {why}."
 
 
-_START = {
-    True: "Each counts as having been asked by the other, so each may send a first share.",
-    False: "Nothing waits on either side.",
-}
-
-
-def _rule(conversation: Conversation) -> str:
-    sharing = conversation.scenario.sharing
-    if sharing.rules == SILENT:
-        return "<p>Nobody sends anything. Each agent learns from what it pulls itself.</p>"
-    if sharing.rules == IMMEDIATE:
-        return (
-            "<p>Immediate broadcast: an agent sends what it has observed as soon as enough of it waits, whether or not "
-            "the other has any use for it. Nobody asks, and nobody answers.</p>"
-        )
-    tolerant = (
-        "<li>Messages may be lost here. A share that is not acknowledged in time is <strong>sent again</strong>, with "
-        "the same number and everything new.</li>"
-        if sharing.patience is not None
-        else ""
-    )
-    return (
-        "<ol><li>What an agent observes <strong>waits</strong>, for each other agent, until it is shared.</li>"
-        "<li>It is shared when two things hold: the other <strong>has asked</strong>, and as much waits as the "
-        "<strong>threshold</strong> says.</li>"
-        "<li>A share carries all that waits, and <strong>is itself the request</strong> for a share of the other. So "
-        "who decides rarely asks rarely, and is told rarely.</li>"
-        f"{tolerant}</ol>"
-    )
-
-
 def _card(number: str, what: str, detail: str) -> str:
     return (
         f'<div class="card"><div class="figure-number">{number}</div><div>{escape(what)}</div>'
         f'<div class="soft">{escape(detail)}</div></div>'
     )
-
-
-def _keeping(state: Side) -> str:
-    return f"{state.buffered:,} (threshold {state.threshold:,}){', asked' if state.demanded else ''}"
 
 
 def _fill(state: Side) -> int:
