@@ -14,14 +14,15 @@ run: $(READY)
 paper: $(READY)
 	$(BIN)/tacit reproduce --out reproduction
 
-# Everything, the documentation site too: tests/site builds it once, with warnings as errors, in a temporary folder.
+# Everything, the documentation site too. Many tests wait for processes more than they work, so there are three at a time.
+# About the site: tests/site builds it once, with warnings as errors, in a temporary folder.
 test: $(READY)
 	tools/install-programs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist loadfile -q
+	$(BIN)/pytest -n 3 --dist loadfile -q
 
 # Ten thousand worlds in which everything goes wrong; a failing seed prints the command that shows it again.
 swarm: $(READY)

@@ -195,5 +195,6 @@ def test_three_sidecars_with_the_files_of_the_guide_learn_together(tmp_path: Pat
         assert run(status).splitlines()[0] == shown.strip()
         decided = [client.post("/v1/select", json={}).json()["id"] for client in clients]
         for client, decision in zip(clients, [*decided[1:], decided[0]], strict=True):  # each at another sidecar
-            assert client.post("/v1/update", json={"id": decision, "reward": 1.0}).json() == {"counted": True}
+            answer = client.post("/v1/update", json={"id": decision, "reward": 1.0}).json()
+            assert answer == {"counted": False, "passed_on": True}
         wait_for_observations(len(decided), clients)
