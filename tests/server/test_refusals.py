@@ -202,6 +202,7 @@ def test_a_bug_is_told_to_the_log_and_not_to_the_client(
             "type": "about:blank",
         },
     )
+    assert answer.headers["Connection"] == "close"
     monkeypatch.undo()
     assert served.client.post("/v1/select", json={}).status_code == 200
 

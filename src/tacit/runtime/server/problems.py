@@ -105,6 +105,5 @@ async def unknown_path(request: Request, _: Exception) -> Response:
 async def failed(_: Request, error: Exception) -> Response:
     """Answer a request that met a bug of ours. What went wrong is for the log, not for the client."""
     del error
-    return answer(
-        Refusal(500, "the sidecar failed at this request, which is a bug of tacit: whoever runs it finds it in its log")
-    )
+    detail = "the sidecar failed at this request, which is a bug of tacit: whoever runs it finds it in its log"
+    return answer(Refusal(500, detail, {"Connection": "close"}))  # as the server does, so nobody must send more on it
