@@ -8,11 +8,11 @@ READY := $(VENV)/.ready
 .PHONY: run paper test swarm faults messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
 
 run: $(READY)
-	$(BIN)/tacit reproduce --quick --out reproduction
+	$(BIN)/cobandit reproduce --quick --out reproduction
 
 # Every table and figure of the paper, 30 trials each.
 paper: $(READY)
-	$(BIN)/tacit reproduce --out reproduction
+	$(BIN)/cobandit reproduce --out reproduction
 
 # Everything, the documentation site too. Many tests wait for processes more than they work, so there are three at a time.
 # About the site: tests/site builds it once, with warnings as errors, in a temporary folder.
@@ -26,15 +26,15 @@ test: $(READY)
 
 # Ten thousand worlds in which everything goes wrong; a failing seed prints the command that shows it again.
 swarm: $(READY)
-	$(BIN)/tacit swarm --seeds 0:10000
+	$(BIN)/cobandit swarm --seeds 0:10000
 
 # Live fleets of real processes under real faults: about twenty minutes, and all of it only as root. `--quick` is small.
 faults: $(READY)
-	$(BIN)/tacit faults
+	$(BIN)/cobandit faults
 
 # The paper's message counts beside the readable engine's: about eight minutes on two cores.
 messages: $(READY)
-	$(BIN)/tacit messages
+	$(BIN)/cobandit messages
 
 # The compiled engine against a literal Algorithm 1 in C, and up to ten thousand agents; what a dead peer costs.
 benchmark: live-benchmark
@@ -52,7 +52,7 @@ live-benchmark: $(READY)
 
 # A stranger with the OpenAPI document tries everything it can think of. `make test` lets it try a little.
 api: $(READY)
-	TACIT_API_EXAMPLES=500 $(BIN)/pytest -q tests/server/test_openapi.py
+	COBANDIT_API_EXAMPLES=500 $(BIN)/pytest -q tests/server/test_openapi.py
 
 # A million broken messages for agents that have state: a minute or two. `make test` tries fifty thousand.
 fuzz: $(READY)

@@ -6,7 +6,7 @@ are broken inside and carry a right checksum (absurd numbers, foreign names, dou
 with `PeerError` and leave the agent as it was to the byte, or be accepted and leave it without a contradiction, not
 larger than the message explains, and able to be restored. Anything else ends the program with an error.
 
-`tacit.chance` is the only randomness: the same numbers break the same messages.
+`cobandit.values.chance` is the only randomness: the same numbers break the same messages.
 """
 
 import argparse
@@ -20,13 +20,13 @@ from zlib import crc32
 
 import msgspec
 
-from tacit import AAE, UCB, Agent, Constant, Geometric, PeerError, immediate, on_demand
-from tacit.chance import stream, uniform
-from tacit.policies import Policy
-from tacit.protocol import InputRecord, Message, Patience, Sharing
-from tacit.protocol.invariants import endpoint_violations
-from tacit.rewards import BERNOULLI
-from tacit.wire import LARGEST_MESSAGE, decode, decode_snapshot, encode, encode_snapshot
+from cobandit import AAE, UCB, Agent, Constant, Geometric, PeerError, immediate, on_demand
+from cobandit.core import InputRecord, Message, Patience, Sharing
+from cobandit.core.invariants import endpoint_violations
+from cobandit.policies import Policy
+from cobandit.values.chance import stream, uniform
+from cobandit.values.quantum import BERNOULLI
+from cobandit.wire import LARGEST_MESSAGE, decode, decode_snapshot, encode, encode_snapshot
 
 GROUP = "fuzz"
 NAMES = ("j", "p", "q")

@@ -12,10 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from tacit.protocol import Sharing, immediate, on_demand
-from tacit.scenario import AgentSpec, BuiltIn, Rate, Scenario
-from tacit.simulator import kernel
-from tacit.studies.paper import surrogate_arms
+from cobandit.core import Sharing, immediate, on_demand
+from cobandit.scenario import AgentSpec, BuiltIn, Rate, Scenario
+from cobandit.simulator import kernel
+from cobandit.studies.paper import surrogate_arms
 
 TURNS = 25
 FAST, SLOW, HORIZON = (10, 0.3), (30, 0.01), 80_000

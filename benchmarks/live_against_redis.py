@@ -25,10 +25,10 @@ from typing import NamedTuple
 import redis
 from live_load import arms, load
 
-from tacit import UCB, connect
-from tacit.runtime.member import Member
-from tacit.runtime.statistics import Statistics
-from tacit.testing.servers import nats_server, redis_server
+from cobandit import UCB, connect
+from cobandit.runtime.member import Member
+from cobandit.runtime.statistics import Statistics
+from cobandit.testing.servers import nats_server, redis_server
 
 ARM_COUNT = 16
 MEANS = [0.30 + 0.02 * place for place in range(ARM_COUNT)]
@@ -123,7 +123,7 @@ def best(measure: Callable[[], Measured], turns: int) -> Measured:
 def member_with_journal(url: str) -> Iterator[Member]:
     """Open a member whose state is on the disk."""
     with (
-        tempfile.TemporaryDirectory(prefix="tacit-") as folder,
+        tempfile.TemporaryDirectory(prefix="cobandit-") as folder,
         connect(url, group=GROUP, name=NAME, arms=arms(ARM_COUNT), state=Path(folder) / "state") as member,
     ):
         yield member

@@ -18,13 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tacit import UCB, Agent
-from tacit.errors import StrangerError
-from tacit.protocol import Constant, Join, Message, Outcome, Share, on_demand
-from tacit.runtime.clock import SystemClock
-from tacit.runtime.letters import Hello, Letter, pack, unpack
-from tacit.runtime.member import LIVE_PATIENCE
-from tacit.runtime.transports.broker import token
+from cobandit import UCB, Agent
+from cobandit.core import Constant, Join, Message, Outcome, Share, on_demand
+from cobandit.runtime.clock import SystemClock
+from cobandit.runtime.letters import Hello, Letter, pack, unpack
+from cobandit.runtime.member import LIVE_PATIENCE
+from cobandit.runtime.transports.broker import token
+from cobandit.values.errors import StrangerError
 
 SHARING = on_demand(Constant(1), loss_tolerant=LIVE_PATIENCE)
 TICK_S = 0.002
@@ -65,7 +65,7 @@ class Load:
 
     async def meet(self) -> None:
         """Introduce every agent until the member has answered it."""
-        await self._client.subscribe(f"tacit.{token(self._group)}.to.*", cb=self._hear)
+        await self._client.subscribe(f"cobandit.{token(self._group)}.to.*", cb=self._hear)
         deadline = self._now() + READY_WITHIN_S
         while self._strangers:
             if self._now() > deadline:
@@ -124,7 +124,7 @@ class Load:
             self._outbox.append(pack(message, self._group))
 
     async def _flush(self) -> None:
-        subject = f"tacit.{token(self._group)}.to.{token(self._member)}"
+        subject = f"cobandit.{token(self._group)}.to.{token(self._member)}"
         while self._outbox:
             await self._client.publish(subject, self._outbox.popleft())
 

@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 from live_load import arms
 
-from tacit import connect
-from tacit.protocol import Geometric, Patience, on_demand
-from tacit.runtime.member import Member
-from tacit.runtime.statistics import Statistics
-from tacit.testing.servers import nats_server
+from cobandit import connect
+from cobandit.core import Geometric, Patience, on_demand
+from cobandit.runtime.member import Member
+from cobandit.runtime.statistics import Statistics
+from cobandit.testing.servers import nats_server
 
 MEMBERS, DECISIONS, IDLE_S = 200, 200, 60.0
 ARM_COUNT = 4

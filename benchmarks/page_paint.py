@@ -1,6 +1,6 @@
 """How soon the page shows something, with fifty agents: in a real browser, of a real sidecar, on this machine.
 
-A NATS server, forty-nine members in one process that decide and talk, and `tacit serve` as the fiftieth, in its own
+A NATS server, forty-nine members in one process that decide and talk, and `cobandit serve` as the fiftieth, in its own
 process. Chromium opens the page anew several times, each time with an empty cache. Said are the first contentful paint
 (something stands there) and the first meaningful one: the first frame of the fleet is drawn. Needs nats-server and
 chromium.
@@ -21,9 +21,9 @@ from statistics import median
 
 from playwright.sync_api import Browser, sync_playwright
 
-import tacit
-from tacit.runtime.member import Member
-from tacit.testing.servers import HOST, free_port, nats_server
+import cobandit
+from cobandit.runtime.member import Member
+from cobandit.testing.servers import HOST, free_port, nats_server
 
 ARMS = [f"arm-{number:02}" for number in range(16)]
 FLAGS = [
@@ -54,7 +54,7 @@ def sidecar(folder: Path, url: str) -> "tuple[subprocess.Popen[str], str]":
     config = folder / "m00.toml"
     config.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in lines.items()), encoding="utf-8")
     process = subprocess.Popen(
-        [sys.executable, "-m", "tacit", "serve", str(config)],
+        [sys.executable, "-m", "cobandit", "serve", str(config)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -101,7 +101,7 @@ def main() -> int:
         stack.callback(process.wait)
         stack.callback(os.kill, process.pid, signal.SIGTERM)
         members = [
-            stack.enter_context(tacit.connect(url, group="paint", name=f"m{number:02}", arms=ARMS))
+            stack.enter_context(cobandit.connect(url, group="paint", name=f"m{number:02}", arms=ARMS))
             for number in range(1, options.agents)
         ]
         deadline = time.monotonic() + MEET_WITHIN_S

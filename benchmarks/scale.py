@@ -9,10 +9,10 @@ are; what grows is the memory, with the number of pairs, and with it the time th
 import resource
 import time
 
-from tacit.protocol import on_demand
-from tacit.scenario import AgentSpec, BuiltIn, Rate, Scenario
-from tacit.simulator import kernel
-from tacit.studies.paper import surrogate_arms
+from cobandit.core import on_demand
+from cobandit.scenario import AgentSpec, BuiltIn, Rate, Scenario
+from cobandit.simulator import kernel
+from cobandit.studies.paper import surrogate_arms
 
 SLOTS, DECISIONS = 2_000, 20
 

@@ -75,7 +75,7 @@ def latency_of(seconds: list[float]) -> Latency:
 @contextmanager
 def sidecar() -> Iterator[tuple[int, int]]:
     """A sidecar with its journal on a real disk, in a process of its own; its port and its process."""
-    with tempfile.TemporaryDirectory(prefix="tacit-") as folder:
+    with tempfile.TemporaryDirectory(prefix="cobandit-") as folder:
         file, port = Path(folder) / "member.toml", free_port()
         arms = [f"arm-{number}" for number in range(1, ARM_COUNT + 1)]
         file.write_text(
@@ -83,7 +83,7 @@ def sidecar() -> Iterator[tuple[int, int]]:
             f'state = "member.db"\nsecret = "a secret for the benchmark"\nlisten = "{HOST}:{port}"\n',
             encoding="utf-8",
         )
-        with process([sys.executable, "-m", "tacit", "serve", str(file)], port) as pid:
+        with process([sys.executable, "-m", "cobandit", "serve", str(file)], port) as pid:
             yield port, pid
 
 
@@ -117,7 +117,7 @@ def run_bare(port: int) -> None:
 @contextmanager
 def process(command: list[str], port: int) -> Iterator[int]:
     """Run a server until it is not needed any more."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "TACIT_TOKEN": TOKEN}) as running:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "COBANDIT_TOKEN": TOKEN}) as running:
         try:
             deadline = time.monotonic() + START_WITHIN_S
             while not answers(port):

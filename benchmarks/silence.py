@@ -7,9 +7,9 @@ the cut heals: both sides should soon hear each other again, counted in pulls of
     python benchmarks/silence.py
 """
 
-from tacit.protocol import on_demand
-from tacit.scenario import AgentSpec, Arms, BuiltIn, Faults, Kind, Partition, Rate, Row, Scenario
-from tacit.simulator import kernel
+from cobandit.core import on_demand
+from cobandit.scenario import AgentSpec, Arms, BuiltIn, Faults, Kind, Partition, Rate, Row, Scenario
+from cobandit.simulator import kernel
 
 ARMS = Arms.of([0.4, 0.5])
 ALIVE = 1_000

@@ -3,9 +3,9 @@
 The contract of every input: persist the records, then send the messages.
 """
 
-from tacit import UCB, Agent, Outcome, on_demand
-from tacit.protocol import Message
-from tacit.wire import decode, decode_record, decode_snapshot, encode, encode_record, encode_snapshot
+from cobandit import UCB, Agent, Outcome, on_demand
+from cobandit.core import Message
+from cobandit.wire import decode, decode_record, decode_snapshot, encode, encode_record, encode_snapshot
 
 ARMS = ["A", "B", "C"]
 journal: list[bytes] = []  # a file or a database in real life

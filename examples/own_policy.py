@@ -2,10 +2,10 @@
 
 import math
 
-from tacit import IndexPolicy, on_demand
-from tacit.scenario import AgentSpec, Arms, Rate, Scenario
-from tacit.simulator import run
-from tacit.testing import check_policy
+from cobandit import IndexPolicy, on_demand
+from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
+from cobandit.simulator import run
+from cobandit.testing import check_policy
 
 
 class Moss(IndexPolicy):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tacit.scenario import AgentSpec, Arms, Row, Scenario, schedules_from_csv, transcript
-from tacit.simulator import run
+from cobandit.scenario import AgentSpec, Arms, Row, Scenario, schedules_from_csv, transcript
+from cobandit.simulator import run
 
 schedules = schedules_from_csv(Path(__file__).with_name("real_decision_times.csv"), seconds_per_slot=0.1)
 world = Scenario(

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from tacit import UCB, Agent
+from cobandit import UCB, Agent
 
 fast, slow = Agent("fast", UCB(["A", "B"])), Agent("slow", UCB(["A", "B"]))
 fast.peer_joined("slow", slow.arms)

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tacit.runtime.identity import Identity
-from tacit.runtime.keys import issue, make_group
-from tacit.testing.servers import Missing, Server, mosquitto, nats_server, redis_server
+from cobandit.runtime.identity import Identity
+from cobandit.runtime.keys import issue, make_group
+from cobandit.testing.servers import Missing, Server, mosquitto, nats_server, redis_server
 
-settings.register_profile("tacit", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("tacit")
+settings.register_profile("cobandit", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("cobandit")
 
 Serve = Callable[[Callable[[], AbstractContextManager[Server]]], Server]
 

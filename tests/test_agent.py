@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import (
+from cobandit import (
     AAE,
     KLUCB,
     UCB,
@@ -20,7 +20,7 @@ from tacit import (
     immediate,
     on_demand,
 )
-from tacit.protocol import (
+from cobandit.core import (
     Eliminated,
     InputRecord,
     Introduced,
@@ -35,10 +35,10 @@ from tacit.protocol import (
     Record,
     Share,
 )
-from tacit.protocol.messages import MOST_BOOTS
-from tacit.rewards import BERNOULLI
-from tacit.tally import Arm, ArmTally, Tally
-from tacit.wire import decode_snapshot, encode_snapshot
+from cobandit.core.messages import MOST_BOOTS
+from cobandit.values.quantum import BERNOULLI
+from cobandit.values.tally import Arm, ArmTally, Tally
+from cobandit.wire import decode_snapshot, encode_snapshot
 
 ARMS = ("A", "B")
 

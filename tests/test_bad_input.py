@@ -7,10 +7,11 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from tacit import (
+from cobandit import (
     AAE,
     UCB,
     Agent,
+    CobanditError,
     Constant,
     FromFunction,
     Geometric,
@@ -18,18 +19,17 @@ from tacit import (
     Outcome,
     PeerError,
     PerCandidate,
-    TacitError,
     immediate,
     on_demand,
 )
-from tacit.protocol import Eliminated, InputRecord, Join, Leave, Message, Observed, Record, Share, Threshold
-from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS
-from tacit.protocol.roster import Roster
-from tacit.protocol.thresholds import LARGEST_THRESHOLD
-from tacit.rewards import BERNOULLI
-from tacit.scenario import AgentSpec, Arms, BuildPolicy, Halving, OnOff, Rate, Scenario, Slots
-from tacit.simulator import run
-from tacit.tally import MOST_ARMS, ArmTally, checked_arms
+from cobandit.core import Eliminated, InputRecord, Join, Leave, Message, Observed, Record, Share, Threshold
+from cobandit.core.messages import MOST_BOOTS, MOST_OBSERVATIONS
+from cobandit.core.roster import Roster
+from cobandit.core.thresholds import LARGEST_THRESHOLD
+from cobandit.scenario import AgentSpec, Arms, BuildPolicy, Halving, OnOff, Rate, Scenario, Slots
+from cobandit.simulator import run
+from cobandit.values.quantum import BERNOULLI
+from cobandit.values.tally import MOST_ARMS, ArmTally, checked_arms
 
 ARMS = ("A", "B")
 
@@ -53,7 +53,7 @@ def share(*records: Record, sender: str = "p", receiver: str = "j", number: int 
 
 
 @contextmanager
-def refused(agent: Agent, error: type[TacitError], text: str) -> Iterator[None]:
+def refused(agent: Agent, error: type[CobanditError], text: str) -> Iterator[None]:
     """The block raises this error with this text, and the agent is as it was."""
     before = everything(agent)
     with pytest.raises(error, match=text):
@@ -74,8 +74,8 @@ def everything(agent: Agent) -> tuple[object, ...]:
 
 
 def test_the_two_kinds_of_error_are_not_each_other() -> None:
-    assert issubclass(LocalError, TacitError)
-    assert issubclass(PeerError, TacitError)
+    assert issubclass(LocalError, CobanditError)
+    assert issubclass(PeerError, CobanditError)
     assert not issubclass(LocalError, PeerError)
     assert not issubclass(PeerError, LocalError)
 
@@ -186,7 +186,7 @@ def test_a_peer_with_an_impossible_arm_set_is_refused(arms: tuple[str, ...]) -> 
 
 
 def test_one_peer_more_than_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.protocol.roster.MOST_PEERS", 1)
+    monkeypatch.setattr("cobandit.core.roster.MOST_PEERS", 1)
     agent = seasoned_agent()
     with refused(agent, LocalError, "1 peers are known already, which is the limit"):
         agent.peer_joined("q", ARMS)

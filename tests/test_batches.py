@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit import AAE, UCB, Agent, Geometric, LocalError, on_demand
-from tacit.protocol import Observed, ObservedMany, Outcome, Patience, Record, Share, Sharing
-from tacit.protocol.invariants import endpoint_violations
-from tacit.protocol.messages import MOST_OBSERVATIONS
-from tacit.rewards import BERNOULLI
-from tacit.tally import ArmTally
-from tacit.wire import decode_record, decode_snapshot, encode_record, encode_snapshot
+from cobandit import AAE, UCB, Agent, Geometric, LocalError, on_demand
+from cobandit.core import Observed, ObservedMany, Outcome, Patience, Record, Share, Sharing
+from cobandit.core.invariants import endpoint_violations
+from cobandit.core.messages import MOST_OBSERVATIONS
+from cobandit.values.quantum import BERNOULLI
+from cobandit.values.tally import ArmTally
+from cobandit.wire import decode_record, decode_snapshot, encode_record, encode_snapshot
 
 ARMS = ("A", "B", "C")
 PATIENCE = Patience(first=4.0, least=1.0, growth=2.0, tick=30.0, longest=100.0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.chance import beta, gamma, mix, stream, uniform
+from cobandit.values.chance import beta, gamma, mix, stream, uniform
 
 GOLDEN = 0x9E3779B97F4A7C15
 MASK = 2**64 - 1

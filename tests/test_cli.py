@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import tacit
-from tacit.cli import main
-from tacit.errors import LocalError
-from tacit.scenario import AgentSpec, Rate
-from tacit.studies import demonstration, messages, paper
-from tacit.studies.demonstration import Line, plot, scenario
+import cobandit
+from cobandit.cli import main
+from cobandit.scenario import AgentSpec, Rate
+from cobandit.studies import demonstration, messages, paper
+from cobandit.studies.demonstration import Line, plot, scenario
+from cobandit.values.errors import LocalError
 
 
 @pytest.fixture
@@ -30,14 +30,14 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out == f"tacit {tacit.__version__}\n"
+    assert capsys.readouterr().out == f"cobandit {cobandit.__version__}\n"
 
 
 def test_without_a_command_the_usage_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([])
     assert ended.value.code == 2
-    assert "usage: tacit" in capsys.readouterr().err
+    assert "usage: cobandit" in capsys.readouterr().err
 
 
 def test_an_option_is_not_guessed_and_the_usage_is_that_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,8 +47,8 @@ def test_an_option_is_not_guessed_and_the_usage_is_that_of_its_command(capsys: p
         assert ended.value.code == 2
         printed = capsys.readouterr().err
         name = " ".join(word for word in command[:2] if word.isalpha())
-        assert printed.startswith(f"usage: tacit {name} ")
-        assert f"tacit {name}: error: unrecognized arguments: --" in printed
+        assert printed.startswith(f"usage: cobandit {name} ")
+        assert f"cobandit {name}: error: unrecognized arguments: --" in printed
 
 
 def test_an_unknown_command_is_told_only_of_those_for_people(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +73,7 @@ def test_an_unknown_experiment_is_named_before_anything_is_run(capsys: pytest.Ca
     assert main(["messages", "7", "9"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == "tacit: experiment '9' is not one of 3, 5, 6a, 6b, 7\n"
+    assert printed.err == "cobandit: experiment '9' is not one of 3, 5, 6a, 6b, 7\n"
 
 
 @pytest.mark.parametrize("command", [["demonstrate"], ["reproduce", "7"], ["simulate", "world.toml"]])
@@ -86,7 +86,7 @@ def test_a_file_in_place_of_the_folder_is_named(
     assert main([*command, "--out", "taken"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == "tacit: out must be a folder or a new name, but taken is a file\n"
+    assert printed.err == "cobandit: out must be a folder or a new name, but taken is a file\n"
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +95,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.Ca
     assert main(["demonstrate", "--out", str(taken / "inside")]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith("tacit: ")
+    assert printed.err.startswith("cobandit: ")
     assert str(taken / "inside") in printed.err
 
 
@@ -107,7 +107,7 @@ def test_an_interruption_is_not_a_traceback(
 
     monkeypatch.setattr(paper, "experiment", interrupted)
     assert main(["messages", "3"]) == 130
-    assert capsys.readouterr().err == "tacit: interrupted\n"
+    assert capsys.readouterr().err == "cobandit: interrupted\n"
 
 
 @pytest.mark.usefixtures("small_world")
@@ -199,5 +199,5 @@ def test_a_picture_is_drawn_from_five_lines(tmp_path: Path) -> None:
 
 def test_without_matplotlib_a_plot_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(LocalError, match=r"plots need matplotlib: pip install 'tacit\[sim\]'"):
+    with pytest.raises(LocalError, match=r"plots need matplotlib: pip install 'cobandit\[sim\]'"):
         plot([Line("alone", (0,), (1.0,), 5)], tmp_path / "picture.png")

@@ -1,4 +1,4 @@
-"""`tacit agent` runs a member as a process: it says when it is ready, and stops clean when it is asked to."""
+"""`cobandit agent` runs a member as a process: it says when it is ready, and stops clean when it is asked to."""
 
 import json
 import os
@@ -13,14 +13,14 @@ from urllib.request import urlopen
 
 import pytest
 
-import tacit
-from tacit.cli import main
-from tacit.runtime.asking import Asker
-from tacit.runtime.keys import issue, make_group
-from tacit.runtime.sqlite_journal import leave_mail, read_state
-from tacit.runtime.state_file import read_log
-from tacit.testing.servers import free_port
-from tacit.wire import decode_snapshot
+import cobandit
+from cobandit.cli import main
+from cobandit.runtime.asking import Asker
+from cobandit.runtime.keys import issue, make_group
+from cobandit.runtime.sqlite_journal import leave_mail, read_state
+from cobandit.runtime.state_file import read_log
+from cobandit.testing.servers import free_port
+from cobandit.wire import decode_snapshot
 
 WITHIN = 60.0
 
@@ -49,7 +49,7 @@ class Agent:
     @contextmanager
     def running(self) -> Iterator["subprocess.Popen[str]"]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tacit", "agent", str(self.file)],
+            [sys.executable, "-m", "cobandit", "agent", str(self.file)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -100,7 +100,7 @@ def test_it_holds_what_others_learn_though_it_decides_nothing_itself(tmp_path: P
     peers = [f"127.0.0.1:{agent.port}"]
     with agent.running() as process:
         with (
-            tacit.connect(
+            cobandit.connect(
                 "tls://127.0.0.1:0",
                 group="homepage",
                 name="web",
@@ -124,7 +124,9 @@ def test_it_holds_what_others_learn_though_it_decides_nothing_itself(tmp_path: P
 
 def test_a_reward_that_was_left_while_it_was_away_is_counted(tmp_path: Path) -> None:
     agent = Agent(tmp_path)
-    with tacit.connect("memory://before", group="homepage", name="memory", arms=["A", "B"], state=agent.state) as one:
+    with cobandit.connect(
+        "memory://before", group="homepage", name="memory", arms=["A", "B"], state=agent.state
+    ) as one:
         decision = one.select_arm()
     leave_mail(agent.state, decision.id, 0.75)
     with agent.running() as process:
@@ -141,7 +143,9 @@ def test_metrics_and_json_logs_are_as_configured(tmp_path: Path) -> None:
     agent = Agent(tmp_path, f'metrics = "127.0.0.1:{port}"', 'log_format = "json"', f'peers = ["127.0.0.1:{nobody}"]')
     with agent.running() as process:
         with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
-            assert 'tacit_decisions_total{group="homepage",member="memory"} 0.0' in answer.read().decode().splitlines()
+            assert (
+                'cobandit_decisions_total{group="homepage",member="memory"} 0.0' in answer.read().decode().splitlines()
+            )
         assert process.stderr is not None
         line = json.loads(process.stderr.readline())
         assert {key: line[key] for key in line if key != "time"} == {
@@ -176,10 +180,10 @@ def test_check_only_looks(agent: Agent, capsys: pytest.CaptureFixture[str]) -> N
 def test_the_state_of_another_member_is_refused(
     options: list[str], agent: Agent, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tacit.connect("memory://web", group="homepage", name="web", arms=["A", "B"], state=agent.state).close()
+    cobandit.connect("memory://web", group="homepage", name="web", arms=["A", "B"], state=agent.state).close()
     assert main(["agent", *options, str(agent.file)]) == 2
     assert capsys.readouterr().err == (
-        f"tacit: state: {agent.state} belongs to member 'web', not to 'memory': give every member its own state\n"
+        f"cobandit: state: {agent.state} belongs to member 'web', not to 'memory': give every member its own state\n"
     )
 
 
@@ -197,18 +201,18 @@ def test_what_is_wrong_is_said_in_one_line(
     assert main(["agent", *options, str(agent.file)]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith(f"tacit: {agent.file}: port = 7 is not a key that tacit knows: ")
+    assert printed.err.startswith(f"cobandit: {agent.file}: port = 7 is not a key that cobandit knows: ")
     assert printed.err.count("\n") == 1
 
 
 def test_two_processes_with_one_state_are_refused(agent: Agent) -> None:
     with agent.running():
         again = subprocess.run(
-            [sys.executable, "-m", "tacit", "agent", str(agent.file)],
+            [sys.executable, "-m", "cobandit", "agent", str(agent.file)],
             capture_output=True,
             text=True,
             check=False,
             timeout=WITHIN,
         )
     assert (again.returncode, again.stdout) == (2, "")
-    assert again.stderr.startswith(f"tacit: another process runs with the state file {agent.state}: ")
+    assert again.stderr.startswith(f"cobandit: another process runs with the state file {agent.state}: ")

@@ -1,4 +1,4 @@
-"""`tacit control` turns a switch for a whole fleet, and says who has obeyed."""
+"""`cobandit control` turns a switch for a whole fleet, and says who has obeyed."""
 
 import itertools
 from collections.abc import Iterator
@@ -6,10 +6,10 @@ from contextlib import ExitStack
 
 import pytest
 
-import tacit
-from tacit.cli import main
-from tacit.runtime.letters import ControlWanted, pack
-from tacit.runtime.member import Member
+import cobandit
+from cobandit.cli import main
+from cobandit.runtime.letters import ControlWanted, pack
+from cobandit.runtime.member import Member
 
 NETWORKS = (f"memory://cli-control-{number}" for number in itertools.count())
 Fleet = tuple[str, list[Member]]
@@ -20,7 +20,7 @@ def fleet() -> Iterator[Fleet]:
     network = next(NETWORKS)
     with ExitStack() as stack:
         members = [
-            stack.enter_context(tacit.connect(network, group="homepage", name=name, arms=["A", "B", "C"]))
+            stack.enter_context(cobandit.connect(network, group="homepage", name=name, arms=["A", "B", "C"]))
             for name in ("web-1", "web-2", "web-3")
         ]
         yield network, members
@@ -52,7 +52,7 @@ def test_an_operator_freezes_an_arm_and_gives_it_back(fleet: Fleet) -> None:
 def test_what_cannot_be_is_said(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     network, members = fleet
     assert control(network, "kill", "Z") == 1
-    assert capsys.readouterr().err == "tacit: no member has an arm 'Z'\n"
+    assert capsys.readouterr().err == "cobandit: no member has an arm 'Z'\n"
     assert main(["control", network, "--group", "nobody", "lift"]) == 1
     assert "nobody answered" in capsys.readouterr().err
     assert [member.statistics().control_arm for member in members] == [None] * 3

@@ -1,4 +1,4 @@
-"""`tacit demo` runs real processes, counts, and leaves nothing behind, however it ends."""
+"""`cobandit demo` runs real processes, counts, and leaves nothing behind, however it ends."""
 
 import json
 import os
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.cli import main
-from tacit.studies.live_demo import FAST_PER_SECOND, SLOW_PER_SECOND
-from tacit.studies.live_demo_agent import Spec, decision_times
-from tacit.testing.servers import Server
-from tacit.theory.communication import immediate_share_count
+from cobandit.cli import main
+from cobandit.studies.live_demo import FAST_PER_SECOND, SLOW_PER_SECOND
+from cobandit.studies.live_demo_agent import Spec, decision_times
+from cobandit.testing.servers import Server
+from cobandit.theory.communication import immediate_share_count
 
 WITHIN = 120.0
 
@@ -22,7 +22,7 @@ WITHIN = 120.0
 def demo(folder: Path, *options: str) -> "subprocess.Popen[str]":
     folder.mkdir()
     return subprocess.Popen(
-        [sys.executable, "-m", "tacit", "demo", *options],
+        [sys.executable, "-m", "cobandit", "demo", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -98,11 +98,11 @@ def test_however_it_is_ended_nothing_is_left(way: signal.Signals, tmp_path: Path
     process.send_signal(way)
     _, err = process.communicate(timeout=WITHIN)
     assert process.returncode == (130 if way == signal.SIGINT else -way)
-    assert err == ("tacit: interrupted\n" if way == signal.SIGINT else "")
+    assert err == ("cobandit: interrupted\n" if way == signal.SIGINT else "")
     wait_until_nothing_is_left(folder)
 
 
 @pytest.mark.parametrize("options", [["--seconds", "0"], ["--agents", "1"], ["--seconds", "nan"]])
 def test_a_demo_that_cannot_be_is_refused(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", *options]) == 2
-    assert capsys.readouterr().err == "tacit: a demo takes a positive number of seconds and 2 to 100 agents\n"
+    assert capsys.readouterr().err == "cobandit: a demo takes a positive number of seconds and 2 to 100 agents\n"

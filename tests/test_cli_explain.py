@@ -1,12 +1,12 @@
-"""`tacit explain` writes a page, says where, and never leaves half of one."""
+"""`cobandit explain` writes a page, says where, and never leaves half of one."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from tacit.cli import main
-from tacit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, explain
+from cobandit.cli import main
+from cobandit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, explain
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "two-agents.toml"
@@ -40,7 +40,7 @@ def test_without_a_file_it_shows_figure_1(here: Path, capsys: pytest.CaptureFixt
     assert main(["explain"]) == 0
     assert "agent 1 sends 3 shares and agent 2 sends 2" in capsys.readouterr().out
     title = "Figure 1(b) of the paper, thresholds that double"
-    ref = explain(FIGURE_1, names=FIGURE_1_NAMES, title=title, command=("tacit", "explain"))
+    ref = explain(FIGURE_1, names=FIGURE_1_NAMES, title=title, command=("cobandit", "explain"))
     assert (here / "figure-1-explanation.html").read_text(encoding="utf-8") == ref.html()
 
 
@@ -49,9 +49,11 @@ def test_the_other_timeline_of_figure_1_is_shown_too(here: Path, capsys: pytest.
     assert capsys.readouterr().out.startswith(
         "Figure 1(a) of the paper, a threshold of one: agent 1 sends 4 shares and agent 2 sends 3\n"
     )
-    assert "<code>tacit explain --figure 1a</code>" in (here / "figure-1a-explanation.html").read_text(encoding="utf-8")
+    assert "<code>cobandit explain --figure 1a</code>" in (here / "figure-1a-explanation.html").read_text(
+        encoding="utf-8"
+    )
     assert main(["explain", str(EXAMPLE), "--figure", "1a"]) == 2
-    assert capsys.readouterr().err == "tacit: name a scenario file or a figure of the paper, not both\n"
+    assert capsys.readouterr().err == "cobandit: name a scenario file or a figure of the paper, not both\n"
 
 
 def test_what_is_asked_for_is_shown_and_said_again_on_the_page(here: Path) -> None:
@@ -61,7 +63,7 @@ def test_what_is_asked_for_is_shown_and_said_again_on_the_page(here: Path) -> No
     page = (here / "page.html").read_text(encoding="utf-8")
     assert "How agent 2 and agent 0 talk" in page
     assert "seed 0, trial 3" in page
-    assert f"<code>tacit explain world.toml {' '.join(options)}</code>" in page
+    assert f"<code>cobandit explain world.toml {' '.join(options)}</code>" in page
 
 
 def test_the_seed_of_the_file_is_used_unless_told_otherwise(here: Path) -> None:
@@ -85,7 +87,7 @@ def test_what_cannot_be_is_one_line_and_writes_nothing(
 ) -> None:
     (here / "world.toml").write_text(ONE + ("count = 2\n" if "--out" in options else ""), encoding="utf-8")
     assert main(["explain", "world.toml", *options]) == 2
-    assert capsys.readouterr().err == f"tacit: {text}\n"
+    assert capsys.readouterr().err == f"cobandit: {text}\n"
     assert [file.name for file in here.iterdir()] == ["world.toml"]
 
 
@@ -99,5 +101,5 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(
 
     monkeypatch.setattr(os, "replace", full)
     assert main(["explain", "--out", "page.html"]) == 2
-    assert capsys.readouterr().err == "tacit: cannot write page.html: No space left on device\n"
+    assert capsys.readouterr().err == "cobandit: cannot write page.html: No space left on device\n"
     assert [(file.name, file.read_text(encoding="utf-8")) for file in here.iterdir()] == [("page.html", "old")]

@@ -1,12 +1,12 @@
-"""The command `tacit faults`: what it prints and how it ends. The fleets themselves are in tests/runtime."""
+"""The command `cobandit faults`: what it prints and how it ends. The fleets themselves are in tests/runtime."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tacit.cli import main
-from tacit.testing.faults import running
-from tacit.testing.faults.verdict import Verdict
+from cobandit.cli import main
+from cobandit.testing.faults import running
+from cobandit.testing.faults.verdict import Verdict
 
 GOOD = Verdict("pause", 3, 2, 1200, 1100, 1150, 0, 0, 6, 6, 1.5)
 BAD = GOOD._replace(scenario="clock-back", lost=1, violations=("m1 has counted too little",))
@@ -30,7 +30,7 @@ def test_a_violation_ends_with_one_and_the_command_that_repeats_it(
         "pause                        3       2    1,200    1,100    1,150     0      0     6/6        1.5",
         "clock-back                   3       2    1,200    1,100    1,150     1      0     6/6        1.5",
         "    VIOLATION: m1 has counted too little",
-        "    tacit faults clock-back --seed 7 --quick",
+        "    cobandit faults clock-back --seed 7 --quick",
         "2 scenarios, 4 faults, 2,300 observations: violations in clock-back",
     ]
 
@@ -46,4 +46,6 @@ def test_what_was_not_tried_is_said_loudly(monkeypatch: pytest.MonkeyPatch, caps
 
 def test_a_scenario_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["faults", "fire"]) == 2
-    assert capsys.readouterr().err.startswith("tacit: there is no scenario 'fire': choose from kill-tls, kill-nats, ")
+    assert capsys.readouterr().err.startswith(
+        "cobandit: there is no scenario 'fire': choose from kill-tls, kill-nats, "
+    )

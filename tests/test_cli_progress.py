@@ -3,7 +3,7 @@
 import io
 import threading
 
-from tacit.cli.progress import Progress
+from cobandit.cli.progress import Progress
 
 NEVER = 3600.0
 

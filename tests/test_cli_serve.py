@@ -1,4 +1,4 @@
-"""`tacit serve` runs a member with its API as a process: it says where it is, and stops clean when it is asked to."""
+"""`cobandit serve` runs a member with its API as a process: it says where it is, and stops clean when it is asked to."""
 
 import json
 import os
@@ -14,10 +14,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tacit.cli import main
-from tacit.runtime.sqlite_journal import read_state
-from tacit.runtime.state_file import read_log
-from tacit.testing.servers import free_port
+from cobandit.cli import main
+from cobandit.runtime.sqlite_journal import read_state
+from cobandit.runtime.state_file import read_log
+from cobandit.testing.servers import free_port
 
 WITHIN = 60.0
 
@@ -48,9 +48,9 @@ class Serving:
 
     @contextmanager
     def running(self, *arguments: str, **environment: str) -> Iterator["subprocess.Popen[str]"]:
-        variables = {name: value for name, value in os.environ.items() if name != "TACIT_TOKEN"}
+        variables = {name: value for name, value in os.environ.items() if name != "COBANDIT_TOKEN"}
         process = subprocess.Popen(
-            [sys.executable, "-m", "tacit", "serve", str(self.file), *arguments],
+            [sys.executable, "-m", "cobandit", "serve", str(self.file), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -138,8 +138,8 @@ def test_updates_that_are_repeated_across_a_restart_count_once(way: signal.Signa
 
 
 def test_the_token_of_the_environment_is_used_and_none_is_written(serving: Serving) -> None:
-    with serving.running(TACIT_TOKEN="a-token-of-the-environment") as process:
-        assert "The token is in the environment variable TACIT_TOKEN." in serving.said
+    with serving.running(COBANDIT_TOKEN="a-token-of-the-environment") as process:
+        assert "The token is in the environment variable COBANDIT_TOKEN." in serving.said
         headers = {"Authorization": "Bearer a-token-of-the-environment"}
         assert httpx.get(f"{serving.url}/v1/arms", headers=headers).status_code == 200
         assert not serving.token_file.exists()
@@ -150,7 +150,7 @@ def test_the_token_of_the_environment_is_used_and_none_is_written(serving: Servi
 def test_a_taken_port_is_named_and_nothing_is_left_behind(serving: Serving) -> None:
     with socket.create_server(("127.0.0.1", serving.port)):
         ended = subprocess.run(  # in a process of its own: the command says where its process logs to
-            [sys.executable, "-m", "tacit", "serve", str(serving.file)],
+            [sys.executable, "-m", "cobandit", "serve", str(serving.file)],
             capture_output=True,
             text=True,
             check=False,
@@ -159,7 +159,7 @@ def test_a_taken_port_is_named_and_nothing_is_left_behind(serving: Serving) -> N
     assert (ended.returncode, ended.stdout, ended.stderr) == (
         2,
         "",
-        f"tacit: listen: port {serving.port} on 127.0.0.1 is taken: stop what listens there, or listen on another\n",
+        f"cobandit: listen: port {serving.port} on 127.0.0.1 is taken: stop what listens there, or listen on another\n",
     )
     assert read_state(serving.state).is_clean
 
@@ -212,7 +212,7 @@ def test_what_is_wrong_is_said_in_one_line(
         text = "\n".join(one for one in text.splitlines() if not one.startswith("listen")) + "\n"
     serving.file.write_text(f"{text}{line}\n", encoding="utf-8")
     assert main(["serve", "--check", str(serving.file)]) == 2
-    assert capsys.readouterr().err == f"tacit: {serving.file}: {said}\n"
+    assert capsys.readouterr().err == f"cobandit: {serving.file}: {said}\n"
 
 
 def test_a_named_token_file_is_looked_at_before_anything_is_started(
@@ -222,7 +222,7 @@ def test_a_named_token_file_is_looked_at_before_anything_is_started(
     for options in (["--check"], []):
         assert main(["serve", *options, str(serving.file)]) == 2
         assert capsys.readouterr().err == (
-            f"tacit: token_file: cannot read {tmp_path / 'nothing'}: No such file or directory. Write a token into it: "
+            f"cobandit: token_file: cannot read {tmp_path / 'nothing'}: No such file or directory. Write a token into it: "
             "openssl rand -hex 32\n"
         )
     assert not serving.state.exists()
@@ -233,8 +233,8 @@ def test_an_agent_may_have_the_keys_of_a_sidecar_in_its_file(serving: Serving) -
 
 
 def test_without_the_packages_it_says_what_to_install() -> None:
-    program = "import sys\nsys.modules['uvicorn'] = None\nimport tacit.runtime.server\n"
+    program = "import sys\nsys.modules['uvicorn'] = None\nimport cobandit.runtime.server\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
-        "tacit.errors.LocalError: serving needs the packages starlette and uvicorn: pip install tacit[serve]"
+        "cobandit.values.errors.LocalError: serving needs the packages starlette and uvicorn: pip install cobandit[serve]"
     )

@@ -1,4 +1,4 @@
-"""`tacit simulate` runs a scenario file, prints what it measured, and says what is wrong in one line."""
+"""`cobandit simulate` runs a scenario file, prints what it measured, and says what is wrong in one line."""
 
 import json
 import os
@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tacit.cli import main
-from tacit.scenario import read_scenario
-from tacit.simulator import reference
-from tacit.simulator import simulate as simulate_module
-from tacit.simulator.results import Results
-from tacit.simulator.simulate import simulate
-from tacit.simulator.trials import run_jobs
+from cobandit.cli import main
+from cobandit.scenario import read_scenario
+from cobandit.simulator import reference
+from cobandit.simulator import simulate as simulate_module
+from cobandit.simulator.results import Results
+from cobandit.simulator.simulate import simulate
+from cobandit.simulator.trials import run_jobs
 
 EXAMPLE = re.search(
     r"```toml\n(.*?)```",
@@ -123,17 +123,17 @@ def test_a_broken_file_is_one_line_and_exit_code_two(world: Path, capsys: pytest
     assert run(world) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == f"tacit: {world}: agents[0].rate must be a number in [0, 1], not 5\n"
+    assert printed.err == f"cobandit: {world}: agents[0].rate must be a number in [0, 1], not 5\n"
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (["--trials", "0"], "tacit: trials must be a whole number from 1 to 10000000, not 0\n"),
-        (["--seed", "-1"], "tacit: seed must be a whole number from 0 to 9223372036854775807, not -1\n"),
-        (["--workers", "0"], "tacit: workers must be a whole number of at least 1, not 0\n"),
-        (["--checkpoints", "61"], "tacit: the number of checkpoints must be a whole number from 1 to 60, not 61\n"),
-        (["--checkpoints", "0"], "tacit: the number of checkpoints must be a whole number from 1 to 60, not 0\n"),
+        (["--trials", "0"], "cobandit: trials must be a whole number from 1 to 10000000, not 0\n"),
+        (["--seed", "-1"], "cobandit: seed must be a whole number from 0 to 9223372036854775807, not -1\n"),
+        (["--workers", "0"], "cobandit: workers must be a whole number of at least 1, not 0\n"),
+        (["--checkpoints", "61"], "cobandit: the number of checkpoints must be a whole number from 1 to 60, not 61\n"),
+        (["--checkpoints", "0"], "cobandit: the number of checkpoints must be a whole number from 1 to 60, not 0\n"),
     ],
 )
 def test_an_option_that_cannot_be_is_one_line(
@@ -150,7 +150,7 @@ def test_an_option_that_cannot_be_read_shows_the_usage(
     with pytest.raises(SystemExit) as ended:
         main(["simulate", str(world), *options])
     assert ended.value.code == 2
-    assert "usage: tacit simulate" in capsys.readouterr().err
+    assert "usage: cobandit simulate" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_an_interruption_says_how_to_go_on(
     with monkeypatch.context() as patch:
         patch.setattr(simulate_module, "run_jobs", interrupted)
         assert run(world, *options) == 130
-    assert capsys.readouterr().err == f"tacit: interrupted with 2 of 3 trials done: {how}\n"
+    assert capsys.readouterr().err == f"cobandit: interrupted with 2 of 3 trials done: {how}\n"
     assert run(world, *options) == 0
 
 
@@ -194,7 +194,7 @@ def test_ctrl_c_in_a_long_compiled_trial_ends_the_process_with_130_and_no_traceb
     """The trial would take minutes. The process says when compiled code is about to run; it was compiled before."""
     program = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from tacit.cli import console; from tacit.scenario import read_scenario; from tacit.simulator import kernel\n"
+        "from cobandit.cli import console; from cobandit.scenario import read_scenario; from cobandit.simulator import kernel\n"
         "kernel.run(read_scenario(sys.argv.pop()).scenario, seed=1)\n"
         "run = kernel.engine.run\n"
         "def telling(*tables):\n"
@@ -220,13 +220,13 @@ def test_ctrl_c_in_a_long_compiled_trial_ends_the_process_with_130_and_no_traceb
             process.kill()
     assert process.returncode == 130
     assert printed == ""
-    assert said == ("tacit: interrupted with 0 of 1 trials done: nothing is kept; with --out DIR it could go on\n")
+    assert said == ("cobandit: interrupted with 0 of 1 trials done: nothing is kept; with --out DIR it could go on\n")
 
 
 def test_a_real_interruption_ends_the_process_with_130_and_the_run_goes_on(world: Path, tmp_path: Path) -> None:
     """The process interrupts itself from a trial, so that no clock is needed."""
     program = (
-        "import os, signal, sys; from tacit.simulator import trials; from tacit.cli import main\n"
+        "import os, signal, sys; from cobandit.simulator import trials; from cobandit.cli import main\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "run_job = trials.run_job\n"
         "def interrupting(job):\n"
@@ -242,7 +242,7 @@ def test_a_real_interruption_ends_the_process_with_130_and_the_run_goes_on(world
     )
     assert ended.returncode == 130
     assert re.fullmatch(
-        r"tacit: interrupted with \d of 3 trials done: run the same command again to go on\n", ended.stderr
+        r"cobandit: interrupted with \d of 3 trials done: run the same command again to go on\n", ended.stderr
     )
     assert run(world, "--out", str(out)) == 0
     assert len(Results.load(out).trials) == 3

@@ -1,4 +1,4 @@
-"""`tacit log`, `tacit reward` and `tacit snapshot` work on a state file, whether its member runs or not."""
+"""`cobandit log`, `cobandit reward` and `cobandit snapshot` work on a state file, whether its member runs or not."""
 
 import csv
 import io
@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import tacit
-from tacit.cli import main
-from tacit.runtime.decision import Decision
-from tacit.runtime.member import Member
+import cobandit
+from cobandit.cli import main
+from cobandit.runtime.decision import Decision
+from cobandit.runtime.member import Member
 
 NAMES = (f"memory://cli-state-file-{number}" for number in itertools.count())
 
@@ -26,7 +26,7 @@ def state(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def member(state: Path) -> Iterator[Member]:
-    with tacit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as member:
+    with cobandit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as member:
         yield member
 
 
@@ -79,7 +79,7 @@ def test_a_reader_of_the_log_may_have_seen_enough(member: Member, state: Path) -
         member.select_arm()
     member.sync()
     process = subprocess.Popen(
-        [sys.executable, "-m", "tacit", "log", str(state)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "cobandit", "log", str(state)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     assert process.stderr is not None
@@ -91,11 +91,11 @@ def test_a_reader_of_the_log_may_have_seen_enough(member: Member, state: Path) -
 
 
 def test_a_reward_is_counted_when_the_member_next_looks(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with tacit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as member:
+    with cobandit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as member:
         decision = member.select_arm()
     assert main(["reward", str(state), decision.id, "0.5"]) == 0
     assert capsys.readouterr().out.startswith("The reward is in the mailbox.")
-    with tacit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as member:
+    with cobandit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as member:
         member.sync()
         assert [entry.reward for entry in member.log()] == [0.5]
 
@@ -115,10 +115,10 @@ def test_others_start_from_a_snapshot(state: Path, tmp_path: Path, capsys: pytes
     assert capsys.readouterr().out == (
         f"{out} holds what a knows: 1 observations. Start others from it with snapshot = {str(out)!r}.\n"
     )
-    with tacit.connect(next(NAMES), group="g", name="b", arms=["A", "B"], snapshot=out) as other:
+    with cobandit.connect(next(NAMES), group="g", name="b", arms=["A", "B"], snapshot=out) as other:
         assert other.statistics().observations == 1
     assert main(["snapshot", str(state), "--out", str(out)]) == 2
-    assert capsys.readouterr().err == f"tacit: {out} is there already: remove it first, or name another with --out\n"
+    assert capsys.readouterr().err == f"cobandit: {out} is there already: remove it first, or name another with --out\n"
     assert sorted(path.name for path in tmp_path.iterdir() if "start" in path.name) == ["start"]
 
 
@@ -128,5 +128,5 @@ def test_a_state_that_is_not_there_is_named(
 ) -> None:
     assert main([command[0], str(tmp_path / "none.db"), *command[1:]]) == 2
     assert capsys.readouterr().err == (
-        f"tacit: there is no journal at {tmp_path / 'none.db'}: name the state file of a member\n"
+        f"cobandit: there is no journal at {tmp_path / 'none.db'}: name the state file of a member\n"
     )

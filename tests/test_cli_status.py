@@ -1,4 +1,4 @@
-"""`tacit status` shows a fleet of any size within 80 columns, and says what to check when nobody answers."""
+"""`cobandit status` shows a fleet of any size within 80 columns, and says what to check when nobody answers."""
 
 import itertools
 import json
@@ -15,14 +15,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import tacit
-from tacit.cli import main
-from tacit.cli.fleet_table import brief_lines, fleet_lines
-from tacit.runtime.asking import Asker
-from tacit.runtime.fleet import Fleet, fleet_of
-from tacit.runtime.identity import Identity
-from tacit.runtime.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
-from tacit.testing.servers import Server, free_port
+import cobandit
+from cobandit.cli import main
+from cobandit.cli.fleet_table import brief_lines, fleet_lines
+from cobandit.runtime.asking import Asker
+from cobandit.runtime.fleet import Fleet, fleet_of
+from cobandit.runtime.identity import Identity
+from cobandit.runtime.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
+from cobandit.testing.servers import Server, free_port
 
 NAMES = (f"memory://cli-status-{number}" for number in itertools.count())
 
@@ -167,7 +167,7 @@ def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pyte
     network = next(NAMES)
     with ExitStack() as stack:
         for name in ("a", "b"):
-            stack.enter_context(tacit.connect(network, group="g", name=name, arms=["A", "B"]))
+            stack.enter_context(cobandit.connect(network, group="g", name=name, arms=["A", "B"]))
         assert main(["status", network, "--group", "g"]) == 0
         assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions since start, 0 observed\n\nARM")
         assert main(["status", network, "--group", "g", "--json"]) == 0
@@ -179,7 +179,7 @@ def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pyte
 def test_members_on_a_server_are_shown(nats: Server, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("a secret of the whole group\n", encoding="utf-8")
-    with tacit.connect(nats.url, group="g", name="a", arms=["A", "B"], secret="a secret of the whole group"):
+    with cobandit.connect(nats.url, group="g", name="a", arms=["A", "B"], secret="a secret of the whole group"):
         command = ["status", nats.url, "--group", "g"]
         assert main([*command, "--secret-file", str(secret)]) == 0
         assert capsys.readouterr().out.startswith("g: 1 member, ")
@@ -193,7 +193,7 @@ def test_nobody_is_a_clear_message(member: Callable[[str], Identity], capsys: py
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.splitlines() == [
-        f"tacit: nobody of the group 'homepage' answered at {url} within 1 seconds",
+        f"cobandit: nobody of the group 'homepage' answered at {url} within 1 seconds",
         f"  the network: nobody at {url.removeprefix('tls://')}: connection refused; still trying",
         "  check that a member runs and says that it is ready, and that its `group` and `url` are these;",
         "  members with `keys` or `secret` answer only who has them too: see --keys and --secret;",
@@ -202,10 +202,10 @@ def test_nobody_is_a_clear_message(member: Callable[[str], Identity], capsys: py
 
 
 def test_watching_redraws_until_it_is_interrupted(nats: Server) -> None:
-    with tacit.connect(nats.url, group="g", name="a", arms=["A", "B"]):
+    with cobandit.connect(nats.url, group="g", name="a", arms=["A", "B"]):
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
-            [sys.executable, "-m", "tacit", "status", nats.url, "--group", "g", "--watch"],
+            [sys.executable, "-m", "cobandit", "status", nats.url, "--group", "g", "--watch"],
             stdout=theirs,
             env={**os.environ, "COLUMNS": "80", "LINES": "12"},
         )
@@ -223,9 +223,9 @@ def test_watching_redraws_until_it_is_interrupted(nats: Server) -> None:
 
 
 def test_watching_ends_quietly_when_nobody_reads_any_more(nats: Server) -> None:
-    with tacit.connect(nats.url, group="g", name="a", arms=["A", "B"]):
+    with cobandit.connect(nats.url, group="g", name="a", arms=["A", "B"]):
         process = subprocess.Popen(
-            [sys.executable, "-m", "tacit", "status", nats.url, "--group", "g", "--watch"],
+            [sys.executable, "-m", "cobandit", "status", nats.url, "--group", "g", "--watch"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
@@ -239,13 +239,13 @@ def test_watching_ends_quietly_when_nobody_reads_any_more(nats: Server) -> None:
 
 def test_the_time_to_wait_is_a_positive_number(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", next(NAMES), "--group", "g", "--wait", "-1"]) == 2
-    assert capsys.readouterr().err == "tacit: wait must be a positive number, not -1.0\n"
+    assert capsys.readouterr().err == "cobandit: wait must be a positive number, not -1.0\n"
 
 
 def test_an_asker_can_ask_twice() -> None:
     network = next(NAMES)
     with (
-        tacit.connect(network, group="g", name="a", arms=["A", "B"]) as member,
+        cobandit.connect(network, group="g", name="a", arms=["A", "B"]) as member,
         Asker(network, group="g") as asker,
     ):
         before = asker.ask()

@@ -1,4 +1,4 @@
-"""The command `tacit swarm`."""
+"""The command `cobandit swarm`."""
 
 import io
 import os
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import tacit
-from tacit.cli import main
-from tacit.protocol import TolerantEndpoint
-from tacit.testing.swarm import run_seed
+import cobandit
+from cobandit.cli import main
+from cobandit.core import TolerantEndpoint
+from cobandit.testing.swarm import run_seed
 
 
 def test_it_runs_seeds_and_sums_up(capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,7 +40,7 @@ def test_a_failing_seed_says_what_is_wrong_and_how_to_see_it_again(
     lines = capsys.readouterr().out.splitlines()
     assert "both wait" in lines[0]
     assert lines[0].startswith("seed 0: ")
-    assert lines[1] == "    tacit swarm --seeds 0 --transcript"
+    assert lines[1] == "    cobandit swarm --seeds 0 --transcript"
     assert lines[-1] == "2 seeds with a violation"
     assert main(["swarm", "--seeds", "0", "--transcript"]) == 1
     assert capsys.readouterr().out.splitlines()[-2] == lines[0]
@@ -68,9 +68,9 @@ def test_it_needs_the_core_only() -> None:
     program = (
         "import sys\n"
         "for name in ('numpy', 'numba', 'pandas', 'matplotlib', 'pyarrow'): sys.modules[name] = None\n"
-        "from tacit.cli import main\n"
+        "from cobandit.cli import main\n"
         "sys.exit(main(['swarm', '--seeds', '1', '--workers', '1']))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(tacit.__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(cobandit.__file__).parent.parent)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True)
     assert "no violation" in done.stdout

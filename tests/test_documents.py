@@ -27,5 +27,5 @@ def test_every_decision_is_in_the_index() -> None:
 
 def test_architecture_names_every_room() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    rooms = [path.name for path in (ROOT / "src" / "tacit").iterdir() if not path.name.startswith(("_", "py.typed"))]
-    assert [room for room in rooms if f"src/tacit/{room}" not in text] == []
+    rooms = [path.name for path in (ROOT / "src" / "cobandit").iterdir() if not path.name.startswith(("_", "py.typed"))]
+    assert [room for room in rooms if f"src/cobandit/{room}" not in text] == []

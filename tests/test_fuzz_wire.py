@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import pytest
 
-from tacit import PeerError
-from tacit.protocol import Acknowledgement, Eliminated, Join, Leave, Message, Share
-from tacit.wire import decode
+from cobandit import PeerError
+from cobandit.core import Acknowledgement, Eliminated, Join, Leave, Message, Share
+from cobandit.wire import decode
 
 MUTATIONS = 50_000
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import LocalError
-from tacit.rewards import BERNOULLI, MILLIONTH, SMALLEST_QUANTUM, Quantum
+from cobandit.values.errors import LocalError
+from cobandit.values.quantum import BERNOULLI, MILLIONTH, SMALLEST_QUANTUM, Quantum
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import LocalError
-from tacit.tally import LONGEST_NAME, MOST_ARMS, ArmTally, Tally, checked_arms
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, ArmTally, Tally, checked_arms
 
 ARMS = ("A", "B", "C")
 

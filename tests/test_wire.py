@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tacit import AAE, Agent, LocalError, PeerError, Snapshot, on_demand
-from tacit.protocol import (
+from cobandit import AAE, Agent, LocalError, PeerError, Snapshot, on_demand
+from cobandit.core import (
     Acknowledgement,
     Eliminated,
     Flushed,
@@ -28,10 +28,10 @@ from tacit.protocol import (
     Share,
     Woke,
 )
-from tacit.protocol.messages import MOST_BOOTS, MOST_OBSERVATIONS, Handling, Receipt
-from tacit.protocol.state import SNAPSHOT_VERSION
-from tacit.tally import LONGEST_NAME, MOST_ARMS, ArmTally
-from tacit.wire import (
+from cobandit.core.messages import MOST_BOOTS, MOST_OBSERVATIONS, Handling, Receipt
+from cobandit.core.state import SNAPSHOT_VERSION
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, ArmTally
+from cobandit.wire import (
     LARGEST_MESSAGE,
     WIRE_VERSION,
     decode,

@@ -1,6 +1,6 @@
 """A hook of the documentation site: its colours and fonts are those of the page and the reports.
 
-The tokens are read from `src/tacit/look/look.css` and become a style sheet of their own, with the switch between light
+The tokens are read from `src/cobandit/look/look.css` and become a style sheet of their own, with the switch between light
 and dark as the site's theme has it. `docs/stylesheets/site.css` says what uses which token.
 """
 
@@ -11,7 +11,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
-LOOK = Path(__file__).parent.parent / "src" / "tacit" / "look" / "look.css"
+LOOK = Path(__file__).parent.parent / "src" / "cobandit" / "look" / "look.css"
 SHEET = "stylesheets/tokens.css"
 
 _LIGHT = re.compile(r"^:root \{(.*?)^\}", re.MULTILINE | re.DOTALL)

@@ -5,7 +5,7 @@
 The diagram in docs/loss-tolerance.md is what this prints; a test compares the two.
 """
 
-from tacit.protocol.delivery import RETRIES, Effect, Event, Phase
+from cobandit.core.delivery import RETRIES, Effect, Event, Phase
 
 
 def diagram() -> str:

@@ -1,6 +1,6 @@
-"""Write docs/reproduction.md from what `tacit reproduce` measured.
+"""Write docs/reproduction.md from what `cobandit reproduce` measured.
 
-    tacit reproduce --out reproduction && python tools/write_reproduction_page.py reproduction
+    cobandit reproduce --out reproduction && python tools/write_reproduction_page.py reproduction
 
 It keeps the measurement (report.json) and the figures in docs/reproduction, and makes the page of them. Without a
 folder it makes the page again from the measurement that is kept. It measures nothing and rounds only for the eye.
@@ -58,7 +58,9 @@ def keep(folder: Path) -> None:
     """Copy the measurement of a complete run, and the figures of the page."""
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     if not report["complete"] or report["arms"]["file"] is not None:
-        sys.exit(f"{folder}: this is not all of the paper on the surrogate arms. Run `tacit reproduce --out {folder}`.")
+        sys.exit(
+            f"{folder}: this is not all of the paper on the surrogate arms. Run `cobandit reproduce --out {folder}`."
+        )
     KEPT.mkdir(exist_ok=True)
     for name in ("report.json", *(f"{figure}.png" for figure in FIGURES)):
         shutil.copyfile(folder / name, KEPT / name)
@@ -76,7 +78,7 @@ def page(report: Report) -> str:
         ),
         figure("overview"),
         (
-            f"Measured by `tacit reproduce --out reproduction` of version {report['tacit']}, seed {report['seed']}, "
+            f"Measured by `cobandit reproduce --out reproduction` of version {report['cobandit']}, seed {report['seed']}, "
             "on the compiled engine. This page is made of that run's `report.json` by "
             "`python tools/write_reproduction_page.py reproduction`; the measurement is kept in "
             "[docs/reproduction/report.json](reproduction/report.json), with more digits and more quantities."
@@ -90,7 +92,7 @@ def page(report: Report) -> str:
         *(part for one in report["experiments"] for part in section(one, report)),
         "## Beyond the paper",
         (
-            "What happens when messages are lost, with `tacit reproduce loss`, is on "
+            "What happens when messages are lost, with `cobandit reproduce loss`, is on "
             "[a page of its own](loss-tolerance.md)."
         ),
     ]

@@ -5,9 +5,9 @@ import random
 import time
 from pathlib import Path
 
-import tacit
-from tacit import Geometric, Patience, on_demand
-from tacit.runtime.statistics import Statistics
+import cobandit
+from cobandit import Geometric, Patience, on_demand
+from cobandit.runtime.statistics import Statistics
 
 CHANNELS = ["868.1", "868.3", "868.5", "867.1"]
 ARRIVES = {"868.1": 0.35, "868.3": 0.55, "868.5": 0.9, "867.1": 0.6}
@@ -23,7 +23,7 @@ BRISK = on_demand(Geometric(2, cap=256), loss_tolerant=Patience(first=0.2, least
 """The same buffers without the long waits, to watch it on one machine."""
 
 
-def transmit(member: tacit.Member, air: random.Random) -> None:
+def transmit(member: cobandit.Member, air: random.Random) -> None:
     """Send something over the channel that looks best, and learn whether it arrived."""
     decision = member.select_arm()
     member.update(decision, 1.0 if air.random() < ARRIVES[decision.arm] else 0.0)
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--brisk", action="store_true")
     options = parser.parse_args()
     air = random.Random(options.name)  # noqa: S311  # it is only a game
-    with tacit.connect(
+    with cobandit.connect(
         options.broker,
         group="field",
         name=options.name,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from flask import Flask, Response, jsonify, request
 
-import tacit
-from tacit import Constant, Patience, on_demand
+import cobandit
+from cobandit import Constant, Patience, on_demand
 
 VARIANTS = ["plain", "bold", "playful"]
 MOST_WORKERS = 16
@@ -21,9 +21,9 @@ def create_app() -> Flask:
     """Make the application. Gunicorn calls this in every worker, after the fork, so every worker is a member."""
     secret = os.environ.get("SHOP_SECRET")
     if not secret:
-        raise tacit.LocalError("SHOP_SECRET is not set: export SHOP_SECRET=$(openssl rand -hex 32)")
+        raise cobandit.LocalError("SHOP_SECRET is not set: export SHOP_SECRET=$(openssl rand -hex 32)")
     first_port = int(os.environ.get("SHOP_PORT", "7100"))
-    member = tacit.connect(
+    member = cobandit.connect(
         f"udp://127.0.0.1:{first_port}+*",
         group="homepage",
         name="web-*",
@@ -46,11 +46,11 @@ def create_app() -> Flask:
     def reward() -> tuple[str, int]:
         try:
             member.update(request.form["decision"], float(request.form["reward"]))
-        except (tacit.LocalError, ValueError) as error:
+        except (cobandit.LocalError, ValueError) as error:
             return f"{error}\n", 400
         try:
             member.sync()
-        except tacit.LocalError as error:
+        except cobandit.LocalError as error:
             return f"{error}\n", 503
         return "", 204
 

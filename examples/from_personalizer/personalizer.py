@@ -1,10 +1,10 @@
-"""The methods of an Azure Personalizer client on a tacit member. See docs/guides/from-personalizer.md."""
+"""The methods of an Azure Personalizer client on a cobandit member. See docs/guides/from-personalizer.md."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import tacit
+import cobandit
 
 MOST_EVENTS = 100_000
 """So many events with ids of the caller's own are remembered, by this process. Decision ids need no memory."""
@@ -22,13 +22,13 @@ class Personalizer:
     """Rank and reward.
 
     Args:
-        url: Where the other processes of this loop are, as in `tacit.connect`.
+        url: Where the other processes of this loop are, as in `cobandit.connect`.
         loop: The name of the learning loop.
         actions: All actions that there are.
         exploration: The share of calls that explore, 0.2 at Personalizer unless told otherwise.
         reward_wait_s: The reward wait time, in seconds.
         default_reward: What an event counts with that was not rewarded in that time.
-        options: Whatever else `tacit.connect` takes: `name`, `state`, `peers`, `keys`.
+        options: Whatever else `cobandit.connect` takes: `name`, `state`, `peers`, `keys`.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Personalizer:
         default_reward: float = 0.0,
         **options: Any,
     ) -> None:
-        self.member: tacit.Member = tacit.connect(
+        self.member: cobandit.Member = cobandit.connect(
             url,
             group=loop,
             arms=actions,

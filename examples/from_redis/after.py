@@ -2,15 +2,15 @@
 
 import os
 
-import tacit
+import cobandit
 
 ARMS = ["plain", "bold", "playful"]
 
 
-def open_member() -> tacit.Member:
+def open_member() -> cobandit.Member:
     """Make this process a member. Its state is empty only the first time; then it starts from the old counters."""
     first_port = int(os.environ.get("HOMEPAGE_PORT", "7200"))
-    return tacit.connect(
+    return cobandit.connect(
         f"udp://127.0.0.1:{first_port}+*",
         group="homepage",
         name="web-*",
@@ -22,7 +22,7 @@ def open_member() -> tacit.Member:
     )
 
 
-def serve(member: tacit.Member) -> tuple[str, str]:
+def serve(member: cobandit.Member) -> tuple[str, str]:
     """Return what to show, and the id under which a reward can be reported, by any process, however often."""
     decision = member.select_arm()
     return decision.arm, decision.id

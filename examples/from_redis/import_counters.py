@@ -5,7 +5,7 @@ from pathlib import Path
 
 import redis
 
-import tacit
+import cobandit
 
 ARMS = ["plain", "bold", "playful"]
 COUNTS, SUMS = "homepage:counts", "homepage:sums"
@@ -17,7 +17,7 @@ def main(url: str, file: str) -> None:
         pipeline.hgetall(COUNTS)
         pipeline.hgetall(SUMS)
         counts, sums = pipeline.execute()
-    snapshot = tacit.snapshot_of(
+    snapshot = cobandit.snapshot_of(
         {arm: int(counts.get(arm, 0)) for arm in ARMS},
         {arm: float(sums.get(arm, 0.0)) for arm in ARMS},
         source=COUNTS,

@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx
 
-from tacit.runtime.keys import issue, make_group
-from tacit.testing.servers import HOST, free_port
+from cobandit.runtime.keys import issue, make_group
+from cobandit.testing.servers import HOST, free_port
 
 MEANS = {"blue": 0.6, "green": 0.5, "red": 0.4}
 WITHIN = 60.0
@@ -42,7 +42,7 @@ class PageFleet:
     def start(self, name: str) -> None:
         """Start a member."""
         command = (
-            [sys.executable, "-m", "tacit", "serve", self._config()]
+            [sys.executable, "-m", "cobandit", "serve", self._config()]
             if name == SIDECAR
             else [sys.executable, str(Path(__file__).with_name("worker.py"))]
         )

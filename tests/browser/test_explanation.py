@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tacit import Patience, on_demand
-from tacit.scenario import AgentSpec, Arms, Faults, Rate, Scenario
-from tacit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, Explanation, explain
+from cobandit import Patience, on_demand
+from cobandit.scenario import AgentSpec, Arms, Faults, Rate, Scenario
+from cobandit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, Explanation, explain
 
 LOSSY = Scenario(
     200,

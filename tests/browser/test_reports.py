@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tacit import silent, simulate
-from tacit.scenario import AgentSpec, Arms, Rate, Scenario
+from cobandit import silent, simulate
+from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
 
 WORLD = Scenario(100, Arms.of([0.2, 0.8]), (AgentSpec(Rate(0.9)), AgentSpec(Rate(0.1))))
 

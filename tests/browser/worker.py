@@ -1,6 +1,6 @@
 """A member in a process of its own, for tests of the page: it decides on and on until it is told to rest.
 
-The first line on standard input is what `tacit.connect` takes, as JSON, with the arms' true means; then `go` or `rest`.
+The first line on standard input is what `cobandit.connect` takes, as JSON, with the arms' true means; then `go` or `rest`.
 The end of the input stops it. It says `ready`, and each order when it has obeyed.
 """
 
@@ -9,8 +9,8 @@ import queue
 import sys
 import threading
 
-import tacit
-from tacit.chance import stream, uniform
+import cobandit
+from cobandit.values.chance import stream, uniform
 
 PAUSE = 0.02
 """Seconds between two decisions."""
@@ -32,7 +32,7 @@ def main() -> None:
     means = spec.pop("means")
     chance = stream(1, *spec["name"].encode())
     orders: queue.SimpleQueue[str] = queue.SimpleQueue()
-    with tacit.connect(spec.pop("url"), arms=list(means), **spec) as member:
+    with cobandit.connect(spec.pop("url"), arms=list(means), **spec) as member:
         _say("ready")
         threading.Thread(target=_listen, args=(orders,), daemon=True).start()
         pulls = 0

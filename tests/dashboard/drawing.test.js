@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { where } from "../../src/tacit/dashboard/page/arms.js";
-import { Arrivals } from "../../src/tacit/dashboard/page/events.js";
-import { bands, columns } from "../../src/tacit/dashboard/page/intervals.js";
-import { Keys } from "../../src/tacit/dashboard/page/keys.js";
-import { isStale, largest, level, levelWords, pairWords, summary } from "../../src/tacit/dashboard/page/meetings.js";
-import { sortedArms, sortedMembers } from "../../src/tacit/dashboard/page/sorting.js";
+import { where } from "../../src/cobandit/dashboard/page/arms.js";
+import { Arrivals } from "../../src/cobandit/dashboard/page/events.js";
+import { bands, columns } from "../../src/cobandit/dashboard/page/intervals.js";
+import { Keys } from "../../src/cobandit/dashboard/page/keys.js";
+import { isStale, largest, level, levelWords, pairWords, summary } from "../../src/cobandit/dashboard/page/meetings.js";
+import { sortedArms, sortedMembers } from "../../src/cobandit/dashboard/page/sorting.js";
 
 const plain = (text) => text.replaceAll("\u00a0", " ");
 

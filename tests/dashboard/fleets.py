@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from tacit.runtime.fleet import Fleet, fleet_of
-from tacit.runtime.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
+from cobandit.runtime.fleet import Fleet, fleet_of
+from cobandit.runtime.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
 
 GROUP = "homepage"
 

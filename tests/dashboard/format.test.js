@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import * as format from "../../src/tacit/dashboard/page/format.js";
+import * as format from "../../src/cobandit/dashboard/page/format.js";
 
 const plain = (text) => text.replaceAll("\u00a0", " ");
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { linear, logarithmic, powers, spread, ticks, timeTicks } from "../../src/tacit/dashboard/page/scales.js";
+import { linear, logarithmic, powers, spread, ticks, timeTicks } from "../../src/cobandit/dashboard/page/scales.js";
 
 process.env.TZ = "Asia/Kolkata"; // half an hour off: times that are round elsewhere are not round there
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { banner } from "../../src/tacit/dashboard/page/connection.js";
-import { EventReader } from "../../src/tacit/dashboard/page/sse.js";
-import { LEAST_SILENCE_MS, LONGEST_PAUSE_MS, Stream } from "../../src/tacit/dashboard/page/stream.js";
+import { banner } from "../../src/cobandit/dashboard/page/connection.js";
+import { EventReader } from "../../src/cobandit/dashboard/page/sse.js";
+import { LEAST_SILENCE_MS, LONGEST_PAUSE_MS, Stream } from "../../src/cobandit/dashboard/page/stream.js";
 
 test("events come out whole, however the text is cut", () => {
   const text = 'retry: 700\r\n: here\n\nevent: frame\ndata: {"a":1}\n\ndata: one\ndata: two\n\nevent: end\n\n';

@@ -3,9 +3,9 @@
 import pytest
 from tests.dashboard.fleets import arm, fleet, member, peer
 
-from tacit.dashboard.changes import Change, changes
-from tacit.dashboard.sight import MOST_KNOWN, Sight, State, look
-from tacit.runtime.statistics import Statistics
+from cobandit.dashboard.changes import Change, changes
+from cobandit.dashboard.sight import MOST_KNOWN, Sight, State, look
+from cobandit.runtime.statistics import Statistics
 
 
 def seen(*looks: tuple[Statistics, ...], is_whole: bool = True) -> tuple[Sight, list[Change]]:

@@ -1,8 +1,8 @@
 """The list of events is bounded, and a flood of refusals does not wash it away."""
 
-from tacit.dashboard.changes import Change
-from tacit.dashboard.events import TOGETHER_S, Events
-from tacit.dashboard.frame import MOST_EVENTS, Event
+from cobandit.dashboard.changes import Change
+from cobandit.dashboard.events import TOGETHER_S, Events
+from cobandit.dashboard.frame import MOST_EVENTS, Event
 
 
 def test_events_are_numbered_and_newest_first() -> None:

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from tests.dashboard.fleets import fleet, member
 
-from tacit.dashboard import feed as feed_module
-from tacit.dashboard.feed import MOST_VIEWERS, Feed, TooManyViewersError
+from cobandit.dashboard import feed as feed_module
+from cobandit.dashboard.feed import MOST_VIEWERS, Feed, TooManyViewersError
 
 BEGIN, END = b"retry: 1000\n\n", b"event: end\ndata: {}\n\n"
 

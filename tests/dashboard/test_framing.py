@@ -3,10 +3,10 @@
 import msgspec
 from tests.dashboard.fleets import arm, fleet, member, peer
 
-from tacit.dashboard import frame
-from tacit.dashboard.frame import ArmShown, Frame, MemberShown, Messages, Pairs
-from tacit.dashboard.framing import Framing
-from tacit.dashboard.meter import Meter
+from cobandit.dashboard import frame
+from cobandit.dashboard.frame import ArmShown, Frame, MemberShown, Messages, Pairs
+from cobandit.dashboard.framing import Framing
+from cobandit.dashboard.meter import Meter
 
 ANN = member(
     "ann",

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import tacit.dashboard
-from tacit.testing.servers import Missing, find
+import cobandit.dashboard
+from cobandit.testing.servers import Missing, find
 
 HERE = Path(__file__).parent
-PAGE = Path(tacit.dashboard.__file__).parent / "page"
+PAGE = Path(cobandit.dashboard.__file__).parent / "page"
 
 
 @pytest.mark.parametrize("file", sorted(HERE.glob("*.test.js")), ids=lambda file: file.name)

@@ -1,7 +1,7 @@
 """A history that is bounded, gets coarser, and never takes back what was observed."""
 
-from tacit.dashboard.frame import MOST_LINES, MOST_POINTS, Line, Series
-from tacit.dashboard.moments import MOST_COUNTED, Moment, Moments
+from cobandit.dashboard.frame import MOST_LINES, MOST_POINTS, Line, Series
+from cobandit.dashboard.moments import MOST_COUNTED, Moment, Moments
 
 
 def moments(*counts: dict[str, int], every_s: float = 10.0) -> Moments:

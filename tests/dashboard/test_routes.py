@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-import tacit
-from tacit.dashboard.routes import OPEN_PATHS
-from tacit.dashboard.watching import page_beside
-from tacit.runtime.server import Sidecar, create_app
-from tacit.runtime.server.contract import OPERATIONS
+import cobandit
+from cobandit.dashboard.routes import OPEN_PATHS
+from cobandit.dashboard.watching import page_beside
+from cobandit.runtime.server import Sidecar, create_app
+from cobandit.runtime.server.contract import OPERATIONS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "sidecar.md"
 TOKEN = "a-token-for-these-tests"
@@ -22,7 +22,7 @@ HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[httpx.Client]:
     stopping = asyncio.Event()
-    with tacit.connect(f"memory://{tmp_path}", group="homepage", name="web-1", arms=["A", "B"]) as member:
+    with cobandit.connect(f"memory://{tmp_path}", group="homepage", name="web-1", arms=["A", "B"]) as member:
         app = create_app(member, token=TOKEN, extras=page_beside(member, stopping), stopping=stopping)
         with (
             Sidecar(app, "127.0.0.1:0", stopping=stopping) as sidecar,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import LocalError
-from tacit.look import report_page, single_file_page, style_sheet
-from tacit.look.files import write_whole
-from tacit.look.tokens import colours
+from cobandit.look import report_page, single_file_page, style_sheet
+from cobandit.look.files import write_whole
+from cobandit.look.tokens import colours
+from cobandit.values.errors import LocalError
 
 
 def _tokens(block: str) -> set[str]:

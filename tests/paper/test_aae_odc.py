@@ -2,9 +2,9 @@
 
 import math
 
-from tacit import AAE, Agent, Horizon
-from tacit.protocol import Constant, Eliminated, PerCandidate, Share, on_demand
-from tacit.tally import ArmTally
+from cobandit import AAE, Agent, Horizon
+from cobandit.core import Constant, Eliminated, PerCandidate, Share, on_demand
+from cobandit.values.tally import ArmTally
 
 
 def agent(name: str, arms: str = "AB", threshold: Constant | PerCandidate | None = None) -> Agent:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tacit.protocol import Constant, Endpoint, Geometric, Share, Threshold, immediate, on_demand, silent
-from tacit.protocol.exchange import Exchange
+from cobandit.core import Constant, Endpoint, Geometric, Share, Threshold, immediate, on_demand, silent
+from cobandit.core.exchange import Exchange
 
 
 def exchange(threshold: Threshold | None = None) -> Exchange:

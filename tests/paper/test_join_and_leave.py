@@ -1,6 +1,6 @@
 """The last paragraph of Section 3.1: agents arrive, depart and come back."""
 
-from tacit.protocol import Constant, Endpoint, Join, Leave, Share, Sharing, immediate, on_demand
+from cobandit.core import Constant, Endpoint, Join, Leave, Share, Sharing, immediate, on_demand
 
 ARMS = ("A", "B")
 

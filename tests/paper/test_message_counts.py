@@ -1,4 +1,4 @@
-"""The published message counts, on the readable engine. The whole experiments are `tacit messages`; here are slices.
+"""The published message counts, on the readable engine. The whole experiments are `cobandit messages`; here are slices.
 
 UCB's counts depend on the decision times alone. A tenth of the slots has a tenth of the messages, with a relative
 spread sqrt(10) times the published one; each bound below is at least three such standard deviations of one trial.
@@ -6,9 +6,9 @@ spread sqrt(10) times the published one; each bound below is at least three such
 
 import pytest
 
-from tacit.scenario import AgentSpec, Rate, Scenario
-from tacit.simulator import run
-from tacit.studies.paper import Experiment, experiment, published
+from cobandit.scenario import AgentSpec, Rate, Scenario
+from cobandit.simulator import run
+from cobandit.studies.paper import Experiment, experiment, published
 
 SCALE = 10
 

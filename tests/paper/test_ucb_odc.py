@@ -2,8 +2,8 @@
 
 import math
 
-from tacit import UCB, Agent, Horizon
-from tacit.protocol import Constant, Share, on_demand
+from cobandit import UCB, Agent, Horizon
+from cobandit.core import Constant, Share, on_demand
 
 
 def met(*agents: Agent) -> None:

@@ -4,7 +4,7 @@ import random
 import sys
 from dataclasses import replace
 
-from tacit.protocol import (
+from cobandit.core import (
     Constant,
     FromFunction,
     Geometric,
@@ -16,7 +16,7 @@ from tacit.protocol import (
     on_demand,
     silent,
 )
-from tacit.scenario import (
+from cobandit.scenario import (
     Absence,
     AgentSpec,
     Arms,
@@ -32,7 +32,7 @@ from tacit.scenario import (
     Sine,
     Slots,
 )
-from tacit.simulator import kernel, reference
+from cobandit.simulator import kernel, reference
 
 HORIZON = 100
 THRESHOLDS: list[Threshold] = [

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.policies import Horizon
-from tacit.protocol import (
+from cobandit.core import (
     Constant,
     FromFunction,
     Geometric,
@@ -27,7 +26,8 @@ from tacit.protocol import (
     on_demand,
     silent,
 )
-from tacit.scenario import (
+from cobandit.policies import Horizon
+from cobandit.scenario import (
     Absence,
     AgentSpec,
     Arms,
@@ -44,8 +44,8 @@ from tacit.scenario import (
     Sine,
     Slots,
 )
-from tacit.simulator import kernel, reference
-from tacit.studies.paper import TABLES, surrogate_arms
+from cobandit.simulator import kernel, reference
+from cobandit.studies.paper import TABLES, surrogate_arms
 
 HORIZON = 120
 EXAMPLES = 40 if os.environ.get("NUMBA_DISABLE_JIT") else 250

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import tacit
+import cobandit
 
 WORLDS = "300"
 
@@ -71,14 +71,14 @@ def differences(source: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_kernel_as_it_is_differs_nowhere() -> None:
-    done = differences(Path(tacit.__file__).parent.parent)
+    done = differences(Path(cobandit.__file__).parent.parent)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 @pytest.mark.parametrize(("file", "right", "wrong"), MUTANTS, ids=[str(number) for number in range(len(MUTANTS))])
 def test_a_broken_kernel_is_caught(file: str, right: str, wrong: str, tmp_path: Path) -> None:
-    shutil.copytree(Path(tacit.__file__).parent, tmp_path / "tacit", ignore=shutil.ignore_patterns("__pycache__"))
-    broken = tmp_path / "tacit" / "simulator" / "kernel" / file
+    shutil.copytree(Path(cobandit.__file__).parent, tmp_path / "cobandit", ignore=shutil.ignore_patterns("__pycache__"))
+    broken = tmp_path / "cobandit" / "simulator" / "kernel" / file
     text = broken.read_text(encoding="utf-8")
     assert text.count(right) >= 1, "the line to break is gone: mend this list"
     broken.write_text(text.replace(right, wrong, 1), encoding="utf-8")

@@ -5,10 +5,10 @@ from itertools import count
 
 import pytest
 
-from tacit import UCB, LocalError
-from tacit.rewards import Quantum
-from tacit.tally import Arm, ArmTally
-from tacit.testing import check_policy
+from cobandit import UCB, LocalError
+from cobandit.testing import check_policy
+from cobandit.values.quantum import Quantum
+from cobandit.values.tally import Arm, ArmTally
 
 
 def test_a_policy_that_keeps_its_promises_passes() -> None:

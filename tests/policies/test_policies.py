@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit import AAE, KLUCB, UCB, Horizon, IndexPolicy, LocalError, Policy, Thompson
-from tacit.chance import stream, uniform
-from tacit.policies.confidence import Confidence, log_inverse_delta
-from tacit.policies.kl_ucb import bernoulli_divergence, kl_ucb_index
-from tacit.policies.thompson import thompson_index
-from tacit.policies.ucb import confidence_width, ucb_index
-from tacit.rewards import BERNOULLI
-from tacit.tally import Arm, ArmTally
-from tacit.testing import check_policy
+from cobandit import AAE, KLUCB, UCB, Horizon, IndexPolicy, LocalError, Policy, Thompson
+from cobandit.policies.confidence import Confidence, log_inverse_delta
+from cobandit.policies.kl_ucb import bernoulli_divergence, kl_ucb_index
+from cobandit.policies.thompson import thompson_index
+from cobandit.policies.ucb import confidence_width, ucb_index
+from cobandit.testing import check_policy
+from cobandit.values.chance import stream, uniform
+from cobandit.values.quantum import BERNOULLI
+from cobandit.values.tally import Arm, ArmTally
 
 CONFIDENCES: tuple[Confidence, ...] = ("own", "observed", Horizon(10_000))
 
@@ -241,7 +241,7 @@ def test_the_index_of_kl_ucb_is_not_above_that_of_ucb(mean: float, count: int, b
 @pytest.fixture
 def unit_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make log(1/delta) one, so that a budget is alpha."""
-    monkeypatch.setattr("tacit.policies.confident.log_inverse_delta", lambda *_: 1.0)
+    monkeypatch.setattr("cobandit.policies.confident.log_inverse_delta", lambda *_: 1.0)
 
 
 def aae(*arms: Arm, alpha: float = 2.0, confidence: Confidence = "observed") -> AAE:

@@ -12,16 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
-import tacit
-from tacit.errors import LocalError, PeerError
-from tacit.runtime.answers import Answers
-from tacit.runtime.asking import Asker
-from tacit.runtime.fleet import Fleet
-from tacit.runtime.identity import Identity
-from tacit.runtime.letters import StatusTold
-from tacit.runtime.member import Member
-from tacit.runtime.statistics import ArmStatistics, PeerStatistics, Statistics, encode_statistics
-from tacit.testing.servers import Server, free_port
+import cobandit
+from cobandit.runtime.answers import Answers
+from cobandit.runtime.asking import Asker
+from cobandit.runtime.fleet import Fleet
+from cobandit.runtime.identity import Identity
+from cobandit.runtime.letters import StatusTold
+from cobandit.runtime.member import Member
+from cobandit.runtime.statistics import ArmStatistics, PeerStatistics, Statistics, encode_statistics
+from cobandit.testing.servers import Server, free_port
+from cobandit.values.errors import LocalError, PeerError
 
 ARMS = ["A", "B"]
 SECRET = "a secret of the whole group"
@@ -75,7 +75,7 @@ def test_members_of_this_process_answer() -> None:
     with ExitStack() as stack:
         names = ["a", "b", "c"]
         members = [
-            stack.enter_context(tacit.connect("memory://asked", group="g", name=name, arms=ARMS)) for name in names
+            stack.enter_context(cobandit.connect("memory://asked", group="g", name=name, arms=ARMS)) for name in names
         ]
         asker = stack.enter_context(Asker("memory://asked", group="g"))
         until(asker, have_met(3))
@@ -90,7 +90,7 @@ def test_members_on_nats_answer_who_knows_the_secret_and_nobody_else(nats: Serve
     with ExitStack() as stack:
         names = ["a", "b"]
         members = [
-            stack.enter_context(tacit.connect(nats.url, group="g", name=name, arms=ARMS, secret=SECRET))
+            stack.enter_context(cobandit.connect(nats.url, group="g", name=name, arms=ARMS, secret=SECRET))
             for name in names
         ]
         asker = stack.enter_context(Asker(nats.url, group="g", secret=SECRET))
@@ -105,7 +105,9 @@ def test_members_on_nats_with_keys_answer_who_has_keys(nats: Server, member: Cal
     with ExitStack() as stack:
         names = ["a", "b"]
         members = [
-            stack.enter_context(tacit.connect(nats.url, group="homepage", name=name, arms=ARMS, keys=member(name).path))
+            stack.enter_context(
+                cobandit.connect(nats.url, group="homepage", name=name, arms=ARMS, keys=member(name).path)
+            )
             for name in names
         ]
         asker = stack.enter_context(Asker(nats.url, group="homepage", keys=member("operator").path))
@@ -121,7 +123,7 @@ def test_from_one_address_all_members_of_a_tls_mesh_are_found_and_nobody_looks_f
         first, names = f"127.0.0.1:{free_port()}", ["a", "b", "c"]
         members = [
             stack.enter_context(
-                tacit.connect(
+                cobandit.connect(
                     f"tls://{first}" if name == "a" else "tls://127.0.0.1:0",
                     group="homepage",
                     name=name,
@@ -149,15 +151,15 @@ def test_members_on_udp_answer() -> None:
         first, names = f"127.0.0.1:{free_port()}", ["a", "b"]
         for name in names:
             url, peers = (f"udp://{first}", []) if name == "a" else ("udp://127.0.0.1:0", [first])
-            stack.enter_context(tacit.connect(url, group="g", name=name, arms=ARMS, peers=peers, secret=SECRET))
+            stack.enter_context(cobandit.connect(url, group="g", name=name, arms=ARMS, peers=peers, secret=SECRET))
         asker = stack.enter_context(Asker(f"udp://{first}", group="g", secret=SECRET))
         assert [one.name for one in until(asker, have_met(2)).members] == names
 
 
 def test_who_does_not_answer_though_present_is_named() -> None:
     with (
-        tacit.connect("memory://silent", group="g", name="a", arms=ARMS) as member,
-        tacit.connect("memory://silent", group="g", name="b", arms=ARMS) as other,
+        cobandit.connect("memory://silent", group="g", name="a", arms=ARMS) as member,
+        cobandit.connect("memory://silent", group="g", name="b", arms=ARMS) as other,
         Asker("memory://silent", group="g") as asker,
     ):
         until(asker, have_met(2))
@@ -167,7 +169,7 @@ def test_who_does_not_answer_though_present_is_named() -> None:
 
 
 def test_whoever_cannot_ask_is_told_why(member: Callable[[str], Identity], tmp_path: Path) -> None:
-    with pytest.raises(LocalError, match="tls:// needs keys: make a file for yourself with `tacit keys agent`"):
+    with pytest.raises(LocalError, match="tls:// needs keys: make a file for yourself with `cobandit keys agent`"):
         Asker("tls://127.0.0.1:7000", group="homepage")
     with pytest.raises(LocalError, match=r"tls://0\.0\.0\.0:0 is nobody's address: name a member's"):
         Asker("tls://0.0.0.0:0", group="homepage", keys=member("operator").path)
@@ -183,7 +185,7 @@ def test_whoever_cannot_ask_is_told_why(member: Callable[[str], Identity], tmp_p
 def test_a_member_asks_the_others_and_names_who_is_silent() -> None:
     with ExitStack() as stack:
         ann, bob, eve = (
-            stack.enter_context(tacit.connect("memory://asks-itself", group="g", name=name, arms=ARMS))
+            stack.enter_context(cobandit.connect("memory://asks-itself", group="g", name=name, arms=ARMS))
             for name in ("ann", "bob", "eve")
         )
         until_fleet(ann, have_met(3))
@@ -203,7 +205,7 @@ def test_a_member_asks_the_others_and_names_who_is_silent() -> None:
 def test_who_asks_while_a_round_is_under_way_gets_the_same_answer_and_a_member_that_stops_ends_it() -> None:
     with ExitStack() as stack:
         ann, bob = (
-            stack.enter_context(tacit.connect("memory://asks-once", group="g", name=name, arms=ARMS))
+            stack.enter_context(cobandit.connect("memory://asks-once", group="g", name=name, arms=ARMS))
             for name in ("ann", "bob")
         )
         until_fleet(ann, have_met(2))
@@ -232,7 +234,7 @@ def collected(answers: Answers, *letters: StatusTold, **more: Any) -> Fleet:
 
 @pytest.fixture(scope="module")
 def bobs() -> Statistics:
-    with tacit.connect("memory://told", group="g", name="bob", arms=ARMS) as bob:
+    with cobandit.connect("memory://told", group="g", name="bob", arms=ARMS) as bob:
         return bob.statistics()
 
 

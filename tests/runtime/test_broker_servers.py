@@ -19,12 +19,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tacit.runtime.transports.base import Transport
-from tacit.runtime.transports.broker import WAITING_BYTES
-from tacit.runtime.transports.mqtt import MqttTransport
-from tacit.runtime.transports.nats import NatsTransport
-from tacit.testing.diary import Diary
-from tacit.testing.servers import HOST, Server, mosquitto, nats_server
+from cobandit.runtime.transports.base import Transport
+from cobandit.runtime.transports.broker import WAITING_BYTES
+from cobandit.runtime.transports.mqtt import MqttTransport
+from cobandit.runtime.transports.nats import NatsTransport
+from cobandit.testing.diary import Diary
+from cobandit.testing.servers import HOST, Server, mosquitto, nats_server
 
 Serve = Callable[[Callable[[], AbstractContextManager[Server]]], Server]
 
@@ -89,7 +89,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate for this machine that signed itself, and its key."""
     folder = tmp_path_factory.mktemp("tls")
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tacit tests")])
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "cobandit tests")])
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder()

@@ -8,17 +8,17 @@ from contextlib import closing
 
 import pytest
 
-from tacit import LocalError
-from tacit.runtime.transports import broker
-from tacit.runtime.transports import mqtt as mqtt_transport
-from tacit.runtime.transports import nats as nats_transport
-from tacit.runtime.transports.base import LARGEST_FRAME, Refusal, Transport
-from tacit.runtime.transports.broker import Address, token
-from tacit.runtime.transports.mqtt import MqttTransport
-from tacit.runtime.transports.nats import NatsTransport
-from tacit.testing import check_transport
-from tacit.testing.diary import Diary
-from tacit.testing.servers import HOST, Server, free_port
+from cobandit import LocalError
+from cobandit.runtime.transports import broker
+from cobandit.runtime.transports import mqtt as mqtt_transport
+from cobandit.runtime.transports import nats as nats_transport
+from cobandit.runtime.transports.base import LARGEST_FRAME, Refusal, Transport
+from cobandit.runtime.transports.broker import Address, token
+from cobandit.runtime.transports.mqtt import MqttTransport
+from cobandit.runtime.transports.nats import NatsTransport
+from cobandit.testing import check_transport
+from cobandit.testing.diary import Diary
+from cobandit.testing.servers import HOST, Server, free_port
 
 Build = Callable[[str], Transport]
 BUILDS: dict[str, Build] = {"nats": NatsTransport, "mqtt": MqttTransport}
@@ -341,5 +341,5 @@ def test_a_library_that_is_missing_is_named_with_the_command_that_installs_it(
 ) -> None:
     for module in ("nats", "nats.aio.client", "aiomqtt"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(LocalError, match=rf"{library} is not installed: pip install tacit\[{scheme}\]"):
+    with pytest.raises(LocalError, match=rf"{library} is not installed: pip install cobandit\[{scheme}\]"):
         BUILDS[scheme](f"{scheme}://{HOST}")

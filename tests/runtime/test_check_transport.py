@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tacit import LocalError
-from tacit.runtime.transports.base import Inbox
-from tacit.runtime.transports.memory import Hub, MemoryTransport
-from tacit.testing import check_transport, witness
+from cobandit import LocalError
+from cobandit.runtime.transports.base import Inbox
+from cobandit.runtime.transports.memory import Hub, MemoryTransport
+from cobandit.testing import check_transport, witness
 
 
 @pytest.fixture(autouse=True)

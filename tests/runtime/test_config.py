@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import LocalError
-from tacit.runtime.config import KEYS, check_files, config_from_mapping, read_config
-from tacit.runtime.keys import issue, make_group
+from cobandit.runtime.config import KEYS, check_files, config_from_mapping, read_config
+from cobandit.runtime.keys import issue, make_group
+from cobandit.values.errors import LocalError
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "operating.md").read_text(encoding="utf-8")
 LEAST: dict[str, object] = {
@@ -101,7 +101,7 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"nane": "x"}, "nane = 'x' is not a key that tacit knows: did you mean name?"),
+        ({"nane": "x"}, "nane = 'x' is not a key that cobandit knows: did you mean name?"),
         ({"group": None}, "group is missing: it must be a string"),
         ({"group": 7}, "group must be a string, not 7"),
         ({"name": "web-*"}, "name must be a name without a star: every agent has a file of its own, not 'web-*'"),
@@ -122,14 +122,14 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
         ({"secret": "x", "secret_file": "y"}, "secret and secret_file are both given: keep one of them"),
         ({"secret_file": "nowhere"}, "secret_file: cannot read nowhere: No such file or directory"),
         ({"quantum": 0.3}, "quantum: quantum 0.3 does not divide a reward of 1 into whole steps: use 1, 0.5, 0.1,"),
-        ({"floors": {"C": 0.1}}, "floors.C = 0.1 is not a key that tacit knows: the keys here are A, B"),
+        ({"floors": {"C": 0.1}}, "floors.C = 0.1 is not a key that cobandit knows: the keys here are A, B"),
         ({"floors": {"A": 2}}, "floors.A must be a number in [0, 1], not 2"),
         ({"floors": 0.1}, "floors must be a table with shares of decisions by arm, such as { A = 0.1 }, not 0.1"),
         ({"ceilings": {"A": 0.1, "B": 0.1}}, "floors and ceilings: the ceilings of all arms together leave some"),
         ({"expire_after": 0}, "expire_after must be a positive number below 1e+300, not 0"),
         ({"default_reward": 2}, "default_reward must be a number in [0, 1], not 2"),
         ({"log_limit": -1}, "log_limit must be a whole number of at least 0, not -1"),
-        ({"snapshot": "nowhere"}, "snapshot must be a file that `tacit snapshot` wrote, not 'nowhere'"),
+        ({"snapshot": "nowhere"}, "snapshot must be a file that `cobandit snapshot` wrote, not 'nowhere'"),
         ({"catch_up_every": 0}, "catch_up_every must be a positive number below 1e+300, not 0"),
         ({"catch_up_every": 1e9}, "catch_up_every must be a positive number of seconds up to 86400, not 1000000000.0"),
         ({"log_format": "xml"}, 'log_format must be "text" or "json", not \'xml\''),
@@ -197,11 +197,11 @@ def test_metrics_without_their_package_are_found_before_anything_starts(tmp_path
         encoding="utf-8",
     )
     program = (
-        "import sys\nsys.modules['prometheus_client'] = None\nfrom tacit.cli import main\n"
+        "import sys\nsys.modules['prometheus_client'] = None\nfrom cobandit.cli import main\n"
         f"sys.exit(main(['agent', '--check', {str(file)!r}]))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (
         2,
-        "tacit: metrics: metrics need the package prometheus_client: pip install tacit[metrics]\n",
+        "cobandit: metrics: metrics need the package prometheus_client: pip install cobandit[metrics]\n",
     )

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import PeerError
-from tacit.runtime.controls import COUNTS_A_SECOND, MOST_FROZEN, SPARE_COUNTS, Controls, Setting
+from cobandit.runtime.controls import COUNTS_A_SECOND, MOST_FROZEN, SPARE_COUNTS, Controls, Setting
+from cobandit.values.errors import PeerError
 
 NOW = 1_800_000_000.0
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tacit.runtime.errands import FIRST_WAIT, Errands
+from cobandit.runtime.errands import FIRST_WAIT, Errands
 
 MINE, OTHER = b"mine", b"other"
 

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tacit.runtime.identity import Identity
-from tacit.runtime.identity_seal import IdentitySeal
-from tacit.runtime.keys import issue, make_group
-from tacit.runtime.seal import GroupSeal, Seal, Sealed
-from tacit.runtime.transports.base import Transport
-from tacit.runtime.transports.memory import Hub, MemoryTransport
-from tacit.runtime.transports.mqtt import MqttTransport
-from tacit.runtime.transports.nats import NatsTransport
-from tacit.runtime.transports.tls import TlsTransport
-from tacit.runtime.transports.udp import UdpTransport
-from tacit.testing import check_transport
-from tacit.testing.check_transport import FOREIGN_GROUP, GROUP, NAMES
-from tacit.testing.servers import Server, free_port
+from cobandit.runtime.identity import Identity
+from cobandit.runtime.identity_seal import IdentitySeal
+from cobandit.runtime.keys import issue, make_group
+from cobandit.runtime.seal import GroupSeal, Seal, Sealed
+from cobandit.runtime.transports.base import Transport
+from cobandit.runtime.transports.memory import Hub, MemoryTransport
+from cobandit.runtime.transports.mqtt import MqttTransport
+from cobandit.runtime.transports.nats import NatsTransport
+from cobandit.runtime.transports.tls import TlsTransport
+from cobandit.runtime.transports.udp import UdpTransport
+from cobandit.testing import check_transport
+from cobandit.testing.check_transport import FOREIGN_GROUP, GROUP, NAMES
+from cobandit.testing.servers import Server, free_port
 
 Identities = Callable[[str], Identity]
 

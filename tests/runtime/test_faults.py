@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.cli.faults import line
-from tacit.errors import LocalError
-from tacit.testing.faults.running import SCENARIOS, chosen, try_scenario
-from tacit.testing.faults.verdict import Verdict
+from cobandit.cli.faults import line
+from cobandit.testing.faults.running import SCENARIOS, chosen, try_scenario
+from cobandit.testing.faults.verdict import Verdict
+from cobandit.values.errors import LocalError
 
 SABOTAGE = Path(__file__).parent / "sabotage"
 AT_THE_SAME_TIME = 6

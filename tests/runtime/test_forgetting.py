@@ -3,19 +3,19 @@
 import shutil
 from pathlib import Path
 
-from tacit import UCB, Agent
-from tacit.protocol import Geometric, Patience, on_demand
-from tacit.runtime.clerk import Clerk
-from tacit.runtime.clock import VirtualClock
-from tacit.runtime.controls import Controls
-from tacit.runtime.desk import Decided, Settled
-from tacit.runtime.errands import Errands
-from tacit.runtime.journal import Journal, MemoryJournal, NodeState
-from tacit.runtime.letters import Letter, pack
-from tacit.runtime.outstanding import MOST_RUNS, MOST_UNWRITTEN, PLACES, Outstanding, OutstandingState
-from tacit.runtime.restoring import EPOCH, Restored, fresh_run, restore
-from tacit.runtime.sqlite_journal import SqliteJournal
-from tacit.runtime.turn import Terms
+from cobandit import UCB, Agent
+from cobandit.core import Geometric, Patience, on_demand
+from cobandit.runtime.clerk import Clerk
+from cobandit.runtime.clock import VirtualClock
+from cobandit.runtime.controls import Controls
+from cobandit.runtime.desk import Decided, Settled
+from cobandit.runtime.errands import Errands
+from cobandit.runtime.journal import Journal, MemoryJournal, NodeState
+from cobandit.runtime.letters import Letter, pack
+from cobandit.runtime.outstanding import MOST_RUNS, MOST_UNWRITTEN, PLACES, Outstanding, OutstandingState
+from cobandit.runtime.restoring import EPOCH, Restored, fresh_run, restore
+from cobandit.runtime.sqlite_journal import SqliteJournal
+from cobandit.runtime.turn import Terms
 
 SHARING = on_demand(Geometric(2, cap=4), loss_tolerant=Patience(first=1.0, least=0.1, tick=1.0, longest=5.0))
 

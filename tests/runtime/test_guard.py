@@ -1,6 +1,6 @@
 """Who is let in."""
 
-from tacit.runtime.guard import (
+from cobandit.runtime.guard import (
     FORGIVEN_AFTER,
     LONGEST_QUARANTINE,
     MOST_ERRORS,
@@ -9,7 +9,7 @@ from tacit.runtime.guard import (
     QUARANTINE,
     Guard,
 )
-from tacit.runtime.transports.base import Refusal
+from cobandit.runtime.transports.base import Refusal
 
 
 def misbehave(guard: Guard, now: float, times: int = MOST_ERRORS, sender: str = "eve") -> list[bool]:

@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tacit.runtime.keys import issue, make_group
-from tacit.testing.servers import HOST, free_port, mosquitto, redis_server
+from cobandit.runtime.keys import issue, make_group
+from cobandit.testing.servers import HOST, free_port, mosquitto, redis_server
 
 Value = TypeVar("Value")
 
@@ -130,7 +130,7 @@ def test_the_shop_says_which_setting_it_lacks() -> None:
         timeout=60,
     )
     assert ended.stderr.splitlines()[-1] == (
-        "tacit.errors.LocalError: SHOP_SECRET is not set: export SHOP_SECRET=$(openssl rand -hex 32)"
+        "cobandit.values.errors.LocalError: SHOP_SECRET is not set: export SHOP_SECRET=$(openssl rand -hex 32)"
     )
 
 

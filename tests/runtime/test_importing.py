@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import tacit
-from tacit import Constant, LocalError, Patience, on_demand
-from tacit.runtime.importing import snapshot_of
-from tacit.runtime.member import Member
+import cobandit
+from cobandit import Constant, LocalError, Patience, on_demand
+from cobandit.runtime.importing import snapshot_of
+from cobandit.runtime.member import Member
 
 QUICK = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.2, longest=1.0))
 WITHIN = 20.0
@@ -18,7 +18,7 @@ COUNTS, SUMS = {"A": 1000, "B": 300, "C": 0}, {"A": 100.0, "B": 210.5, "C": 0.0}
 
 def connect(network: str, name: str, **options: Any) -> Member:
     settings: dict[str, Any] = {"group": "tested", "arms": ["A", "B", "C"], "sharing": QUICK, **options}
-    return tacit.connect(f"memory://{network}", name=name, **settings)
+    return cobandit.connect(f"memory://{network}", name=name, **settings)
 
 
 def until(is_so: Callable[[], bool]) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import LocalError
-from tacit.runtime.controls import Setting
-from tacit.runtime.desk import Decided, Settled
-from tacit.runtime.history import log_entries
-from tacit.runtime.journal import Batch, Journal, JournalError, Mail, MemoryJournal, NodeState, Stored, encode_state
-from tacit.runtime.sqlite_journal import SqliteJournal, StateInUseError, leave_mail, read_history, read_state
-from tacit.testing import check_journal
+from cobandit.runtime.controls import Setting
+from cobandit.runtime.desk import Decided, Settled
+from cobandit.runtime.history import log_entries
+from cobandit.runtime.journal import Batch, Journal, JournalError, Mail, MemoryJournal, NodeState, Stored, encode_state
+from cobandit.runtime.sqlite_journal import SqliteJournal, StateInUseError, leave_mail, read_history, read_state
+from cobandit.testing import check_journal
+from cobandit.values.errors import LocalError
 
 STATE = NodeState(agent=b"agent", run=1, secret=b"secret", is_clean=False)
 
@@ -95,9 +95,9 @@ def test_a_second_process_is_told_that_the_file_is_taken(tmp_path: Path) -> None
 def test_what_was_written_survives_a_process_that_is_killed(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\n"
-        "from tacit.runtime.desk import Decided\n"
-        "from tacit.runtime.journal import Batch\n"
-        "from tacit.runtime.sqlite_journal import SqliteJournal\n"
+        "from cobandit.runtime.desk import Decided\n"
+        "from cobandit.runtime.journal import Batch\n"
+        "from cobandit.runtime.sqlite_journal import SqliteJournal\n"
         "journal = SqliteJournal(sys.argv[1])\n"
         "journal.write([Batch(decided=(Decided(1, 'A', 1.0, 1.0, None),))])\n"
         "journal._database.execute('BEGIN')\n"
@@ -248,7 +248,7 @@ def test_a_file_that_another_process_holds_is_told_so_and_the_next_write_works(t
 def test_a_forked_process_does_not_keep_the_lock_of_one_that_ended(tmp_path: Path) -> None:
     program = (
         "import os, sys\n"
-        "from tacit.runtime.sqlite_journal import SqliteJournal\n"
+        "from cobandit.runtime.sqlite_journal import SqliteJournal\n"
         "journal = SqliteJournal(sys.argv[1])\n"
         "readable, writable = os.pipe()\n"
         "if os.fork() == 0:\n"

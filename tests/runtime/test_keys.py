@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-import tacit
-from tacit.cli import main
-from tacit.errors import LocalError
-from tacit.runtime import keys
-from tacit.runtime.identity import Identity, verify
-from tacit.runtime.keys import AUTHORITY, issue, make_group
+import cobandit
+from cobandit.cli import main
+from cobandit.runtime import keys
+from cobandit.runtime.identity import Identity, verify
+from cobandit.runtime.keys import AUTHORITY, issue, make_group
+from cobandit.values.errors import LocalError
 
 
 def parts(path: Path) -> list[str]:
@@ -186,7 +186,7 @@ def test_two_commands_make_all_that_an_agent_needs(tmp_path: Path, capsys: pytes
     assert main(["keys", "group", "homepage", "--out", str(folder)]) == 0
     printed = capsys.readouterr().out
     assert str(folder / AUTHORITY) in printed
-    assert f"tacit keys agent NAME --folder {folder}" in printed
+    assert f"cobandit keys agent NAME --folder {folder}" in printed
     assert main(["keys", "agent", "edge-7", "--folder", str(folder), "--days", "30"]) == 0
     assert str(folder / "edge-7.pem") in capsys.readouterr().out
     identity = Identity.load(folder / "edge-7.pem")
@@ -201,14 +201,14 @@ def test_without_the_package_it_says_what_to_install() -> None:
     program = (
         "import sys\n"
         "sys.modules['cryptography'] = None\n"
-        "from tacit.cli import main\n"
-        "from tacit.runtime.seal import GroupSeal\n"
+        "from cobandit.cli import main\n"
+        "from cobandit.runtime.seal import GroupSeal\n"
         "GroupSeal('a secret of a group')\n"
         "sys.exit(main(['keys', 'group', 'x']))"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(tacit.__file__).parent.parent)}
+    environment = {**os.environ, "PYTHONPATH": str(Path(cobandit.__file__).parent.parent)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (
         2,
-        "tacit: keys need the package cryptography: pip install tacit[keys]\n",
+        "cobandit: keys need the package cryptography: pip install cobandit[keys]\n",
     )

@@ -4,26 +4,26 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tacit import Constant, Geometric, on_demand
-from tacit.agent import Agent
-from tacit.policies import Policy
-from tacit.protocol import Message, Outcome, Patience
-from tacit.runtime.clerk import Clerk
-from tacit.runtime.clock import VirtualClock
-from tacit.runtime.controls import Controls
-from tacit.runtime.decision import Decision
-from tacit.runtime.errands import Errands
-from tacit.runtime.journal import MemoryJournal
-from tacit.runtime.letters import Letter, pack, unpack
-from tacit.runtime.node import Node
-from tacit.runtime.outstanding import Outstanding
-from tacit.runtime.restoring import Restored
-from tacit.runtime.transports.base import Inbox, Transport
-from tacit.runtime.turn import Terms
-from tacit.scenario import Absence, AgentSpec, Arms, BuiltIn, Faults, Rate, Scenario
-from tacit.scenario.tape import Tape
-from tacit.scenario.trace import Row
-from tacit.simulator.reference import ReferenceRun, run
+from cobandit import Constant, Geometric, on_demand
+from cobandit.agent import Agent
+from cobandit.core import Message, Outcome, Patience
+from cobandit.policies import Policy
+from cobandit.runtime.clerk import Clerk
+from cobandit.runtime.clock import VirtualClock
+from cobandit.runtime.controls import Controls
+from cobandit.runtime.decision import Decision
+from cobandit.runtime.errands import Errands
+from cobandit.runtime.journal import MemoryJournal
+from cobandit.runtime.letters import Letter, pack, unpack
+from cobandit.runtime.node import Node
+from cobandit.runtime.outstanding import Outstanding
+from cobandit.runtime.restoring import Restored
+from cobandit.runtime.transports.base import Inbox, Transport
+from cobandit.runtime.turn import Terms
+from cobandit.scenario import Absence, AgentSpec, Arms, BuiltIn, Faults, Rate, Scenario
+from cobandit.scenario.tape import Tape
+from cobandit.scenario.trace import Row
+from cobandit.simulator.reference import ReferenceRun, run
 
 GROUP = "simulated"
 
@@ -157,7 +157,7 @@ def test_a_live_fleet_replays_a_tape_to_the_trace_of_the_readable_engine(world: 
 
 def test_what_the_live_fleet_wrote_down_rebuilds_its_agents() -> None:
     _, engine = replayed_live(WORLDS["on a network that loses messages"], 1)
-    from tacit.wire import decode_record  # noqa: PLC0415
+    from cobandit.wire import decode_record  # noqa: PLC0415
 
     for agent in engine.agents:
         assert isinstance(agent, LiveAgent)

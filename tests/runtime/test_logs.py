@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tacit.errors import LocalError
-from tacit.runtime.complaints import Complaints
-from tacit.runtime.logs import LogFormat, configure_logging
+from cobandit.runtime.complaints import Complaints
+from cobandit.runtime.logs import LogFormat, configure_logging
+from cobandit.values.errors import LocalError
 
 
 @pytest.fixture
 def unchanged() -> Iterator[None]:
-    log = logging.getLogger("tacit")
+    log = logging.getLogger("cobandit")
     before = log.handlers[:], log.level, log.propagate
     yield
     log.handlers[:], log.level, log.propagate = before
@@ -70,9 +70,9 @@ def test_another_format_is_refused() -> None:
 
 def test_the_library_leaves_logging_alone() -> None:
     program = (
-        "import logging, tacit\n"
-        "with tacit.connect('memory://m', group='g', name='n', arms=['A', 'B']) as m: m.update(m.select_arm(), 1.0)\n"
-        "log = logging.getLogger('tacit')\n"
+        "import logging, cobandit\n"
+        "with cobandit.connect('memory://m', group='g', name='n', arms=['A', 'B']) as m: m.update(m.select_arm(), 1.0)\n"
+        "log = logging.getLogger('cobandit')\n"
         "print(log.handlers, log.level, log.propagate, logging.getLogger().handlers)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

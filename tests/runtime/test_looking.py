@@ -6,12 +6,12 @@ from functools import partial
 
 import pytest
 
-from tacit import connect
-from tacit.runtime import node as node_module
-from tacit.runtime import starting
-from tacit.runtime.desk import Desk
-from tacit.runtime.journal import Batch, JournalError, MemoryJournal
-from tacit.runtime.member import Member
+from cobandit import connect
+from cobandit.runtime import node as node_module
+from cobandit.runtime import starting
+from cobandit.runtime.desk import Desk
+from cobandit.runtime.journal import Batch, JournalError, MemoryJournal
+from cobandit.runtime.member import Member
 
 WITHIN = 10.0
 

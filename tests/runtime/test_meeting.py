@@ -1,16 +1,16 @@
 """Two members meet though their first words are lost."""
 
-from tacit import UCB, Agent
-from tacit.protocol import Geometric, Patience, on_demand
-from tacit.runtime.acquaintances import Acquaintances
-from tacit.runtime.clerk import Clerk
-from tacit.runtime.clock import VirtualClock
-from tacit.runtime.controls import Controls
-from tacit.runtime.errands import Errands
-from tacit.runtime.letters import Hello, pack
-from tacit.runtime.outstanding import Outstanding
-from tacit.runtime.restoring import Restored
-from tacit.runtime.turn import Terms
+from cobandit import UCB, Agent
+from cobandit.core import Geometric, Patience, on_demand
+from cobandit.runtime.acquaintances import Acquaintances
+from cobandit.runtime.clerk import Clerk
+from cobandit.runtime.clock import VirtualClock
+from cobandit.runtime.controls import Controls
+from cobandit.runtime.errands import Errands
+from cobandit.runtime.letters import Hello, pack
+from cobandit.runtime.outstanding import Outstanding
+from cobandit.runtime.restoring import Restored
+from cobandit.runtime.turn import Terms
 
 SHARING = on_demand(Geometric(2, cap=4), loss_tolerant=Patience(first=1.0, least=0.1, tick=1.0, longest=5.0))
 

@@ -20,19 +20,19 @@ from typing import Any
 
 import pytest
 
-import tacit
-from tacit import Constant, Patience, on_demand
-from tacit.errors import LocalError, NotNowError
-from tacit.policies import UCB, Policy
-from tacit.runtime import errands, starting
-from tacit.runtime.background import background
-from tacit.runtime.decision import Claim, sign
-from tacit.runtime.member import Member
-from tacit.runtime.sqlite_journal import SqliteJournal
-from tacit.runtime.state_lock import StateInUseError, StateLock
-from tacit.runtime.statistics import Statistics
-from tacit.runtime.transports.memory import MemoryTransport
-from tacit.testing.servers import free_port
+import cobandit
+from cobandit import Constant, Patience, on_demand
+from cobandit.policies import UCB, Policy
+from cobandit.runtime import errands, starting
+from cobandit.runtime.background import background
+from cobandit.runtime.decision import Claim, sign
+from cobandit.runtime.member import Member
+from cobandit.runtime.sqlite_journal import SqliteJournal
+from cobandit.runtime.state_lock import StateInUseError, StateLock
+from cobandit.runtime.statistics import Statistics
+from cobandit.runtime.transports.memory import MemoryTransport
+from cobandit.testing.servers import free_port
+from cobandit.values.errors import LocalError, NotNowError
 
 QUICK = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.2, longest=1.0))
 WITHIN = 20.0
@@ -56,7 +56,7 @@ def connect() -> Iterator[Callable[..., Member]]:
 
     def connect(name: str = "ann", **options: Any) -> Member:
         settings = {"group": "tested", "arms": ["A", "B", "C"], "sharing": QUICK, **options}
-        member = tacit.connect(settings.pop("url", network), name=name, **settings)
+        member = cobandit.connect(settings.pop("url", network), name=name, **settings)
         members.append(member)
         return member
 
@@ -96,7 +96,7 @@ def test_members_learn_from_each_other(connect: Callable[..., Member]) -> None:
 
 def test_a_member_joins_from_asynchronous_code() -> None:
     async def scene() -> tuple[bool, int]:
-        async with tacit.join("memory://async", group="g", name="ann", arms=["A"], sharing=QUICK) as member:
+        async with cobandit.join("memory://async", group="g", name="ann", arms=["A"], sharing=QUICK) as member:
             taken = member.update(member.select_arm(), 1.0)
             await member.synced()
             return taken, member.statistics().own_observations
@@ -106,7 +106,7 @@ def test_a_member_joins_from_asynchronous_code() -> None:
 
 def test_a_member_can_be_awaited_and_closed() -> None:
     async def scene() -> str:
-        member = await tacit.join("memory://async", group="g", name="ann", arms=["A"])
+        member = await cobandit.join("memory://async", group="g", name="ann", arms=["A"])
         await member.aclose()
         await member.aclose()
         with pytest.raises(LocalError, match="the member 'ann' is closed: open another"):
@@ -170,7 +170,7 @@ def test_what_is_not_an_id_is_refused(connect: Callable[..., Member], token: str
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda decision: pickle.loads(pickle.dumps(decision))])
 def test_a_decision_that_is_pickled_or_copied_can_be_rewarded(
-    connect: Callable[..., Member], again: Callable[[tacit.Decision], tacit.Decision]
+    connect: Callable[..., Member], again: Callable[[cobandit.Decision], cobandit.Decision]
 ) -> None:
     ann = connect()
     decision, other = ann.select_arm(), ann.select_arm()
@@ -190,7 +190,7 @@ def test_what_signs_decisions_cannot_be_pickled(connect: Callable[..., Member]) 
 def test_rewards_that_a_state_has_forgotten_are_not_taken_again_after_another_start(
     connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("tacit.runtime.restoring.secrets.randbits", Random(1).getrandbits)
+    monkeypatch.setattr("cobandit.runtime.restoring.secrets.randbits", Random(1).getrandbits)
     state = tmp_path / "a.db"
     connect(state=state).close()
     shutil.copyfile(state, tmp_path / "backup")
@@ -242,7 +242,7 @@ def _cancelled_while(
 
 
 async def _joined(state: Path | None) -> Member:
-    return await tacit.join("memory://cancelled", group="g", name="ann", arms=["A"], state=state)
+    return await cobandit.join("memory://cancelled", group="g", name="ann", arms=["A"], state=state)
 
 
 def test_who_is_cancelled_while_its_state_is_opened_leaves_no_lock(
@@ -342,15 +342,15 @@ def test_another_process_leaves_a_reward_in_the_state_file(connect: Callable[...
     ann = connect(state=tmp_path / "ann.db")
     first, second = ann.select_arm(), ann.select_arm()
     ann.sync()
-    tacit.reward(tmp_path / "ann.db", first.id, 1.0)
+    cobandit.reward(tmp_path / "ann.db", first.id, 1.0)
     until(ann, lambda s: s.own_observations == 1)
     ann.close()
-    tacit.reward(tmp_path / "ann.db", second.id, 0.0)
-    tacit.reward(tmp_path / "ann.db", first.id, 1.0)
+    cobandit.reward(tmp_path / "ann.db", second.id, 0.0)
+    cobandit.reward(tmp_path / "ann.db", first.id, 1.0)
     again = connect(state=tmp_path / "ann.db")
     assert until(again, lambda s: s.own_observations == 2).open_decisions == 0
     with pytest.raises(LocalError, match="a reward must be"):
-        tacit.reward(tmp_path / "ann.db", first.id, 7.0)
+        cobandit.reward(tmp_path / "ann.db", first.id, 7.0)
 
 
 def test_a_decision_that_is_never_rewarded_counts_with_the_default(connect: Callable[..., Member]) -> None:
@@ -763,7 +763,7 @@ def test_workers_that_are_started_alike_find_names_of_their_own(connect: Callabl
 def test_workers_that_are_started_alike_listen_on_ports_of_their_own(tmp_path: Path) -> None:
     first_port = free_port()
     members = [
-        tacit.connect(
+        cobandit.connect(
             f"udp://127.0.0.1:{first_port}+*",
             group="tested",
             name="web-*",
@@ -785,8 +785,8 @@ def test_workers_that_are_started_alike_listen_on_ports_of_their_own(tmp_path: P
 
 
 LEFT_OPEN = """
-import sys, tacit
-member = tacit.connect("memory://m", group="g", name="ann", arms=["A"], state=sys.argv[1])
+import sys, cobandit
+member = cobandit.connect("memory://m", group="g", name="ann", arms=["A"], state=sys.argv[1])
 member.update(member.select_arm(), 1.0)
 print(member.statistics().boot)
 """
@@ -877,7 +877,7 @@ def test_after_one_observation_an_interval_promises_nothing(connect: Callable[..
 @pytest.mark.parametrize("url", ["", "http://x", "nats:", 7, "tls://127.0.0.1:0", "udp://127.0.0.1:0"])
 def test_an_address_that_cannot_be_is_refused(url: str) -> None:
     with pytest.raises(LocalError):
-        tacit.connect(url, group="g", name="n", arms=["A"])
+        cobandit.connect(url, group="g", name="n", arms=["A"])
 
 
 def _decide_in_a_child(member: Member, answers: Any) -> None:
@@ -913,11 +913,11 @@ def test_a_member_of_its_own_policy(connect: Callable[..., Member]) -> None:
 def test_members_with_other_arms_are_told_once(
     connect: Callable[..., Member], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, "tacit"):
+    with caplog.at_level(logging.WARNING, "cobandit"):
         ann, bob = connect("ann"), connect("bob", arms=["B", "C", "D"])
         until(ann, lambda s: len(s.peers) == 1)
         until(bob, lambda s: len(s.peers) == 1)
-    told = [record.getMessage() for record in caplog.records if record.name == "tacit"]
+    told = [record.getMessage() for record in caplog.records if record.name == "cobandit"]
     assert (
         told.count(
             "ann: bob has other arms (only there: D; only here: A): the two learn together about B, C. If that is not "
@@ -930,7 +930,7 @@ def test_members_with_other_arms_are_told_once(
 def test_members_with_another_quantum_do_not_mix(
     connect: Callable[..., Member], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING, "tacit"):
+    with caplog.at_level(logging.WARNING, "cobandit"):
         ann = connect("ann")
         bob = connect("bob", quantum=1.0)
         until(ann, lambda s: s.refused.get("absurd", 0) > 0)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from tacit.runtime.transports import mesh as mesh_module
-from tacit.runtime.transports.addresses import LONGEST_PAUSE, LONGEST_PAUSE_FOR_GONE, pause
-from tacit.runtime.transports.connection import Connection, Word
-from tacit.runtime.transports.hello import MOST_TOLD, Hello, read_hello, write_hello
-from tacit.runtime.transports.mesh import MOST_LINKS, Mesh
-from tacit.testing.diary import Diary
+from cobandit.runtime.transports import mesh as mesh_module
+from cobandit.runtime.transports.addresses import LONGEST_PAUSE, LONGEST_PAUSE_FOR_GONE, pause
+from cobandit.runtime.transports.connection import Connection, Word
+from cobandit.runtime.transports.hello import MOST_TOLD, Hello, read_hello, write_hello
+from cobandit.runtime.transports.mesh import MOST_LINKS, Mesh
+from cobandit.testing.diary import Diary
 
 
 class Line(asyncio.Transport):

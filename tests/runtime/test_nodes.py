@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from tacit import UCB, Constant, Patience, on_demand
-from tacit.errors import LocalError
-from tacit.protocol import Acknowledgement, Join, Leave, Share
-from tacit.protocol.messages import MOST_BOOTS, Receipt
-from tacit.runtime import guard, node
-from tacit.runtime.clerk import Clerk
-from tacit.runtime.clock import Clock, SystemClock
-from tacit.runtime.journal import Batch, JournalError, MemoryJournal
-from tacit.runtime.letters import Hello, Letter, Rewards, StatusAsked, StatusTold, pack, unpack
-from tacit.runtime.node import Node
-from tacit.runtime.restoring import restore
-from tacit.runtime.statistics import decode_statistics
-from tacit.runtime.transports.base import Refusal
-from tacit.runtime.transports.memory import Hub, MemoryTransport
-from tacit.runtime.turn import Terms
+from cobandit import UCB, Constant, Patience, on_demand
+from cobandit.core import Acknowledgement, Join, Leave, Share
+from cobandit.core.messages import MOST_BOOTS, Receipt
+from cobandit.runtime import guard, node
+from cobandit.runtime.clerk import Clerk
+from cobandit.runtime.clock import Clock, SystemClock
+from cobandit.runtime.journal import Batch, JournalError, MemoryJournal
+from cobandit.runtime.letters import Hello, Letter, Rewards, StatusAsked, StatusTold, pack, unpack
+from cobandit.runtime.node import Node
+from cobandit.runtime.restoring import restore
+from cobandit.runtime.statistics import decode_statistics
+from cobandit.runtime.transports.base import Refusal
+from cobandit.runtime.transports.memory import Hub, MemoryTransport
+from cobandit.runtime.turn import Terms
+from cobandit.values.errors import LocalError
 
 QUICK = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.2, longest=1.0))
 GROUP = "tested"
@@ -159,7 +159,7 @@ def test_with_a_full_disk_a_member_decides_says_so_once_and_tells_nobody_what_is
 
     monkey = pytest.MonkeyPatch()
     monkey.setattr(node, "JOURNAL_RETRY", 0.02)
-    with caplog.at_level(logging.WARNING, "tacit"):
+    with caplog.at_level(logging.WARNING, "cobandit"):
         played(scene)
     monkey.undo()
     told = [record.getMessage() for record in caplog.records if "journal" in record.getMessage()]
@@ -218,7 +218,7 @@ def test_the_older_of_two_processes_with_one_name_shares_no_more(caplog: pytest.
         scene.hub.members[GROUP, "ann"] = newer._transport  # type: ignore[assignment]
         assert bob.statistics().observations == before + 2 + 1
 
-    with caplog.at_level(logging.ERROR, "tacit"):
+    with caplog.at_level(logging.ERROR, "cobandit"):
         played(scene)
     assert sum("another process has started" in record.getMessage() for record in caplog.records) == 1
 
@@ -317,7 +317,7 @@ def test_who_is_wrong_too_often_is_in_quarantine_and_others_are_heard(caplog: py
         pull(bob)
         await scene.until(lambda: known(ann) == 1)
 
-    with caplog.at_level(logging.WARNING, "tacit"):
+    with caplog.at_level(logging.WARNING, "cobandit"):
         played(scene)
     assert sum("eve is in quarantine" in record.getMessage() for record in caplog.records) == 1
 
@@ -406,7 +406,7 @@ def test_others_cannot_make_the_log_grow_or_break_its_lines(caplog: pytest.LogCa
         ann.frame(pack(Hello("eve\nERROR all is lost", arms, 10**6, 1, 2, b"", wants_answer=False), GROUP), None)
         await scene.until(lambda: ann.statistics().peers)
 
-    with caplog.at_level(logging.WARNING, "tacit"):
+    with caplog.at_level(logging.WARNING, "cobandit"):
         played(scene)
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import LocalError
-from tacit.runtime import replay
-from tacit.runtime.identity import Identity
-from tacit.runtime.identity_seal import INTRODUCTIONS_A_SECOND, IdentitySeal
-from tacit.runtime.replay import WIDTH, ReplayWindows
-from tacit.runtime.seal import LARGEST_CLOCK_DIFFERENCE, GroupSeal, Opened, Rejected, Seal, Sealed
-from tacit.runtime.transports.base import Refusal
-from tacit.runtime.transports.memory import Hub, MemoryTransport
-from tacit.testing.diary import Diary
+from cobandit.runtime import replay
+from cobandit.runtime.identity import Identity
+from cobandit.runtime.identity_seal import INTRODUCTIONS_A_SECOND, IdentitySeal
+from cobandit.runtime.replay import WIDTH, ReplayWindows
+from cobandit.runtime.seal import LARGEST_CLOCK_DIFFERENCE, GroupSeal, Opened, Rejected, Seal, Sealed
+from cobandit.runtime.transports.base import Refusal
+from cobandit.runtime.transports.memory import Hub, MemoryTransport
+from cobandit.testing.diary import Diary
+from cobandit.values.errors import LocalError
 
 Identities = Callable[[str], Identity]
 SECRET = "a secret of a group"
@@ -244,7 +244,7 @@ def test_a_certificate_that_expires_is_refused_from_then_on(member: Identities) 
 def test_a_new_certificate_of_a_known_member_takes_over(
     member: Identities, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    from tacit.runtime.keys import issue  # noqa: PLC0415
+    from cobandit.runtime.keys import issue  # noqa: PLC0415
 
     a, b = identity_seal(member("a")), identity_seal(member("b"))
     acquainted(a, b)

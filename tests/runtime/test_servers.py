@@ -5,9 +5,9 @@ import socket
 
 import pytest
 
-from tacit import LocalError
-from tacit.testing import servers
-from tacit.testing.servers import HOST, Missing, Server, nats_server
+from cobandit import LocalError
+from cobandit.testing import servers
+from cobandit.testing.servers import HOST, Missing, Server, nats_server
 
 
 @pytest.mark.parametrize("name", ["nats", "mqtt", "redis"])

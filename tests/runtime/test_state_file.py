@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-import tacit
-from tacit.errors import LocalError
-from tacit.protocol import Constant, Patience, on_demand
-from tacit.runtime.clock import VirtualClock
-from tacit.runtime.history import LogEntry
-from tacit.runtime.state_file import read_copy, read_log
+import cobandit
+from cobandit.core import Constant, Patience, on_demand
+from cobandit.runtime.clock import VirtualClock
+from cobandit.runtime.history import LogEntry
+from cobandit.runtime.state_file import read_copy, read_log
+from cobandit.values.errors import LocalError
 
 NAMES = (f"memory://state-file-{number}" for number in itertools.count())
 
@@ -19,7 +19,7 @@ def test_the_log_has_rewards_in_real_units_also_while_the_member_runs(tmp_path: 
     clock = VirtualClock()
     clock.time = 1_800_000_000.0
     state = tmp_path / "a.db"
-    with tacit.connect(
+    with cobandit.connect(
         next(NAMES),
         group="g",
         name="a",
@@ -55,21 +55,23 @@ def test_the_log_has_rewards_in_real_units_also_while_the_member_runs(tmp_path: 
 @pytest.mark.parametrize("policy", ["ucb", "aae", "kl-ucb", "klucb", "thompson"])
 def test_a_copy_of_a_running_member_is_up_to_date_and_starts_another(policy: str, tmp_path: Path) -> None:
     network = next(NAMES)
-    with tacit.connect(network, group="g", name="a", arms=["A", "B"], state=tmp_path / "a.db", policy=policy) as member:
+    with cobandit.connect(
+        network, group="g", name="a", arms=["A", "B"], state=tmp_path / "a.db", policy=policy
+    ) as member:
         for _ in range(500):
             decision = member.select_arm()
             member.update(decision, 1.0 if decision.arm == "A" else 0.0)
         member.sync()
         copy = read_copy(tmp_path / "a.db")
         assert (copy.member, copy.observations, copy.newer_batches) == ("a", 500, 0)
-        with tacit.connect(next(NAMES), group="g", name="b", arms=["A", "B"], snapshot=copy.content) as other:
+        with cobandit.connect(next(NAMES), group="g", name="b", arms=["A", "B"], snapshot=copy.content) as other:
             assert other.statistics().observations == 500
 
 
 def test_a_copy_of_a_member_with_rules_of_its_own_says_what_is_not_in_it(tmp_path: Path) -> None:
     sharing = on_demand(Constant(3), loss_tolerant=Patience())
     state = tmp_path / "a.db"
-    with tacit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state, sharing=sharing) as member:
+    with cobandit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state, sharing=sharing) as member:
         member.update(member.select_arm(), 1.0)
         member.sync()
         running = read_copy(state)

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import LocalError
-from tacit.runtime import keys
-from tacit.runtime.identity import Identity, Verified, verify
-from tacit.runtime.transports import connection as connection_module
-from tacit.runtime.transports import mesh as mesh_module
-from tacit.runtime.transports import tls as tls_module
-from tacit.runtime.transports.base import LARGEST_FRAME, Refusal
-from tacit.runtime.transports.tls import TlsTransport
-from tacit.testing.diary import PATIENCE, Diary
+from cobandit.runtime import keys
+from cobandit.runtime.identity import Identity, Verified, verify
+from cobandit.runtime.transports import connection as connection_module
+from cobandit.runtime.transports import mesh as mesh_module
+from cobandit.runtime.transports import tls as tls_module
+from cobandit.runtime.transports.base import LARGEST_FRAME, Refusal
+from cobandit.runtime.transports.tls import TlsTransport
+from cobandit.testing.diary import PATIENCE, Diary
+from cobandit.values.errors import LocalError
 
 Identities = Callable[[str], Identity]
 HERE = "127.0.0.1:0"
@@ -341,7 +341,7 @@ def test_an_expired_certificate_is_refused_and_both_sides_say_so(
                 async with running(a):
                     await a.ear.until(lambda _: a.ear.troubles)
                     assert a.ear.troubles == [
-                        f"the certificate at {x.address} has expired: make a new one for it with `tacit keys agent`"
+                        f"the certificate at {x.address} has expired: make a new one for it with `cobandit keys agent`"
                     ]
                     again = Node(late, a.address)
                     async with running(again):

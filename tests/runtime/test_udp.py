@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from tacit.errors import LocalError
-from tacit.runtime.identity import Identity
-from tacit.runtime.identity_seal import IdentitySeal
-from tacit.runtime.keys import issue
-from tacit.runtime.seal import GroupSeal, Seal
-from tacit.runtime.transports import fragments
-from tacit.runtime.transports import udp as udp_module
-from tacit.runtime.transports.base import Refusal
-from tacit.runtime.transports.fragments import MOST_UNFINISHED, REASSEMBLY_SECONDS, Reassembly, cut
-from tacit.runtime.transports.udp import DATAGRAM, LARGEST_UDP_FRAME, UdpTransport
-from tacit.testing.diary import Diary
+from cobandit.runtime.identity import Identity
+from cobandit.runtime.identity_seal import IdentitySeal
+from cobandit.runtime.keys import issue
+from cobandit.runtime.seal import GroupSeal, Seal
+from cobandit.runtime.transports import fragments
+from cobandit.runtime.transports import udp as udp_module
+from cobandit.runtime.transports.base import Refusal
+from cobandit.runtime.transports.fragments import MOST_UNFINISHED, REASSEMBLY_SECONDS, Reassembly, cut
+from cobandit.runtime.transports.udp import DATAGRAM, LARGEST_UDP_FRAME, UdpTransport
+from cobandit.testing.diary import Diary
+from cobandit.values.errors import LocalError
 
 Identities = Callable[[str], Identity]
 SECRET = "a secret of a group"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tacit.errors import LocalError
-from tacit.scenario import Arms
-from tacit.studies.paper import surrogate_arms
+from cobandit.scenario import Arms
+from cobandit.studies.paper import surrogate_arms
+from cobandit.values.errors import LocalError
 
 
 def test_arms_without_names_are_numbered() -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tacit.chance import stream, uniform
-from tacit.errors import LocalError
-from tacit.scenario import AgentSpec, Arms, Faults, Partition, Rate, Scenario
-from tacit.scenario.faults import DOUBLED, FIRST_COPY, LONGEST_HOLDUP, LOST, SECOND_COPY
-from tacit.scenario.faults import holdup as holdup_of_numbers
+from cobandit.scenario import AgentSpec, Arms, Faults, Partition, Rate, Scenario
+from cobandit.scenario.faults import DOUBLED, FIRST_COPY, LONGEST_HOLDUP, LOST, SECOND_COPY
+from cobandit.scenario.faults import holdup as holdup_of_numbers
+from cobandit.values.chance import stream, uniform
+from cobandit.values.errors import LocalError
 
 TRIALS = 20_000
 KEYS = [stream(11, number) for number in range(TRIALS)]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tacit import Constant, Geometric, Horizon, LocalError, PerCandidate, Thompson, immediate, on_demand, silent
-from tacit.policies import Confidence
-from tacit.protocol import FromFunction, Patience, Sharing
-from tacit.protocol.exchange import Rules
-from tacit.scenario import (
+from cobandit import Constant, Geometric, Horizon, LocalError, PerCandidate, Thompson, immediate, on_demand, silent
+from cobandit.core import FromFunction, Patience, Sharing
+from cobandit.core.exchange import Rules
+from cobandit.policies import Confidence
+from cobandit.scenario import (
     Absence,
     AgentSpec,
     Arms,
@@ -33,8 +33,8 @@ from tacit.scenario import (
     scenario_to_mapping,
     scenario_to_toml,
 )
-from tacit.scenario.schedules import Clock, ClockKeys
-from tacit.simulator import run
+from cobandit.scenario.schedules import Clock, ClockKeys
+from cobandit.simulator import run
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "scenario-files.md"
 SMALL: dict[str, Any] = {
@@ -248,11 +248,11 @@ WRONG: list[tuple[str, object, str]] = [
     ("horizon", 8e4, "horizon must be a whole number from 1 to 1099511627776, not 80000.0"),
     ("trials", "many", "trials must be a whole number from 1 to 10000000, not 'many'"),
     ("seed", -1, "seed must be a whole number from 0 to 9223372036854775807, not -1"),
-    ("horizont", 5, "horizont = 5 is not a key that tacit knows: did you mean horizon?"),
+    ("horizont", 5, "horizont = 5 is not a key that cobandit knows: did you mean horizon?"),
     (
         "x",
         5,
-        "x = 5 is not a key that tacit knows: the keys here are horizon, trials, seed, arms, agents, policy, sharing",
+        "x = 5 is not a key that cobandit knows: the keys here are horizon, trials, seed, arms, agents, policy, sharing",
     ),
     ("arms", 3, "arms must be a table, written [arms], with means, file or uniform, not 3"),
     ("arms.means", [], "arms.means must be a list of numbers in [0, 1], at least one, not []"),
@@ -277,11 +277,11 @@ WRONG: list[tuple[str, object, str]] = [
     ("agents[1]", 5, "agents[1] must be a table with count or rate or schedule or start, not 5"),
     ("agents[1].rate", 7, "agents[1].rate must be a number in [0, 1], not 7"),
     ("agents[1].rate", "fast", "agents[1].rate must be a number in [0, 1], not 'fast'"),
-    ("agents[1].ratte", 0.5, "agents[1].ratte = 0.5 is not a key that tacit knows: did you mean agents[1].rate?"),
+    ("agents[1].ratte", 0.5, "agents[1].ratte = 0.5 is not a key that cobandit knows: did you mean agents[1].rate?"),
     (
         "agents[1].on_off",
         {},
-        "agents[1].on_off = {} is not a key that tacit knows: did you mean agents[1].schedule.on_off?",
+        "agents[1].on_off = {} is not a key that cobandit knows: did you mean agents[1].schedule.on_off?",
     ),
     ("agents[1].count", 0, "agents[1].count must be a whole number from 1 to 100000, not 0"),
     ("agents[1].count", 100_000, "agents[1] brings the number of agents to 100001: at most 100000 are allowed"),
@@ -324,7 +324,7 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "agents[1].absences",
         [{"leaves": 5}],
-        "agents[1].absences[0].leaves = 5 is not a key that tacit knows: did you mean",
+        "agents[1].absences[0].leaves = 5 is not a key that cobandit knows: did you mean",
     ),
     ("agents[1].schedule", {"sine": {"phase": 0}}, "agents[1] needs exactly one of rate, schedule, but has rate and"),
     ("agents[1]", {}, "agents[1] needs exactly one of rate, schedule, but has none of them"),
@@ -333,7 +333,7 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "agents[1]",
         {"schedule": {"on-off": {}}},
-        "agents[1].schedule.on-off = {} is not a key that tacit knows: did you mean",
+        "agents[1].schedule.on-off = {} is not a key that cobandit knows: did you mean",
     ),
     ("agents[1]", {"schedule": {"sine": {}}}, "agents[1].schedule.sine.phase is missing: it must be a number"),
     (
@@ -372,7 +372,7 @@ WRONG: list[tuple[str, object, str]] = [
     ("agents[1]", {"schedule": {"slots": [1], "agent": "b"}}, "agents[1].schedule.agent = 'b' is not allowed here: it"),
     ("agents[1]", {"schedule": {"trace": "none.csv"}}, "agents[1].schedule.trace: cannot read none.csv"),
     ("policy.name", "usb", 'policy.name must be "ucb" or "aae" or "kl-ucb" or "thompson", not \'usb\''),
-    ("policy.alhpa", 3.0, "policy.alhpa = 3.0 is not a key that tacit knows: did you mean policy.alpha?"),
+    ("policy.alhpa", 3.0, "policy.alhpa = 3.0 is not a key that cobandit knows: did you mean policy.alpha?"),
     ("policy.alpha", 0, "policy.alpha must be a positive number below 1e+300"),
     ("policy.alpha", 1e308, "policy.alpha must be a positive number below 1e+300, not 1e+308"),
     ("policy.alpha", float("inf"), "policy.alpha must be a positive number below 1e+300, not inf"),
@@ -401,7 +401,7 @@ WRONG: list[tuple[str, object, str]] = [
     ("sharing.threshold", {"per-candidate": {}, "cap": 5}, "sharing.threshold.cap = 5 is not allowed here: write {"),
     ("sharing.loss", 1.5, "sharing.loss must be a number in [0, 1], not 1.5"),
     ("sharing.loss", "much", "sharing.loss must be a number in [0, 1], not 'much'"),
-    ("sharing.los", 0.1, "sharing.los = 0.1 is not a key that tacit knows: did you mean sharing.loss?"),
+    ("sharing.los", 0.1, "sharing.los = 0.1 is not a key that cobandit knows: did you mean sharing.loss?"),
     ("sharing.duplication", -0.1, "sharing.duplication must be a number in [0, 1], not -0.1"),
     ("sharing.reordering", True, "sharing.reordering must be a number in [0, 1], not True"),
     ("sharing.jitter", -1, "sharing.jitter must be a whole number from 0 to 1073741824, not -1"),
@@ -442,7 +442,7 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "sharing.partitions",
         [{"start": 0, "stop": 5, "senders": [0], "receiver": [1]}],
-        "sharing.partitions[0].receiver = [1] is not a key that tacit knows: did you mean sharing.partitions[0].rec",
+        "sharing.partitions[0].receiver = [1] is not a key that cobandit knows: did you mean sharing.partitions[0].rec",
     ),
     (
         "sharing.loss_tolerant",
@@ -462,7 +462,7 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "sharing.loss_tolerant",
         {"fist": 1},
-        "sharing.loss_tolerant.fist = 1 is not a key that tacit knows: did you mean sharing.loss_tolerant.first?",
+        "sharing.loss_tolerant.fist = 1 is not a key that cobandit knows: did you mean sharing.loss_tolerant.first?",
     ),
     ("sharing.loss_tolerant", {"growth": 0.5}, "sharing.loss_tolerant: growth must be at least 1, not 0.5"),
     (

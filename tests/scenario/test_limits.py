@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from tacit import LocalError
-from tacit.protocol.thresholds import LARGEST_THRESHOLD
-from tacit.scenario import scenario_from_mapping
-from tacit.scenario.faults import LONGEST_HOLDUP
-from tacit.scenario.file import MOST_TRIALS
-from tacit.scenario.keys import LARGEST_NUMBER
-from tacit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS
-from tacit.scenario.tape import LARGEST_SEED
-from tacit.simulator.kernel.tables import MOST_DECISIONS
-from tacit.tally import LONGEST_NAME, MOST_ARMS
+from cobandit import LocalError
+from cobandit.core.thresholds import LARGEST_THRESHOLD
+from cobandit.scenario import scenario_from_mapping
+from cobandit.scenario.faults import LONGEST_HOLDUP
+from cobandit.scenario.file import MOST_TRIALS
+from cobandit.scenario.keys import LARGEST_NUMBER
+from cobandit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS
+from cobandit.scenario.tape import LARGEST_SEED
+from cobandit.simulator.kernel.tables import MOST_DECISIONS
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "scenario-files.md"
 

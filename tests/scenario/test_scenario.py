@@ -2,9 +2,9 @@
 
 import pytest
 
-from tacit import AAE, KLUCB, UCB, Horizon, LocalError, Thompson, immediate, on_demand
-from tacit.scenario import Absence, AgentSpec, Arms, BuiltIn, Rate, Scenario
-from tacit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS
+from cobandit import AAE, KLUCB, UCB, Horizon, LocalError, Thompson, immediate, on_demand
+from cobandit.scenario import Absence, AgentSpec, Arms, BuiltIn, Rate, Scenario
+from cobandit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS
 
 ARMS = Arms(("x", "y", "z"), (0.1, 0.2, 0.3))
 ALWAYS = AgentSpec(Rate(1.0))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.chance import stream, uniform
-from tacit.errors import LocalError
-from tacit.scenario import Halving, OnOff, Rate, Schedule, Sine, Slots, Tape, schedules_from_csv
-from tacit.scenario.schedules import NEVER, ClockKeys, gap, log_of_miss
+from cobandit.scenario import Halving, OnOff, Rate, Schedule, Sine, Slots, Tape, schedules_from_csv
+from cobandit.scenario.schedules import NEVER, ClockKeys, gap, log_of_miss
+from cobandit.values.chance import stream, uniform
+from cobandit.values.errors import LocalError
 
 HORIZON = 100_000
 

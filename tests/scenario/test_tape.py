@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.chance import uniform
-from tacit.errors import LocalError
-from tacit.scenario.schedules import ClockKeys
-from tacit.scenario.tape import LARGEST_SEED, Stream, Tape, bernoulli_reward
+from cobandit.scenario.schedules import ClockKeys
+from cobandit.scenario.tape import LARGEST_SEED, Stream, Tape, bernoulli_reward
+from cobandit.values.chance import uniform
+from cobandit.values.errors import LocalError
 
 
 def test_every_seed_trial_agent_and_purpose_has_its_own_stream() -> None:

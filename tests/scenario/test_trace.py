@@ -2,7 +2,7 @@
 
 import pytest
 
-from tacit.scenario import Kind, Row, transcript
+from cobandit.scenario import Kind, Row, transcript
 
 
 def test_every_kind_of_row_has_a_sentence() -> None:

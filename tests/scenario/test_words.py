@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from tacit import UCB, Constant, FromFunction, Geometric, PerCandidate, immediate, on_demand, silent
-from tacit.policies import Horizon
-from tacit.protocol import Sharing
-from tacit.protocol.thresholds import Threshold
-from tacit.scenario import (
+from cobandit import UCB, Constant, FromFunction, Geometric, PerCandidate, immediate, on_demand, silent
+from cobandit.core import Sharing
+from cobandit.core.thresholds import Threshold
+from cobandit.policies import Horizon
+from cobandit.scenario import (
     Absence,
     AgentSpec,
     Arms,
@@ -24,7 +24,7 @@ from tacit.scenario import (
     Sine,
     Slots,
 )
-from tacit.scenario.words import MOST_KINDS_TOLD, scenario_in_words, threshold_in_words
+from cobandit.scenario.words import MOST_KINDS_TOLD, scenario_in_words, threshold_in_words
 
 WORLD = Scenario(2000, Arms.of([0.2, 0.8]), (AgentSpec(Rate(1.0)), AgentSpec(Rate(0.5))))
 

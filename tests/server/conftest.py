@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 import httpx
 import pytest
 
-import tacit
-from tacit.runtime.member import Member
-from tacit.runtime.server import Sidecar, create_app
-from tacit.runtime.serving import Limits
+import cobandit
+from cobandit.runtime.member import Member
+from cobandit.runtime.server import Sidecar, create_app
+from cobandit.runtime.serving import Limits
 
 WITHIN = 30.0
 TOKEN = "a-token-for-these-tests"
@@ -66,7 +66,7 @@ def served(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Served]:
     """A sidecar for a test; `@pytest.mark.parametrize("served", [Limits(...)], indirect=True)` gives it limits."""
     limits = getattr(request, "param", Limits())
     with (
-        tacit.connect(
+        cobandit.connect(
             f"memory://{tmp_path}",
             group="homepage",
             name="web-1",

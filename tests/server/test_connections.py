@@ -9,13 +9,13 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from tacit.runtime.server.connections import MOST_HEAD
+from cobandit.runtime.server.connections import MOST_HEAD
 
 Served = Any  # of conftest.py, which cannot be imported
 
 WITHIN = 30.0
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
-CONNECTIONS = "tacit.runtime.server.connections"
+CONNECTIONS = "cobandit.runtime.server.connections"
 
 
 def refused(file: BinaryIO) -> tuple[bytes, dict[bytes, bytes], dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tacit.testing.servers import free_port
+from cobandit.testing.servers import free_port
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guides" / "sidecar.md"
@@ -47,7 +47,7 @@ def guided(folder: Path) -> Iterator[tuple[list[tuple[str, str]], dict[str, str]
     port = free_port()
     (_, file), (_, start), (_, said), *rest = blocks(port)
     (folder / "web-1.toml").write_text(file, encoding="utf-8")
-    environment = with_programs(folder, tacit=f'exec "{sys.executable}" -m tacit "$@"')
+    environment = with_programs(folder, cobandit=f'exec "{sys.executable}" -m cobandit "$@"')
     install, check, serve = start.splitlines()
     assert install.startswith("pip install ")
     subprocess.run(check, shell=True, cwd=folder, env=environment, check=True, timeout=WITHIN)
@@ -63,7 +63,7 @@ def with_programs(folder: Path, **scripts: str) -> dict[str, str]:
         path = folder / "bin" / name
         path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         path.chmod(0o755)
-    environment = {name: value for name, value in os.environ.items() if name != "TACIT_TOKEN"}
+    environment = {name: value for name, value in os.environ.items() if name != "COBANDIT_TOKEN"}
     environment["PATH"] = f"{folder / 'bin'}{os.pathsep}{environment['PATH']}"
     return environment
 
@@ -123,8 +123,8 @@ def test_the_javascript_of_the_guide_says_what_it_shows(tmp_path: Path) -> None:
         pytest.skip("NOT TESTED: there is no node on this machine")
     with guided(tmp_path) as (rest, environment):
         (program,) = (text for kind, text in rest if kind == "js")
-        client = (ROOT / "clients" / "javascript" / "tacit.js").as_uri()
-        (tmp_path / "example.mjs").write_text(program.replace('"tacit-client"', f'"{client}"'), encoding="utf-8")
+        client = (ROOT / "clients" / "javascript" / "cobandit.js").as_uri()
+        (tmp_path / "example.mjs").write_text(program.replace('"cobandit-client"', f'"{client}"'), encoding="utf-8")
         ended = subprocess.run(
             [node, "example.mjs"],
             cwd=tmp_path,
@@ -159,7 +159,7 @@ def wait_for_observations(count: int, clients: list[httpx.Client]) -> None:
 
 def test_three_sidecars_with_the_files_of_the_guide_learn_together(tmp_path: Path) -> None:
     (text,) = FLEET.findall(GUIDE.read_text(encoding="utf-8"))
-    machines = re.findall(r"10\.0\.0\.\d(?=:tacit/)", text)
+    machines = re.findall(r"10\.0\.0\.\d(?=:cobandit/)", text)
     addresses = {f"{machine}:7000": f"127.0.0.1:{free_port()}" for machine in machines}
 
     def here(written: str) -> str:
@@ -169,7 +169,7 @@ def test_three_sidecars_with_the_files_of_the_guide_learn_together(tmp_path: Pat
     for (name, file), address in zip(files, addresses.values(), strict=True):
         local = here(file).replace("0.0.0.0:7000", address).replace(":8700", f":{free_port()}")
         (tmp_path / name).write_text(local, encoding="utf-8")
-    environment = with_programs(tmp_path, tacit=f'exec "{sys.executable}" -m tacit "$@"', scp=SCP)
+    environment = with_programs(tmp_path, cobandit=f'exec "{sys.executable}" -m cobandit "$@"', scp=SCP)
 
     def run(commands: str) -> str:
         script = ["bash", "-ec", here(commands)]
@@ -185,10 +185,10 @@ def test_three_sidecars_with_the_files_of_the_guide_learn_together(tmp_path: Pat
         clients = []
         for machine, (name, _) in zip(machines, files, strict=True):
             folder = tmp_path / machine
-            assert {path.name for path in (folder / "tacit").iterdir()} == {name, name.replace(".toml", ".pem")}
-            ready = stack.enter_context(serving(f"tacit serve tacit/{name}", folder, environment))
+            assert {path.name for path in (folder / "cobandit").iterdir()} == {name, name.replace(".toml", ".pem")}
+            ready = stack.enter_context(serving(f"cobandit serve cobandit/{name}", folder, environment))
             (url,) = re.findall(r"http://[\d.:]+\d", ready)
-            token = (folder / "tacit" / name.replace(".toml", ".db.token")).read_text(encoding="utf-8").strip()
+            token = (folder / "cobandit" / name.replace(".toml", ".db.token")).read_text(encoding="utf-8").strip()
             clients.append(
                 stack.enter_context(httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}))
             )

@@ -11,14 +11,14 @@ from typing import Never
 
 import pytest
 
-from tacit.runtime.server.openapi import document
+from cobandit.runtime.server.openapi import document
 
 FOLDER = Path(__file__).parents[2] / "clients" / "javascript"
 WITHIN = 300.0
 
 INTERFACE = re.compile(r"export interface (\w+)[^{]*\{\n(.*?)\n\}", re.DOTALL)
 FIELD = re.compile(r"^  readonly (\w+)(\??): ", re.MULTILINE)
-OF_THE_CLIENT = {"CallOptions", "UpdateOptions", "TacitOptions"}
+OF_THE_CLIENT = {"CallOptions", "UpdateOptions", "CobanditOptions"}
 
 
 def missing(why: str) -> Never:
@@ -45,7 +45,7 @@ def tsc() -> list[str]:
 
 
 def run(command: list[str]) -> "subprocess.CompletedProcess[str]":
-    variables = {**os.environ, "TACIT_PYTHON": sys.executable}
+    variables = {**os.environ, "COBANDIT_PYTHON": sys.executable}
     return subprocess.run(
         command, cwd=FOLDER, env=variables, capture_output=True, text=True, check=False, timeout=WITHIN
     )
@@ -72,7 +72,7 @@ def test_wrong_use_does_not_compile(tsc: list[str]) -> None:
 
 def test_the_types_are_those_of_the_document() -> None:
     schemas = document()["components"]["schemas"]
-    text = (FOLDER / "tacit.d.ts").read_text(encoding="utf-8")
+    text = (FOLDER / "cobandit.d.ts").read_text(encoding="utf-8")
     written = {name: dict(FIELD.findall(body)) for name, body in INTERFACE.findall(text)}
     assert len(written) > 10
     for name, fields in written.items():

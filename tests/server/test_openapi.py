@@ -11,20 +11,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from tacit.runtime.server.contract import OPERATIONS, Operation
-from tacit.runtime.server.openapi import API_VERSION, document, openapi_json
+from cobandit.runtime.server.contract import OPERATIONS, Operation
+from cobandit.runtime.server.openapi import API_VERSION, document, openapi_json
 
 Served = Any  # of conftest.py, which cannot be imported
 
 ROOT = Path(__file__).parents[2]
 COPY = ROOT / "docs" / "openapi.json"
-EXAMPLES = int(os.environ.get("TACIT_API_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("COBANDIT_API_EXAMPLES", "20"))
 """How many examples of each operation are tried; `make api` tries more."""
-SEED = int(os.environ.get("TACIT_API_SEED", "1"))
+SEED = int(os.environ.get("COBANDIT_API_SEED", "1"))
 
 
 def test_the_copy_in_the_documents_is_up_to_date() -> None:
-    program = "from tacit.runtime.server.openapi import openapi_json; print(openapi_json().decode(), end='')"
+    program = "from cobandit.runtime.server.openapi import openapi_json; print(openapi_json().decode(), end='')"
     assert COPY.read_bytes() == openapi_json(), f"make it anew: python -c {program!r} > docs/openapi.json"
 
 

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-import tacit
-from tacit.errors import NotNowError
-from tacit.runtime.decision import Claim, sign
-from tacit.runtime.fleet import Fleet
-from tacit.runtime.journal import JournalError
-from tacit.runtime.member import Member
-from tacit.runtime.server import Sidecar, create_app
-from tacit.runtime.statistics import Statistics
+import cobandit
+from cobandit.runtime.decision import Claim, sign
+from cobandit.runtime.fleet import Fleet
+from cobandit.runtime.journal import JournalError
+from cobandit.runtime.member import Member
+from cobandit.runtime.server import Sidecar, create_app
+from cobandit.runtime.statistics import Statistics
+from cobandit.values.errors import NotNowError
 
 Served = Any  # of conftest.py, which cannot be imported
 
@@ -175,7 +175,9 @@ def test_a_decision_that_a_crash_kept_from_the_disk_is_rewarded_once(served: Ser
     served.member.close()
     arms = ["red", "green", "blue"]
     with (
-        tacit.connect("memory://after", group="homepage", name="web-1", arms=arms, state=tmp_path / "2.db") as member,
+        cobandit.connect(
+            "memory://after", group="homepage", name="web-1", arms=arms, state=tmp_path / "2.db"
+        ) as member,
         Sidecar(create_app(member, token=served.token.decode()), "127.0.0.1:0") as sidecar,
     ):
         reward = {"id": decision, "reward": 1.0, "sync": True}
@@ -226,7 +228,9 @@ def test_the_kill_switch_spreads_to_other_members_and_is_lifted(served: Served, 
     def pulls(member: Member) -> set[str]:
         return {member.select_arm().arm for _ in range(5)}
 
-    with tacit.connect(f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]) as other:
+    with cobandit.connect(
+        f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]
+    ) as other:
         assert served.client.get("/v1/kill-switch").json() == {"control_arm": None}
         turned = served.client.put("/v1/kill-switch", json={"control_arm": "blue"})
         assert (turned.status_code, turned.json()) == (200, {"control_arm": "blue"})
@@ -241,7 +245,9 @@ def test_the_kill_switch_spreads_to_other_members_and_is_lifted(served: Served, 
 
 
 def test_a_reward_for_another_members_decision_is_brought_there(served: Served, tmp_path: Path) -> None:
-    with tacit.connect(f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]) as other:
+    with cobandit.connect(
+        f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]
+    ) as other:
         decision = other.select_arm()
         passed_on = {"counted": False, "passed_on": True}
         for _ in range(2):  # its member counts it once
@@ -259,7 +265,7 @@ def test_a_reward_for_another_members_decision_is_brought_there(served: Served, 
 def test_rewards_in_the_names_of_members_that_were_never_met_wait_in_a_small_box(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.runtime.errands.MOST_FOR_STRANGERS", 5)
+    monkeypatch.setattr("cobandit.runtime.errands.MOST_FOR_STRANGERS", 5)
     made_up = [sign(Claim(f"ghost {number}", 1, "red", time.time()), b"key") for number in range(10)]
     updates = [{"id": one, "reward": 1.0} for one in made_up]
     results = served.client.post("/v1/update-many", json={"updates": updates, "sync": True}).json()["results"]
@@ -277,7 +283,9 @@ def test_rewards_in_the_names_of_members_that_were_never_met_wait_in_a_small_box
 
 
 def test_statistics_metrics_and_fleet_say_what_the_member_says(served: Served, tmp_path: Path) -> None:
-    with tacit.connect(f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]) as other:
+    with cobandit.connect(
+        f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]
+    ) as other:
         for _ in range(3):
             served.client.post("/v1/update", json={"id": select(served)["id"], "reward": 1.0, "sync": True})
         wait_for(lambda: bool(other.statistics().peers and served.member.statistics().peers), "they meet")
@@ -287,7 +295,7 @@ def test_statistics_metrics_and_fleet_say_what_the_member_says(served: Served, t
         metrics = served.client.get("/metrics")
         assert metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
         families = {family.name: family for family in text_string_to_metric_families(metrics.text)}
-        assert [(one.labels, one.value) for one in families["tacit_decisions"].samples] == [
+        assert [(one.labels, one.value) for one in families["cobandit_decisions"].samples] == [
             ({"group": "homepage", "member": "web-1"}, 3.0)
         ]
         fleet = served.client.get("/v1/fleet").json()
@@ -391,7 +399,7 @@ def test_what_holds_for_every_member_is_done_when_it_is_on_the_disk(
 def test_what_is_not_done_in_time_is_said_to_be_able_to_happen_still(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.runtime.server.api.WAIT_WITHIN_S", 0.05)
+    monkeypatch.setattr("cobandit.runtime.server.api.WAIT_WITHIN_S", 0.05)
     has_begun, may_freeze, freeze = threading.Event(), threading.Event(), served.member.freeze_arm
 
     def freeze_late(arm: str) -> None:

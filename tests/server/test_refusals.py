@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from tacit.runtime.server.limits import UnderWay
-from tacit.runtime.serving import Limits
+from cobandit.runtime.server.limits import UnderWay
+from cobandit.runtime.serving import Limits
 
 Served = Any  # of conftest.py, which cannot be imported
 
@@ -198,7 +198,7 @@ def test_a_bug_is_told_to_the_log_and_not_to_the_client(
         {
             "title": "Internal Server Error",
             "status": 500,
-            "detail": "the sidecar failed at this request, which is a bug of tacit: whoever runs it finds it in its "
+            "detail": "the sidecar failed at this request, which is a bug of cobandit: whoever runs it finds it in its "
             "log",
             "type": "about:blank",
         },
@@ -262,7 +262,7 @@ def test_a_body_that_would_take_for_ever_is_not_read(length: int, served: Served
 def test_a_body_that_says_that_it_is_too_long_is_refused_though_it_never_comes(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.runtime.server.limits.THROW_AWAY_WITHIN_S", 0.05)
+    monkeypatch.setattr("cobandit.runtime.server.limits.THROW_AWAY_WITHIN_S", 0.05)
     with served.connection() as (stream, file):
         stream.sendall(
             b"POST /v1/select HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -287,7 +287,7 @@ def test_a_body_that_does_not_say_how_long_it_is_is_read_no_further_than_the_lim
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.runtime.server.limits.BODY_WITHIN_S", 0.05)
+    monkeypatch.setattr("cobandit.runtime.server.limits.BODY_WITHIN_S", 0.05)
     before = served.facts()
     with served.connection() as (stream, file):
         stream.sendall(

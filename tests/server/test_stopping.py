@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-import tacit
-from tacit.errors import LocalError
-from tacit.runtime.member import Member
-from tacit.runtime.server import Extras, Sidecar, create_app
-from tacit.runtime.serving import Limits
+import cobandit
+from cobandit.runtime.member import Member
+from cobandit.runtime.server import Extras, Sidecar, create_app
+from cobandit.runtime.serving import Limits
+from cobandit.values.errors import LocalError
 
 TOKEN = "a-token-for-these-tests"
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
@@ -30,7 +30,7 @@ WITHIN = 30.0
 
 @pytest.fixture
 def member(tmp_path: Path) -> Iterator[Member]:
-    with tacit.connect(f"memory://{tmp_path}", group="homepage", name="web-1", arms=["A", "B"]) as one:
+    with cobandit.connect(f"memory://{tmp_path}", group="homepage", name="web-1", arms=["A", "B"]) as one:
         yield one
 
 
@@ -86,7 +86,7 @@ def test_a_stream_that_watches_is_ended_so_that_the_stop_need_not_wait(
 def test_a_stream_that_does_not_is_cut_off(
     member: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("tacit.runtime.server.running.FINISH_WITHIN_S", 0.2)
+    monkeypatch.setattr("cobandit.runtime.server.running.FINISH_WITHIN_S", 0.2)
     with (
         streaming(member, watches=False) as sidecar,
         httpx.stream("GET", f"{sidecar.url}/events", headers=HEADERS, timeout=WITHIN) as answer,

@@ -12,11 +12,11 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from tacit.errors import LocalError
-from tacit.runtime.server import Sidecar, Token, find_token
-from tacit.runtime.server.contract import OPERATIONS
-from tacit.runtime.server.tokens import TokenCheck
-from tacit.runtime.serving import Serving
+from cobandit.runtime.server import Sidecar, Token, find_token
+from cobandit.runtime.server.contract import OPERATIONS
+from cobandit.runtime.server.tokens import TokenCheck
+from cobandit.runtime.serving import Serving
+from cobandit.values.errors import LocalError
 
 Served = Any  # of conftest.py, which cannot be imported
 
@@ -43,7 +43,7 @@ def test_without_the_token_nothing_is_done(method: str, path: str, served: Serve
         answer = httpx.request(method, served.sidecar.url + path, headers=headers, json={"arm": "violet"})
         assert (answer.status_code, answer.headers["www-authenticate"], answer.json()) == (
             401,
-            'Bearer realm="tacit"',
+            'Bearer realm="cobandit"',
             {
                 "title": "Unauthorized",
                 "status": 401,
@@ -98,8 +98,8 @@ def test_a_named_file_comes_before_the_made_one_and_the_variable_before_both(tmp
     file.write_text("a token of the operator's\n".replace(" ", "-"), encoding="utf-8")
     named = Serving(token_file=file)
     assert find_token(named, state, {}) == Token("a-token-of-the-operator's", str(file))
-    given = {"TACIT_TOKEN": "0123456789abcdef"}
-    assert find_token(named, state, given) == Token("0123456789abcdef", "the environment variable TACIT_TOKEN")
+    given = {"COBANDIT_TOKEN": "0123456789abcdef"}
+    assert find_token(named, state, given) == Token("0123456789abcdef", "the environment variable COBANDIT_TOKEN")
     assert not (tmp_path / "web-1.db.token").exists()
 
 
@@ -108,9 +108,9 @@ def test_a_named_file_comes_before_the_made_one_and_the_variable_before_both(tmp
 )
 def test_what_cannot_be_a_token_is_refused_without_being_shown(text: str, tmp_path: Path) -> None:
     with pytest.raises(LocalError) as caught:
-        find_token(Serving(), tmp_path / "web-1.db", {"TACIT_TOKEN": text})
+        find_token(Serving(), tmp_path / "web-1.db", {"COBANDIT_TOKEN": text})
     assert str(caught.value) == (
-        "TACIT_TOKEN must be 16 to 1024 ASCII characters without a space: make one with openssl rand -hex 32"
+        "COBANDIT_TOKEN must be 16 to 1024 ASCII characters without a space: make one with openssl rand -hex 32"
     )
 
 
@@ -135,7 +135,9 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     state = tmp_path / "file" / "web-1.db"
     with pytest.raises(LocalError) as caught:
         find_token(Serving(), state, {})
-    assert str(caught.value) == (f"the token cannot be written to {state}.token: File exists. Set TACIT_TOKEN instead")
+    assert str(caught.value) == (
+        f"the token cannot be written to {state}.token: File exists. Set COBANDIT_TOKEN instead"
+    )
 
 
 def test_a_token_that_cannot_be_put_in_its_place_leaves_nothing_behind(

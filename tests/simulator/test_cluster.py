@@ -12,12 +12,12 @@ import pytest
 from distributed import Client
 from pandas.testing import assert_frame_equal
 
-from tacit.cli import main
-from tacit.errors import LocalError
-from tacit.scenario import AgentSpec, Arms, Rate, Scenario
-from tacit.simulator import cluster as cluster_module
-from tacit.simulator.cluster import cluster
-from tacit.simulator.simulate import simulate
+from cobandit.cli import main
+from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
+from cobandit.simulator import cluster as cluster_module
+from cobandit.simulator.cluster import cluster
+from cobandit.simulator.simulate import simulate
+from cobandit.values.errors import LocalError
 
 WORLD = Scenario(200, Arms.of([0.2, 0.5, 0.8]), (AgentSpec(Rate(0.9)),) * 6)
 TRIALS = 24
@@ -120,8 +120,8 @@ def test_the_command_line_runs_on_a_cluster(address: str, tmp_path: Path, capsys
 
 @pytest.mark.usefixtures("workers")
 def test_workers_with_another_version_are_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.__version__", "9.9")
-    with pytest.raises(LocalError, match=r"worker tcp://.* must have tacit 9\.9, not '"), cluster(address):
+    monkeypatch.setattr("cobandit.__version__", "9.9")
+    with pytest.raises(LocalError, match=r"worker tcp://.* must have cobandit 9\.9, not '"), cluster(address):
         pytest.fail("the cluster was accepted")
 
 
@@ -129,11 +129,11 @@ def test_nobody_at_the_address_is_said(monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.setattr(cluster_module, "CONNECT_WITHIN_S", 0.2)
     address = f"tcp://127.0.0.1:{free_port()}"
     assert main(["simulate", "world.toml", "--cluster", address]) == 2
-    assert capsys.readouterr().err.startswith(f"tacit: no Dask scheduler answers at {address}: ")
+    assert capsys.readouterr().err.startswith(f"cobandit: no Dask scheduler answers at {address}: ")
 
 
 def test_without_dask_a_cluster_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(LocalError, match=r"a cluster needs distributed: pip install tacit\[cluster\]"):  # noqa: SIM117
+    with pytest.raises(LocalError, match=r"a cluster needs distributed: pip install cobandit\[cluster\]"):  # noqa: SIM117
         with cluster("tcp://127.0.0.1:8786"):
             pytest.fail("there is no cluster")

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tacit.simulator.interval import Estimate, estimate, t_quantile
+from cobandit.simulator.interval import Estimate, estimate, t_quantile
 
 # Two-sided 95 % and 99 %, as printed in tables of the t distribution.
 PRINTED = [

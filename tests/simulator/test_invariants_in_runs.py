@@ -1,15 +1,26 @@
-"""In random worlds, every sentence of `tacit.protocol.invariants` holds at every step of a run."""
+"""In random worlds, every sentence of `cobandit.core.invariants` holds at every step of a run."""
 
 from itertools import combinations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.protocol import Constant, Geometric, Join, Leave, PerCandidate, Share, Sharing, immediate, on_demand, silent
-from tacit.protocol.invariants import endpoint_violations, pair_violations
-from tacit.scenario import Absence, AgentSpec, Arms, BuiltIn, OnOff, Rate, Scenario, Sine, Slots
-from tacit.simulator import run
-from tacit.simulator.reference import ReferenceRun
+from cobandit.core import (
+    Constant,
+    Geometric,
+    Join,
+    Leave,
+    PerCandidate,
+    Share,
+    Sharing,
+    immediate,
+    on_demand,
+    silent,
+)
+from cobandit.core.invariants import endpoint_violations, pair_violations
+from cobandit.scenario import Absence, AgentSpec, Arms, BuiltIn, OnOff, Rate, Scenario, Sine, Slots
+from cobandit.simulator import run
+from cobandit.simulator.reference import ReferenceRun
 
 HORIZON = 60
 ARMS = Arms(("A", "B", "C"), (0.9, 0.5, 0.1))

@@ -3,10 +3,9 @@
 import math
 from collections import Counter
 
-from tacit.chance import stream
-from tacit.protocol import Constant, Leave, Message, Patience, immediate, on_demand
-from tacit.protocol.invariants import endpoint_violations
-from tacit.scenario import (
+from cobandit.core import Constant, Leave, Message, Patience, immediate, on_demand
+from cobandit.core.invariants import endpoint_violations
+from cobandit.scenario import (
     Absence,
     AgentSpec,
     Arms,
@@ -19,9 +18,10 @@ from tacit.scenario import (
     Slots,
     transcript,
 )
-from tacit.simulator import run
-from tacit.simulator.network import Network
-from tacit.simulator.reference import ReferenceRun
+from cobandit.simulator import run
+from cobandit.simulator.network import Network
+from cobandit.simulator.reference import ReferenceRun
+from cobandit.values.chance import stream
 
 FIRST, SECOND, THIRD = Leave("j", "p"), Leave("q", "p"), Leave("p", "j")
 

@@ -6,10 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from tacit import UCB, Geometric, immediate, on_demand, silent
-from tacit.chance import uniform
-from tacit.protocol import Join, Leave, Record, Share, Sharing
-from tacit.scenario import (
+from cobandit import UCB, Geometric, immediate, on_demand, silent
+from cobandit.core import Join, Leave, Record, Share, Sharing
+from cobandit.scenario import (
     Absence,
     AgentSpec,
     Arms,
@@ -25,12 +24,13 @@ from tacit.scenario import (
     Tape,
     transcript,
 )
-from tacit.scenario.schedules import gap, log_of_miss
-from tacit.scenario.tape import Stream, bernoulli_reward
-from tacit.simulator import Result, run
-from tacit.simulator.reference import ReferenceRun
-from tacit.tally import ArmTally
-from tacit.wire import encode
+from cobandit.scenario.schedules import gap, log_of_miss
+from cobandit.scenario.tape import Stream, bernoulli_reward
+from cobandit.simulator import Result, run
+from cobandit.simulator.reference import ReferenceRun
+from cobandit.values.chance import uniform
+from cobandit.values.tally import ArmTally
+from cobandit.wire import encode
 
 SURE = Arms(("A", "B"), (1.0, 0.0))
 """Arms without luck: A always pays, B never."""

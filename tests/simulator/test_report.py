@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tacit import UCB, Constant, Geometric, Results, immediate, on_demand, silent, simulate
-from tacit.cli import main
-from tacit.rewards import BERNOULLI
-from tacit.scenario import Absence, AgentSpec, Arms, BuiltIn, Faults, Rate, Scenario, scenario_to_toml
-from tacit.simulator.allowed import immediate_shares, regret_allowed, shares_allowed
-from tacit.theory import total_share_bound, ucb_regret_bound, ucb_share_counts
+from cobandit import UCB, Constant, Geometric, Results, immediate, on_demand, silent, simulate
+from cobandit.cli import main
+from cobandit.scenario import Absence, AgentSpec, Arms, BuiltIn, Faults, Rate, Scenario, scenario_to_toml
+from cobandit.simulator.allowed import immediate_shares, regret_allowed, shares_allowed
+from cobandit.theory import total_share_bound, ucb_regret_bound, ucb_share_counts
+from cobandit.values.quantum import BERNOULLI
 
 WORLD = Scenario(
     200,
@@ -106,7 +106,7 @@ def test_the_scenario_stands_there_as_a_file_and_in_words() -> None:
     page = html.unescape(small().report())
     assert scenario_to_toml(WORLD, trials=3, seed=7) in page
     assert "3 agents: 1 decides in each slot with probability 0.9; 2 decide in each slot with probability 0.2." in page
-    assert "tacit simulate scenario.toml --trials 3 --seed 7" in page
+    assert "cobandit simulate scenario.toml --trials 3 --seed 7" in page
 
 
 def own_policy(arms: Sequence[str], _seed: int) -> UCB:
@@ -124,7 +124,7 @@ def test_without_matplotlib_the_numbers_are_reported_all_the_same(monkeypatch: p
     results = small(checkpoints=2)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     page = results.report()
-    assert "There is no figure: plots need matplotlib: pip install tacit[sim]." in page
+    assert "There is no figure: plots need matplotlib: pip install cobandit[sim]." in page
     assert "<figure>" not in page
     assert "shares" in table(page, "scenario-1")
 

@@ -20,10 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 from pandas.testing import assert_frame_equal
 
-import tacit
-from tacit import UCB, Constant, LocalError, immediate, on_demand, silent
-from tacit.rewards import BERNOULLI
-from tacit.scenario import (
+import cobandit
+from cobandit import UCB, Constant, LocalError, immediate, on_demand, silent
+from cobandit.scenario import (
     AgentSpec,
     Arms,
     BuiltIn,
@@ -33,10 +32,11 @@ from tacit.scenario import (
     scenario_from_mapping,
     scenario_to_toml,
 )
-from tacit.simulator import run
-from tacit.simulator import trials as trials_module
-from tacit.simulator.results import Results
-from tacit.simulator.simulate import simulate
+from cobandit.simulator import run
+from cobandit.simulator import trials as trials_module
+from cobandit.simulator.results import Results
+from cobandit.simulator.simulate import simulate
+from cobandit.values.quantum import BERNOULLI
 
 WORLD = Scenario(
     120,
@@ -319,7 +319,7 @@ def test_saved_results_are_loaded_bit_by_bit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_parquet_file_carries_its_scenarios_its_seed_and_its_versions(frame: str, tmp_path: Path) -> None:
     small(PAIR, checkpoints=2, out=tmp_path)
-    about = json.loads(pq.read_schema(tmp_path / f"{frame}.parquet").metadata[b"tacit"])
+    about = json.loads(pq.read_schema(tmp_path / f"{frame}.parquet").metadata[b"cobandit"])
     worlds = {name: scenario_from_mapping(world).scenario for name, world in about.pop("scenarios").items()}
     assert worlds == PAIR
     assert about == {
@@ -328,7 +328,7 @@ def test_a_parquet_file_carries_its_scenarios_its_seed_and_its_versions(frame: s
         "checkpoints": [60, 120],
         "engine": "reference",
         "versions": {
-            "tacit": tacit.__version__,
+            "cobandit": cobandit.__version__,
             "python": platform.python_version(),
             "numpy": np.__version__,
             "numba": numba.__version__,
@@ -431,9 +431,9 @@ def test_a_run_with_something_of_your_own_is_kept_but_not_gone_on_with(tmp_path:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from tacit.scenario import scenario_from_mapping
-from tacit.simulator import store
-from tacit.simulator.simulate import simulate
+from cobandit.scenario import scenario_from_mapping
+from cobandit.simulator import store
+from cobandit.simulator.simulate import simulate
 import tomllib
 
 point, out = sys.argv[1], Path(sys.argv[2])
@@ -519,9 +519,9 @@ def test_a_picture_that_cannot_be_written_is_named(path: str, tmp_path: Path) ->
 
 def test_without_matplotlib_a_picture_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     results = small(trials=1)
-    monkeypatch.delitem(sys.modules, "tacit.simulator.plots", raising=False)
+    monkeypatch.delitem(sys.modules, "cobandit.simulator.plots", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(LocalError, match=r"plots need matplotlib: pip install tacit\[sim\]"):
+    with pytest.raises(LocalError, match=r"plots need matplotlib: pip install cobandit\[sim\]"):
         results.plot_regret()
 
 
@@ -530,20 +530,20 @@ def test_without_matplotlib_a_picture_says_what_to_install(monkeypatch: pytest.M
 
 def test_the_core_is_imported_without_arrays_frames_or_a_compiler() -> None:
     program = (
-        "import sys, tacit; print(sorted({'numpy', 'numba', 'pandas', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
+        "import sys, cobandit; print(sorted({'numpy', 'numba', 'pandas', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout == "[]\n"
 
 
 def test_simulate_and_results_are_at_the_front_door() -> None:
-    assert tacit.simulate is simulate
-    assert tacit.Results is Results
-    with pytest.raises(AttributeError, match="module 'tacit' has no attribute 'simulat'"):
-        _ = tacit.simulat  # type: ignore[attr-defined]
+    assert cobandit.simulate is simulate
+    assert cobandit.Results is Results
+    with pytest.raises(AttributeError, match="module 'cobandit' has no attribute 'simulat'"):
+        _ = cobandit.simulat  # type: ignore[attr-defined]
 
 
 def test_without_pandas_the_front_door_says_what_to_install() -> None:
-    program = "import sys; sys.modules['pandas'] = None; import tacit; tacit.simulate"
+    program = "import sys; sys.modules['pandas'] = None; import cobandit; cobandit.simulate"
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
-    assert done.stderr.endswith("LocalError: tacit.simulate needs pandas: pip install tacit[sim]\n")
+    assert done.stderr.endswith("LocalError: cobandit.simulate needs pandas: pip install cobandit[sim]\n")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit import LocalError
-from tacit.simulator import store
-from tacit.simulator.store import Journal, load, save
-from tacit.simulator.trials import Trial
+from cobandit import LocalError
+from cobandit.simulator import store
+from cobandit.simulator.store import Journal, load, save
+from cobandit.simulator.trials import Trial
 
 IDENTITY = {"scenarios": {"w": {"horizon": 5}}, "seed": 1}
 FRAMES = {"trials.parquet": b"trials", "agents.parquet": b"agents"}
@@ -131,7 +131,7 @@ def test_two_runs_cannot_write_into_one_folder(tmp_path: Path) -> None:
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     program = (
-        "import os, signal, sys; from pathlib import Path; from tacit.simulator.store import Journal\n"
+        "import os, signal, sys; from pathlib import Path; from cobandit.simulator.store import Journal\n"
         f"journal = Journal(Path(sys.argv[1]), {IDENTITY!r}, trials=9, resumable=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -164,12 +164,12 @@ def _garbage_in_the_middle(folder: Path) -> None:
 
 
 def _of_a_later_format(folder: Path) -> None:
-    (folder / "journal.jsonl").write_bytes(b'{"tacit":"journal","format":99,"identity":{}}\n')
+    (folder / "journal.jsonl").write_bytes(b'{"cobandit":"journal","format":99,"identity":{}}\n')
 
 
 def _an_unreadable_manifest(folder: Path) -> None:
     written(folder, 0)
-    (folder / "manifest.json").write_bytes(b'{"tacit": "result"')
+    (folder / "manifest.json").write_bytes(b'{"cobandit": "result"')
 
 
 def _a_manifest_that_is_a_folder(folder: Path) -> None:
@@ -194,7 +194,7 @@ FOREIGN: list[tuple[Callable[[Path], None], str]] = [
     (_another_scenario, "holds another run (scenarios): choose another folder"),
     (_garbage_in_front, "journal.jsonl cannot be read: it is left as it is; choose another folder"),
     (_garbage_in_the_middle, "journal.jsonl, line 3 cannot be read: it is left as it is; choose another folder"),
-    (_of_a_later_format, "journal.jsonl was written by another version of tacit: choose another folder"),
+    (_of_a_later_format, "journal.jsonl was written by another version of cobandit: choose another folder"),
     (_an_unreadable_manifest, "manifest.json cannot be read: it is left as it is; choose another folder"),
     (_a_manifest_that_is_a_folder, "manifest.json cannot be read: it is left as it is; choose another folder"),
     (_a_binary_manifest, "manifest.json cannot be read: it is left as it is; choose another folder"),

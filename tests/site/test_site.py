@@ -20,15 +20,22 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 ROOT = Path(__file__).parent.parent.parent
-LOOK = ROOT / "src" / "tacit" / "look" / "look.css"
+LOOK = ROOT / "src" / "cobandit" / "look" / "look.css"
 WITHIN = 120.0
 PHONE_WIDTH = 390
 
-PACKAGES = ("tacit", "tacit.policies", "tacit.protocol", "tacit.scenario", "tacit.simulator", "tacit.theory")
+PACKAGES = (
+    "cobandit",
+    "cobandit.policies",
+    "cobandit.core",
+    "cobandit.scenario",
+    "cobandit.simulator",
+    "cobandit.theory",
+)
 """Packages whose every public name is in the reference."""
 FUNCTIONS = {
-    "tacit.testing": ("check_journal", "check_policy", "check_transport"),
-    "tacit.wire": ("decode", "decode_record", "decode_snapshot", "encode", "encode_record", "encode_snapshot"),
+    "cobandit.testing": ("check_journal", "check_policy", "check_transport"),
+    "cobandit.wire": ("decode", "decode_record", "decode_snapshot", "encode", "encode_record", "encode_snapshot"),
 }
 LOADED = {("link", "href"), ("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("use", "href")}
 
@@ -163,7 +170,7 @@ def test_lists_and_tables_are_not_left_as_text(built: Built, documents: dict[Pat
 def public_names() -> list[str]:
     """Where every public name is defined, if that can be known, and otherwise where it is imported from."""
     named = {package: tuple(importlib.import_module(package).__all__) for package in PACKAGES} | FUNCTIONS
-    later = tuple(f"tacit.{name}" for name in importlib.import_module("tacit")._LATER)
+    later = tuple(f"cobandit.{name}" for name in importlib.import_module("cobandit")._LATER)
     return sorted(f"{package}.{name}" for package, names in named.items() for name in names) + sorted(later)
 
 
@@ -179,7 +186,7 @@ def described(built: Built) -> set[str]:
 def test_the_reference_has(name: str, described: set[str]) -> None:
     package, _, short = name.rpartition(".")
     defined = getattr(getattr(importlib.import_module(package), short), "__module__", package)
-    assert {name, f"tacit.{short}", f"{defined}.{short}"} & described
+    assert {name, f"cobandit.{short}", f"{defined}.{short}"} & described
 
 
 def test_every_document_of_the_repository_is_a_page(built: Built) -> None:

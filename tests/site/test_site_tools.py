@@ -10,8 +10,8 @@ import griffe
 import pytest
 from mkdocs.exceptions import PluginError
 
-from tacit.studies.paper import published
-from tacit.studies.reproduction import OTHER_ANSWERS, STUDIES
+from cobandit.studies.paper import published
+from cobandit.studies.reproduction import OTHER_ANSWERS, STUDIES
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = {
@@ -77,7 +77,7 @@ def test_another_diagram_is_refused(diagram: str) -> None:
 
 
 def test_the_tokens_of_the_site_are_those_of_the_look() -> None:
-    look = (ROOT / "src" / "tacit" / "look" / "look.css").read_text(encoding="utf-8")
+    look = (ROOT / "src" / "cobandit" / "look" / "look.css").read_text(encoding="utf-8")
     light, dark = tool("site_look.py")["tokens"](look).split('[data-md-color-scheme="slate"]')
     accents = dict.fromkeys(re.findall(r"--accent: (#\w+);", look))
     assert [re.findall(r"--accent: (#\w+);", part) for part in (light, dark)] == [[accent] for accent in accents]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tacit.testing.servers import free_port
+from cobandit.testing.servers import free_port
 
 ROOT = Path(__file__).parent.parent.parent
 TUTORIAL = ROOT / "docs" / "tutorial.md"
@@ -25,7 +25,7 @@ WITHIN = 300.0
 
 BLOCK = re.compile(r'^```(?P<language>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
 PORT = re.compile(r"\b(?:71\d\d|8700)\b")
-REAL_TIME = ("python shop.py", "tacit demo")
+REAL_TIME = ("python shop.py", "cobandit demo")
 """What these print depends on the clock: only the words of the sample are compared."""
 
 
@@ -78,7 +78,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[Printed]:
         pytest.skip("NOT TESTED: there is no curl on this machine")
     folder, programs = tmp_path_factory.mktemp("tutorial"), tmp_path_factory.mktemp("bin")
     program(programs, "python")
-    program(programs, "tacit", "-m", "tacit")
+    program(programs, "cobandit", "-m", "cobandit")
     ports: dict[str, str] = {}
 
     def another_port(found: re.Match[str]) -> str:
@@ -107,7 +107,7 @@ def test_what_it_installs_exists() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (extras,) = re.findall(r"pip install '\.\[([\w,]+)\]'", INSTALLING.commands)
     assert set(extras.split(",")) <= set(project["optional-dependencies"])
-    assert "tacit" in project["scripts"]
+    assert "cobandit" in project["scripts"]
 
 
 def test_every_command_prints_what_the_tutorial_shows(printed: list[Printed]) -> None:
@@ -140,7 +140,9 @@ def test_the_quiet_replica_knows_what_the_busy_one_observed(printed: list[Printe
 
 def test_the_sidecar_counts_the_reward_and_stops_when_it_is_told_to(printed: list[Printed]) -> None:
     served = [
-        " ".join(output.split()) for step, output in printed if re.search(r"tacit serve|/v1/update|kill", step.commands)
+        " ".join(output.split())
+        for step, output in printed
+        if re.search(r"cobandit serve|/v1/update|kill", step.commands)
     ]
     decided, rewarded, stopped = served
     assert re.search(r'"arm":"(plain|bold|playful)"', decided)

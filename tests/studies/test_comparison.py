@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tacit.studies.comparison import Cell, Quantity, word
+from cobandit.studies.comparison import Cell, Quantity, word
 
 
 def cell(experiment: str, algorithm: str, quantity: Quantity, *values: float) -> Cell:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit import Constant, FromFunction, Geometric, LocalError, Patience, PerCandidate, immediate, on_demand, silent
-from tacit.protocol import exchange
-from tacit.protocol.exchange import ON_DEMAND, Input
-from tacit.scenario import (
+from cobandit import Constant, FromFunction, Geometric, LocalError, Patience, PerCandidate, immediate, on_demand, silent
+from cobandit.core import exchange
+from cobandit.core.exchange import ON_DEMAND, Input
+from cobandit.scenario import (
     Absence,
     AgentSpec,
     Arms,
@@ -28,12 +28,12 @@ from tacit.scenario import (
     Tape,
     transcript,
 )
-from tacit.simulator import run
-from tacit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, Explanation, explain, listening
-from tacit.studies.explanation.choosing import chosen_pair
-from tacit.studies.explanation.conversation import Cause, Conversation, Ending, Form
-from tacit.studies.explanation.listening import MOST_MOMENTS, USUAL_MOMENTS, USUAL_SHARES, listen
-from tacit.studies.explanation.words import LINES
+from cobandit.simulator import run
+from cobandit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, Explanation, explain, listening
+from cobandit.studies.explanation.choosing import chosen_pair
+from cobandit.studies.explanation.conversation import Cause, Conversation, Ending, Form
+from cobandit.studies.explanation.listening import MOST_MOMENTS, USUAL_MOMENTS, USUAL_SHARES, listen
+from cobandit.studies.explanation.words import LINES
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -361,12 +361,12 @@ def test_a_large_world_is_not_run_for_ever_and_the_page_says_so(monkeypatch: pyt
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_page_is_one_file_with_everything_in_the_picture(name: str) -> None:
-    explanation = explain(WORLDS[name], title="my <world>", command=("tacit", "explain", "my world.toml"))
+    explanation = explain(WORLDS[name], title="my <world>", command=("cobandit", "explain", "my world.toml"))
     page = explanation.html()
     assert not re.search(r"""\b(src|href)=|@import|url\((?!#past\))|https?://(?!www\.w3\.org/2000/svg)""", page)
     assert "<title>How agent" in page
     assert "my &lt;world&gt;" in page
-    assert "tacit explain &#x27;my world.toml&#x27;" in page
+    assert "cobandit explain &#x27;my world.toml&#x27;" in page
     conversation = explanation.conversation
     arrows = sum(max(1, len(flight.arrivals)) for flight in conversation.flights)
     picture = page.split('<svg id="timelines"')[1].split("</svg>")[0]

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from tacit.protocol import Constant, Geometric
-from tacit.scenario import AgentSpec, Halving, OnOff, Rate, Sine
-from tacit.studies.paper import EASY, EXPERIMENT_4, FAST_AGENTS, SLOW_AGENTS, TABLES, experiment_1, experiment_2
+from cobandit.core import Constant, Geometric
+from cobandit.scenario import AgentSpec, Halving, OnOff, Rate, Sine
+from cobandit.studies.paper import EASY, EXPERIMENT_4, FAST_AGENTS, SLOW_AGENTS, TABLES, experiment_1, experiment_2
 
 
 @pytest.mark.parametrize(("ratio", "fast"), [(10, 33), (15, 21), (20, 16), (25, 13), (30, 10)])

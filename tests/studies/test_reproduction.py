@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from tacit.cli import main
-from tacit.errors import LocalError
-from tacit.simulator.canvas import Picture
-from tacit.simulator.trials import Trial
-from tacit.studies import figures as drawing
-from tacit.studies import report as reporting
-from tacit.studies import reproduction
-from tacit.studies.bounds import regret_allowed, shares_allowed
-from tacit.studies.comparison import cells
-from tacit.studies.figures import pictures
-from tacit.studies.paper import EASY, experiment_1, published, surrogate_arms
-from tacit.studies.report import Report, as_html, as_json
-from tacit.studies.reproduction import ALGORITHMS, KINDS, STUDIES, Reproduced, Run, reproduce, studies
-from tacit.theory import aae_regret_bound, gaps_of, ucb_regret_bound
+from cobandit.cli import main
+from cobandit.simulator.canvas import Picture
+from cobandit.simulator.trials import Trial
+from cobandit.studies import figures as drawing
+from cobandit.studies import report as reporting
+from cobandit.studies import reproduction
+from cobandit.studies.bounds import regret_allowed, shares_allowed
+from cobandit.studies.comparison import cells
+from cobandit.studies.figures import pictures
+from cobandit.studies.paper import EASY, experiment_1, published, surrogate_arms
+from cobandit.studies.report import Report, as_html, as_json
+from cobandit.studies.reproduction import ALGORITHMS, KINDS, STUDIES, Reproduced, Run, reproduce, studies
+from cobandit.theory import aae_regret_bound, gaps_of, ucb_regret_bound
+from cobandit.values.errors import LocalError
 
 SHORT = {
     name: replace(
@@ -218,7 +218,7 @@ def test_the_command_writes_a_page_that_needs_nothing_else(tmp_path: Path, capsy
     assert main(["reproduce", "--quick", "--trials", "2", "--workers", "2", "--out", str(folder)]) == 0
     printed = capsys.readouterr()
     assert f"The report is in {folder / 'report.html'}." in printed.out
-    assert "`tacit reproduce` runs all of it" in printed.out
+    assert "`cobandit reproduce` runs all of it" in printed.out
     assert [line.split(":")[0] for line in printed.err.splitlines()] == list(STUDIES)
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert not re.search(r"""(src|srcset|href)="(?!data:image/png;base64,|\#)""", page)
@@ -247,7 +247,7 @@ def test_arms_of_a_user_are_used_and_named(tmp_path: Path, capsys: pytest.Captur
 
 def test_wrong_arguments_are_named_before_anything_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "5", "8", "--out", str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err == "tacit: experiment '8' is not one of 1, 2, 3, 4, 5, 6a, 6b, 7, easy, loss\n"
+    assert capsys.readouterr().err == "cobandit: experiment '8' is not one of 1, 2, 3, 4, 5, 6a, 6b, 7, easy, loss\n"
     assert main(["reproduce", "--arms", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
     assert "cannot read" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

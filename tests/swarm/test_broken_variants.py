@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from tacit.agent import Agent
-from tacit.errors import TacitError
-from tacit.protocol import (
+from cobandit.agent import Agent
+from cobandit.core import (
     Acknowledgement,
     Eliminated,
     Join,
@@ -24,15 +23,16 @@ from tacit.protocol import (
     Share,
     TolerantEndpoint,
 )
-from tacit.protocol.delivery import RETRIES, Delivery, Effect, Event, Phase, Turn
-from tacit.protocol.endpoint import TolerantLink
-from tacit.protocol.exchange import Exchange
-from tacit.protocol.ledger import Ledger, Origin
-from tacit.protocol.membership import TolerantMembership
-from tacit.protocol.messages import Handling, Receipt
-from tacit.protocol.roster import Peer, Roster
-from tacit.tally import ArmTally
-from tacit.testing.swarm import run_seed
+from cobandit.core.delivery import RETRIES, Delivery, Effect, Event, Phase, Turn
+from cobandit.core.endpoint import TolerantLink
+from cobandit.core.exchange import Exchange
+from cobandit.core.ledger import Ledger, Origin
+from cobandit.core.membership import TolerantMembership
+from cobandit.core.messages import Handling, Receipt
+from cobandit.core.roster import Peer, Roster
+from cobandit.testing.swarm import run_seed
+from cobandit.values.errors import CobanditError
+from cobandit.values.tally import ArmTally
 
 Break = Callable[["Breaker"], None]
 
@@ -402,5 +402,5 @@ def test_what_was_broken_is_whole_again(name: str) -> None:
 def _is_caught(seed: int) -> bool:
     try:
         return bool(run_seed(seed).violations)
-    except (TacitError, AssertionError):
+    except (CobanditError, AssertionError):
         return True

@@ -2,12 +2,11 @@
 
 import pytest
 
-from tacit import UCB, Agent, on_demand
-from tacit.protocol import Record, TolerantEndpoint
-from tacit.protocol.delivery import Patience, Phase
-from tacit.protocol.ledger import Origin
-from tacit.tally import ArmTally
-from tacit.testing.swarm.checks import (
+from cobandit import UCB, Agent, on_demand
+from cobandit.core import Record, TolerantEndpoint
+from cobandit.core.delivery import Patience, Phase
+from cobandit.core.ledger import Origin
+from cobandit.testing.swarm.checks import (
     Pace,
     ShareCounts,
     deadlock,
@@ -18,8 +17,9 @@ from tacit.testing.swarm.checks import (
     untrue_record,
     wrong_totals,
 )
-from tacit.testing.swarm.checks.pace import LONGEST_CHAIN, endless_chain
-from tacit.testing.swarm.history import History
+from cobandit.testing.swarm.checks.pace import LONGEST_CHAIN, endless_chain
+from cobandit.testing.swarm.history import History
+from cobandit.values.tally import ArmTally
 
 ARMS = ("A", "B")
 

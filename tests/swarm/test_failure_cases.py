@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from tacit import UCB, Agent, Constant, on_demand
-from tacit.protocol import Acknowledgement, Outcome, TolerantEndpoint
-from tacit.protocol.delivery import Patience
-from tacit.scenario.faults import Faults, Partition
-from tacit.testing.swarm import Transcript
-from tacit.testing.swarm.plan import Incident, Kind, Member, Plan
-from tacit.testing.swarm.world import World
-from tacit.wire import decode_snapshot, encode_snapshot
+from cobandit import UCB, Agent, Constant, on_demand
+from cobandit.core import Acknowledgement, Outcome, TolerantEndpoint
+from cobandit.core.delivery import Patience
+from cobandit.scenario.faults import Faults, Partition
+from cobandit.testing.swarm import Transcript
+from cobandit.testing.swarm.plan import Incident, Kind, Member, Plan
+from cobandit.testing.swarm.world import World
+from cobandit.wire import decode_snapshot, encode_snapshot
 
 ARMS = ("a0", "a1")
 PATIENCE = Patience(first=20.0, least=2.0, growth=1.5, tick=60.0, longest=400.0)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-import tacit
-from tacit.testing.swarm import Transcript, run_seed, run_seeds
+import cobandit
+from cobandit.testing.swarm import Transcript, run_seed, run_seeds
 
 SEEDS, CHUNK = 300, 20
 
@@ -26,8 +26,8 @@ def test_what_was_wrong_once_is_right_now(seed: int) -> None:
 
 
 def test_the_same_seed_does_the_same_in_another_process() -> None:
-    source = Path(tacit.__file__).parent.parent
-    program = "from tacit.testing.swarm import run_seed; print(*(run_seed(seed).fingerprint for seed in range(12)))"
+    source = Path(cobandit.__file__).parent.parent
+    program = "from cobandit.testing.swarm import run_seed; print(*(run_seed(seed).fingerprint for seed in range(12)))"
     told = {
         subprocess.run(
             [sys.executable, "-c", program],

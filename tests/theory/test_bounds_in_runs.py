@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tacit.policies import Horizon
-from tacit.protocol import Constant, FromFunction, Geometric, PerCandidate, Threshold, immediate, on_demand
-from tacit.scenario import AgentSpec, Arms, BuiltIn, Kind, OnOff, Rate, Row, Scenario, Sine, Slots
-from tacit.simulator.kernel import run
-from tacit.simulator.result import Result
-from tacit.theory import (
+from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold, immediate, on_demand
+from cobandit.policies import Horizon
+from cobandit.scenario import AgentSpec, Arms, BuiltIn, Kind, OnOff, Rate, Row, Scenario, Sine, Slots
+from cobandit.simulator.kernel import run
+from cobandit.simulator.result import Result
+from cobandit.theory import (
     aae_regret_bound,
     aae_share_counts,
     gaps_of,

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import LocalError
-from tacit.protocol import Constant, FromFunction, Geometric, PerCandidate, Threshold
-from tacit.protocol.invariants import largest_share_count
-from tacit.theory import (
+from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
+from cobandit.core.invariants import largest_share_count
+from cobandit.theory import (
     aae_share_counts,
     constant_order,
     geometric_order,
@@ -21,6 +20,7 @@ from tacit.theory import (
     ucb_share_counts,
     unsettled_share_bounds,
 )
+from cobandit.values.errors import LocalError
 
 TEN_MILLION = 10**7
 

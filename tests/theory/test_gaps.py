@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tacit.errors import LocalError
-from tacit.theory import aae_observations, gaps_of, local_gaps_of, ucb_observations
+from cobandit.theory import aae_observations, gaps_of, local_gaps_of, ucb_observations
+from cobandit.values.errors import LocalError
 
 
 def test_the_best_arm_has_no_gap_and_two_best_arms_have_none() -> None:

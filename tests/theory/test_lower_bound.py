@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import LocalError
-from tacit.theory import gaps_of, lower_bound_slope, regret_lower_bound, ucb_regret_bound
+from cobandit.theory import gaps_of, lower_bound_slope, regret_lower_bound, ucb_regret_bound
+from cobandit.values.errors import LocalError
 
 worlds = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=6)
 

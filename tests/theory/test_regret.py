@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import LocalError
-from tacit.theory import (
+from cobandit.theory import (
     aae_extra_pulls,
     aae_regret_bound,
     local_aae_regret_bound,
@@ -16,6 +15,7 @@ from tacit.theory import (
     ucb_extra_pulls,
     ucb_regret_bound,
 )
+from cobandit.values.errors import LocalError
 
 LOG = math.log(1000)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tacit.protocol import Constant, Geometric, Threshold, on_demand
-from tacit.scenario import AgentSpec, Arms, Row, Scenario, Slots, transcript
-from tacit.simulator import run
-from tacit.simulator.reference import ReferenceRun
+from cobandit.core import Constant, Geometric, Threshold, on_demand
+from cobandit.scenario import AgentSpec, Arms, Row, Scenario, Slots, transcript
+from cobandit.simulator import run
+from cobandit.simulator.reference import ReferenceRun
 
 AGENT_1 = (1, 2, 3, 5, 6, 8, 10)  # t^1_1 ... t^1_7
 AGENT_2 = (4, 7, 9)  # t^2_1 ... t^2_3

@@ -9,13 +9,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 
-import { Tacit, TacitError } from "../tacit.js";
+import { Cobandit, CobanditError } from "../cobandit.js";
 
-const python = process.env.TACIT_PYTHON ?? "python3";
-let folder, sidecar, url, token, tacit;
+const python = process.env.COBANDIT_PYTHON ?? "python3";
+let folder, sidecar, url, token, cobandit;
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tacit-"));
+  folder = await mkdtemp(join(tmpdir(), "cobandit-"));
   const lines = [
     'group = "homepage"',
     'name = "web-1"',
@@ -26,8 +26,8 @@ before(async () => {
     'listen = "127.0.0.1:0"',
   ];
   await writeFile(join(folder, "web-1.toml"), lines.join("\n"));
-  const { TACIT_TOKEN: _, ...environment } = process.env;
-  sidecar = spawn(python, ["-m", "tacit", "serve", join(folder, "web-1.toml")], {
+  const { COBANDIT_TOKEN: _, ...environment } = process.env;
+  sidecar = spawn(python, ["-m", "cobandit", "serve", join(folder, "web-1.toml")], {
     env: environment,
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -38,7 +38,7 @@ before(async () => {
   });
   url = /ready at (http:\/\/[^ ]+):/.exec(said)[1];
   token = await readFile(join(folder, "web-1.db.token"), "utf8");
-  tacit = new Tacit({ url, token });
+  cobandit = new Cobandit({ url, token });
 });
 
 after(async () => {
@@ -50,60 +50,60 @@ after(async () => {
 });
 
 test("a decision is rewarded once, by itself or by its id", async () => {
-  const decision = await tacit.select({ subject: "visitor-17" });
+  const decision = await cobandit.select({ subject: "visitor-17" });
   assert.deepEqual(Object.keys(decision).sort(), ["arm", "id", "propensity"]);
-  assert.deepEqual(await tacit.select({ subject: "visitor-17", among: [decision.arm] }).then((one) => one.arm), decision.arm);
-  assert.equal(await tacit.update(decision, 1, { sync: true }), true);
-  assert.equal(await tacit.update(decision.id, 1), false);
+  assert.deepEqual(await cobandit.select({ subject: "visitor-17", among: [decision.arm] }).then((one) => one.arm), decision.arm);
+  assert.equal(await cobandit.update(decision, 1, { sync: true }), true);
+  assert.equal(await cobandit.update(decision.id, 1), false);
 });
 
 test("batches are made and rewarded", async () => {
-  const decisions = await tacit.selectMany([{ among: ["red"] }, { among: ["green"] }]);
+  const decisions = await cobandit.selectMany([{ among: ["red"] }, { among: ["green"] }]);
   assert.deepEqual(decisions.map((one) => one.arm), ["red", "green"]);
-  const results = await tacit.updateMany([{ id: decisions[0].id, reward: 0.5 }, { id: "d1.AAAA", reward: 1 }]);
+  const results = await cobandit.updateMany([{ id: decisions[0].id, reward: 0.5 }, { id: "d1.AAAA", reward: 1 }]);
   assert.deepEqual(results.map((one) => [one.counted, one.problem?.status]), [[true, undefined], [false, 404]]);
-  assert.equal(await tacit.withdraw(decisions[1]), true);
-  assert.equal(await tacit.withdraw(decisions[1]), false);
+  assert.equal(await cobandit.withdraw(decisions[1]), true);
+  assert.equal(await cobandit.withdraw(decisions[1]), false);
 });
 
 test("arms and the kill switch are operated, whatever an arm is called", async () => {
-  await tacit.freezeArm("a/b ☃");
-  const frozen = async () => (await tacit.arms()).filter((arm) => arm.is_frozen).map((arm) => arm.arm);
+  await cobandit.freezeArm("a/b ☃");
+  const frozen = async () => (await cobandit.arms()).filter((arm) => arm.is_frozen).map((arm) => arm.arm);
   assert.deepEqual(await frozen(), ["a/b ☃"]);
-  await tacit.unfreezeArm("a/b ☃");
+  await cobandit.unfreezeArm("a/b ☃");
   assert.deepEqual(await frozen(), []);
-  assert.equal((await tacit.addArm("violet")).arm, "violet");
-  assert.equal(await tacit.removeArm("violet"), undefined);
-  assert.equal(await tacit.removeArm("violet"), undefined); // as after a lost answer
-  await assert.rejects(() => tacit.removeArm("indigo"), { status: 404 });
-  await tacit.kill("green");
-  assert.equal(await tacit.killSwitch(), "green");
-  assert.equal((await tacit.select()).arm, "green");
-  await tacit.lift();
-  assert.equal(await tacit.killSwitch(), null);
-  await assert.rejects(() => tacit.removeArm(".."), { name: "TacitError", status: null });
+  assert.equal((await cobandit.addArm("violet")).arm, "violet");
+  assert.equal(await cobandit.removeArm("violet"), undefined);
+  assert.equal(await cobandit.removeArm("violet"), undefined); // as after a lost answer
+  await assert.rejects(() => cobandit.removeArm("indigo"), { status: 404 });
+  await cobandit.kill("green");
+  assert.equal(await cobandit.killSwitch(), "green");
+  assert.equal((await cobandit.select()).arm, "green");
+  await cobandit.lift();
+  assert.equal(await cobandit.killSwitch(), null);
+  await assert.rejects(() => cobandit.removeArm(".."), { name: "CobanditError", status: null });
 });
 
 test("statistics and the fleet are told", async () => {
-  const statistics = await tacit.statistics();
+  const statistics = await cobandit.statistics();
   assert.equal(statistics.name, "web-1");
-  assert.deepEqual((await tacit.fleet()).members.map((one) => one.name), ["web-1"]);
-  assert.equal(await tacit.isReady(), true);
+  assert.deepEqual((await cobandit.fleet()).members.map((one) => one.name), ["web-1"]);
+  assert.equal(await cobandit.isReady(), true);
 });
 
 test("a refusal is an error with its status and its words", async () => {
   await assert.rejects(
-    () => tacit.select({ among: ["nothing"] }),
+    () => cobandit.select({ among: ["nothing"] }),
     (error) => {
-      assert.ok(error instanceof TacitError);
+      assert.ok(error instanceof CobanditError);
       assert.equal(error.status, 409);
       assert.match(error.detail, /^none of the arms to choose from \(nothing\) is on offer now/);
       assert.equal(error.message, `409: ${error.detail}`);
       return true;
     },
   );
-  await assert.rejects(() => new Tacit({ url, token: "wrong" }).arms(), { status: 401 });
-  assert.throws(() => new Tacit({ url }), TypeError);
+  await assert.rejects(() => new Cobandit({ url, token: "wrong" }).arms(), { status: 401 });
+  assert.throws(() => new Cobandit({ url }), TypeError);
 });
 
 /** Serve what this function answers, and count what came. */
@@ -129,11 +129,11 @@ const counted = (response) => response.end('{"counted": true}');
 test("an update is repeated after a lost answer, a select is not", async () => {
   const loseFirst = (response, number, request) => (number === 1 ? request.socket.destroy() : counted(response));
   const times = await misbehaving(loseFirst, async (where) => {
-    assert.equal(await new Tacit({ url: where, token }).update("d1.x", 1), true);
+    assert.equal(await new Cobandit({ url: where, token }).update("d1.x", 1), true);
   });
   assert.equal(times, 2);
   const once = await misbehaving(loseFirst, async (where) => {
-    await assert.rejects(() => new Tacit({ url: where, token }).select(), { name: "TacitError", status: null });
+    await assert.rejects(() => new Cobandit({ url: where, token }).select(), { name: "CobanditError", status: null });
   });
   assert.equal(once, 1);
 });
@@ -141,7 +141,7 @@ test("an update is repeated after a lost answer, a select is not", async () => {
 test("a reward for another member's decision is taken, and passed on", async () => {
   const passedOn = (response) => response.end('{"counted": false, "passed_on": true}');
   await misbehaving(passedOn, async (where) => {
-    assert.equal(await new Tacit({ url: where, token }).update("d1.x", 1), true);
+    assert.equal(await new Cobandit({ url: where, token }).update("d1.x", 1), true);
   });
 });
 
@@ -151,7 +151,7 @@ test("a 503 does no harm, so everything is repeated after it", async () => {
     return response.writeHead(503, { "Retry-After": "0" }).end('{"detail": "later"}');
   };
   const times = await misbehaving(busyFirst, async (where) => {
-    assert.equal((await new Tacit({ url: where, token }).select()).arm, "red");
+    assert.equal((await new Cobandit({ url: where, token }).select()).arm, "red");
   });
   assert.equal(times, 2);
 });
@@ -159,11 +159,11 @@ test("a 503 does no harm, so everything is repeated after it", async () => {
 test("other refusals are not repeated, and attempts end", async () => {
   const refuse = (status) => (response) => response.writeHead(status).end("not JSON");
   const once = await misbehaving(refuse(500), async (where) => {
-    await assert.rejects(() => new Tacit({ url: where, token }).update("d1.x", 1), { status: 500 });
+    await assert.rejects(() => new Cobandit({ url: where, token }).update("d1.x", 1), { status: 500 });
   });
   assert.equal(once, 1);
   const thrice = await misbehaving(refuse(503), async (where) => {
-    await assert.rejects(() => new Tacit({ url: where, token, retries: 2 }).update("d1.x", 1), { status: 503 });
+    await assert.rejects(() => new Cobandit({ url: where, token, retries: 2 }).update("d1.x", 1), { status: 503 });
   });
   assert.equal(thrice, 3);
 });
@@ -179,7 +179,7 @@ test("a select is repeated if nobody listened", async () => {
     if (attempts === 1) return fetch(nobody, given[1]);
     return fetch(...given);
   };
-  const decision = await new Tacit({ url, token, fetch: nobodyFirst }).select();
+  const decision = await new Cobandit({ url, token, fetch: nobodyFirst }).select();
   assert.ok(decision.id.startsWith("d1."));
   assert.equal(attempts, 2);
 });
@@ -187,8 +187,8 @@ test("a select is repeated if nobody listened", async () => {
 test("an answer that does not come is not waited for, and a signal ends a call", async () => {
   const never = () => {};
   await misbehaving(never, async (where) => {
-    const client = new Tacit({ url: where, token, timeoutMs: 50, retries: 0 });
-    await assert.rejects(() => client.update("d1.x", 1), { name: "TacitError", status: null, detail: /no answer within 50 ms/ });
+    const client = new Cobandit({ url: where, token, timeoutMs: 50, retries: 0 });
+    await assert.rejects(() => client.update("d1.x", 1), { name: "CobanditError", status: null, detail: /no answer within 50 ms/ });
     const stop = new AbortController();
     const call = client.statistics({ signal: stop.signal, timeoutMs: 60_000 });
     stop.abort(new Error("enough"));
@@ -200,9 +200,9 @@ test("an answer that does not come is not waited for, and a signal ends a call",
 test("what cannot be meant is said at once, before anything is sent", async () => {
   const fetch = () => assert.fail("nothing is to be sent");
   for (const url of ["127.0.0.1:8700", "ftp://127.0.0.1", ""]) {
-    assert.throws(() => new Tacit({ url, token: "a token of some length", fetch }), /is not the address of a sidecar/);
+    assert.throws(() => new Cobandit({ url, token: "a token of some length", fetch }), /is not the address of a sidecar/);
   }
-  const tacit = new Tacit({ token: "a token of some length", fetch });
-  for (const wanted of ["visitor-17", { user: "x" }, 7]) assert.throws(() => tacit.select(wanted), /select takes an object/);
-  for (const decision of [undefined, null, {}, 3]) await assert.rejects(tacit.update(decision, 1), /pass a decision, or its id/);
+  const cobandit = new Cobandit({ token: "a token of some length", fetch });
+  for (const wanted of ["visitor-17", { user: "x" }, 7]) assert.throws(() => cobandit.select(wanted), /select takes an object/);
+  for (const decision of [undefined, null, {}, 3]) await assert.rejects(cobandit.update(decision, 1), /pass a decision, or its id/);
 });

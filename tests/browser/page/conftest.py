@@ -18,12 +18,12 @@ import msgspec
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-import tacit.dashboard
-from tacit.dashboard.frame import ArmShown, Event, Frame, Line, MemberShown, Messages, Pairs, Series
-from tacit.look import style_sheet
-from tacit.testing.servers import HOST, free_port
+import cobandit.dashboard
+from cobandit.dashboard.frame import ArmShown, Event, Frame, Line, MemberShown, Messages, Pairs, Series
+from cobandit.look import style_sheet
+from cobandit.testing.servers import HOST, free_port
 
-ASSETS = Path(tacit.dashboard.__file__).parent / "page"
+ASSETS = Path(cobandit.dashboard.__file__).parent / "page"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html", ".svg": "image/svg+xml"}
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'"
 NOW = 1_763_270_000.0

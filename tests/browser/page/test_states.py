@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tacit.dashboard.frame import Frame, Messages
+from cobandit.dashboard.frame import Frame, Messages
 
 Look = Callable[[Frame], Page]
 MakeFrame = Callable[..., Frame]

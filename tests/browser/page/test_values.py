@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Page, expect
 
-from tacit.dashboard.frame import Event, Frame, Messages
+from cobandit.dashboard.frame import Event, Frame, Messages
 
 Look = Callable[[Frame], Page]
 MakeFrame = Callable[..., Frame]
@@ -160,7 +160,7 @@ def test_hostile_and_endless_names_are_only_text(look: Look, frame_of: MakeFrame
     assert page.locator("#group").inner_text() == HOSTILE
     assert [row["arm"] for row in page.evaluate(READ, "[data-arm]")] == list(names)
     assert page.locator("img").count() == 0
-    assert page.title() == f"{HOSTILE} · tacit"
+    assert page.title() == f"{HOSTILE} · cobandit"
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 

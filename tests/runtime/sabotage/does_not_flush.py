@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from tacit.runtime import sqlite_journal
+from cobandit.runtime import sqlite_journal
 
 opened = sqlite_journal._opened
 

@@ -1,7 +1,7 @@
 """Breaks the journal: which decisions were rewarded is not written down. Run inside a worker."""
 
-from tacit.runtime import sqlite_journal
-from tacit.runtime.journal import Batch, encode_batch
+from cobandit.runtime import sqlite_journal
+from cobandit.runtime.journal import Batch, encode_batch
 
 
 def encode_without_settled(batch: Batch) -> bytes:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from tacit.agent import Agent
-from tacit.policies import Policy
-from tacit.protocol import InputRecord, Sharing
-from tacit.protocol.state import Snapshot
-from tacit.runtime import restoring
+from cobandit.agent import Agent
+from cobandit.core import InputRecord, Sharing
+from cobandit.core.state import Snapshot
+from cobandit.policies import Policy
+from cobandit.runtime import restoring
 
 
 class Stubborn(Agent):

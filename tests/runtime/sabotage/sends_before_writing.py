@@ -1,7 +1,7 @@
 """Breaks the order of a turn: packets go out before the batch is written. Run inside a worker."""
 
-from tacit.runtime.node import Node
-from tacit.runtime.turn import Turn
+from cobandit.runtime.node import Node
+from cobandit.runtime.turn import Turn
 
 write = Node._write
 

@@ -1,6 +1,6 @@
 """Breaks the memory of decisions: a reward for one of an earlier start always counts. Run inside a worker."""
 
-from tacit.runtime.outstanding import PLACES, Outstanding
+from cobandit.runtime.outstanding import PLACES, Outstanding
 
 
 def claim_everything(self: Outstanding, number: int, run: int) -> bool:

@@ -1,0 +1,215 @@
+/** A client for the HTTP sidecar of cobandit (`cobandit serve`). Fields are named as the sidecar's JSON names them. */
+
+/** What a decision is wanted for. */
+export interface SelectRequest {
+  /** Who it is for. The same subject gets the same arm again, as long as that is on offer. */
+  readonly subject?: string | null;
+  /** Choose one of these, and no other arm. */
+  readonly among?: readonly string[] | null;
+}
+
+/** Which arm to pull, and the id under which it is rewarded. */
+export interface SelectedArm {
+  readonly id: string;
+  readonly arm: string;
+  /** How likely this arm was; null if the policy draws at random and does not tell. */
+  readonly propensity: number | null;
+}
+
+/** The reward of one decision of several, from 0 to 1. */
+export interface RewardOfOne {
+  readonly id: string;
+  readonly reward: number;
+}
+
+/** What became of one reward of several. */
+export interface CountedOne {
+  readonly id: string;
+  /** Whether this made it count: false if it was rewarded before, has expired, was passed on or was refused. */
+  readonly counted: boolean;
+  /** Whether it is another member's decision, to which the reward is brought. Only that member can tell whether it counts. */
+  readonly passed_on?: boolean;
+  /** Why it was refused, if it was. */
+  readonly problem?: Problem | null;
+}
+
+/** Why a request was refused (RFC 9457). */
+export interface Problem {
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly type?: string;
+}
+
+/** One arm, as the member sees it. */
+export interface ArmStatistics {
+  readonly arm: string;
+  readonly observations: number;
+  readonly own_observations: number;
+  readonly mean: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly is_candidate: boolean;
+  readonly is_frozen: boolean;
+  readonly is_removed: boolean;
+}
+
+/** One other member, as the member sees it. */
+export interface PeerStatistics {
+  readonly name: string;
+  readonly is_present: boolean;
+  readonly common_arms: number;
+  readonly heard_s: number | null;
+  readonly shares_sent: number;
+  readonly shares_received: number;
+  readonly repetitions: number;
+  readonly held: number;
+  readonly lacks: number;
+  readonly boot?: number | null;
+}
+
+/** Packets and bytes since the member was started. */
+export interface Communication {
+  readonly shares?: number;
+  readonly repetitions?: number;
+  readonly acknowledgements?: number;
+  readonly notices?: number;
+  readonly letters?: number;
+  readonly lost?: number;
+  readonly bytes_sent?: number;
+  readonly received?: number;
+  readonly bytes_received?: number;
+}
+
+/** One member, at one moment. */
+export interface Statistics {
+  readonly name: string;
+  readonly group: string;
+  readonly at: number;
+  readonly uptime_s: number;
+  readonly boot: number;
+  readonly policy: string;
+  readonly decisions: number;
+  readonly own_observations: number;
+  readonly observations: number;
+  readonly open_decisions: number;
+  readonly arms: readonly ArmStatistics[];
+  readonly control_arm: string | null;
+  readonly peers: readonly PeerStatistics[];
+  readonly communication: Communication;
+  readonly refused: Readonly<Record<string, number>>;
+  readonly quarantined: readonly string[];
+  readonly troubles: readonly string[];
+  readonly synced_batches: number;
+  readonly observed?: number;
+  readonly immediate?: number;
+  readonly is_superseded?: boolean;
+}
+
+/** One arm, as the group sees it. */
+export interface FleetArm {
+  readonly arm: string;
+  readonly observations: number;
+  readonly share: number;
+  readonly mean: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly frozen_at: number;
+  readonly offered_at: number;
+}
+
+/** Everybody of the group who answered, and what they know together. */
+export interface FleetView {
+  readonly group: string;
+  readonly arms: readonly FleetArm[];
+  readonly members: readonly Statistics[];
+  readonly silent: readonly string[];
+}
+
+/** How to ask. */
+export interface CallOptions {
+  /** Ends the call early; it rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** How long one attempt may take. */
+  readonly timeoutMs?: number;
+  /** How often to try again, where that is safe. */
+  readonly retries?: number;
+}
+
+/** How to reward. */
+export interface UpdateOptions extends CallOptions {
+  /** Whether to answer only when the reward is on the sidecar's disk. */
+  readonly sync?: boolean;
+}
+
+/** How to reach a sidecar. */
+export interface CobanditOptions {
+  /** Where it is; http://127.0.0.1:8700 unless given. */
+  readonly url?: string | URL;
+  /** Its token; the first line of `cobandit serve` says where it is. */
+  readonly token: string;
+  /** How long one attempt may take; 5000 unless given. */
+  readonly timeoutMs?: number;
+  /** How often to try again, where that is safe; 6 unless given, with pauses that make three to six seconds in all. */
+  readonly retries?: number;
+  /** Another `fetch`, for tests or proxies. */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** What went wrong, in words for whoever must act. */
+export class CobanditError extends Error {
+  constructor(detail: string, options?: { status?: number | null; cause?: unknown });
+  /** The status of the answer; null if there was none. */
+  readonly status: number | null;
+  /** What is wrong, and who must act. */
+  readonly detail: string;
+}
+
+/**
+ * One sidecar.
+ *
+ * Everything but `select` and `selectMany` may be repeated, and is, after a lost answer or a 503. Those two are only
+ * repeated if they cannot have been carried out: after a 503, or if nobody listened.
+ */
+export class Cobandit {
+  constructor(options: CobanditOptions);
+  /** Decide which arm to pull. */
+  select(wanted?: SelectRequest, options?: CallOptions): Promise<SelectedArm>;
+  /** Decide several times at once: all are made, or none. At most 1000. */
+  selectMany(requests: readonly SelectRequest[], options?: CallOptions): Promise<readonly SelectedArm[]>;
+  /**
+   * Reward a decision, from 0 to 1. Returns whether it was taken: false if it was rewarded before or has expired, or if an
+   * attempt whose answer was lost did it. Of another member's decision always true: it is passed on, and only that member
+   * can tell whether it counts.
+   */
+  update(decision: SelectedArm | string, reward: number, options?: UpdateOptions): Promise<boolean>;
+  /** Reward several decisions, each for itself. At most 1000. */
+  updateMany(updates: readonly RewardOfOne[], options?: UpdateOptions): Promise<readonly CountedOne[]>;
+  /**
+   * Take back a decision that was never carried out. Returns whether it was still open: false also if an attempt whose
+   * answer was lost did it.
+   */
+  withdraw(decision: SelectedArm | string, options?: CallOptions): Promise<boolean>;
+  /** The arms, as this member sees them. */
+  arms(options?: CallOptions): Promise<readonly ArmStatistics[]>;
+  /** Offer an arm, at this member. */
+  addArm(arm: string, options?: CallOptions): Promise<ArmStatistics>;
+  /** Offer an arm no more, at this member. Harmless if it is removed already. */
+  removeArm(arm: string, options?: CallOptions): Promise<void>;
+  /** Give an arm no more traffic, at every member. */
+  freezeArm(arm: string, options?: CallOptions): Promise<void>;
+  /** Give an arm back to the policy, at every member. */
+  unfreezeArm(arm: string, options?: CallOptions): Promise<void>;
+  /** The only arm that is pulled, if the kill switch is on. */
+  killSwitch(options?: CallOptions): Promise<string | null>;
+  /** Turn the kill switch on, at every member. */
+  kill(controlArm: string, options?: CallOptions): Promise<void>;
+  /** Turn the kill switch off, at every member. */
+  lift(options?: CallOptions): Promise<void>;
+  /** How this member is. */
+  statistics(options?: CallOptions): Promise<Statistics>;
+  /** How everybody in the group is; takes up to two seconds. */
+  fleet(options?: CallOptions): Promise<FleetView>;
+  /** Whether the sidecar takes decisions and rewards now. */
+  isReady(options?: CallOptions): Promise<boolean>;
+}

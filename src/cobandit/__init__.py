@@ -1,0 +1,83 @@
+"""Agents that share what they learned only when it is wanted.
+
+On-demand communication for asynchronous multi-agent bandits (Chen et al., AISTATS 2023), as software.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from cobandit.agent import Agent
+from cobandit.core import (
+    Constant,
+    FromFunction,
+    Geometric,
+    Outcome,
+    Patience,
+    PerCandidate,
+    immediate,
+    on_demand,
+    silent,
+)
+from cobandit.core.state import Snapshot
+from cobandit.policies import AAE, KLUCB, UCB, Horizon, IndexPolicy, Policy, Thompson
+from cobandit.values.errors import CobanditError, LocalError, PeerError, StrangerError
+
+if TYPE_CHECKING:
+    from cobandit.runtime.decision import Decision as Decision
+    from cobandit.runtime.importing import snapshot_of as snapshot_of
+    from cobandit.runtime.member import Member as Member
+    from cobandit.runtime.member import connect as connect
+    from cobandit.runtime.member import join as join
+    from cobandit.runtime.member import reward as reward
+    from cobandit.simulator.results import Results as Results
+    from cobandit.simulator.simulate import simulate as simulate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AAE",
+    "KLUCB",
+    "UCB",
+    "Agent",
+    "CobanditError",
+    "Constant",
+    "FromFunction",
+    "Geometric",
+    "Horizon",
+    "IndexPolicy",
+    "LocalError",
+    "Outcome",
+    "Patience",
+    "PeerError",
+    "PerCandidate",
+    "Policy",
+    "Snapshot",
+    "StrangerError",
+    "Thompson",
+    "immediate",
+    "on_demand",
+    "silent",
+]
+
+_LATER = {
+    "Decision": "cobandit.runtime.decision",
+    "Member": "cobandit.runtime.member",
+    "connect": "cobandit.runtime.member",
+    "join": "cobandit.runtime.member",
+    "reward": "cobandit.runtime.member",
+    "snapshot_of": "cobandit.runtime.importing",
+    "Results": "cobandit.simulator.results",
+    "simulate": "cobandit.simulator.simulate",
+}
+"""What is loaded only when it is asked for: live members need no simulator, and simulations need no network."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Load what is wanted."""
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            return getattr(importlib.import_module(_LATER[name]), name)
+        except ModuleNotFoundError as error:
+            raise LocalError(f"cobandit.{name} needs {error.name}: pip install cobandit[sim]") from error

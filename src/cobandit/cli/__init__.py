@@ -1,0 +1,151 @@
+"""The command line: argument parsing and printing only; each command calls one function."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import cobandit
+from cobandit.cli.agent import add_agent
+from cobandit.cli.control import add_control
+from cobandit.cli.demo import DEMO_AGENT, add_demo, run_agent_of_demo
+from cobandit.cli.explain import add_explain
+from cobandit.cli.faults import add_faults
+from cobandit.cli.folder import make_folder
+from cobandit.cli.keys import add_keys
+from cobandit.cli.parsing import Parser
+from cobandit.cli.reproduce import add_reproduce
+from cobandit.cli.serve import add_serve
+from cobandit.cli.simulate import add_simulate
+from cobandit.cli.state_file import add_log, add_reward, add_snapshot
+from cobandit.cli.status import add_status
+from cobandit.cli.swarm import add_swarm
+from cobandit.values.errors import CobanditError
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
+UNREAD = 141
+"""The exit code if whoever reads has seen enough, as `head` does: as if SIGPIPE had ended the program."""
+
+
+def console() -> int:
+    """Run the command line as a program. An interrupted one ends at once, whatever its threads are computing."""
+    code = main()
+    if code == INTERRUPTED:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        if given == [DEMO_AGENT]:  # no command for people, so no parser knows it
+            return run_agent_of_demo()
+        options = _parser().parse_args(given)
+        code = int(options.command(options))
+        sys.stdout.flush()  # here, where a reader that is gone can still be told from other errors
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest is flushed when the program ends
+        return UNREAD
+    except (CobanditError, OSError) as error:
+        print(f"cobandit: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("cobandit: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return code
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="cobandit", description=cobandit.__doc__)
+    parser.add_argument("--version", action="version", version=f"cobandit {cobandit.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    add_simulate(commands.add_parser("simulate", help="run a scenario file: many trials, on one machine or many"))
+    add_explain(commands.add_parser("explain", help="show how two agents of a scenario talk: a page with an animation"))
+    add_reproduce(commands)
+    add_swarm(commands.add_parser("swarm", help="let everything go wrong, seed by seed, and check every invariant"))
+    add_faults(commands.add_parser("faults", help="live fleets of real processes under real faults, and what is lost"))
+    add_keys(commands.add_parser("keys", help="make a group, and the files with which agents prove who they are"))
+    _add_live(commands)
+
+    demonstrate = commands.add_parser("demonstrate", help="show what on-demand communication does: a table and a plot")
+    demonstrate.add_argument("--out", type=Path, default=Path("demonstration"), help="the folder for the plot")
+    _add_runs(demonstrate, trials=4)
+    demonstrate.set_defaults(command=_demonstrate)
+
+    counts = commands.add_parser("messages", help="set our message counts beside the paper's, on the readable engine")
+    counts.add_argument("experiment", nargs="*", default=[], help="3, 5, 6a, 6b, 7; all unless named")
+    _add_runs(counts, trials=None)
+    counts.set_defaults(command=_messages)
+    return parser
+
+
+def _add_live(commands: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the commands for live fleets."""
+    add_agent(commands.add_parser("agent", help="run a member from a file: an always-on memory of its group"))
+    add_serve(commands.add_parser("serve", help="run a member with an HTTP API, for programs in any language"))
+    add_status(commands.add_parser("status", help="ask a fleet how it is: arms, members, who talks to whom"))
+    add_control(commands.add_parser("control", help="freeze an arm or turn the kill switch, for a whole fleet"))
+    add_log(commands.add_parser("log", help="print a member's decisions, with propensities and rewards"))
+    add_reward(commands.add_parser("reward", help="reward a decision by its id"))
+    add_snapshot(commands.add_parser("snapshot", help="write what a member knows, for others to start from"))
+    add_demo(commands.add_parser("demo", help="run a fleet of real processes for a minute, and count its messages"))
+
+
+def _add_runs(parser: argparse.ArgumentParser, *, trials: int | None) -> None:
+    usual = "as many as a standard error of 0.4 %% takes" if trials is None else trials
+    parser.add_argument("--trials", type=_positive, default=trials, help=f"how many trials (default: {usual})")
+    parser.add_argument(
+        "--workers", type=_positive, default=os.cpu_count() or 1, help="how many processes (default: one for each core)"
+    )
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def _demonstrate(options: argparse.Namespace) -> int:
+    from cobandit.studies import demonstration  # noqa: PLC0415  # needs the extra `sim`, as the next command
+
+    make_folder(options.out)
+    print(f"{'':27}{'messages':>10}{'per decision':>14}{'group regret':>14}{'':8}")
+    lines = []
+    for line in demonstration.measure(trials=options.trials, workers=options.workers):
+        lines.append(line)
+        print(
+            f"{line.way:27}{line.mean_shares:>10,.0f}{line.mean_shares / line.decisions:>14.3f}"
+            f"{line.mean_regret:>14,.0f} ± {line.regret_error:<5,.0f}",
+            flush=True,
+        )
+    picture = options.out / "regret-and-messages.png"
+    demonstration.plot(lines, picture)
+    print(
+        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB. The picture is in {picture}."
+    )
+    return 0
+
+
+def _messages(options: argparse.Namespace) -> int:
+    from cobandit.studies import messages, paper  # noqa: PLC0415
+
+    names = options.experiment or list(paper.TABLES)
+    for name in names:
+        paper.experiment(name)
+    print(f"{'experiment':12}{'algorithm':34}{'published':>12}{'sd':>9}{'trials':>8}{'counted':>12}{'difference':>18}")
+    agree = True
+    for row in messages.compare(names, trials=options.trials, workers=options.workers):
+        print(
+            f"{row.experiment:12}{row.algorithm:34}{row.published:>12,.0f}{row.published_sd:>9,.0f}"
+            f"{len(row.counted):>8}{row.mean:>12,.0f}{row.difference:>+10.2%} ± {row.standard_error:.2%}",
+            flush=True,
+        )
+        agree = agree and row.agrees
+    return 0 if agree else 1

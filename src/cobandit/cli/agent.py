@@ -1,0 +1,43 @@
+"""The command `cobandit agent`: arguments and printing; `cobandit.runtime.service` runs the member."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cobandit.cli.running import HOW_TO_STOP, described, say_stopped
+
+if TYPE_CHECKING:
+    from cobandit.runtime.config import AgentConfig
+    from cobandit.runtime.member import Member
+
+
+def add_agent(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the arguments of this command."""
+    parser.add_argument("config", type=Path, help="what to run, as a TOML file (see docs/operating.md)")
+    parser.add_argument(
+        "--check", action="store_true", help="only look whether the file, and those it names, are right"
+    )
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from cobandit.runtime.config import check_files, read_config  # noqa: PLC0415  # loads only what is needed
+    from cobandit.runtime.service import run_agent  # noqa: PLC0415
+
+    config = read_config(options.config)
+    check_files(config)
+    if options.check:
+        print(f"{options.config} is right: {described(config)}")
+        return 0
+    is_written = run_agent(config, ready=lambda member: _say_ready(member, config))
+    return say_stopped(config.member["name"], is_written=is_written)
+
+
+def _say_ready(member: "Member", config: "AgentConfig") -> None:
+    known = member.statistics().observations
+    metrics = "" if config.metrics is None else f", metrics at http://{config.metrics}/metrics"
+    print(
+        f"{member.name} is ready: {described(config)}, {known:,} observations known{metrics}. {HOW_TO_STOP}",
+        flush=True,
+    )

@@ -1,0 +1,171 @@
+"""The command `cobandit demo`: arguments and printing; `cobandit.studies.live_demo` runs the fleet."""
+
+import argparse
+import shutil
+import sys
+import textwrap
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cobandit.dashboard.demo_page import DemoPage
+    from cobandit.runtime.fleet import Fleet
+    from cobandit.studies.live_demo import DemoResult, Plan
+
+DEMO_AGENT = "demo-agent"
+"""What `cobandit demo` runs many times over. People have no use for it, so no help and no error names it."""
+
+WIDTH = 80
+
+LINE_EVERY = 5.0
+"""Seconds between two lines where there is no terminal to draw on."""
+
+
+def add_demo(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the arguments of this command."""
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60.0,
+        help="how long they decide (default: %(default)g); starting and settling take some seconds more",
+    )
+    parser.add_argument("--agents", type=int, default=10, help="how many; the first is fast (default: %(default)s)")
+    parser.add_argument("--url", help="a server, nats://host:port or mqtt://host:port (default: TLS on this machine)")
+    parser.add_argument("--seed", type=int, default=1, help="of when they decide and what it pays (default: 1)")
+    parser.add_argument("--json", action="store_true", help="print only what was counted, for programs; no page")
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", default="127.0.0.1:0", help="where the page is (default: a free port here)"
+    )
+    parser.set_defaults(command=_demo)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from cobandit.studies.live_demo import Plan, result_as_json, run_demo  # noqa: PLC0415  # loads only what is needed
+
+    plan = Plan(options.seconds, options.agents, options.url, options.seed)
+    with ExitStack() as stack:
+        page = None if options.json else _page(options.listen, stack)
+        screen = Screen(plan, is_silent=options.json, page=page)
+        screen.begin()
+        result = run_demo(plan, screen.look)
+        if options.json:
+            print(result_as_json(result))
+        else:
+            screen.end()
+            print("\n".join(_told(result)))
+    return 1 if result.missing or result.ungraceful or result.sent["shares"] > result.share_bound else 0
+
+
+def _page(listen: str, stack: ExitStack) -> "DemoPage | None":
+    try:
+        from cobandit.dashboard.demo_page import DemoPage  # noqa: PLC0415  # needs the extra `serve`
+    except ModuleNotFoundError as error:
+        print(f"No page, for {error.name} is not installed: pip install 'cobandit[serve]'", file=sys.stderr)
+        return None
+    return stack.enter_context(DemoPage(listen))
+
+
+def run_agent_of_demo() -> int:
+    """Run one agent of the demo."""
+    from cobandit.studies.live_demo_agent import run_demo_agent  # noqa: PLC0415
+
+    run_demo_agent()
+    return 0
+
+
+class Screen:
+    """Shows the fleet while it runs: drawn anew on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, plan: "Plan", *, is_silent: bool, page: "DemoPage | None" = None) -> None:
+        self._plan = plan
+        self._page = page
+        self._is_silent = is_silent
+        self._is_drawn = sys.stdout.isatty() and not is_silent
+        self._line_at = LINE_EVERY
+
+    def begin(self) -> None:
+        """Say what is about to run."""
+        where = self._plan.url or "TLS on this machine"
+        if not self._is_silent:
+            print(f"Starting {self._plan.agents} processes, one fast and the others slow, over {where} ...", flush=True)
+        if self._page is not None:
+            print(f"Look at {self._page.url}", flush=True)
+
+    def look(self, seconds: float, fleet: "Fleet") -> None:
+        """Show the fleet."""
+        if self._is_silent or not fleet.members:
+            return
+        if self._page is not None:
+            self._page.show(fleet, is_last=seconds >= self._plan.seconds)
+        behind = max(fleet.missing(member) for member in fleet.members)
+        shares = sum(member.communication.shares for member in fleet.members)
+        line = f"{fleet.decisions:>8,} decisions {shares:>7,} shares; who knows least lacks {behind:,} observations"
+        if self._is_drawn:
+            where = "" if self._page is None else f"; look at {self._page.url}"
+            self._draw(f"{min(seconds, self._plan.seconds):.0f} of {self._plan.seconds:g} seconds{where}", fleet)
+        elif seconds >= self._line_at or seconds >= self._plan.seconds:
+            self._line_at = seconds + LINE_EVERY
+            print(f"{seconds:>5.0f} s {line}", flush=True)
+
+    def end(self) -> None:
+        """Make room for what was counted."""
+        print()
+
+    def _draw(self, title: str, fleet: "Fleet") -> None:
+        from cobandit.cli.fleet_table import brief_lines  # noqa: PLC0415
+
+        size = shutil.get_terminal_size()
+        lines = [title, *brief_lines(fleet, size.columns, size.lines - 2)]
+        sys.stdout.write("\x1b[H\x1b[J" + "\n".join(lines) + "\n")
+        sys.stdout.flush()
+
+
+def _told(result: "DemoResult") -> list[str]:
+    sent, bound, immediate = result.sent, result.share_bound, result.immediate
+    missing = [(member.name, result.observations - member.known) for member in result.members]
+    lacking = ", ".join(f"{name} lacks {count:,}" for name, count in missing if count)
+    lines = [f"{'AGENT':16}{'DECISIONS':>12}{'KNOWS':>12}{'OF':>12}"]
+    lines += [
+        f"{member.name:16}{member.decisions:>12,}{member.known:>12,}{result.observations:>12,}"
+        for member in result.members
+    ]
+    settled = "" if result.settled_s is None else f", {result.settled_s:.1f} s after the last decision"
+    verdict = f"Not everybody knows everything: {lacking}."
+    if not lacking:
+        verdict = f"All know all {result.observations:,} observations{settled}."
+    lines += [
+        "",
+        *textwrap.wrap(verdict, WIDTH),
+        "",
+        f"{'PACKETS SENT':44}{'COUNT':>12}{'PER DECISION':>16}",
+    ]
+    meanings = {
+        "shares": "shares: fresh observations, and a request",
+        "repetitions": "repetitions of shares, and what was left",
+        "acknowledgements": "acknowledgements",
+        "notices": "notices: arrivals and farewells",
+        "letters": "letters: hellos, and answers to this table",
+    }
+    lines += [
+        f"{meaning:44}{sent[kind]:>12,}{sent[kind] / result.decisions:>16.3f}" for kind, meaning in meanings.items()
+    ]
+    lines += [
+        "",
+        f"{'SHARES COMPARED':44}{'COUNT':>12}{'PER DECISION':>16}",
+        f"{'these agents':44}{sent['shares']:>12,}{sent['shares'] / result.decisions:>16.3f}",
+        f"{'at most, by Theorem 2 for these counts':44}{bound:>12,}{bound / result.decisions:>16.3f}",
+        f"{'immediate broadcast':44}{immediate:>12,}{immediate / result.decisions:>16.3f}",
+        "",
+        "Theorem 2 is about fresh shares alone: from one agent to another at most",
+        "min(C_j, C_p) + 1, where C_j thresholds 1, 2, 4, ... 64, 64, ... are filled by",
+        "what j observed. Acknowledgements and repetitions are the price of a network",
+        "that loses packets. For a short run, an agent that observes nothing more tells",
+        "the rest unasked after 2 to 10 s; live members wait 60 to 600 s unless told.",
+        "",
+        f"Regret of the group: {result.regret:,.0f}; of the same agents alone: {result.regret_alone:,.0f}.",
+    ]
+    if sent["shares"] > bound:
+        lines.append("! More shares than Theorem 2 allows: that is a bug of cobandit, please report it.")
+    if result.ungraceful:
+        lines.append(f"! These did not stop as asked: {', '.join(result.ungraceful)}.")
+    return lines

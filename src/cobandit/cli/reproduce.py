@@ -1,0 +1,96 @@
+"""The command `cobandit reproduce`: the whole paper, or some of it, as a report."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cobandit.cli.folder import make_folder
+from cobandit.cli.parsing import Parser
+from cobandit.cli.progress import Progress
+from cobandit.scenario import Arms
+from cobandit.studies import paper
+
+if TYPE_CHECKING:
+    from cobandit.studies.report import Report
+    from cobandit.studies.reproduction import Reproduced
+
+
+def add_reproduce(commands: "argparse._SubParsersAction[Parser]") -> None:
+    """Add the command."""
+    parser = commands.add_parser("reproduce", help="run the paper's experiments and write a report with its figures")
+    parser.add_argument(
+        "experiment", nargs="*", help="1, 2, 3, 4, 5, 6a, 6b, 7, easy (all of them unless named); and loss, if named"
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer points and trials in Experiments 1, 2, 4 and loss")
+    parser.add_argument(
+        "--trials", type=_positive, help="how many trials of everything (default: 30, and 60 of experiment 5)"
+    )
+    parser.add_argument("--out", type=Path, default=Path("reproduction"), help="the folder for the report")
+    parser.add_argument("--arms", type=Path, help="a CSV file with the columns arm and mean (default: surrogate arms)")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of all chance (default: 1)")
+    parser.add_argument(
+        "--workers", type=_positive, default=os.cpu_count() or 1, help="how many threads (default: one for each core)"
+    )
+    parser.set_defaults(command=_reproduce)
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from cobandit.studies.report import COMPLETE, Report, write  # noqa: PLC0415  # the compiler takes long to load
+    from cobandit.studies.reproduction import reproduce, studies  # noqa: PLC0415
+
+    chosen = studies(options.experiment, quick=options.quick)
+    arms = None if options.arms is None else Arms.from_csv(options.arms)
+    make_folder(options.out)
+    bars: dict[str, Progress] = {}
+
+    def progress(experiment: str, trials_done: int, count: int) -> None:
+        bars.setdefault(experiment, Progress(sys.stderr))(trials_done, count)
+
+    done: list[Reproduced] = []
+    try:
+        for one in reproduce(
+            chosen,
+            trials=options.trials,
+            quick=options.quick,
+            arms=arms,
+            workers=options.workers,
+            seed=options.seed,
+            progress=progress,
+        ):
+            bars[one.study.name].clear()
+            print(f"{one.study.name}: {one.trials} trials in {one.seconds:.1f} s", file=sys.stderr, flush=True)
+            done.append(one)
+    finally:
+        for bar in bars.values():
+            bar.clear()
+    report = Report(done, options.seed, arms or paper.surrogate_arms(), options.arms, options.quick)
+    page = write(report, options.out)
+    _print_cells(report)
+    print(f"The report is in {page}.")
+    if not report.complete:
+        print(f"This was a part of the paper; `{COMPLETE}` runs all of it, 30 trials each (60 of experiment 5).")
+    return 0
+
+
+def _print_cells(report: "Report") -> None:
+    cells = report.cells
+    if not cells:
+        return
+    print(f"{'':5}{'algorithm':33}{'':15}{'published':>11} ± {'sd':9}{'reproduced':>11} ± {'sd':9}{'errors':>7}")
+    for cell in cells:
+        print(
+            f"{cell.experiment:5}{cell.algorithm:33}{cell.quantity:15}"
+            f"{cell.published:>11,.0f} ± {cell.published_sd:<9,.0f}{cell.mean:>11,.0f} ± {cell.sd:<9,.0f}"
+            f"{cell.errors:>+7.1f}{cell.relative:>+9.2%}"
+        )
+    print(
+        "\nErrors: how many standard errors ours is above theirs. The report has a word on each that is beyond three."
+    )
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)

@@ -1,0 +1,28 @@
+"""What commands say of a member that runs until it is told to stop: `cobandit agent` and `cobandit serve`."""
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cobandit.runtime.config import AgentConfig
+
+HOW_TO_STOP = "What goes wrong is logged with what to do; SIGTERM or Ctrl-C stops it."
+
+
+def described(config: "AgentConfig") -> str:
+    """Return what runs, in a few words."""
+    member = config.member
+    return f"group {member['group']}, {len(member['arms'])} arms, {member['policy']}, {config.url}, {member['state']}"
+
+
+def say_stopped(name: str, *, is_written: bool) -> int:
+    """Say that a member has stopped, and whether everything is written down. Return the command's exit status."""
+    if is_written:
+        print(f"{name} has stopped, with everything written down.", flush=True)
+        return 0
+    print(
+        f"cobandit: {name} has stopped, but its disk did not take everything: see the log. It can start again; its peers "
+        "return what they know",
+        file=sys.stderr,
+    )
+    return 1

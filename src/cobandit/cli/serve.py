@@ -1,0 +1,64 @@
+"""The command `cobandit serve`: arguments and printing; `cobandit.runtime.server` runs the sidecar."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cobandit.cli.running import HOW_TO_STOP, described, say_stopped
+
+if TYPE_CHECKING:
+    from cobandit.runtime.config import AgentConfig
+    from cobandit.runtime.member import Member
+    from cobandit.runtime.server import Sidecar
+
+
+def add_serve(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the arguments of this command."""
+    parser.add_argument("config", type=Path, help="what to run, as a TOML file (see docs/guides/sidecar.md)")
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help="where to serve HTTP (default: `listen` of the file, or 127.0.0.1:8700)"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only look whether the file, and those it names, are right"
+    )
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from cobandit.runtime.config import check_files  # noqa: PLC0415  # loads only what is needed
+    from cobandit.runtime.server import check_token, run_sidecar  # noqa: PLC0415
+
+    config = _configured(options)
+    check_files(config)
+    check_token(config.serving, config.member["state"])
+    if options.check:
+        print(f"{options.config} is right: {described(config)}, to be served at {config.serving.listen}")
+        return 0
+    from cobandit.dashboard.watching import page_beside  # noqa: PLC0415  # after what says which extra is missing
+
+    is_written = run_sidecar(
+        config, ready=lambda member, sidecar: _say_ready(member, sidecar, config), extras=page_beside
+    )
+    return say_stopped(config.member["name"], is_written=is_written)
+
+
+def _configured(options: argparse.Namespace) -> "AgentConfig":
+    from cobandit.runtime.config import read_config  # noqa: PLC0415
+    from cobandit.runtime.transports.addresses import parse_address  # noqa: PLC0415
+
+    config = read_config(options.config)
+    if options.listen is None:
+        return config
+    parse_address(options.listen, what="--listen")
+    return replace(config, serving=replace(config.serving, listen=options.listen))
+
+
+def _say_ready(member: "Member", sidecar: "Sidecar", config: "AgentConfig") -> None:
+    assert sidecar.token is not None
+    print(
+        f"{member.name} is ready at {sidecar.url}: {described(config)}. The token is in {sidecar.token.origin}. "
+        f"{HOW_TO_STOP}",
+        flush=True,
+    )

@@ -1,0 +1,121 @@
+"""The command `cobandit status`: arguments and printing; `cobandit.runtime.asking` asks the fleet."""
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cobandit.runtime.asking import Asker
+    from cobandit.runtime.fleet import Fleet
+
+REDRAW_EVERY = 2.0
+"""Seconds."""
+
+WAIT = 4.0
+"""As `cobandit.runtime.asking.WAIT`, which is not loaded for other commands."""
+
+NOBODY = 1
+"""The exit code if nobody answered."""
+
+
+def add_status(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the arguments of this command."""
+    parser.add_argument(
+        "url", help="the network, as members have it: nats://host:4222; for tls:// and udp:// any one member's address"
+    )
+    add_connection(parser)
+    parser.add_argument("--watch", action="store_true", help=f"draw it anew every {REDRAW_EVERY:g} seconds")
+    parser.add_argument("--json", action="store_true", help="print the statistics for programs; one line a time")
+    parser.add_argument(
+        "--wait", type=float, default=WAIT, metavar="S", help="seconds to wait for answers (default: %(default)s)"
+    )
+    parser.set_defaults(command=run)
+
+
+def add_connection(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the arguments that say whom to ask, and what proves that one may."""
+    parser.add_argument("--group", required=True, help="the group to ask")
+    proof = parser.add_mutually_exclusive_group()
+    proof.add_argument("--keys", type=Path, help="a key file of your own, from `cobandit keys agent`; not a member's")
+    proof.add_argument("--secret", help="the group's secret, if its members have one")
+    proof.add_argument("--secret-file", type=Path, help="a file with it, so that it is not in the list of processes")
+    parser.add_argument(
+        "--peers", action="append", default=[], metavar="HOST:PORT", help="for tls:// and udp://: a further member"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    with connection(options) as asker:
+        try:
+            return _watch(asker, options) if options.watch else _once(asker, options)
+        except KeyboardInterrupt:
+            if options.watch:  # that is how one stops watching
+                return 0
+            raise
+
+
+def connection(options: argparse.Namespace) -> "Asker":
+    """Return somebody who asks the fleet that the options name."""
+    from cobandit.runtime.asking import Asker  # noqa: PLC0415  # loads only what is needed
+
+    secret = options.secret
+    if options.secret_file is not None:
+        secret = options.secret_file.read_text(encoding="utf-8").strip()
+    return Asker(options.url, group=options.group, peers=options.peers, keys=options.keys, secret=secret)
+
+
+def _once(asker: "Asker", options: argparse.Namespace) -> int:
+    fleet = asker.ask(options.wait)
+    if not fleet.members:
+        print(f"cobandit: {_nobody(asker, options)}", file=sys.stderr)
+        return NOBODY
+    _show(fleet, options)
+    return 0
+
+
+def _watch(asker: "Asker", options: argparse.Namespace) -> int:
+    is_drawn = sys.stdout.isatty() and not options.json
+    while True:
+        begun = time.monotonic()
+        fleet = asker.ask(options.wait)
+        if is_drawn:
+            sys.stdout.write("\x1b[H\x1b[J")  # to the top, and clear
+        if fleet.members:
+            _show(fleet, options, is_cut=is_drawn)
+        elif not options.json:
+            print(_nobody(asker, options))
+        print(end="" if is_drawn or options.json else "\n", flush=True)
+        time.sleep(max(0.0, begun + REDRAW_EVERY - time.monotonic()))
+
+
+def _show(fleet: "Fleet", options: argparse.Namespace, *, is_cut: bool = False) -> None:
+    if options.json:
+        print(fleet.to_json().decode(), flush=True)
+        return
+    from cobandit.cli.fleet_table import fleet_lines  # noqa: PLC0415
+
+    size = shutil.get_terminal_size()
+    lines = fleet_lines(fleet, size.columns)
+    if is_cut and len(lines) >= size.lines:
+        hidden = len(lines) - size.lines + 2
+        lines = [*lines[: size.lines - 2], f"... {hidden} lines more in a taller window, or without --watch"]
+    print("\n".join(lines))
+
+
+def _nobody(asker: "Asker", options: argparse.Namespace) -> str:
+    lines = [f"nobody of the group {options.group!r} answered at {options.url} within {options.wait:g} seconds"]
+    if asker.network_trouble is not None:
+        lines.append(f"  the network: {asker.network_trouble}")
+    if asker.refusals:
+        refused = ", ".join(f"{count} {reason.value}" for reason, count in asker.refusals.items())
+        lines.append(f"  refused: {refused}; are --group, --keys or --secret those of the members?")
+    lines += [
+        "  check that a member runs and says that it is ready, and that its `group` and `url` are these;",
+        "  members with `keys` or `secret` answer only who has them too: see --keys and --secret;",
+        "  a slow network may need more time: see --wait",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,87 @@
+"""What an input produced.
+
+Every input of an agent returns one `Outcome`; there is no queue that a caller must remember to drain. Its order is
+part of the contract: persist the records, then send the outgoing messages, then set the timer. A record says which
+input happened. An agent is deterministic, so the records since a snapshot, given back in order, rebuild it exactly.
+"""
+
+from typing import NamedTuple
+
+from cobandit.core.messages import AgentId, Message
+from cobandit.values.tally import Arm, ArmTally
+
+
+class Observed(NamedTuple):
+    """The agent pulled an arm and received a reward of this many quanta."""
+
+    arm: Arm
+    units: int
+    now: float
+
+
+class ObservedMany(NamedTuple):
+    """The agent pulled arms several times, each arm as often and with as many quanta together as its tally says."""
+
+    tallies: tuple[ArmTally, ...]
+    now: float
+
+
+class Received(NamedTuple):
+    """A message arrived and was accepted."""
+
+    message: Message
+    now: float
+
+
+class PeerJoined(NamedTuple):
+    """The driver said that a peer is here."""
+
+    peer: AgentId
+    arms: tuple[Arm, ...]
+    now: float
+
+
+class PeerLeft(NamedTuple):
+    """The driver said that a peer is gone."""
+
+    peer: AgentId
+    now: float
+
+
+class Introduced(NamedTuple):
+    """The agent said to everyone that it is here. Only where messages may be lost does that change its state."""
+
+    now: float
+
+
+class Woke(NamedTuple):
+    """The time that the agent had asked for has come."""
+
+    now: float
+
+
+class Flushed(NamedTuple):
+    """The agent told everybody what they lacked, without waiting for anything."""
+
+    now: float
+
+
+InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke | ObservedMany | Flushed
+
+
+class Outcome(NamedTuple):
+    """What one input produced. Persist `records`, then send `outgoing`, then set the timer to `wake_at`."""
+
+    records: tuple[InputRecord, ...] = ()
+    outgoing: tuple[Message, ...] = ()
+    news: tuple[ArmTally, ...] = ()
+    """Observations of others that this input brought and that were not counted before: for the policy."""
+    ruled_out: tuple[Arm, ...] = ()
+    """Arms that this input removed from this agent's own candidates: for the policy."""
+    wake_at: float | None = None
+    """When to call `wake`, if nothing happens before; it replaces what an earlier outcome said. `None` for never."""
+    superseded_by: int | None = None
+    """A later boot of this agent that a peer knows: another process runs under this name, or this one has forgotten
+    that it did. Stop, or start again with a boot above it."""
+    returned: tuple[ArmTally, ...] = ()
+    """Own observations of a former boot that this agent had forgotten and a peer returned: for the policy, as own."""

@@ -1,0 +1,85 @@
+"""A sidecar's page: watches the fleet through the sidecar's own member.
+
+While somebody looks, all members are asked; otherwise only this one, which costs no packet, so that the page has a
+history when it is opened. This file owns how often.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from cobandit.dashboard.feed import Feed
+from cobandit.dashboard.routes import OPEN_PATHS, page_routes
+from cobandit.runtime.fleet import fleet_of
+from cobandit.runtime.member import Member
+from cobandit.runtime.server.app import Extras
+
+log = logging.getLogger("cobandit")
+
+LOOK_EVERY_S = 2.0
+"""While somebody watches."""
+
+GLANCE_EVERY_S = 5.0
+"""While nobody does."""
+
+ANSWER_WITHIN_S = 1.5
+"""Who has not answered by then is shown as silent."""
+
+
+def page_beside(member: Member, stopping: asyncio.Event) -> Extras:
+    """Return the page of a member, to be served beside its API.
+
+    Args:
+        member: The member.
+        stopping: Set when the server is about to stop.
+    """
+    feed = Feed(every_s=LOOK_EVERY_S, seen_from=member.name)
+    called = asyncio.Event()
+    feed.on_viewer = called.set
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        watching = asyncio.create_task(_watch(member, feed, called), name="cobandit page")
+        ending = asyncio.create_task(_end_with(feed, stopping))
+        try:
+            yield
+        finally:
+            for task in (watching, ending):
+                task.cancel()
+            await asyncio.gather(watching, ending, return_exceptions=True)
+
+    return Extras(routes=page_routes(feed), open_paths=OPEN_PATHS, running=running)
+
+
+async def _watch(member: Member, feed: Feed, called: asyncio.Event) -> None:
+    while True:
+        called.clear()
+        try:
+            await _look(member, feed)
+        except Exception:
+            if not member.is_open:
+                return  # and the server stops with it
+            log.exception("the page could not be renewed, and tries again. Please report it: that is a bug of cobandit")
+        try:
+            async with asyncio.timeout(LOOK_EVERY_S if feed.viewers else GLANCE_EVERY_S):
+                await called.wait()
+        except TimeoutError:
+            pass
+
+
+async def _look(member: Member, feed: Feed) -> None:
+    if feed.viewers:  # in a thread: a large fleet takes a while to put together, and requests must not wait for it
+        await asyncio.to_thread(lambda: feed.show(member.fleet(ANSWER_WITHIN_S)))
+    else:
+        await asyncio.to_thread(_glance, member, feed)
+
+
+def _glance(member: Member, feed: Feed) -> None:
+    statistics = member.statistics()
+    feed.show(fleet_of(statistics.group, [statistics]), is_whole=False)
+
+
+async def _end_with(feed: Feed, stopping: asyncio.Event) -> None:
+    await stopping.wait()
+    feed.end()

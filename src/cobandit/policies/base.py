@@ -1,0 +1,142 @@
+"""What every policy is: a rule that chooses an arm from what is known about the arms.
+
+A policy knows tallies, not peers. Its state is a tally of everything known (own and received), the number of its own
+pulls, and the arms it still considers. Nothing else may influence a choice, so a policy can be rebuilt from those
+three at any time, and `cobandit.testing.check_policy` holds every policy to that.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+
+from cobandit.values.errors import LocalError
+from cobandit.values.quantum import MILLIONTH, Quantum
+from cobandit.values.tally import Arm, ArmTally, Tally, checked_arms
+
+
+class Policy(ABC):
+    """Chooses arms. Subclass it and write `select_arm`; the rest is bookkeeping.
+
+    Args:
+        arms: The names of the arms.
+        quantum: The smallest step of a reward; 1 for rewards that are 0 or 1.
+    """
+
+    draws = False
+    """Whether a choice is a draw whose likelihood the policy does not tell. Then nobody can log propensities."""
+
+    eliminates = False
+    """Whether the policy rules arms out for good. If so, pairs of agents fall silent when one arm is left."""
+
+    def __init__(self, arms: Sequence[Arm], *, quantum: float = MILLIONTH) -> None:
+        self.arms = checked_arms(arms)
+        self.quantum = Quantum(quantum)
+        self.tally = Tally(self.arms)
+        """Every observation known, own and received."""
+        self.own_pulls = 0
+        self.candidates: tuple[Arm, ...] = self.arms
+        """The arms still considered, in the order of `arms`."""
+        self.owner: str | None = None
+        """The agent that decides with it. Two agents with one policy would count everything twice."""
+
+    @abstractmethod
+    def select_arm(self) -> Arm:
+        """Return the arm to pull next. Changes nothing: asked twice, it answers the same."""
+
+    def update(self, arm: Arm, reward: float) -> None:
+        """Take the reward of an own pull.
+
+        Raises:
+            LocalError: The arm is not one of `arms`, or the reward is not a number in [0, 1].
+        """
+        self._check_arm(arm)
+        self.update_units(arm, self.quantum.units(reward))
+
+    def update_units(self, arm: Arm, units: int) -> None:
+        """Take the reward of an own pull, in quanta. What the decision before it ruled out is ruled out for good."""
+        self.candidates = self.survivors()
+        self.tally.add(arm, 1, units)
+        self.own_pulls += 1
+
+    def update_all(self, tallies: Iterable[ArmTally]) -> None:
+        """Take the rewards of several own pulls, in quanta, as `update_units` takes one."""
+        self.candidates = self.survivors()
+        self.learn(tallies, own=True)
+
+    def survivors(self) -> tuple[Arm, ...]:
+        """Return the candidates that are left when what is known now is thought through: all, unless a policy says so.
+
+        Whether there was one pull since or a hundred makes no difference to it, which is why it is a method of its own.
+        """
+        return self.candidates
+
+    def learn(self, news: Iterable[ArmTally], *, own: bool = False) -> None:
+        """Take observations in bulk: those of other agents, or (`own`) this agent's, when it is rebuilt."""
+        for arm, count, units in news:
+            self.tally.add(arm, count, units)
+            if own:
+                self.own_pulls += count
+
+    def eliminate(self, arm: Arm) -> None:
+        """Stop considering an arm, because another agent has ruled it out.
+
+        Raises:
+            LocalError: The arm is not one of `arms`, or it is the last one considered.
+        """
+        self._check_arm(arm)
+        if self.candidates == (arm,):
+            raise LocalError(f"arm {arm!r} is the last candidate and cannot be eliminated")
+        self.candidates = tuple(candidate for candidate in self.candidates if candidate != arm)
+
+    def change_arms(self, arms: Sequence[Arm]) -> None:
+        """Take another arm set. New arms are candidates; what is known of the others stays as it is.
+
+        Raises:
+            LocalError: The arm set cannot be one, or an arm is missing of which there are observations.
+        """
+        names = checked_arms(arms)
+        known, ruled_out = self.tally.entries(), set(self.arms) - set(self.candidates)
+        if missing := [entry.arm for entry in known if entry.arm not in names]:
+            raise LocalError(f"there are observations of {', '.join(missing)}: an arm set may only grow")
+        self.arms, self.tally = names, Tally(names)
+        self.tally.add_all(known)
+        self.candidates = tuple(arm for arm in names if arm not in ruled_out)
+
+    def mean(self, arm: Arm) -> float:
+        """Return the mean reward of an arm, over everything known of it; 0 when nothing is."""
+        count = self.tally.counts[arm]
+        return self.tally.sums[arm] / (count * self.quantum.per_reward) if count else 0.0
+
+    def _check_arm(self, arm: Arm) -> None:
+        if not isinstance(arm, str) or arm not in self.tally.counts:
+            raise LocalError(f"arm {arm!r} is not one of {', '.join(self.arms)}")
+
+
+class IndexPolicy(Policy):
+    """Pulls the candidate with the highest index; the lowest position wins a tie.
+
+    An arm without observations has an infinite index. A subclass gives `budget`, once per decision, and `index`, once
+    per arm.
+    """
+
+    def select_arm(self) -> Arm:
+        """Return the candidate with the highest index."""
+        counts, sums, per_reward = self.tally.counts, self.tally.sums, self.quantum.per_reward
+        budget = self.budget()
+        best, best_index = self.candidates[0], -math.inf
+        for arm in self.candidates:
+            count = counts[arm]
+            if not count:
+                return arm
+            index = self.index(sums[arm] / (count * per_reward), count, budget)
+            if index > best_index:
+                best, best_index = arm, index
+        return best
+
+    @abstractmethod
+    def budget(self) -> float:
+        """Return what all arms' indices have in common at this decision, such as alpha log(1/delta)."""
+
+    @abstractmethod
+    def index(self, mean: float, count: int, budget: float) -> float:
+        """Return the index of an arm with this mean over this many observations."""

@@ -1,0 +1,125 @@
+"""Asking a fleet how it is, without being a member: one announcement, and whoever hears it answers.
+
+`answers.py` knows who has answered and when to stop waiting. This file does not know how the answers are shown.
+"""
+
+import secrets
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from cobandit.runtime.answers import Answers
+from cobandit.runtime.background import background
+from cobandit.runtime.fleet import Fleet
+from cobandit.runtime.letters import ControlWanted, StatusAsked, StatusTold, pack, unpack
+from cobandit.runtime.networks import guest_transport_for
+from cobandit.runtime.transports.base import Refusal
+from cobandit.values.checks import check_name, check_positive
+from cobandit.values.errors import PeerError
+from cobandit.values.tally import LONGEST_NAME
+
+WAIT = 4.0
+"""Seconds to wait for those who do not answer, unless told otherwise."""
+
+QUIET = 0.4
+"""When everybody known has answered, this long without another answer is enough."""
+
+
+class Asker:
+    """Somebody who asks, under a name of its own; use it with `with`.
+
+    Args:
+        url: As members have it; for `tls` and `udp` the address of any one member.
+        group: The group to ask.
+        peers: For `tls` and `udp`: addresses of further members.
+        keys: The asker's own key file: one that no member uses.
+        secret: The group's secret, if its members have one.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        group: str,
+        peers: Sequence[str] = (),
+        keys: str | Path | None = None,
+        secret: str | None = None,
+    ) -> None:
+        check_name("the name of a group", group, LONGEST_NAME)
+        self._transport = guest_transport_for(url, peers=peers, keys=keys, secret=secret)
+        self.group = group
+        self.name = f"status-{secrets.token_hex(4)}"
+        if keys is not None:
+            from cobandit.runtime.identity import Identity  # noqa: PLC0415  # needs the extra `keys`
+
+            self.name = Identity.load(keys).name  # nobody can prove another
+        self.refusals: Counter[Refusal] = Counter()
+        """What came in and was not let in."""
+        self.network_trouble: str | None = None
+        """Why the network does not work, if it does not."""
+        self._answers = Answers(group)
+        self._question = pack(StatusAsked(self.name), group)
+
+    def ask(self, wait_s: float = WAIT, *, expected: Collection[str] = ()) -> Fleet:
+        """Ask everybody, and return what they said.
+
+        It returns early if everybody has answered whom a member takes to be present.
+
+        Args:
+            wait_s: How long to wait at most.
+            expected: Who must have answered before it returns early.
+        """
+        check_positive("wait", wait_s)
+        return background().submit(self._ask(wait_s, frozenset(expected))).result()
+
+    def turn(self, key: str, value: str | None) -> None:
+        """Ask everybody to turn a switch (`cobandit.runtime.controls`). Ask then how they are, to see who has."""
+        wanted = pack(ControlWanted(self.name, key, value), self.group)
+
+        async def announce() -> None:
+            self._transport.announce(wanted)
+
+        background().submit(announce()).result()
+
+    def __enter__(self) -> Self:
+        background().submit(self._transport.open(self.name, self.group, self)).result()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        background().submit(self._transport.close()).result()
+
+    async def _ask(self, wait_s: float, expected: frozenset[str]) -> Fleet:
+        return await self._answers.collect(
+            lambda _: self._transport.announce(self._question), wait_s, quiet_s=QUIET, expected=expected
+        )
+
+    # The transport's inbox.
+
+    def frame(self, frame: bytes, sender: str | None) -> None:
+        """Take an answer; members say other things too, which are not for a guest."""
+        try:
+            content = unpack(frame, self.group)
+            if isinstance(content, StatusTold) and sender in {None, content.sender}:
+                self._answers.take(content)
+        except PeerError:
+            self.refusals[Refusal.MALFORMED] += 1
+
+    def reachable(self, peer: str | None) -> None:
+        """Ask whoever can be reached now."""
+        if peer is None:
+            self._transport.announce(self._question)
+        else:
+            self._transport.send(peer, self._question)
+
+    def refused(self, reason: Refusal, sender: str | None) -> None:
+        """Count something that was not let in."""
+        del sender
+        self.refusals[reason] += 1
+
+    def trouble(self, what: str | None) -> None:
+        """Take it that the network does not work, or works again."""
+        self.network_trouble = what

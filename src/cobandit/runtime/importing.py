@@ -1,0 +1,66 @@
+"""From counters that another system kept to a snapshot that members can start from.
+
+What was counted elsewhere was observed by none of the members. It is put down to one more agent, which never runs: the
+*source*. Whoever starts from the snapshot holds the source's observations as that agent's, so members that meet do not
+count them again. This file knows nothing of where counters come from.
+"""
+
+from collections.abc import Mapping
+
+from cobandit.agent import Agent
+from cobandit.core import on_demand
+from cobandit.policies import UCB
+from cobandit.values.checks import check_name, is_number
+from cobandit.values.errors import LocalError
+from cobandit.values.quantum import MILLIONTH, Quantum
+from cobandit.values.tally import LONGEST_NAME, Arm, ArmTally
+from cobandit.wire import encode_snapshot
+
+ONLY_BOOT = 1
+"""The source is the same wherever and whenever it is imported, so that the same counters are never counted twice."""
+
+
+def snapshot_of(
+    counts: Mapping[Arm, int], sums: Mapping[Arm, float], *, source: str, quantum: float = MILLIONTH
+) -> bytes:
+    """Return what another system counted, as a snapshot for `cobandit.join` and `cobandit.connect` to start from.
+
+    Give the same snapshot to every member: members tell each other what they observed themselves, so one that starts
+    without it never hears of it.
+
+    Args:
+        counts: For each arm, how many observations there are. Every arm that members are to have; 0 is a count too.
+        sums: For each arm, the sum of their rewards, each in [0, 1].
+        source: What the counters are called. No member may have this name.
+        quantum: The smallest step of a reward, as the members have it.
+
+    Raises:
+        LocalError: The counts and sums cannot be those of rewards in [0, 1].
+
+    >>> import cobandit
+    >>> snapshot = snapshot_of({"A": 100, "B": 50}, {"A": 20.0, "B": 25.0}, source="redis")
+    >>> with cobandit.connect("memory://m", group="g", name="ann", arms=["A", "B"], snapshot=snapshot) as member:
+    ...     [(arm.arm, arm.observations, arm.mean) for arm in member.statistics().arms]
+    [('A', 100, 0.2), ('B', 50, 0.5)]
+    """
+    check_name("the source of counters", source, LONGEST_NAME)
+    if set(sums) != set(counts):
+        different = ", ".join(sorted(map(repr, set(sums) ^ set(counts))))
+        raise LocalError(f"counts and sums must be of the same arms, and differ in {different}")
+    per_reward = Quantum(quantum).per_reward
+    agent = Agent(source, UCB(tuple(counts), quantum=quantum), on_demand(loss_tolerant=True), boot=ONLY_BOOT)
+    tallies = [ArmTally(arm, count, _units(arm, count, sums[arm], per_reward)) for arm, count in counts.items()]
+    if observed := [tally for tally in tallies if tally.observations]:
+        agent.update_all(observed, 0.0)
+    return encode_snapshot(agent.snapshot())
+
+
+def _units(arm: Arm, count: int, total: float, per_reward: int) -> int:
+    """Return a sum of rewards in quanta. What floats lost in adding up is rounded; what cannot be is refused."""
+    is_count = isinstance(count, int) and not isinstance(count, bool) and count >= 0
+    if is_count and is_number(total) and 0.0 <= total <= count:
+        return round(total * per_reward)
+    raise LocalError(
+        f"arm {arm!r} has {count!r} observations with rewards of {total!r} together: there must be a whole number of "
+        "them, and each reward is in [0, 1], so divide the rewards by the largest that there can be"
+    )

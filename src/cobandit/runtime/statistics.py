@@ -1,0 +1,225 @@
+"""How a member is: immutable values for people, pages and metrics. Made on the network side, read anywhere.
+
+The same shapes travel to `cobandit status`, as MessagePack, and can be written as JSON (`to_json`).
+"""
+
+import math
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cobandit.agent import Agent
+from cobandit.core import TolerantEndpoint
+from cobandit.core.ledger import Origin
+from cobandit.policies import Policy
+from cobandit.policies.confident import Confident
+from cobandit.policies.ucb import confidence_width
+from cobandit.values.errors import PeerError
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
+
+MOST_COUNTED = 2**53
+"""No count, no sum and no boot is larger: what a browser, too, holds exactly."""
+
+LONGEST_TEXT = 10_000
+MOST_TEXTS = 1000
+MOST_PEERS = 10_000
+
+Count = Annotated[int, Meta(ge=0, le=MOST_COUNTED)]
+Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+Text = Annotated[str, Meta(max_length=LONGEST_TEXT)]
+Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
+Seconds = Annotated[float, Meta(ge=0.0, le=1e12)]
+# Statistics come from others, too: what cannot be is refused when they are decoded.
+
+
+class ArmStatistics(msgspec.Struct, frozen=True):
+    """One arm, as this member sees it."""
+
+    arm: Name
+    observations: Count
+    """All that are known, own and received."""
+    own_observations: Count
+    """This member's own, of every start."""
+    mean: Unit | None
+    low: Unit | None
+    high: Unit | None
+    """The policy's confidence interval, cut to [0, 1]; `None` if nothing is known or the policy has none."""
+    is_candidate: bool
+    """Whether the policy may still choose it."""
+    is_frozen: bool
+    is_removed: bool
+
+
+class PeerStatistics(msgspec.Struct, frozen=True):
+    """One other member, as this member sees it."""
+
+    name: Name
+    is_present: bool
+    """Whether it has not said that it goes away."""
+    common_arms: Count
+    heard_s: Seconds | None
+    """Seconds since it was last heard; `None` for never."""
+    shares_sent: Count
+    shares_received: Count
+    repetitions: Count
+    """How often the last share was repeated so far."""
+    held: Count
+    """How many of its observations of its present start are known here."""
+    lacks: Count
+    """How many of this member's observations of this start it has not acknowledged."""
+    boot: Count | None = None
+    """Its start, as far as it is known: it changes when the peer restarts and may have forgotten something."""
+
+
+class Communication(msgspec.Struct, frozen=True):
+    """Packets and bytes since the member was started."""
+
+    shares: Count = 0
+    repetitions: Count = 0
+    acknowledgements: Count = 0
+    notices: Count = 0
+    letters: Count = 0
+    lost: Count = 0
+    """Sent, but the transport could not take it."""
+    bytes_sent: Count = 0
+    received: Count = 0
+    bytes_received: Count = 0
+
+    @property
+    def sent(self) -> int:
+        """All packets sent."""
+        return self.shares + self.repetitions + self.acknowledgements + self.notices + self.letters
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """One member, at one moment."""
+
+    name: Name
+    group: Name
+    at: Seconds
+    """When these were made, in seconds since 1970."""
+    uptime_s: Seconds
+    boot: Count
+    policy: Text
+    decisions: Count
+    """Made since the member was started."""
+    own_observations: Count
+    """Rewards of this member's own decisions, of every start, that are counted."""
+    observations: Count
+    """All that this member knows of."""
+    open_decisions: Count
+    arms: Annotated[tuple[ArmStatistics, ...], Meta(max_length=MOST_ARMS)]
+    control_arm: Name | None
+    """The arm of the kill switch, if it is on."""
+    peers: Annotated[tuple[PeerStatistics, ...], Meta(max_length=MOST_PEERS)]
+    communication: Communication
+    refused: Annotated[dict[Name, Count], Meta(max_length=MOST_TEXTS)]
+    """What was refused, by reason."""
+    quarantined: Annotated[tuple[Name, ...], Meta(max_length=MOST_PEERS)]
+    troubles: Annotated[tuple[Text, ...], Meta(max_length=MOST_TEXTS)]
+    """What does not work now, in words for the person who must act."""
+    synced_batches: Count
+    observed: Count = 0
+    """Rewards of this member's own decisions that were counted since the member was started."""
+    immediate: Count = 0
+    """Shares that immediate broadcast would have sent for those: one to each member that was here and has the arm."""
+    is_superseded: bool = False
+    """Whether a newer start of this member is elsewhere: then this one decides, and does not share."""
+
+    @property
+    def started_at(self) -> float:
+        """When the member was started, by its own clock, in seconds since 1970."""
+        return self.at - self.uptime_s
+
+    def to_json(self) -> bytes:
+        """Return this as JSON."""
+        return msgspec.json.encode(self)
+
+
+_decoder = msgspec.msgpack.Decoder(Statistics)
+
+
+def encode_statistics(statistics: Statistics) -> bytes:
+    """Return statistics as bytes, for a letter."""
+    return msgspec.msgpack.encode(statistics)
+
+
+def decode_statistics(content: bytes) -> Statistics:
+    """Return the statistics in these bytes.
+
+    Raises:
+        PeerError: There are none.
+    """
+    try:
+        statistics = _decoder.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise PeerError(f"statistics that cannot be read were refused: {error}") from error
+    for names in ([arm.arm for arm in statistics.arms], [peer.name for peer in statistics.peers]):
+        if len(set(names)) < len(names):
+            raise PeerError(f"statistics of {statistics.name} that name something twice were refused")
+    return statistics
+
+
+def own_observations(agent: Agent) -> dict[Arm, int]:
+    """Return how often each arm was observed by this agent itself, in every boot that is known."""
+    counts = dict(agent.endpoint.ledger.own.counts)
+    for origin, holding in agent.endpoint.ledger.held.items():
+        if origin.agent == agent.name:
+            for arm, count in holding.tally.counts.items():
+                counts[arm] += count
+    return counts
+
+
+def arms_of(agent: Agent, frozen: frozenset[Arm], removed: frozenset[Arm]) -> tuple[ArmStatistics, ...]:
+    """Return every arm of an agent."""
+    policy, own = agent.policy, own_observations(agent)
+    return tuple(_arm(policy, arm, own[arm], arm in frozen, arm in removed) for arm in policy.arms)
+
+
+def _arm(policy: Policy, arm: Arm, own: int, is_frozen: bool, is_removed: bool) -> ArmStatistics:
+    count = policy.tally.counts[arm]
+    mean = min(1.0, max(0.0, policy.mean(arm))) if count else None
+    low = high = None
+    if mean is not None and isinstance(policy, Confident):
+        width = confidence_width(count, policy.budget())
+        low, high = max(0.0, mean - width), min(1.0, mean + width)
+        if not width:  # after one observation log(1/delta) is log(1) = 0: delta is 1, and nothing is promised
+            low, high = 0.0, 1.0
+    return ArmStatistics(
+        arm=arm,
+        observations=count,
+        own_observations=own,
+        mean=mean,
+        low=low,
+        high=high,
+        is_candidate=arm in policy.candidates and not (is_frozen or is_removed),
+        is_frozen=is_frozen,
+        is_removed=is_removed,
+    )
+
+
+def peers_of(agent: Agent, now: float) -> tuple[PeerStatistics, ...]:
+    """Return every peer of an agent."""
+    endpoint = agent.endpoint
+    assert isinstance(endpoint, TolerantEndpoint)
+    ledger = endpoint.ledger
+    peers = []
+    for link in endpoint.links.values():
+        heard = link.peer.last_heard
+        held = ledger.held.get(Origin(link.peer.name, link.delivery.peer_boot or 0))
+        peers.append(
+            PeerStatistics(
+                name=link.peer.name,
+                is_present=link.peer.present,
+                common_arms=len(link.peer.common),
+                heard_s=None if heard is None or math.isnan(heard) else max(0.0, now - heard),
+                shares_sent=link.exchange.shares_sent,
+                shares_received=link.shares_received,
+                repetitions=link.delivery.attempts,
+                held=0 if held is None else held.version,
+                lacks=max(0, ledger.version - link.delivery.acknowledged.version),
+                boot=link.delivery.peer_boot,
+            )
+        )
+    return tuple(peers)

@@ -1,0 +1,38 @@
+"""The world as data, and the chance and the record of a run in it."""
+
+from cobandit.scenario.arms import Arms
+from cobandit.scenario.faults import Faults, Partition
+from cobandit.scenario.file import ScenarioFile, read_scenario, scenario_from_mapping
+from cobandit.scenario.scenario import Absence, AgentSpec, BuildPolicy, BuiltIn, IndexFunction, Scenario
+from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
+from cobandit.scenario.tape import Tape
+from cobandit.scenario.trace import Kind, Row, transcript
+from cobandit.scenario.writing import scenario_to_mapping, scenario_to_toml
+
+__all__ = [
+    "Absence",
+    "AgentSpec",
+    "Arms",
+    "BuildPolicy",
+    "BuiltIn",
+    "Faults",
+    "Halving",
+    "IndexFunction",
+    "Kind",
+    "OnOff",
+    "Partition",
+    "Rate",
+    "Row",
+    "Scenario",
+    "ScenarioFile",
+    "Schedule",
+    "Sine",
+    "Slots",
+    "Tape",
+    "read_scenario",
+    "scenario_from_mapping",
+    "scenario_to_mapping",
+    "scenario_to_toml",
+    "schedules_from_csv",
+    "transcript",
+]

@@ -1,0 +1,111 @@
+"""What a network does to messages: it loses, doubles, delays and reorders them, and it falls apart.
+
+What befalls a message depends on a stream of chance of its own, keyed by who sends it to whom and the how-manieth
+between the two it is. So two engines meet the same network.
+"""
+
+from dataclasses import dataclass
+
+from cobandit.values.checks import check_probability, check_whole
+from cobandit.values.errors import LocalError
+
+LONGEST_HOLDUP = 2**30
+"""The longest that a message can be late, in slots."""
+
+LOST, DOUBLED, FIRST_COPY, SECOND_COPY = 0, 1, 2, 5
+"""Which numbers of a message's stream say whether it is lost, whether it comes twice, and (three each) how late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """From slot `start` until just before slot `stop`, nothing that the ones send reaches the others.
+
+    Args:
+        start: The first slot in which messages are lost.
+        stop: The first slot in which they are not lost any more.
+        senders: Agents on one side, by position.
+        receivers: Agents on the other side.
+        one_way: Whether messages from the receivers to the senders still pass.
+    """
+
+    start: int
+    stop: int
+    senders: tuple[int, ...]
+    receivers: tuple[int, ...]
+    one_way: bool = False
+
+    def __post_init__(self) -> None:
+        check_whole("the start of a partition", self.start, 0)
+        check_whole("the stop of a partition", self.stop, self.start + 1)
+        for side in (self.senders, self.receivers):
+            if not (isinstance(side, tuple) and side):
+                raise LocalError(f"a partition needs a tuple of agents on both sides, not {side!r}")
+            for agent in side:
+                check_whole("an agent of a partition", agent, 0)
+        if both := sorted(set(self.senders) & set(self.receivers)):
+            raise LocalError(f"nobody can be on both sides of a partition, but {both} are")
+
+    def cuts(self, slot: int, sender: int, receiver: int) -> bool:
+        """Return whether a message sent in this slot is lost."""
+        if not self.start <= slot < self.stop:
+            return False
+        if sender in self.senders and receiver in self.receivers:
+            return True
+        return not self.one_way and sender in self.receivers and receiver in self.senders
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What a network does to messages. Without arguments, nothing.
+
+    Args:
+        loss: The probability that a message is lost.
+        duplication: The probability that a message that is not lost arrives twice.
+        jitter: Every copy takes up to so many slots longer than `delay`, each number of slots as likely.
+        reordering: The probability that a copy is held back further, so that later ones overtake it.
+        held_back: By how many slots at most, each as likely.
+        partitions: When who cannot reach whom.
+    """
+
+    loss: float = 0.0
+    duplication: float = 0.0
+    jitter: int = 0
+    reordering: float = 0.0
+    held_back: int = 16
+    partitions: tuple[Partition, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_probability("loss", self.loss)
+        check_probability("duplication", self.duplication)
+        check_whole("jitter", self.jitter, 0, LONGEST_HOLDUP)
+        check_probability("reordering", self.reordering)
+        check_whole("held_back", self.held_back, 1, LONGEST_HOLDUP)
+        given = self.partitions
+        if not (isinstance(given, tuple) and all(isinstance(partition, Partition) for partition in given)):
+            raise LocalError(f"partitions must be a tuple of Partition(...), not {self.partitions!r}")
+
+    @property
+    def are_none(self) -> bool:
+        """Whether the network is as the paper wants it."""
+        return self.lose_nothing and not (self.duplication or self.jitter or self.reordering)
+
+    @property
+    def lose_nothing(self) -> bool:
+        """Whether every message arrives."""
+        return not (self.loss or self.partitions)
+
+    def cut(self, slot: int, sender: int, receiver: int) -> bool:
+        """Return whether a partition keeps a message sent in this slot from arriving."""
+        return any(partition.cuts(slot, sender, receiver) for partition in self.partitions)
+
+
+def holdup(jitter: int, reordering: float, held_back: int, late: float, is_held: float, how_long: float) -> int:
+    """Return how many slots later than usual a copy arrives, from three numbers of chance.
+
+    >>> holdup(4, 0.1, 16, late=0.5, is_held=0.7, how_long=0.5), holdup(4, 0.1, 16, late=0.5, is_held=0.0, how_long=0.5)
+    (2, 11)
+    """
+    slots = int(late * (jitter + 1))
+    if is_held < reordering:
+        slots += 1 + int(how_long * held_back)
+    return slots

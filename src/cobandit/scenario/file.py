@@ -1,0 +1,347 @@
+"""A scenario as a file: TOML in, a `Scenario` out, or an error that names the key, the value and what is allowed.
+
+The keys are explained in docs/scenario-files.md. Writing a scenario back is in `cobandit.scenario.writing`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cobandit.core import (
+    Constant,
+    Geometric,
+    Patience,
+    PerCandidate,
+    Sharing,
+    Threshold,
+    immediate,
+    on_demand,
+    silent,
+)
+from cobandit.core.thresholds import LARGEST_THRESHOLD
+from cobandit.policies import Confidence, Horizon
+from cobandit.policies.names import policy_name
+from cobandit.scenario.arms import Arms
+from cobandit.scenario.faults import LONGEST_HOLDUP, Faults, Partition
+from cobandit.scenario.keys import MISSING, Table, as_number, as_whole, is_whole, located, read_toml, wrong
+from cobandit.scenario.scenario import (
+    LONGEST_DELAY,
+    LONGEST_HORIZON,
+    MOST_AGENTS,
+    Absence,
+    AgentSpec,
+    BuiltIn,
+    Scenario,
+)
+from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
+from cobandit.scenario.tape import LARGEST_SEED
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import MOST_ARMS
+
+MOST_TRIALS = 10_000_000
+
+
+@dataclass(frozen=True)
+class ScenarioFile:
+    """What a scenario file says: the world, and how often and from which seed to run it, where it says so."""
+
+    scenario: Scenario
+    trials: int | None = None
+    seed: int | None = None
+
+
+def read_scenario(path: Path | str) -> ScenarioFile:
+    """Read a scenario file.
+
+    Raises:
+        LocalError: The file cannot be read or says something that cannot be. The text names the file, the key, its
+            value and what is allowed.
+    """
+    return read_toml(path, scenario_from_mapping)
+
+
+def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str = ".") -> ScenarioFile:
+    """Return the scenario that a file with this content describes.
+
+    Args:
+        content: The keys and values.
+        folder: Where files that it names are, unless they are named from the root.
+
+    Raises:
+        LocalError: A key is unknown or missing, or a value is not allowed. The text names the key.
+
+    >>> world = scenario_from_mapping(
+    ...     {"horizon": 100, "arms": {"means": [0.2, 0.8]}, "agents": [{"count": 2, "rate": 0.5}]}
+    ... ).scenario
+    >>> [agent.schedule for agent in world.agents]
+    [Rate(rate=0.5), Rate(rate=0.5)]
+    """
+    top = Table(content, "", ("horizon", "trials", "seed", "arms", "agents", "policy", "sharing"))
+    horizon = top.whole("horizon", 1, LONGEST_HORIZON)
+    arms = _arms(Table(top.get("arms"), "arms", _ARM_KEYS, wanted=_WANTED_ARMS), Path(folder))
+    agents: list[AgentSpec] = []
+    for path, entry in top.rows("agents", "tables, each written [[agents]]"):
+        agents.extend(_agents(Table(entry, path, _AGENT_KEYS, deeper=_MISPLACED), arms, horizon, Path(folder)))
+        if len(agents) > MOST_AGENTS:
+            raise LocalError(f"{path} brings the number of agents to {len(agents)}: at most {MOST_AGENTS} are allowed")
+    sharing = Table(top.get("sharing") if "sharing" in top else {}, "sharing", _SHARING_KEYS)
+    scenario = Scenario(
+        horizon=horizon,
+        arms=arms,
+        agents=tuple(agents),
+        policy=_policy(Table(top.get("policy") if "policy" in top else {}, "policy", ("name", "alpha", "confidence"))),
+        sharing=_sharing(sharing),
+        delay=sharing.whole("delay", 0, LONGEST_DELAY, default=0),
+        faults=_faults(sharing, len(agents)),
+    )
+    return ScenarioFile(
+        scenario,
+        trials=top.whole("trials", 1, MOST_TRIALS) if "trials" in top else None,
+        seed=top.whole("seed", 0, LARGEST_SEED) if "seed" in top else None,
+    )
+
+
+_ARM_KEYS = ("means", "file", "uniform", "count", "seed", "names")
+_WANTED_ARMS = "a table, written [arms], with means, file or uniform"
+
+
+def _arms(table: Table, folder: Path) -> Arms:
+    kind = table.one_of(("means", "file", "uniform"))
+    if kind != "uniform":
+        table.refuse(("count", "seed"), "it belongs to uniform")
+    if kind == "file":
+        table.refuse(("names",), "the file has the names")
+        file = folder / table.text("file")
+        with located(table.key("file")):
+            return Arms.from_csv(file)
+    if kind == "means":
+        given = table.rows("means", "numbers in [0, 1]")
+        means = [as_number(path, mean, low=0.0, high=1.0) for path, mean in given]
+        with located(table.key("means")):
+            arms = Arms.of(means)
+    else:
+        low, high = _range(table)
+        count = table.whole("count", 1, MOST_ARMS)
+        arms = Arms.uniform(count, low, high, seed=table.whole("seed", 0, LARGEST_SEED, default=0))
+    if "names" not in table:
+        return arms
+    names = tuple(_as_text(path, name) for path, name in table.rows("names", "strings"))
+    if len(names) != len(arms.means):
+        raise wrong(table.key("names"), f"a list of {len(arms.means)} strings, one for each arm", list(names))
+    with located(table.key("names")):
+        return Arms(names, arms.means)
+
+
+def _range(table: Table) -> tuple[float, float]:
+    given = table.rows("uniform", "two numbers, the lowest and the highest mean", may_be_empty=True)
+    numbers = [as_number(path, bound, low=0.0, high=1.0) for path, bound in given]
+    if len(numbers) != 2 or numbers[0] > numbers[1]:
+        raise wrong(table.key("uniform"), "[lowest, highest] with 0 <= lowest <= highest <= 1", table.get("uniform"))
+    return numbers[0], numbers[1]
+
+
+_AGENT_KEYS = ("count", "rate", "schedule", "start", "stop", "arms", "absences")
+_SCHEDULES = ("sine", "on_off", "halving", "slots", "trace")
+_MISPLACED = tuple(f"schedule.{kind}" for kind in _SCHEDULES)
+
+
+def _agents(table: Table, arms: Arms, horizon: int, folder: Path) -> list[AgentSpec]:
+    if table.one_of(("rate", "schedule")) == "rate":
+        schedules: list[Schedule] = [Rate(table.number("rate", low=0.0, high=1.0))]
+    else:
+        schedules = _schedules(table, horizon, folder)
+    count = table.whole("count", 1, MOST_AGENTS, default=1)
+    if len(schedules) > 1:
+        table.refuse(("count",), f"the trace has {len(schedules)} agents; name one of them with schedule.agent")
+    start = _as_slot(table.key("start"), table.get("start"), horizon) if "start" in table else 0
+    stop = _stop(table, start, horizon) if "stop" in table else None
+    own = None
+    if "arms" in table:
+        own = tuple(_as_arm(path, arm, arms) for path, arm in table.rows("arms", "names of arms"))
+    absences: tuple[Absence, ...] = ()
+    if "absences" in table:
+        given = table.rows("absences", "tables with leave and rejoin")
+        absences = tuple(_absence(Table(entry, path, ("leave", "rejoin")), horizon) for path, entry in given)
+    with located(table.path):
+        return [AgentSpec(schedule, start, stop, own, absences) for schedule in schedules] * count
+
+
+def _stop(table: Table, start: int, horizon: int) -> int:
+    stop = table.get("stop")
+    if not is_whole(stop, start + 1, horizon):
+        raise wrong(table.key("stop"), f"a whole number after start ({start}), at most the horizon ({horizon})", stop)
+    return stop
+
+
+def _absence(table: Table, horizon: int) -> Absence:
+    leave = _as_slot(table.key("leave"), table.get("leave"), horizon)
+    rejoin = table.get("rejoin")
+    if "rejoin" not in table:
+        return Absence(leave)
+    if not is_whole(rejoin, leave + 1, horizon - 1):
+        allowed = f"a slot after leave ({leave}) and before the horizon ({horizon}), or left out if it stays away"
+        raise wrong(table.key("rejoin"), allowed, rejoin)
+    return Absence(leave, rejoin)
+
+
+def _as_slot(path: str, value: object, horizon: int) -> int:
+    if not is_whole(value, 0, horizon - 1):
+        raise wrong(path, f"a slot, a whole number from 0 to {horizon - 1} (the horizon is {horizon})", value)
+    return value
+
+
+def _schedules(agent: Table, horizon: int, folder: Path) -> list[Schedule]:
+    """Return one schedule, or one for each agent of a trace."""
+    path = agent.key("schedule")
+    table = Table(agent.get("schedule"), path, (*_SCHEDULES, "agent", "seconds_per_slot"))
+    kind = table.one_of(_SCHEDULES)
+    if kind != "trace":
+        table.refuse(("agent", "seconds_per_slot"), "it belongs to trace")
+    match kind:
+        case "sine":
+            sine = Table(table.get(kind), table.key(kind), ("phase", "slots_per_radian"))
+            pace = sine.positive("slots_per_radian") if "slots_per_radian" in sine else Sine(0.0).slots_per_radian
+            return [Sine(sine.number("phase"), pace)]
+        case "on_off":
+            on_off = Table(table.get(kind), table.key(kind), ("rate", "toggle"))
+            return [OnOff(on_off.number("rate", low=0.0, high=1.0), on_off.number("toggle", low=0.0, high=1.0))]
+        case "halving":
+            return [Halving(Table(table.get(kind), table.key(kind), ("rate",)).number("rate", low=0.0, high=1.0))]
+        case "slots":
+            given = table.rows(kind, "whole numbers that increase", may_be_empty=True)
+            slots = tuple(_as_slot(where, slot, horizon) for where, slot in given)
+            with located(table.key(kind)):
+                return [Slots(slots)]
+    return _trace(table, horizon, folder)
+
+
+def _trace(table: Table, horizon: int, folder: Path) -> list[Schedule]:
+    """Return one schedule, or one for each agent of the file; a real system may well go on after the horizon."""
+    pace = table.positive("seconds_per_slot") if "seconds_per_slot" in table else None
+    file = folder / table.text("trace")
+    with located(table.key("trace")):
+        found = schedules_from_csv(file, seconds_per_slot=pace)
+    found = {name: Slots(tuple(slot for slot in one.slots if slot < horizon)) for name, one in found.items()}
+    if "agent" not in table:
+        return list(found.values())
+    name = table.text("agent")
+    if name not in found:
+        raise wrong(table.key("agent"), f"an agent of {file}: {', '.join(list(found)[:20])}", name)
+    return [found[name]]
+
+
+def _policy(table: Table) -> BuiltIn:
+    name = table.choice("name", ("ucb", "aae", "kl-ucb", "thompson"), default="ucb", spelled=policy_name)
+    alpha = table.positive("alpha") if "alpha" in table else None
+    confidence: Confidence = "observed"
+    if "confidence" in table:
+        given = table.get("confidence")
+        if isinstance(given, Mapping):
+            confidence = Horizon(Table(given, table.key("confidence"), ("horizon",)).whole("horizon", 1))
+        elif given in ("own", "observed"):
+            confidence = given
+        else:
+            raise wrong(table.key("confidence"), '"own", "observed" or { horizon = decisions }', given)
+    return BuiltIn(name, alpha, confidence)
+
+
+_PATIENCE_KEYS = ("first", "least", "growth", "tick", "longest")
+_PARTITION_KEYS = ("start", "stop", "senders", "receivers", "one_way")
+_SHARING_KEYS = (
+    "protocol",
+    "threshold",
+    "answers_advance",
+    "delay",
+    "loss_tolerant",
+    "loss",
+    "duplication",
+    "jitter",
+    "reordering",
+    "held_back",
+    "partitions",
+)
+
+
+def _sharing(table: Table) -> Sharing:
+    protocol = table.choice("protocol", ("odc", "ibc", "none"), default="odc")
+    threshold = _threshold(table, answers_advance=table.truth("answers_advance", default=True))
+    patience = _patience(table)
+    if patience is not None and protocol != "odc":
+        raise LocalError(f'{table.key("loss_tolerant")} belongs to protocol "odc", but the protocol is "{protocol}"')
+    if protocol == "none":
+        return silent()
+    return on_demand(threshold, loss_tolerant=patience or False) if protocol == "odc" else immediate(threshold)
+
+
+def _patience(sharing: Table) -> Patience | None:
+    given, path = sharing.get("loss_tolerant"), sharing.key("loss_tolerant")
+    if given is MISSING or isinstance(given, bool):
+        return Patience() if given is True else None
+    if not isinstance(given, Mapping):
+        raise wrong(path, f"true, false or a table with {' or '.join(_PATIENCE_KEYS)}", given)
+    table = Table(given, path, _PATIENCE_KEYS)
+    waits = {name: table.positive(name) for name in _PATIENCE_KEYS if name in table}
+    with located(path):
+        return Patience(**waits)
+
+
+def _faults(table: Table, agent_count: int) -> Faults:
+    usual = Faults()
+    partitions: list[Partition] = []
+    if "partitions" in table:
+        for path, entry in table.rows("partitions", "tables with start, stop, senders and receivers"):
+            partitions.append(_partition(Table(entry, path, _PARTITION_KEYS), agent_count))
+    chances = {
+        name: table.number(name, low=0.0, high=1.0) if name in table else 0.0
+        for name in ("loss", "duplication", "reordering")
+    }
+    return Faults(
+        **chances,
+        jitter=table.whole("jitter", 0, LONGEST_HOLDUP, default=usual.jitter),
+        held_back=table.whole("held_back", 1, LONGEST_HOLDUP, default=usual.held_back),
+        partitions=tuple(partitions),
+    )
+
+
+def _partition(table: Table, agent_count: int) -> Partition:
+    start = table.whole("start", 0, LONGEST_HORIZON)
+    sides = [
+        tuple(as_whole(path, agent, 0, agent_count - 1) for path, agent in table.rows(side, "positions of agents"))
+        for side in ("senders", "receivers")
+    ]
+    stop = table.whole("stop", start + 1, LONGEST_HORIZON)
+    return Partition(start, stop, sides[0], sides[1], one_way=table.truth("one_way", default=False))
+
+
+def _threshold(sharing: Table, *, answers_advance: bool) -> Threshold:
+    if "threshold" not in sharing:
+        return Constant(1, answers_advance)
+    given, path = sharing.get("threshold"), sharing.key("threshold")
+    if given == "per-candidate":
+        return PerCandidate(answers_advance=answers_advance)
+    if not isinstance(given, Mapping):
+        allowed = '{ constant = 1 }, { geometric = 2 }, { geometric = 2, cap = 64 } or "per-candidate"'
+        raise wrong(path, allowed, given)
+    table = Table(given, path, ("constant", "geometric", "per-candidate", "cap"))
+    kind = table.one_of(("constant", "geometric", "per-candidate"))
+    if kind == "constant":
+        table.refuse(("cap",), "a constant threshold does not grow")
+        return Constant(table.whole("constant", 1, LARGEST_THRESHOLD), answers_advance)
+    if kind == "geometric":
+        base = table.whole("geometric", 2, LARGEST_THRESHOLD)
+        return Geometric(base, table.whole("cap", 1, LARGEST_THRESHOLD, default=LARGEST_THRESHOLD), answers_advance)
+    table.refuse(("cap",), "write { per-candidate = { cap = 64 } }")
+    inner = Table(table.get(kind), table.key(kind), ("cap",))
+    return PerCandidate(inner.whole("cap", 1, LARGEST_THRESHOLD, default=LARGEST_THRESHOLD), answers_advance)
+
+
+def _as_text(path: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise wrong(path, "a string", value)
+    return value
+
+
+def _as_arm(path: str, value: object, arms: Arms) -> str:
+    if value not in arms.names:
+        raise wrong(path, f"one of the arms {', '.join(arms.names[:20])}", value)
+    return str(value)

@@ -1,0 +1,196 @@
+"""A world as data: arms, agents and when they decide, how they choose, how they talk.
+
+A scenario holds no chance and no state. Together with a seed and a trial number (`cobandit.scenario.tape`) it determines
+a run.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from cobandit.core import Sharing, on_demand
+from cobandit.policies import AAE, KLUCB, UCB, Confidence, Policy, Thompson
+from cobandit.policies.confidence import checked_confidence
+from cobandit.policies.confident import Confident
+from cobandit.policies.from_index import FromIndex
+from cobandit.policies.names import policy_name
+from cobandit.scenario.arms import Arms
+from cobandit.scenario.faults import Faults
+from cobandit.scenario.schedules import Schedule
+from cobandit.values.checks import check_positive, check_whole
+from cobandit.values.errors import LocalError
+from cobandit.values.quantum import BERNOULLI
+from cobandit.values.tally import Arm, checked_arms
+
+LONGEST_HORIZON = 2**40
+LONGEST_DELAY = 2**30
+MOST_AGENTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """An agent is away from slot `leave` until just before slot `rejoin`, or for good. It sends notices of both."""
+
+    leave: int
+    rejoin: int | None = None
+
+    def __post_init__(self) -> None:
+        check_slot("leave", self.leave)
+        if self.rejoin is not None:
+            check_slot("rejoin", self.rejoin)
+            if self.rejoin <= self.leave:
+                raise LocalError(f"an agent that leaves in slot {self.leave} cannot rejoin in slot {self.rejoin}")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    """One agent of a scenario.
+
+    Args:
+        schedule: When it decides.
+        start: The first slot in which it may decide. Before it the agent is silent; the others know of it.
+        stop: The first slot in which it no longer decides.
+        arms: The arms that it can pull; all arms of the world unless told otherwise.
+        absences: When it is away, with notices.
+    """
+
+    schedule: Schedule
+    start: int = 0
+    stop: int | None = None
+    arms: tuple[Arm, ...] | None = None
+    absences: tuple[Absence, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.schedule, "clock"):
+            raise LocalError(f"an agent needs a schedule such as Rate(0.5), not {self.schedule!r}")
+        check_slot("start", self.start)
+        if self.stop is not None:
+            check_whole("stop", self.stop, self.start + 1, LONGEST_HORIZON)
+        if not all(isinstance(absence, Absence) for absence in self.absences):
+            raise LocalError(f"absences must be a tuple of Absence(leave, rejoin), not {self.absences!r}")
+        if self.arms is not None:
+            checked_arms(self.arms)
+        for before, absence in pairwise(self.absences):
+            if before.rejoin is None or absence.leave < before.rejoin:
+                raise LocalError(f"an agent away since slot {before.leave} cannot leave again in slot {absence.leave}")
+
+
+BuildPolicy = Callable[[Sequence[Arm], int], Policy]
+"""Returns a fresh policy for an agent with these arms; the number is that agent's own seed."""
+
+
+_CONFIDENT: dict[str, type[Confident]] = {"ucb": UCB, "aae": AAE, "kl-ucb": KLUCB}
+_POLICIES = (*_CONFIDENT, "thompson")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """One of the policies that come with cobandit, for rewards that are 0 or 1.
+
+    >>> BuiltIn("ucb", alpha=3.0, confidence="own")(["A", "B"], seed=1).select_arm()
+    'A'
+    """
+
+    name: str
+    alpha: float | None = None
+    confidence: Confidence = "observed"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", policy_name(self.name))  # equal policies have equal names
+        if self.name not in _POLICIES:
+            raise LocalError(f"policy {self.name!r} is not one of {', '.join(_POLICIES)}")
+        if self.alpha is not None:
+            check_positive("alpha", self.alpha)
+        checked_confidence(self.confidence)
+
+    def __call__(self, arms: Sequence[Arm], seed: int) -> Policy:
+        """Return a fresh policy."""
+        if self.name == "thompson":
+            return Thompson(arms, seed=seed, quantum=BERNOULLI)
+        return _CONFIDENT[self.name](arms, alpha=self.alpha, confidence=self.confidence, quantum=BERNOULLI)
+
+    @property
+    def exploration(self) -> float:
+        """The alpha in use: the one given, or the policy's usual one; Thompson sampling has none."""
+        if self.name == "thompson":
+            return 0.0
+        return _CONFIDENT[self.name].usual_alpha if self.alpha is None else self.alpha
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFunction:
+    """A policy of your own as one plain function: the index of an arm. Both engines run it, the compiled one compiled.
+
+    Args:
+        index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index.
+        alpha: How much to explore.
+        confidence: What delta is.
+
+    >>> greedy = IndexFunction(lambda mean, count, budget: mean + 1.0 / count)
+    >>> greedy(["A", "B"], seed=1).select_arm()
+    'A'
+    """
+
+    index: Callable[[float, int, float], float]
+    alpha: float = 1.0
+    confidence: Confidence = "observed"
+
+    def __post_init__(self) -> None:
+        check_positive("alpha", self.alpha)
+        checked_confidence(self.confidence)
+
+    def __call__(self, arms: Sequence[Arm], seed: int) -> Policy:  # noqa: ARG002  # an index uses no chance
+        """Return a fresh policy."""
+        return FromIndex(arms, index=self.index, alpha=self.alpha, confidence=self.confidence, quantum=BERNOULLI)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A world, ready to be run.
+
+    Args:
+        horizon: How many slots there are.
+        arms: The arms and their means.
+        agents: The agents, in the order in which they decide inside a slot.
+        policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1.
+        sharing: How they talk.
+        delay: How many slots a message takes; 0 means within the slot.
+        faults: What the network does to messages; nothing unless told otherwise.
+    """
+
+    horizon: int
+    arms: Arms
+    agents: tuple[AgentSpec, ...]
+    policy: BuildPolicy = field(default_factory=lambda: BuiltIn("ucb"))
+    sharing: Sharing = field(default_factory=on_demand)
+    delay: int = 0
+    faults: Faults = field(default_factory=Faults)
+
+    def __post_init__(self) -> None:
+        check_whole("horizon", self.horizon, 1, LONGEST_HORIZON)
+        if isinstance(self.policy, type) or not callable(self.policy):
+            raise LocalError(
+                f'policy must be BuiltIn("ucb"), say, or a function that builds a policy, not {self.policy!r}'
+            )
+        if not isinstance(self.sharing, Sharing):
+            raise LocalError(f"sharing must be on_demand(...), immediate(...) or silent(), not {self.sharing!r}")
+        check_whole("delay", self.delay, 0, LONGEST_DELAY)
+        if not isinstance(self.faults, Faults):
+            raise LocalError(f"faults must be Faults(...), not {self.faults!r}")
+        for partition in self.faults.partitions:
+            for position in (*partition.senders, *partition.receivers):
+                check_whole("an agent of a partition", position, 0, len(self.agents) - 1)
+        check_whole("the number of agents", len(self.agents), 1, MOST_AGENTS)
+        for position, agent in enumerate(self.agents):
+            if agent.arms is not None and not set(agent.arms) <= set(self.arms.names):
+                raise LocalError(f"agent {position} has arms {agent.arms!r}: name some of {', '.join(self.arms.names)}")
+
+    def arms_of(self, agent: int) -> tuple[Arm, ...]:
+        """Return the arms that an agent can pull."""
+        own = self.agents[agent].arms
+        return self.arms.names if own is None else own
+
+
+def check_slot(what: str, value: int) -> None:
+    """Raise unless the value can be a slot."""
+    check_whole(what, value, 0, LONGEST_HORIZON)

@@ -1,0 +1,153 @@
+"""A scenario told in plain sentences, for people who look at a report. What a program needs is in `writing.py`."""
+
+from itertools import groupby
+
+from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
+from cobandit.core.exchange import ON_DEMAND
+from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.core.thresholds import LARGEST_THRESHOLD
+from cobandit.policies import Horizon
+from cobandit.scenario.faults import Faults
+from cobandit.scenario.scenario import AgentSpec, BuiltIn, IndexFunction, Scenario
+from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
+
+_POLICY_NAMES = {"ucb": "UCB", "aae": "AAE", "kl-ucb": "KL-UCB", "thompson": "Thompson sampling"}
+
+MOST_KINDS_TOLD = 6
+"""Of more kinds of agents only the first are described."""
+
+
+def scenario_in_words(scenario: Scenario) -> list[str]:
+    """Return sentences that tell what happens in a scenario.
+
+    >>> from cobandit.scenario import Arms
+    >>> world = Scenario(100, Arms.of([0.2, 0.8]), (AgentSpec(Rate(0.5)), AgentSpec(Rate(0.5))))
+    >>> for sentence in scenario_in_words(world):
+    ...     print(sentence)
+    100 slots, 2 arms; the best pays with probability 0.8.
+    2 agents: 2 decide in each slot with probability 0.5.
+    They choose by UCB (alpha 3, confidence observed).
+    They talk on demand (ODC), with a threshold of 1 observation.
+    Messages arrive within the slot, and none is lost.
+    """
+    size = f"{count_of(scenario.horizon, 'slot')}, {count_of(len(scenario.arms.names), 'arm')}"
+    return [
+        f"{size}; the best pays with probability {max(scenario.arms.means):g}.",
+        _agents(scenario),
+        f"They choose by {_policy(scenario)}.",
+        sharing_in_words(scenario),
+        _network(scenario),
+    ]
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count_of(1, "agent"), count_of(2000, "slot")
+    ('1 agent', '2,000 slots')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def sharing_in_words(scenario: Scenario) -> str:
+    """Return how the agents of a scenario talk, as a sentence."""
+    rules, threshold, patience = scenario.sharing
+    if rules == SILENT:
+        return "They do not talk: each learns alone."
+    how = "by a table of your own"
+    if rules == ON_DEMAND:
+        how = "on demand (ODC)"
+    elif rules == IMMEDIATE:
+        how = "by immediate broadcast (IBC)"
+    tolerant = "" if patience is None else "; what is lost is repeated (loss-tolerant)"
+    told = f"They talk {how}, with {threshold_in_words(threshold)}{tolerant}"
+    return told if told.endswith("...") else f"{told}."
+
+
+def threshold_in_words(threshold: Threshold) -> str:
+    """Return how much a buffer must hold, in words."""
+    match threshold:
+        case Constant(size):
+            told = f"a threshold of {count_of(size, 'observation')}"
+        case Geometric(base, cap):
+            told = f"thresholds 1, {base:,}, {base**2:,}, ...{_capped(cap)}"
+        case PerCandidate(cap):
+            told = f"thresholds of 1, 2, 4, ... times the candidate arms left{_capped(cap)}"
+        case FromFunction():
+            told = f"thresholds {', '.join(f'{value:,}' for value in threshold.values[:4])}, ..."
+        case _:
+            told = "thresholds of your own"
+    return told if threshold.answers_advance or isinstance(threshold, Constant) else f"{told} (answers do not advance)"
+
+
+def _capped(cap: int) -> str:
+    return "" if cap == LARGEST_THRESHOLD else f", at most {cap:,}"
+
+
+def _agents(scenario: Scenario) -> str:
+    kinds = [(spec, len(list(same))) for spec, same in groupby(scenario.agents)]
+    told = [f"{count} {_agent(spec, plural=count > 1)}" for spec, count in kinds[:MOST_KINDS_TOLD]]
+    if len(kinds) > MOST_KINDS_TOLD:
+        told.append(f"and {len(kinds) - MOST_KINDS_TOLD} other kinds")
+    return f"{count_of(len(scenario.agents), 'agent')}: {'; '.join(told)}."
+
+
+def _agent(spec: AgentSpec, *, plural: bool) -> str:
+    verb = "decide" if plural else "decides"
+    told = f"{verb} {_schedule(spec.schedule)}"
+    if spec.start:
+        told += f" from slot {spec.start:,}"
+    if spec.stop is not None:
+        told += f" until slot {spec.stop:,}"
+    if spec.arms is not None:
+        told += f", with {count_of(len(spec.arms), 'arm')} of the world's"
+    if spec.absences:
+        told += f", away {count_of(len(spec.absences), 'time')}"
+    return told
+
+
+def _schedule(schedule: Schedule) -> str:
+    match schedule:
+        case Rate(rate):
+            return "in every slot" if rate == 1.0 else f"in each slot with probability {rate:g}"
+        case Halving(rate):
+            return f"with probability {rate:g}, halved after each decision with which it sends"
+        case Sine():
+            return "with a probability that comes and goes like a sine"
+        case OnOff(rate, toggle):
+            return f"with probability {rate:g} while online (on or off with probability {toggle:g} in each slot)"
+        case Slots(slots):
+            return f"in {count_of(len(slots), 'given slot')}"
+    return "by a schedule of your own"
+
+
+def _policy(scenario: Scenario) -> str:
+    match scenario.policy:
+        case BuiltIn("thompson"):
+            return _POLICY_NAMES["thompson"]
+        case BuiltIn(name, _, confidence) as policy:
+            sure = f"{confidence.decisions:,} decisions" if isinstance(confidence, Horizon) else confidence
+            return f"{_POLICY_NAMES[name]} (alpha {policy.exploration:g}, confidence {sure})"
+        case IndexFunction():
+            return "an index of your own"
+    return "a policy of your own"
+
+
+def _network(scenario: Scenario) -> str:
+    late = "within the slot" if not scenario.delay else f"after {count_of(scenario.delay, 'slot')}"
+    return f"Messages arrive {late}, {_faults(scenario.faults)}."
+
+
+def _faults(faults: Faults) -> str:
+    told = []
+    if faults.loss:
+        told.append(f"{100 * faults.loss:.3g} % are lost")
+    if faults.duplication:
+        told.append(f"{100 * faults.duplication:.3g} % come twice")
+    if faults.jitter:
+        told.append(f"each may take up to {count_of(faults.jitter, 'slot')} more")
+    if faults.reordering:
+        told.append(f"{100 * faults.reordering:.3g} % are held back")
+    if faults.partitions:
+        told.append(f"the network is cut {count_of(len(faults.partitions), 'time')}")
+    return ", ".join(told) if told else "and none is lost"

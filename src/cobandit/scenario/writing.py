@@ -1,0 +1,236 @@
+"""A scenario written down: the same keys as in a scenario file, so that a result can carry its world.
+
+Reading what was written gives the same scenario again. Arms from a file or from chance are written as their means,
+a trace as its slots, so nothing outside is needed. What an agent would do after the horizon is not written: a file may
+not say it, and no run reaches it.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from itertools import groupby
+
+from cobandit.core import Constant, Geometric, PerCandidate
+from cobandit.core.exchange import ON_DEMAND
+from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.core.thresholds import LARGEST_THRESHOLD
+from cobandit.policies import Horizon
+from cobandit.scenario.faults import Faults
+from cobandit.scenario.scenario import Absence, AgentSpec, BuiltIn, Scenario
+from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
+from cobandit.values.errors import LocalError
+
+Written = dict[str, object]
+Own = Callable[[str, object], object]
+"""Takes the path of a key and a value that no file can hold, and returns what to write there."""
+
+
+def scenario_to_mapping(
+    scenario: Scenario, *, trials: int | None = None, seed: int | None = None, own: Own | None = None
+) -> Written:
+    """Return the keys and values of a file that describes this scenario.
+
+    Args:
+        scenario: The scenario.
+        trials: Written too if given.
+        seed: Written too if given.
+        own: What to write in place of something of your own. A file with it cannot be read again.
+
+    Raises:
+        LocalError: The scenario uses something of your own, which no file can hold. The text names the key.
+
+    >>> from cobandit.scenario import Arms
+    >>> scenario_to_mapping(Scenario(100, Arms.of([0.2]), (AgentSpec(Rate(0.5)),)))["agents"]
+    [{'count': 1, 'rate': 0.5}]
+    """
+    own = own or _refuse
+    content: Written = {"horizon": scenario.horizon}
+    if trials is not None:
+        content["trials"] = trials
+    if seed is not None:
+        content["seed"] = seed
+    names = list(scenario.arms.names)
+    content["arms"] = {"means": [float(mean) for mean in scenario.arms.means], "names": names}
+    content["agents"] = [
+        {"count": len(list(same)), **_agent(agent, f"agents[{position}]", own)}
+        for position, (agent, same) in enumerate(groupby(_before(scenario.horizon, one) for one in scenario.agents))
+    ]
+    content["policy"] = _policy(scenario, own)
+    content["sharing"] = _sharing(scenario, own)
+    return content
+
+
+def scenario_to_toml(scenario: Scenario, *, trials: int | None = None, seed: int | None = None) -> str:
+    """Return the text of a scenario file.
+
+    >>> from cobandit.scenario import Arms
+    >>> print(scenario_to_toml(Scenario(100, Arms.of([0.2]), (AgentSpec(Rate(0.5)),)), seed=1))
+    horizon = 100
+    seed = 1
+    <BLANKLINE>
+    [arms]
+    means = [0.2]
+    names = ["0"]
+    <BLANKLINE>
+    [[agents]]
+    count = 1
+    rate = 0.5
+    <BLANKLINE>
+    [policy]
+    name = "ucb"
+    alpha = 3.0
+    confidence = "observed"
+    <BLANKLINE>
+    [sharing]
+    protocol = "odc"
+    threshold = { constant = 1 }
+    answers_advance = true
+    delay = 0
+    <BLANKLINE>
+    """
+    lines: list[str] = []
+    for key, value in scenario_to_mapping(scenario, trials=trials, seed=seed).items():
+        if isinstance(value, dict):
+            lines += ["", f"[{key}]", *_entries(value)]
+        elif isinstance(value, list):
+            for table in value:
+                lines += ["", f"[[{key}]]", *_entries(table)]
+        else:
+            lines.append(f"{key} = {_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _before(horizon: int, agent: AgentSpec) -> AgentSpec:
+    """Return an agent that does the same before the horizon, and nothing after it."""
+    if agent.start >= horizon:
+        return replace(agent, schedule=Slots(()), start=0, stop=None, absences=_absences(horizon, agent))
+    schedule = agent.schedule
+    if isinstance(schedule, Slots):
+        schedule = Slots(tuple(slot for slot in schedule.slots if slot < horizon))
+    stop = None if agent.stop is None or agent.stop > horizon else agent.stop
+    return replace(agent, schedule=schedule, stop=stop, absences=_absences(horizon, agent))
+
+
+def _absences(horizon: int, agent: AgentSpec) -> tuple[Absence, ...]:
+    return tuple(
+        absence if absence.rejoin is None or absence.rejoin < horizon else Absence(absence.leave)
+        for absence in agent.absences
+        if absence.leave < horizon
+    )
+
+
+def _agent(agent: AgentSpec, path: str, own: Own) -> Written:
+    written = _schedule(agent.schedule, path, own)
+    if agent.start:
+        written["start"] = agent.start
+    if agent.stop is not None:
+        written["stop"] = agent.stop
+    if agent.arms is not None:
+        written["arms"] = list(agent.arms)
+    if agent.absences:
+        written["absences"] = [
+            {"leave": absence.leave} | ({} if absence.rejoin is None else {"rejoin": absence.rejoin})
+            for absence in agent.absences
+        ]
+    return written
+
+
+def _schedule(schedule: Schedule, path: str, own: Own) -> Written:
+    match schedule:
+        case Rate(rate):
+            return {"rate": float(rate)}
+        case Halving(rate):
+            return {"schedule": {"halving": {"rate": float(rate)}}}
+        case Sine(phase, pace):
+            return {"schedule": {"sine": {"phase": float(phase), "slots_per_radian": float(pace)}}}
+        case OnOff(rate, toggle):
+            return {"schedule": {"on_off": {"rate": float(rate), "toggle": float(toggle)}}}
+        case Slots(slots):
+            return {"schedule": {"slots": list(slots)}}
+    return {"schedule": own(f"{path}.schedule", schedule)}
+
+
+def _policy(scenario: Scenario, own: Own) -> object:
+    policy = scenario.policy
+    if not isinstance(policy, BuiltIn):
+        return own("policy", policy)
+    confidence = policy.confidence
+    return {
+        "name": policy.name,
+        "alpha": float(policy.exploration),
+        "confidence": {"horizon": confidence.decisions} if isinstance(confidence, Horizon) else confidence,
+    }
+
+
+def _sharing(scenario: Scenario, own: Own) -> Written:
+    rules, threshold, patience = scenario.sharing
+    protocol: object = next((name for table, name in _PROTOCOLS if table == rules), None)
+    if protocol is None:
+        protocol = own("sharing.protocol", rules)
+    written: object
+    match threshold:
+        case Constant(size):
+            written = {"constant": size}
+        case Geometric(base, cap):
+            written = {"geometric": base} | ({} if cap == LARGEST_THRESHOLD else {"cap": cap})
+        case PerCandidate(cap):
+            written = "per-candidate" if cap == LARGEST_THRESHOLD else {"per-candidate": {"cap": cap}}
+        case _:
+            written = own("sharing.threshold", threshold)
+    return {
+        "protocol": protocol,
+        "threshold": written,
+        "answers_advance": threshold.answers_advance,
+        **({} if patience is None else {"loss_tolerant": _floats(asdict(patience))}),
+        "delay": scenario.delay,
+        **_faults(scenario.faults),
+    }
+
+
+def _floats(numbers: Mapping[str, float]) -> Written:
+    return {name: float(number) for name, number in numbers.items()}
+
+
+def _faults(faults: Faults) -> Written:
+    """Return what a network does, unless it does nothing: so that files without faults stay as they are."""
+    usual = Faults()
+    written: Written = {}
+    for name in ("loss", "duplication", "jitter", "reordering", "held_back"):
+        if getattr(faults, name) != getattr(usual, name):
+            written[name] = getattr(faults, name)
+    if faults.partitions:
+        written["partitions"] = [
+            {
+                "start": partition.start,
+                "stop": partition.stop,
+                "senders": list(partition.senders),
+                "receivers": list(partition.receivers),
+                "one_way": partition.one_way,
+            }
+            for partition in faults.partitions
+        ]
+    return written
+
+
+_PROTOCOLS = ((ON_DEMAND, "odc"), (IMMEDIATE, "ibc"), (SILENT, "none"))
+
+
+def _refuse(path: str, value: object) -> object:
+    raise LocalError(f"{path} is {value!r}, which is your own: a scenario file cannot hold it")
+
+
+def _entries(table: Mapping[str, object]) -> list[str]:
+    return [f"{key} = {_toml(value)}" for key, value in table.items()]
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():  # the escapes of JSON are TOML's too, but for one character that TOML wants escaped
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case dict():
+            return f"{{ {', '.join(_entries(value))} }}"
+        case list():
+            return f"[{', '.join(_toml(entry) for entry in value)}]"
+    return repr(value)

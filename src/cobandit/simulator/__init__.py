@@ -1,0 +1,6 @@
+"""Virtual time: engines that run a scenario."""
+
+from cobandit.simulator.reference import run
+from cobandit.simulator.result import Communication, Result
+
+__all__ = ["Communication", "Result", "run"]

@@ -1,0 +1,114 @@
+"""What the paper's theorems allow to a scenario, from how often its agents decided in each trial.
+
+Where they say nothing, this file says nothing.
+"""
+
+import statistics
+from collections.abc import Iterable, Sequence
+
+from cobandit.core import Constant
+from cobandit.core.exchange import ON_DEMAND
+from cobandit.scenario.scenario import BuiltIn, Scenario
+from cobandit.theory import (
+    aae_regret_bound,
+    gaps_of,
+    immediate_share_count,
+    share_bounds,
+    total_share_bound,
+    ucb_regret_bound,
+    ucb_share_counts,
+)
+
+MOST_AGENTS_WITH_OWN_ARMS = 400
+"""Where arms differ every pair is looked at; of more agents that takes too long for a report."""
+
+LEAST_ALPHA = 3.0
+"""Theorem 1 asks for at least so much exploration."""
+
+
+def why_theorem_2_is_silent(scenario: Scenario, agents: Iterable[int] | None = None) -> str:
+    """Return why Theorem 2 says nothing about the shares of a scenario; nothing if it does.
+
+    It counts fresh shares. Loss, copies and disorder add none, and neither does loss tolerance, whose repetitions are
+    no fresh shares (docs/loss-tolerance.md). Every return of an agent that was away may add one.
+
+    Args:
+        scenario: The world.
+        agents: Positions of the agents that matter; all of them, unless told otherwise.
+    """
+    if scenario.sharing.rules != ON_DEMAND:
+        return "it is about communication on demand"
+    threshold = scenario.sharing.threshold
+    if not (threshold.answers_advance or isinstance(threshold, Constant)):
+        return "it is about thresholds that answers advance too"
+    positions = range(len(scenario.agents)) if agents is None else agents
+    if any(scenario.agents[position].absences for position in positions):
+        return "it is about agents that stay"
+    return ""
+
+
+def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
+    """Return the most shares by Theorem 2(a), which holds for every policy: the mean over trials.
+
+    Args:
+        scenario: The world.
+        decisions: How often each agent decided, for each trial.
+
+    Returns:
+        Nothing, if the theorem is silent about this scenario, or if that would take too long.
+    """
+    if why_theorem_2_is_silent(scenario):
+        return None
+    sets = None
+    if not _have_same_arms(scenario):
+        if len(scenario.agents) > MOST_AGENTS_WITH_OWN_ARMS:
+            return None
+        place = {arm: position for position, arm in enumerate(scenario.arms.names)}
+        sets = [[place[arm] for arm in scenario.arms_of(agent)] for agent in range(len(scenario.agents))]
+    totals = []
+    for trial in decisions:
+        counts = ucb_share_counts(trial, scenario.sharing.threshold)
+        totals.append(total_share_bound(counts) if sets is None else sum(map(sum, share_bounds(counts, sets))))
+    return statistics.fmean(totals)
+
+
+def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
+    """Return the most group regret by Theorem 1: the mean over trials. The arguments are those of `shares_allowed`.
+
+    The theorem is about delta = 1/N (UCB) and 1/N^2 (AAE); with another confidence it is a yardstick.
+    """
+    threshold, policy = scenario.sharing.threshold, scenario.policy
+    if not (_is_printed(scenario) and isinstance(threshold, Constant) and _have_same_arms(scenario)):
+        return None
+    if not (isinstance(policy, BuiltIn) and policy.name in ("ucb", "aae") and policy.exploration >= LEAST_ALPHA):
+        return None
+    theorem = aae_regret_bound if policy.name == "aae" else ucb_regret_bound
+    return statistics.fmean(
+        theorem(
+            gaps_of(scenario.arms.means),
+            agent_count=len(scenario.agents),
+            alpha=policy.exploration,
+            total_decisions=max(1, sum(trial)),
+            thresholds=threshold.size,
+            delay=scenario.delay,
+        )
+        for trial in decisions
+    )
+
+
+def immediate_shares(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
+    """Return what immediate broadcast would have sent: the mean over trials. Nothing, if arms differ."""
+    if not _have_same_arms(scenario):
+        return None
+    return statistics.fmean(immediate_share_count(trial) for trial in decisions)
+
+
+def _is_printed(scenario: Scenario) -> bool:
+    """Return whether agents talk as Algorithm 1 prints it, on a network that is as the paper assumes."""
+    is_paper = scenario.sharing.rules == ON_DEMAND and scenario.sharing.patience is None and scenario.faults.are_none
+    return is_paper and not any(agent.absences for agent in scenario.agents)
+
+
+def _have_same_arms(scenario: Scenario) -> bool:
+    first = set(scenario.arms_of(0))
+    return all(set(scenario.arms_of(agent)) == first for agent in range(1, len(scenario.agents)))

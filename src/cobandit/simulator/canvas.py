@@ -1,0 +1,109 @@
+"""How a figure becomes a picture: PNG, once for a light and once for a dark page, and how a page shows it.
+
+This file owns size, ink and paper, which are those of `cobandit.look`. It knows nothing of what is drawn, and matplotlib
+only from inside its functions, because the core does not need it.
+"""
+
+import base64
+import io
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from cobandit.look.tokens import colours
+from cobandit.values.errors import LocalError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH = 9.0
+"""The width of every figure, in inches."""
+
+DOTS_PER_INCH = 130
+
+SERIES = range(1, 9)
+"""The colours that are told apart in any theme, as numbered in the style sheet."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure, as a PNG on a light and on a dark page."""
+
+    name: str
+    caption: str
+    light: bytes
+    dark: bytes
+
+    def html(self) -> str:
+        """Return the figure for a page, in the theme that the reader's system has."""
+        light, dark = (f"data:image/png;base64,{base64.b64encode(png).decode()}" for png in (self.light, self.dark))
+        caption = escape(self.caption)
+        return (
+            f'<figure><div class="wide"><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
+            f'<img src="{light}" alt="{caption}"></picture></div><figcaption>{caption}</figcaption></figure>'
+        )
+
+
+def picture(name: str, caption: str, height: float, draw: "Callable[[Figure], None]") -> Picture:
+    """Draw a figure twice.
+
+    Raises:
+        LocalError: matplotlib is not installed.
+    """
+    return Picture(name, caption, *(_png(height, draw, dark=dark) for dark in (False, True)))
+
+
+def series(number: int) -> str:
+    """Return a colour of the theme that is being drawn, by its number from 1."""
+    from matplotlib import rcParams  # noqa: PLC0415  # the core does not need matplotlib
+
+    cycle: list[str] = rcParams["axes.prop_cycle"].by_key()["color"]
+    return cycle[(number - 1) % len(cycle)]
+
+
+def _png(height: float, draw: "Callable[[Figure], None]", *, dark: bool) -> bytes:
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
+    except ModuleNotFoundError as error:
+        raise LocalError("plots need matplotlib: pip install cobandit[sim]") from error
+
+    with _page(dark=dark):
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        draw(figure)
+        file = io.BytesIO()
+        figure.savefig(file, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+    return file.getvalue()
+
+
+def _page(*, dark: bool) -> AbstractContextManager[None]:
+    from matplotlib import rc_context  # noqa: PLC0415  # as above
+    from matplotlib.rcsetup import cycler  # noqa: PLC0415
+
+    theme = colours(dark=dark)
+    ink, paper, lines = theme["ink"], theme["card"], theme["line"]
+    return rc_context(
+        {
+            "font.size": 8.5,
+            "axes.titlesize": 9.5,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.axisbelow": True,
+            "axes.grid": True,
+            "axes.grid.axis": "y",
+            "axes.prop_cycle": cycler(color=[theme[f"series-{number}"] for number in SERIES]),
+            "grid.color": lines,
+            "grid.linewidth": 0.6,
+            "legend.frameon": False,
+            "figure.facecolor": paper,
+            "savefig.facecolor": paper,
+            "axes.facecolor": paper,
+            "axes.edgecolor": ink,
+            "axes.labelcolor": ink,
+            "text.color": ink,
+            "xtick.color": ink,
+            "ytick.color": ink,
+            "hatch.linewidth": 0.6,
+        }
+    )

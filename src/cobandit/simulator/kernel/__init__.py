@@ -1,0 +1,162 @@
+"""The compiled engine: a second implementation of the same rules on arrays, allowed because it is proved equal.
+
+The same tape in, the same trace out, row by row, as from the readable engine; `tests/parity` holds it to that.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cobandit.scenario.scenario import IndexFunction, Scenario
+from cobandit.scenario.tape import Tape
+from cobandit.scenario.trace import Row
+from cobandit.simulator.kernel import engine
+from cobandit.simulator.kernel.bits import full_sets
+from cobandit.simulator.kernel.custom import run_with_index
+from cobandit.simulator.kernel.filling import (
+    fill_agents,
+    fill_arms,
+    fill_cuts,
+    fill_links,
+    fill_moves,
+    fill_thresholds,
+    fill_world,
+    records,
+)
+from cobandit.simulator.kernel.planning import plan
+from cobandit.simulator.kernel.tables import BOND, MESSAGE, MOST_DECISIONS, PAIR, Record, Table, Tables
+from cobandit.simulator.result import Communication, Result
+from cobandit.values.errors import LocalError
+
+__all__ = ["run"]
+
+_FIRST_ROOM = 1024
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int,
+    trial: int = 0,
+    trace: list[Row] | None = None,
+    checkpoints: Sequence[int] = (),
+    sizes: bool = True,
+) -> Result:
+    """Run a scenario once, compiled.
+
+    Args:
+        scenario: The world.
+        seed: The seed of all chance.
+        trial: Which of the trials with this seed it is.
+        trace: A list that receives a row for everything that happens.
+        checkpoints: Slots at whose beginning the counts so far are kept.
+        sizes: Whether to count bytes and bits as well as messages.
+
+    Raises:
+        LocalError: The scenario uses something of your own that has no compiled form, or is too large.
+    """
+    run_tables = run_with_index(scenario.policy.index) if isinstance(scenario.policy, IndexFunction) else engine.run
+    is_lossy = not scenario.faults.are_none or scenario.sharing.patience is not None
+    may_wait = is_lossy or scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
+    mail_room = max(_FIRST_ROOM, 2 * len(scenario.agents) ** 2) if may_wait else 1
+    trace_room = 0 if trace is None else _FIRST_ROOM
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # on purpose; compiled code does not look
+        while True:
+            tables = prepare(
+                scenario, Tape(seed, trial), checkpoints, sizes=sizes, mail_room=mail_room, trace_room=trace_room
+            )
+            run_tables(*tables)
+            if not tables.world.overflow:
+                break
+            mail_room, trace_room = 4 * mail_room, 4 * trace_room
+    if trace is not None:
+        trace.extend(Row(*row) for row in tables.trace[: tables.world.trace_end].tolist())
+    return _result(scenario, tables)
+
+
+def prepare(
+    scenario: Scenario, tape: Tape, checkpoints: Sequence[int], *, sizes: bool, mail_room: int, trace_room: int
+) -> Tables:
+    """Return the tables of a run before slot 0."""
+    world = fill_world(scenario, counts_sizes=sizes, traced=trace_room > 0)[0]
+    slots: list[int] = []
+    agents = fill_agents(scenario, tape, slots)
+    own_arms, seen, members = fill_arms(scenario)
+    likely = int(np.sum(agents.rate * np.maximum(0, agents.stop - agents.start)))
+    room = _FIRST_ROOM + min(likely + likely // 50, MOST_DECISIONS)  # more is made where it does not suffice
+    planned, most = plan(agents, np.array(slots, np.int64), scenario.horizon, room)
+    if most > MOST_DECISIONS:
+        raise LocalError(f"{most} decisions are more than the compiled engine counts ({MOST_DECISIONS})")
+    if world.one_table:
+        agents.row = 0
+    count = len(agents)
+    pairs = records((count, count), PAIR)
+    pairs.share_number = 1
+    bonds = records((count, count), BOND)
+    bonds.believed_candidates = agents.arm_count
+    in_common = members.astype(np.int32) @ members.astype(np.int32).T
+    bonds.common = in_common[agents.arm_set][:, agents.arm_set]
+    cuts, cut_from, cut_until = fill_cuts(scenario)
+    return Tables(
+        world=world,
+        agents=agents,
+        pairs=pairs,
+        bonds=bonds,
+        demanded=full_sets(count),
+        knowledge=np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64),
+        seen=seen,
+        history=np.zeros(most, np.uint16),
+        usable=np.zeros((count, len(members)), np.int64),
+        thresholds=fill_thresholds(scenario.sharing.threshold),
+        mail=records((2, mail_room), MESSAGE),
+        trace=np.zeros((trace_room, len(Row._fields)), np.int64),
+        own_arms=own_arms,
+        members=members,
+        index=np.zeros(own_arms.shape[1]),
+        dropped=np.zeros(own_arms.shape[1], np.int64),
+        planned=np.sort(planned),
+        heap=np.zeros(count, np.int64),
+        moves=fill_moves(scenario),
+        links=fill_links(count if world.lossy else 0, world.first),
+        letters=records(mail_room if world.lossy else 0, MESSAGE),
+        counted=np.zeros((count, count, len(scenario.arms.names)) if world.has_faults else (0, 0, 0), np.int64),
+        believed=_believed(seen, world),
+        gone=np.zeros((count, own_arms.shape[1]) if world.lossy else (0, 0), np.int64),
+        cuts=cuts,
+        cut_from=cut_from,
+        cut_until=cut_until,
+        observed=np.zeros(len(scenario.arms.names), np.int64),
+        checkpoints=np.array(sorted(checkpoints), np.int64),
+        pulls_at=np.zeros((len(checkpoints), count, len(scenario.arms.names)), np.int64),
+        shares_at=np.zeros(len(checkpoints), np.int64),
+    )
+
+
+def _believed(seen: Table, world: Record) -> Table:
+    """Return which arms every agent thinks that every peer considers, where it must be known arm by arm."""
+    if not world.lossy or not world.settles or world.same_arms:
+        return np.zeros((0, 0, 0), np.bool_)
+    has_arm = seen.position >= 0
+    return np.repeat(has_arm[None], len(has_arm), axis=0)
+
+
+def _result(scenario: Scenario, tables: Tables) -> Result:
+    world = tables.world
+    best = np.array([scenario.arms.best(scenario.arms_of(agent)) for agent in range(world.agents)])
+    return Result(
+        agents=tuple(str(agent) for agent in range(world.agents)),
+        pulls=tables.seen.pulls,
+        gaps=np.where(tables.seen.position >= 0, best[:, None] - np.array(scenario.arms.means), 0.0),
+        communication=Communication(
+            shares=tables.pairs.shares,
+            notices=tables.bonds.notices,
+            retries=tables.bonds.retries,
+            acknowledgements=tables.bonds.acknowledgements,
+            bytes=int(world.bytes),
+            definition_bits=float(world.bits),
+        ),
+        lacking=int(world.lacking),
+        checkpoints=tables.checkpoints,
+        pulls_at=tables.pulls_at,
+        shares_at=tables.shares_at,
+    )

@@ -1,0 +1,137 @@
+"""What to pull, compiled. The formulas are those of `cobandit.policies`, compiled from the same source."""
+
+import math
+
+import numpy as np
+
+from cobandit.values import chance
+from cobandit.policies import kl_ucb, thompson, ucb
+from cobandit.policies.kl_ucb import kl_ucb_index
+from cobandit.policies.thompson import thompson_index
+from cobandit.policies.ucb import confidence_width, ucb_index
+from cobandit.simulator.kernel import codes
+from cobandit.simulator.kernel.jit import borrow, compiled
+from cobandit.simulator.kernel.tables import Record, Table
+
+for _formula in (
+    chance.mix,
+    chance.unit,
+    chance.successor,
+    chance.stream,
+    chance.gamma,
+    chance.beta,
+    ucb.confidence_width,
+    ucb.ucb_index,
+    kl_ucb.bernoulli_divergence,
+    kl_ucb.kl_ucb_index,
+    thompson.thompson_index,
+):
+    borrow(_formula)
+
+
+@compiled
+def custom_index(mean: float, count: int, budget: float) -> float:
+    """Stand where a user's own index function goes (`cobandit.simulator.kernel.custom`)."""
+    return mean + 0.0 * count + 0.0 * budget
+
+
+@compiled
+def observations(known: int) -> float:
+    """Return the upper half of what is known of an arm, as a float because floats divide faster."""
+    return np.float64(np.int32(known >> 32))
+
+
+@compiled
+def rewards(known: int) -> float:
+    """Return the lower half."""
+    return np.float64(np.int32(known & 0xFFFFFFFF))
+
+
+@compiled
+def budget(world: Record, agents: Table, position: int) -> float:
+    """Return alpha log(1/delta)."""
+    if world.confidence == codes.OWN:
+        return world.alpha * math.log(max(1, agents[position].own_pulls))
+    if world.confidence == codes.OBSERVED:
+        return world.alpha * math.log(max(1, agents[agents[position].row].observed))
+    return world.alpha * world.horizon_log
+
+
+@compiled
+def select_arm(world: Record, agents: Table, knowledge: Table, own_arms: Table, index: Table, position: int) -> int:
+    """Return the own position of the arm to pull."""
+    row = agents[position].row
+    if world.policy == codes.AAE:
+        return least_observed(knowledge[row], own_arms[row], agents[position].arm_count)
+    if world.policy == codes.THOMPSON:
+        return highest_draw(agents[position], knowledge[row])
+    return highest_index(world, budget(world, agents, position), knowledge[row], index[: agents[position].arm_count])
+
+
+@compiled
+def highest_index(world: Record, spend: float, known: Table, index: Table) -> int:
+    """Return the arm with the highest index; an arm without observations first (`IndexPolicy.select_arm`)."""
+    count = index.shape[0]
+    if world.policy == codes.UCB:
+        for arm in range(count):
+            n = observations(known[arm])
+            bound = ucb_index(rewards(known[arm]) / n, n, spend)
+            index[arm] = math.inf if n == 0.0 else bound
+    elif world.policy == codes.KL_UCB:
+        for arm in range(count):
+            n = observations(known[arm])
+            index[arm] = math.inf if n == 0.0 else kl_ucb_index(rewards(known[arm]) / n, n, spend)
+    else:
+        for arm in range(count):
+            n = observations(known[arm])
+            index[arm] = math.inf if n == 0.0 else custom_index(rewards(known[arm]) / n, np.int64(n), spend)
+    # Two plain walks are faster than one that remembers where it was.
+    best_index = -math.inf
+    for arm in range(count):
+        best_index = max(best_index, index[arm])
+    for arm in range(count):
+        if index[arm] == best_index:
+            return arm
+    return 0
+
+
+@compiled
+def highest_draw(agent: Record, known: Table) -> int:
+    """Return the arm with the highest draw from its posterior (`Thompson.select_arm`)."""
+    best, best_draw = 0, -1.0
+    for arm in range(agent.arm_count):
+        key = chance.stream(agent.policy_key, np.uint64(agent.own_pulls), np.uint64(arm))
+        draw = thompson_index(rewards(known[arm]), observations(known[arm]), key)
+        if draw > best_draw:
+            best, best_draw = arm, draw
+    return best
+
+
+@compiled
+def least_observed(known: Table, own: Table, count: int) -> int:
+    """Return the candidate with the fewest observations; what the decision rules out is gone already."""
+    best = -1
+    for arm in range(count):
+        if own[arm].candidate and (best < 0 or known[arm] >> 32 < known[best] >> 32):
+            best = arm
+    return best
+
+
+@compiled
+def highest_lower_bound(known: Table, count: int, spend: float) -> float:
+    """Return the highest lower confidence bound of any arm with observations (`AAE.survivors`)."""
+    highest = -math.inf
+    for arm in range(count):
+        if known[arm] != 0:
+            n = observations(known[arm])
+            highest = max(highest, rewards(known[arm]) / n - confidence_width(n, spend))
+    return highest
+
+
+@compiled
+def is_dominated(known: int, spend: float, highest: float) -> bool:
+    """Return whether an arm's interval lies wholly below the highest lower bound."""
+    if known == 0:
+        return False
+    n = observations(known)
+    return rewards(known) / n + confidence_width(n, spend) < highest

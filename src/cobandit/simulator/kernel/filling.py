@@ -1,0 +1,234 @@
+"""From a scenario and its tape to tables, in plain Python: what has no compiled form is refused here."""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+import numpy as np
+
+from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
+from cobandit.core.delivery import UNKNOWN
+from cobandit.core.exchange import ON_DEMAND
+from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.core.thresholds import TABULATED_SHARES
+from cobandit.policies import AAE, UCB, Confidence, Horizon
+from cobandit.policies.confidence import log_inverse_delta
+from cobandit.scenario.scenario import BuiltIn, IndexFunction, Scenario
+from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, log_of_miss
+from cobandit.scenario.tape import Stream, Tape
+from cobandit.scenario.trace import Kind
+from cobandit.simulator.kernel import codes
+from cobandit.simulator.kernel.lossy import SCRATCH
+from cobandit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, SEEN, WORLD, Record, Table
+from cobandit.values.errors import LocalError
+
+_POLICIES = {"ucb": codes.UCB, "kl-ucb": codes.KL_UCB, "aae": codes.AAE, "thompson": codes.THOMPSON}
+
+
+def records(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Table:
+    """Return a table of empty records, whose fields can be read by name with and without a compiler."""
+    return np.zeros(shape, dtype).view(np.recarray)
+
+
+def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table:
+    """Return the table of single facts."""
+    table = records(1, WORLD)
+    world = table[0]
+    world.horizon = scenario.horizon
+    world.agents = len(scenario.agents)
+    if world.agents >= 1 << AGENT_BITS:
+        raise LocalError(f"the compiled engine takes at most {(1 << AGENT_BITS) - 1} agents")
+    world.arms = len(scenario.arms.names)
+    world.delay = scenario.delay
+    world.counts_sizes = counts_sizes
+    _fill_choice(world, scenario)
+    _fill_talk(world, scenario)
+    own_arms = [scenario.arms_of(agent) for agent in range(world.agents)]
+    world.same_order = all(own == scenario.arms.names for own in own_arms)
+    world.same_arms = all(set(own) == set(own_arms[0]) for own in own_arms)
+    world.agent_names_size = sum(text_size(str(agent)) for agent in range(world.agents))
+    thresholds = fill_thresholds(scenario.sharing.threshold)
+    constant = len(thresholds) == 1 and not world.per_candidate
+    nobody_waits = scenario.delay == 0 and not any(agent.absences for agent in scenario.agents)
+    simple = constant and nobody_waits and world.same_order
+    faults, patience = scenario.faults, scenario.sharing.patience
+    world.has_faults = not faults.are_none
+    world.tolerant = patience is not None
+    world.lossy = world.has_faults or world.tolerant
+    world.loss, world.duplication, world.jitter = faults.loss, faults.duplication, faults.jitter
+    world.reordering, world.held_back = faults.reordering, faults.held_back
+    if patience is not None:
+        world.first, world.least, world.growth = patience.first, patience.least, patience.growth
+        world.tick, world.longest = patience.tick, patience.longest
+    world.next_wake = np.inf
+    world.letters_end = SCRATCH
+    simple = simple and not world.lossy
+    world.one_table = simple and world.protocol == codes.IMMEDIATE and thresholds[0] == 1
+    world.plain = simple and world.protocol == codes.ON_DEMAND and not (world.settles or traced)
+    return table
+
+
+def _fill_choice(world: Record, scenario: Scenario) -> None:
+    policy = scenario.policy
+    confidence: Confidence
+    if isinstance(policy, BuiltIn):
+        world.policy, world.alpha, confidence = _POLICIES[policy.name], policy.exploration, policy.confidence
+    elif isinstance(policy, IndexFunction):
+        world.policy, world.alpha, confidence = codes.CUSTOM_INDEX, policy.alpha, policy.confidence
+    else:
+        raise LocalError("a policy of your own has a compiled form only as an IndexFunction: use the readable engine")
+    world.settles = world.policy == codes.AAE
+    if isinstance(confidence, Horizon):
+        power = AAE.horizon_power if world.policy == codes.AAE else UCB.horizon_power
+        world.confidence, world.horizon_log = codes.HORIZON, log_inverse_delta(confidence, 0, 0, power)
+    else:
+        world.confidence = codes.CONFIDENCES[confidence]
+
+
+def _fill_talk(world: Record, scenario: Scenario) -> None:
+    sharing = scenario.sharing
+    for rules, protocol in ((ON_DEMAND, codes.ON_DEMAND), (IMMEDIATE, codes.IMMEDIATE), (SILENT, codes.SILENT)):
+        if sharing.rules == rules:
+            world.protocol = protocol
+            break
+    else:
+        raise LocalError("a sharing table of your own has no compiled form: use the readable engine")
+    world.answers_advance = sharing.threshold.answers_advance
+    world.per_candidate = isinstance(sharing.threshold, PerCandidate)
+    world.cap = sharing.threshold.cap if isinstance(sharing.threshold, PerCandidate) else 0
+
+
+@lru_cache(maxsize=64)
+def fill_thresholds(threshold: Threshold) -> Table:
+    """Return f(1), f(2), ... up to where it stops growing."""
+    if not isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction):
+        raise LocalError("a threshold class of your own has no compiled form: use FromFunction, or the readable engine")
+    values = np.array([threshold.at(number, 1) for number in range(1, TABULATED_SHARES + 1)], np.int64)
+    return values[: 1 + int(np.argmax(values == values[-1]))]
+
+
+def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
+    """Return the table of agents; the explicit slots of those that have them are appended to `slots`."""
+    count = len(scenario.agents)
+    table = records(count, AGENT)
+    own_arms = [scenario.arms_of(position) for position in range(count)]
+    sets: dict[tuple[str, ...], int] = {}
+    members: dict[frozenset[str], int] = {}
+    for own in own_arms:  # agents with the same tuple share one look at it
+        if own not in sets:
+            sets[own] = members.setdefault(frozenset(own), len(members))
+    table.row = np.arange(count)
+    table.arm_count = table.candidates = [len(own) for own in own_arms]
+    table.arm_set = [sets[own] for own in own_arms]
+    table.name_size = [text_size(str(position)) for position in range(count)]
+    table.start = [spec.start for spec in scenario.agents]
+    horizon = scenario.horizon
+    table.stop = [horizon if spec.stop is None else min(spec.stop, horizon) for spec in scenario.agents]
+    table.online_until = -1
+    table.last_observed = table.next_retry = -np.inf
+    table.wake_at = np.inf
+    for column, purpose in (
+        ("decision_key", Stream.DECISIONS),
+        ("toggle_key", Stream.TOGGLES),
+        ("reward_key", Stream.REWARDS),
+        ("policy_key", Stream.POLICY),
+        ("network_key", Stream.NETWORK),
+    ):
+        table[column] = [tape.key(position, purpose) for position in range(count)]
+    for position, spec in enumerate(scenario.agents):
+        agent = table[position]
+        agent.slots = len(slots)
+        _fill_clock(agent, spec.schedule, slots, partial(_walk, scenario, tape, position))
+        agent.slots_end = len(slots)
+    return table
+
+
+def _fill_clock(agent: Record, schedule: Schedule, slots: list[int], walk: Callable[[], list[int]]) -> None:
+    match schedule:
+        case Rate(rate):
+            agent.clock, agent.rate, agent.log_miss = codes.RATE, rate, log_of_miss(rate)
+        case Halving(rate):
+            agent.clock, agent.rate, agent.log_miss = codes.HALVING, rate, log_of_miss(rate)
+        case OnOff(rate, toggle):
+            agent.clock, agent.log_miss, agent.log_stay = codes.ON_OFF, log_of_miss(rate), log_of_miss(toggle)
+        case Sine(phase, slots_per_radian):
+            agent.clock, agent.phase, agent.slots_per_radian = codes.SINE, phase, slots_per_radian
+        case Slots(explicit):
+            agent.clock = codes.SLOTS
+            slots.extend(explicit)
+        case _:
+            agent.clock = codes.SLOTS
+            slots.extend(walk())
+
+
+def _walk(scenario: Scenario, tape: Tape, position: int) -> list[int]:
+    """Walk a schedule of the user's in plain Python. It cannot depend on what its agent does."""
+    spec = scenario.agents[position]
+    clock = spec.schedule.clock(tape.clock_keys(position, scenario.horizon))
+    slots: list[int] = []
+    slot = clock.next_slot(spec.start - 1)
+    while slot < scenario.horizon:
+        slots.append(slot)
+        slot = clock.next_slot(slot)
+    return slots
+
+
+def fill_arms(scenario: Scenario) -> tuple[Table, Table, Table]:
+    """Return the arms by agent and own position, by agent and arm of the world, and which arms are in which arm set."""
+    names = scenario.arms.names
+    where = {name: position for position, name in enumerate(names)}
+    owns = [scenario.arms_of(agent) for agent in range(len(scenario.agents))]
+    own_arms = records((len(owns), max(map(len, owns))), OWN_ARM)
+    seen = records((len(owns), len(names)), SEEN)
+    seen.position = -1
+    seen.name_size = [text_size(name) for name in names]
+    arm, success, candidate, position = own_arms.arm, own_arms.success, own_arms.candidate, seen.position
+    means = np.array(scenario.arms.means)
+    for own in dict.fromkeys(owns):  # agents with the same arms are filled at once
+        agents = [agent for agent, arms in enumerate(owns) if arms == own] if len(set(owns)) > 1 else slice(None)
+        places = np.array([where[name] for name in own])
+        arm[agents, : len(own)] = places
+        success[agents, : len(own)] = means[places]
+        candidate[agents, : len(own)] = True
+        position[np.ix_(np.arange(len(owns))[agents], places)] = np.arange(len(own))
+    sets = list(dict.fromkeys(frozenset(own) for own in owns))
+    return own_arms, seen, np.array([[name in members for name in names] for members in sets], np.bool_)
+
+
+def fill_links(count: int, first_wait: float) -> Table:
+    """Return the table of links before anything was said."""
+    links = records((count, count), LINK)
+    links.wait = first_wait
+    links.filled = 1.0
+    links.mean_wait = UNKNOWN
+    links.present = True
+    return links
+
+
+def fill_cuts(scenario: Scenario) -> tuple[Table, Table, Table]:
+    """Return who cannot reach whom in each partition, and when each begins and ends."""
+    partitions, count = scenario.faults.partitions, len(scenario.agents)
+    cuts = np.zeros((len(partitions), count, count), np.bool_)
+    for place, partition in enumerate(partitions):
+        cuts[np.ix_([place], partition.senders, partition.receivers)] = True
+        if not partition.one_way:
+            cuts[np.ix_([place], partition.receivers, partition.senders)] = True
+    start, stop = ([getattr(partition, end) for partition in partitions] for end in ("start", "stop"))
+    return cuts, np.array(start, np.int64), np.array(stop, np.int64)
+
+
+def fill_moves(scenario: Scenario) -> Table:
+    """Return when who leaves and joins."""
+    moves = [
+        (slot, agent, int(kind))
+        for agent, spec in enumerate(scenario.agents)
+        for absence in spec.absences
+        for slot, kind in ((absence.leave, Kind.LEAVE), (absence.rejoin, Kind.JOIN))
+        if slot is not None
+    ]
+    return np.array(sorted(moves), np.int64).reshape(-1, 3)
+
+
+def text_size(text: str) -> int:
+    """Return how many bytes a string takes in MessagePack."""
+    size = len(text.encode())
+    return size + (1 if size < 32 else 2 if size < 256 else 3)

@@ -1,0 +1,312 @@
+"""The readable engine: virtual time, real agents. It is the judge of every faster one.
+
+It drives the same `Agent` that runs in live fleets; all it adds is time, chance and a network. The order inside a
+slot is fixed, because counts depend on it:
+
+1. agents leave and join, and their notices go out;
+2. messages that are due arrive, in sending order, and answers go out;
+3. agents that asked to be woken are woken, in the order of the scenario;
+4. agents whose slot it is decide, in the order of the scenario: each pulls, records and shares, and with zero delay
+   each share arrives at once, is answered at once, and so on until quiet, before the next agent decides.
+"""
+
+import heapq
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TypeGuard
+
+import numpy as np
+
+from cobandit.agent import Agent
+from cobandit.core import Acknowledgement, Message, Outcome, Share
+from cobandit.scenario.scenario import Scenario
+from cobandit.scenario.tape import Stream, Tape, bernoulli_reward
+from cobandit.scenario.trace import Kind, Row
+from cobandit.simulator.network import Network
+from cobandit.simulator.result import Communication, Counts, Result
+from cobandit.values.errors import LocalError
+from cobandit.wire import encode
+
+Watch = Callable[["ReferenceRun"], None]
+
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int,
+    trial: int = 0,
+    trace: list[Row] | None = None,
+    checkpoints: Sequence[int] = (),
+    watch: Watch | None = None,
+) -> Result:
+    """Run a scenario once.
+
+    Args:
+        scenario: The world.
+        seed: The seed of all chance.
+        trial: Which of the trials with this seed it is.
+        trace: A list that receives a row for everything that happens.
+        checkpoints: Slots at whose beginning the counts so far are kept.
+        watch: Called after everything that happens, with the run as it stands; for invariants.
+
+    >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
+    >>> world = Scenario(horizon=100, arms=Arms.of([0.2, 0.8]), agents=(AgentSpec(Rate(1.0)), AgentSpec(Rate(0.1))))
+    >>> result = run(world, seed=1)
+    >>> result.decisions[0], result.shares < 40
+    (100, True)
+    """
+    engine = ReferenceRun(scenario, Tape(seed, trial), trace, checkpoints, watch)
+    engine.run()
+    return engine.result()
+
+
+class ReferenceRun:
+    """One run under way."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        tape: Tape,
+        trace: list[Row] | None,
+        checkpoints: Sequence[int] = (),
+        watch: Watch | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.agents = _meet(scenario, tape)
+        self.network = Network(scenario.delay, scenario.faults)
+        self._outbox: deque[Message] = deque()
+        self.away: set[str] = set()
+        self.slot = 0
+        count = len(self.agents)
+        self._trace = trace
+        self._checkpoints = sorted(checkpoints)
+        self._pulls_at: list[Counts] = []
+        self._shares_at: list[int] = []
+        self._watch = watch
+        self._position = {agent.name: position for position, agent in enumerate(self.agents)}
+        self._arm_position = {arm: position for position, arm in enumerate(scenario.arms.names)}
+        self._means = dict(zip(scenario.arms.names, scenario.arms.means, strict=True))
+        self._reward_keys = [tape.key(position, Stream.REWARDS) for position in range(count)]
+        self._clocks = [
+            spec.schedule.clock(tape.clock_keys(position, scenario.horizon))
+            for position, spec in enumerate(scenario.agents)
+        ]
+        self._pulls = np.zeros((count, len(scenario.arms.names)), np.int64)
+        self._pull_counts = [0] * count
+        self.communication = Communication.none(count)
+        self.lacking = 0
+        self._observed_by_arm = dict.fromkeys(scenario.arms.names, 0)
+        self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(count)]
+        self._wakes: list[float | None] = [None] * count
+
+    def run(self) -> None:
+        """Walk from event to event until the horizon."""
+        decisions: list[tuple[int, int]] = []
+        for position, spec in enumerate(self.scenario.agents):
+            self._plan(decisions, position, after=spec.start - 1)
+        moves = _moves(self.scenario)
+        while True:
+            next_slots = [queue[0][0] for queue in (decisions, moves) if queue]
+            arrival = self.network.next_arrival()
+            if arrival is not None:
+                next_slots.append(arrival)
+            next_slots.extend(max(self.slot, math.ceil(time)) for time in self._wakes if time is not None)
+            self.slot = min(next_slots, default=self.scenario.horizon)
+            self._remember(until=min(self.slot, self.scenario.horizon))
+            if self.slot >= self.scenario.horizon:
+                return
+            while moves and moves[0][0] == self.slot:
+                _, position, kind = heapq.heappop(moves)
+                self._move(position, kind)
+            while (message := self.network.take_arrival(self.slot)) is not None:
+                self._deliver(message)
+                self._send_all()
+            while (sleeper := self._next_sleeper()) is not None:
+                self._take(sleeper, self.agents[sleeper].wake(self.slot))
+                self._send_all()
+            while decisions and decisions[0][0] == self.slot:
+                _, position = heapq.heappop(decisions)
+                if self.agents[position].name not in self.away:
+                    self._decide(position)
+                self._plan(decisions, position, after=self.slot)
+
+    def _next_sleeper(self) -> int | None:
+        """Return the first agent whose time to wake has come."""
+        for position, time in enumerate(self._wakes):
+            if time is not None and time <= self.slot:
+                return position
+        return None
+
+    def _remember(self, until: int) -> None:
+        """Keep the counts for every checkpoint up to this slot."""
+        while len(self._shares_at) < len(self._checkpoints) and self._checkpoints[len(self._shares_at)] <= until:
+            self._pulls_at.append(self._pulls.copy())
+            self._shares_at.append(int(self.communication.shares.sum()))
+
+    def in_flight(self) -> list[Message]:
+        """Return every message that an agent produced and nobody has received."""
+        return self.network.in_flight() + list(self._outbox)
+
+    def result(self) -> Result:
+        """Return what the run has measured so far."""
+        gaps = np.zeros(self._pulls.shape)
+        for position, agent in enumerate(self.agents):
+            best = self.scenario.arms.best(agent.arms)
+            for arm in agent.arms:
+                gaps[position, self._arm_position[arm]] = best - self._means[arm]
+        names = tuple(agent.name for agent in self.agents)
+        return Result(
+            names,
+            self._pulls,
+            gaps,
+            self.communication,
+            self.lacking,
+            np.array(self._checkpoints, np.int64),
+            np.array(self._pulls_at, np.int64).reshape(-1, *self._pulls.shape),
+            np.array(self._shares_at, np.int64),
+        )
+
+    def _plan(self, decisions: list[tuple[int, int]], position: int, after: int) -> None:
+        stop = self.scenario.agents[position].stop
+        slot = self._clocks[position].next_slot(after)
+        if slot < self.scenario.horizon and (stop is None or slot < stop):
+            heapq.heappush(decisions, (slot, position))
+
+    def _decide(self, position: int) -> None:
+        agent = self.agents[position]
+        arm = agent.select_arm()
+        if arm not in self._means:
+            raise LocalError(f"the policy of agent {agent.name} chose {arm!r}, which is not an arm")
+        pull = self._pull_counts[position]
+        reward = bernoulli_reward(self._reward_keys[position], pull, self._means[arm])
+        self._pull_counts[position] = pull + 1
+        self._pulls[position, self._arm_position[arm]] += 1
+        known = agent.policy.tally.observations
+        self.lacking += sum(self._observed_by_arm[own] for own in agent.arms) - known
+        self._observed_by_arm[arm] += 1
+        candidates_before = agent.policy.candidates
+        outcome = agent.update(arm, reward, self.slot)
+        if agent.policy.candidates is not candidates_before:
+            self._tell_eliminations(position, candidates_before)
+        self._tell(Kind.DECISION, position, self._arm_position[arm], reward, pull + 1)
+        self._take(position, outcome)
+        self._send_all()
+        self._clocks[position].decided(sent=any(_is_fresh(message) for message in outcome.outgoing))
+
+    def _take(self, position: int, outcome: Outcome) -> None:
+        self._outbox.extend(outcome.outgoing)
+        self._wakes[position] = outcome.wake_at
+
+    def _move(self, position: int, kind: Kind) -> None:
+        agent = self.agents[position]
+        self._tell(kind, position)
+        if kind is Kind.LEAVE:
+            self.away.add(agent.name)
+            self._wakes[position] = None
+            self._outbox.extend(agent.leave().outgoing)
+            self._send_all()
+            return
+        self.away.discard(agent.name)
+        self._take(position, agent.join(self.slot))
+        self._send_all()
+        while (message := self.network.take_kept(agent.name)) is not None:
+            self._deliver(message)
+            self._send_all()
+
+    def _send_all(self) -> None:
+        """Send what is in the outbox. With zero delay a share is answered before the next one is sent."""
+        if self._watch is not None:
+            self._watch(self)
+        while self._outbox:
+            self._transmit(self._outbox.popleft())
+            if self._watch is not None:
+                self._watch(self)
+
+    def _transmit(self, message: Message) -> None:
+        self._count(message)
+        sender, receiver = self._position[message.sender], self._position[message.receiver]
+        delays = self.network.delays(self.slot, self._message_keys[sender], sender, receiver)
+        if not delays:
+            self._tell(Kind.LOSS, sender, receiver)
+        for delay in delays:
+            if delay:
+                self.network.send(message, self.slot + delay)
+            else:
+                self._deliver(message)
+
+    def _deliver(self, message: Message) -> None:
+        if message.receiver in self.away:
+            self.network.keep(message)
+            return
+        position = self._position[message.receiver]
+        if isinstance(message, Share):
+            self._tell(Kind.DELIVERY, position, self._position[message.sender], message.number)
+        outcome = self.agents[position].receive(message, self.slot)
+        self._wakes[position] = outcome.wake_at
+        if outcome.outgoing:
+            self._outbox.extendleft(reversed(outcome.outgoing))
+
+    def _count(self, message: Message) -> None:
+        sender, receiver = self._position[message.sender], self._position[message.receiver]
+        link = self.agents[sender].endpoint.links[message.receiver]
+        self.communication.bytes += len(encode(message))
+        version = self.agents[sender].endpoint.ledger.version
+        if isinstance(message, Share):
+            self.communication.definition_bits += 2 * len(link.peer.common) * math.log2(message.observations + 1)
+        if _is_fresh(message):
+            self.communication.shares[sender, receiver] += 1
+            self._tell(Kind.SHARE, sender, receiver, message.number, message.observations, version)
+        elif isinstance(message, Share):
+            attempt = 0 if message.handling is None else message.handling.attempt
+            self.communication.retries[sender, receiver] += 1
+            self._tell(Kind.RETRY, sender, receiver, message.number, attempt, version)
+        elif isinstance(message, Acknowledgement):
+            seen = message.receipt
+            self.communication.acknowledgements[sender, receiver] += 1
+            self._tell(Kind.ACKNOWLEDGE, sender, receiver, seen.number, seen.version)
+        else:
+            self.communication.notices[sender, receiver] += 1
+
+    def _tell_eliminations(self, position: int, before: tuple[str, ...]) -> None:
+        left = len(before)
+        for arm in before:
+            if arm not in self.agents[position].policy.candidates:
+                left -= 1
+                self._tell(Kind.ELIMINATION, position, self._arm_position[arm], left)
+
+    def _tell(self, kind: Kind, agent: int, other: int = 0, a: int = 0, b: int = 0, c: int = 0) -> None:
+        if self._trace is not None:
+            self._trace.append(Row(self.slot, int(kind), agent, other, a, b, c))
+
+
+def _is_fresh(message: Message) -> TypeGuard[Share]:
+    return isinstance(message, Share) and (message.handling is None or message.handling.attempt == 0)
+
+
+def _meet(scenario: Scenario, tape: Tape) -> list[Agent]:
+    """Build the agents. Everybody knows of everybody, and of everybody's arms, from the beginning (Appendix H.1)."""
+    agents = [
+        Agent(
+            str(position),
+            scenario.policy(scenario.arms_of(position), tape.policy_seed(position)),
+            scenario.sharing,
+        )
+        for position in range(len(scenario.agents))
+    ]
+    for agent in agents:
+        for peer in agents:
+            if peer is not agent:
+                agent.peer_joined(peer.name, peer.arms)
+    return agents
+
+
+def _moves(scenario: Scenario) -> list[tuple[int, int, Kind]]:
+    moves: list[tuple[int, int, Kind]] = []
+    for position, spec in enumerate(scenario.agents):
+        for absence in spec.absences:
+            moves.append((absence.leave, position, Kind.LEAVE))
+            if absence.rejoin is not None:
+                moves.append((absence.rejoin, position, Kind.JOIN))
+    heapq.heapify(moves)
+    return moves

@@ -1,0 +1,295 @@
+"""The report of a simulation: one HTML page that needs nothing else.
+
+This file owns words and layout. All numbers come from the frames of `Results` and from `allowed.py`.
+"""
+
+import json
+import math
+import shlex
+from collections.abc import Iterator, Sequence
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING
+
+from cobandit.look import report_page
+from cobandit.scenario.file import scenario_from_mapping
+from cobandit.scenario.scenario import Scenario
+from cobandit.scenario.words import count_of, scenario_in_words
+from cobandit.scenario.writing import scenario_to_toml
+from cobandit.simulator.allowed import immediate_shares, regret_allowed, shares_allowed
+from cobandit.simulator.canvas import picture
+from cobandit.simulator.interval import Estimate, estimate
+from cobandit.values.errors import LocalError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from cobandit.simulator.results import Results
+
+MOST_AGENTS = 50
+"""So many agents have a row of their own."""
+
+_NOUNS = {
+    "group_regret": "group regret",
+    "decisions": "decisions",
+    "shares": "shares",
+    "retries": "repeated shares",
+    "acknowledgements": "acknowledgements",
+    "messages": "messages",
+    "notices": "notices",
+    "bytes": "bytes",
+    "staleness": "staleness",
+}
+"""What the quantities of a summary are called, in the order of the table."""
+
+_RARE = ("retries", "acknowledgements", "notices")
+"""Left out where there were none."""
+
+_MEANINGS = {
+    "group_regret": "lost by not pulling the best arm",
+    "shares": "the paper's communications",
+    "retries": "what was not acknowledged in time",
+    "messages": "shares, repeated shares, acknowledgements",
+    "notices": "eliminations, joins, leaves",
+    "bytes": "on the wire",
+    "staleness": "observations of others that an agent lacks when it decides",
+}
+
+
+def report_html(results: "Results") -> str:
+    """Return the page."""
+    about = results.about
+    names = list(about.scenarios)
+    title = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}, compared"
+    how_many = f"{count_of(about.trials, 'trial')}{' each' if len(names) > 1 else ''}"
+    paired = " Trial by trial all meet the same decision times and the same luck." if len(names) > 1 else ""
+    lead = f"<p>{how_many} from seed {about.seed}, on the {escape(about.engine)} engine.{paired}</p>"
+    parts = [_Part(results, name) for name in names]
+    body = (
+        _links(parts)
+        + (_comparison(parts) if len(parts) > 1 else "".join(parts[0].numbers()))
+        + _figures(results)
+        + "".join(part.section() for part in parts)
+        + _again(results)
+    )
+    return report_page(f"Simulation: {title}", lead, body)
+
+
+class _Part:
+    """One scenario of a report."""
+
+    def __init__(self, results: "Results", name: str) -> None:
+        self.results = results
+        self.name = name
+        self.anchor = f"scenario-{list(results.about.scenarios).index(name) + 1}"
+        self.written = results.about.scenarios[name]
+        self.scenario = _scenario(self.written)
+        self.estimates = {quantity: estimate(results.trial_values(name, quantity)) for quantity in _NOUNS}
+        agents = results.agents[results.agents["scenario"] == name]
+        self.agents = agents.groupby("agent", sort=True).mean(numeric_only=True).drop(columns="trial")
+        by_trial = [group["decisions"].tolist() for _, group in agents.groupby("trial", sort=True)]
+        self.shares_allowed, self.regret_allowed, self.immediate = (
+            None if self.scenario is None else count(self.scenario, by_trial)
+            for count in (shares_allowed, regret_allowed, immediate_shares)
+        )
+
+    def numbers(self) -> Iterator[str]:
+        """Return the numbers that matter, as cards."""
+        regret, shares = self.estimates["group_regret"], self.estimates["shares"]
+        decisions = self.estimates["decisions"].mean
+        yield '<section class="numbers" aria-label="The numbers that matter">'
+        for one, what in ((regret, "group regret"), (shares, "shares sent")):
+            yield _card(_mean(one), what, _interval(one) or "a single trial has no interval")
+        per_decision = shares.mean / decisions if decisions else 0.0
+        yield _card(f"{per_decision:,.3f}", "shares for each decision", f"{_number(decisions)} decisions")
+        if self.immediate and shares.mean:
+            saved = f"{100 * shares.mean / self.immediate:,.1f} % of them were sent"
+            yield _card(_number(self.immediate), "shares by immediate broadcast", saved)
+        yield "</section>"
+
+    def section(self) -> str:
+        """Return all that there is to say."""
+        return (
+            f'<section class="card" id="{self.anchor}"><h2>{escape(self.name)}</h2>{self._words()}{self._table()}'
+            f"{self._bounds()}{self._by_agent()}{self._file()}</section>"
+        )
+
+    def _words(self) -> str:
+        if self.scenario is None:
+            return "<p>The scenario has a part of your own, which no file can hold. It stands below by its name.</p>"
+        return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in scenario_in_words(self.scenario))}</ul>"
+
+    def _table(self) -> str:
+        rows = "".join(_row(quantity, one) for quantity, one in self.estimates.items() if self._is_told(quantity))
+        return (
+            '<div class="wide"><table><thead><tr><th></th><th>mean</th><th>95 % interval</th><th>sd of a trial</th>'
+            f"</tr></thead><tbody>{rows}</tbody></table></div>"
+        )
+
+    def _is_told(self, quantity: str) -> bool:
+        """Return whether a quantity says anything: repetitions, say, are sent only where messages may be lost."""
+        if quantity == "messages":
+            return self.estimates["messages"].mean != self.estimates["shares"].mean
+        return quantity not in _RARE or self.estimates[quantity].mean > 0
+
+    def _bounds(self) -> str:
+        told = []
+        if self.shares_allowed is not None:
+            told.append(f"Theorem 2 allows {_number(self.shares_allowed)} shares for these numbers of decisions.")
+        if self.regret_allowed is not None:
+            told.append(
+                f"Theorem 1 allows a group regret of {_number(self.regret_allowed)}. It is about delta = 1/N (UCB) or "
+                "1/N² (AAE) with N known: for another confidence take it as a yardstick."
+            )
+        return f"<p>{' '.join(told)}</p>" if told else ""
+
+    def _by_agent(self) -> str:
+        heads = {"decisions": "decisions", "regret": "regret", "shares_sent": "sent", "shares_received": "received"}
+        shown = self.agents.head(MOST_AGENTS)
+        digits = {column: _decimals(*shown[column]) for column in heads}
+        rows = "".join(
+            f"<tr><th>{agent}</th>{''.join(f'<td>{row[column]:,.{digits[column]}f}</td>' for column in heads)}</tr>"
+            for agent, row in shown.iterrows()
+        )
+        cut = f"<p class='soft'>The first {MOST_AGENTS} of {len(self.agents):,} agents.</p>"
+        return (
+            "<details><summary>Agent by agent, means over the trials</summary><div class='wide'><table><thead><tr>"
+            f"<th>agent</th>{''.join(f'<th>{head}</th>' for head in heads.values())}</tr></thead><tbody>{rows}</tbody>"
+            f"</table></div>{cut if len(self.agents) > MOST_AGENTS else ''}</details>"
+        )
+
+    def _file(self) -> str:
+        about = self.results.about
+        if self.scenario is None:
+            text = json.dumps(self.written, indent=1)
+        else:
+            text = scenario_to_toml(self.scenario, trials=about.trials, seed=about.seed)
+        return f"<details><summary>The scenario as a file</summary><pre>{escape(text)}</pre></details>"
+
+
+def _links(parts: Sequence[_Part]) -> str:
+    if len(parts) == 1:
+        return ""
+    links = "".join(f'<a href="#{part.anchor}">{escape(part.name)}</a>' for part in parts)
+    return f"<nav aria-label='Scenarios'>{links}</nav>"
+
+
+def _comparison(parts: Sequence[_Part]) -> str:
+    quantities = ("group_regret", "shares", "bytes", "staleness")
+    rows = "".join(
+        f"<tr><th>{escape(part.name)}</th>"
+        + "".join(
+            f"<td>{_mean(part.estimates[quantity])}<small> {_half(part.estimates[quantity])}</small></td>"
+            for quantity in quantities
+        )
+        + "</tr>"
+        for part in parts
+    )
+    heads = "".join(f"<th>{_NOUNS[quantity]}</th>" for quantity in quantities)
+    return (
+        '<section class="card"><h2>Compared</h2><div class="wide"><table>'
+        f"<thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        "<p class='soft'>Means over the trials, ± half of the 95 % interval.</p></section>"
+    )
+
+
+def _figures(results: "Results") -> str:
+    """Return the figure, or why there is none: that is no reason to lose the numbers."""
+    is_over_time = bool(len(results.over_time))
+    more = "" if is_over_time else f"<p class='soft'>{_CURVES}</p>"
+    if not is_over_time and len(results.about.scenarios) == 1:
+        return f'<section class="card"><h2>Over time</h2>{more}</section>'
+    heading = "Over time" if is_over_time else "At the end"
+    sure = ", with its 95 % interval" if results.about.trials > 1 else ""
+    caption = f"Group regret and shares: the mean over {count_of(results.about.trials, 'trial')}{sure}."
+    try:
+        drawn = picture("regret-and-shares", caption, 3.2, partial(_draw, results=results)).html()
+    except LocalError as error:
+        return f'<section class="card"><p>There is no figure: {escape(str(error))}.</p></section>'
+    return f'<section class="card"><h2>{heading}</h2>{drawn}{more}</section>'
+
+
+_CURVES = (
+    "Only the end of each trial was kept. For curves of regret and shares over time run again with "
+    '<code style="white-space:nowrap">--checkpoints 50</code>, into another folder.'
+)
+
+
+def _draw(figure: "Figure", results: "Results") -> None:
+    from cobandit.simulator.plots import draw_on  # noqa: PLC0415  # matplotlib takes long to load
+
+    names = list(results.about.scenarios)
+    columns = (("group_regret", "group regret"), ("shares", "shares sent"))
+    for axes, (column, label) in zip(figure.subplots(1, 2), columns, strict=True):
+        draw_on(axes, names, results.trials, results.over_time, column, label)
+
+
+def _again(results: "Results") -> str:
+    about = results.about
+    versions = ", ".join(f"{name} {version}" for name, version in about.versions.items())
+    checkpoints = f" --checkpoints {len(about.checkpoints)}" if about.checkpoints else ""
+    options = f"--trials {about.trials} --seed {about.seed}{checkpoints}"
+    commands = "\n".join(f"cobandit simulate {shlex.quote(f'{name}.toml')} {options}" for name in about.scenarios)
+    return (
+        '<section class="card"><h2>Again</h2><p>Keep a scenario as a file, as it stands above. The same seed gives the '
+        f"same bits, on one worker and on many.</p><pre>{escape(commands)}</pre>"
+        f"<p class='soft'>Made with {escape(versions)}.</p></section>"
+    )
+
+
+def _scenario(written: object) -> Scenario | None:
+    """Return the scenario that a result carries, unless it has a part that no file can hold."""
+    try:
+        return scenario_from_mapping(written).scenario  # type: ignore[arg-type]  # it was written by ourselves
+    except LocalError:
+        return None
+
+
+def _row(quantity: str, one: Estimate) -> str:
+    meaning = f"<span>{_MEANINGS[quantity]}</span>" if quantity in _MEANINGS else ""
+    sd = "" if one.sd is None else f"{one.sd:,.{_digits(one)}f}"
+    return (
+        f"<tr><th>{_NOUNS[quantity]}{meaning}</th><td>{_mean(one)}</td>"
+        f"<td class='range'>{_range(one)}</td><td>{sd}</td></tr>"
+    )
+
+
+def _card(number: str, what: str, detail: str) -> str:
+    return (
+        f'<div class="card"><div class="figure-number">{number}</div><div>{escape(what)}</div>'
+        f'<div class="soft">{escape(detail)}</div></div>'
+    )
+
+
+def _number(value: float) -> str:
+    """Return a number with as many digits as one can use."""
+    return f"{value:,.{_decimals(value)}f}"
+
+
+def _decimals(*values: float) -> int:
+    """Return how many decimals numbers have that stand together: the largest has four digits, if they are not whole."""
+    largest = max(map(abs, values), default=0.0)
+    if all(value == round(value) for value in values):
+        return 0
+    return max(0, 3 - math.floor(math.log10(largest)))
+
+
+def _digits(one: Estimate) -> int:
+    return _decimals(*(value for value in (one.mean, one.low, one.high, one.sd) if value is not None))
+
+
+def _mean(one: Estimate) -> str:
+    return f"{one.mean:,.{_digits(one)}f}"
+
+
+def _range(one: Estimate) -> str:
+    digits = _digits(one)
+    return "" if one.low is None or one.high is None else f"{one.low:,.{digits}f} to {one.high:,.{digits}f}"
+
+
+def _interval(one: Estimate) -> str:
+    return f"95 %: {_range(one)}" if _range(one) else ""
+
+
+def _half(one: Estimate) -> str:
+    return "" if one.high is None else f"± {one.high - one.mean:,.{_digits(one)}f}"

@@ -1,0 +1,152 @@
+"""Many trials of one or several scenarios, on any executor.
+
+Every algorithm that is compared runs on the same tapes: trial 7 of each meets the same decision times and the same
+luck. A trial depends on its scenario, the seed and its number alone, so it does not matter on which worker, or in
+which order, it runs. What comes back is small: what was measured, not the run.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from cobandit.core import Constant, FromFunction, Geometric, PerCandidate
+from cobandit.core.exchange import ON_DEMAND
+from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.scenario.scenario import BuiltIn, IndexFunction, Scenario
+from cobandit.simulator import kernel, reference
+from cobandit.simulator.result import Result
+from cobandit.values.errors import LocalError
+
+Engine = Literal["auto", "compiled", "reference"]
+"""`auto` takes the compiled engine for everything that it can run."""
+
+Measure = Callable[[Scenario, Result], Mapping[str, float]]
+"""Takes further numbers from a run, on the worker: a name for each."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One trial of one scenario, complete: all that a worker needs."""
+
+    name: str
+    """What the scenario is called in a comparison, such as "UCB-ODC"."""
+    scenario: Scenario
+    seed: int
+    trial: int
+    engine: Engine = "auto"
+    checkpoints: tuple[int, ...] = ()
+    measure: Measure | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one trial measured."""
+
+    name: str
+    trial: int
+    totals: dict[str, float]
+    """`decisions`, `shares`, `notices`, `retries`, `acknowledgements`, `messages`, `bytes`, `staleness`,
+    `group_regret`, and what `measure` added."""
+    by_agent: dict[str, list[float]]
+    """`decisions`, `regret`, `shares_sent`, `shares_received`, `notices_sent`, each with an entry for every agent."""
+    over_time: dict[str, list[float]] = field(default_factory=dict)
+    """`slot`, `group_regret` and `shares`, each with an entry for every checkpoint."""
+
+
+def run_job(job: Job) -> Trial:
+    """Run one trial."""
+    run = kernel.run if engine_for(job.scenario, job.engine) == "compiled" else reference.run
+    result = run(job.scenario, seed=job.seed, trial=job.trial, checkpoints=job.checkpoints)
+    shares, notices = result.communication.shares, result.communication.notices
+    totals: dict[str, float] = {
+        "decisions": sum(result.decisions),
+        "shares": result.shares,
+        "notices": result.notices,
+        "retries": result.retries,
+        "acknowledgements": result.acknowledgements,
+        "messages": result.messages,
+        "bytes": result.communication.bytes,
+        "staleness": result.staleness,
+        "group_regret": result.group_regret,
+    }
+    if job.measure is not None:
+        totals.update(job.measure(job.scenario, result))
+    return Trial(
+        name=job.name,
+        trial=job.trial,
+        totals=totals,
+        by_agent={
+            "decisions": [float(count) for count in result.decisions],
+            "regret": result.regrets,
+            "shares_sent": shares.sum(axis=1).astype(float).tolist(),
+            "shares_received": shares.sum(axis=0).astype(float).tolist(),
+            "notices_sent": notices.sum(axis=1).astype(float).tolist(),
+        },
+        over_time={
+            "slot": [float(slot) for slot in result.checkpoints],
+            "group_regret": result.group_regret_at,
+            "shares": [float(count) for count in result.shares_at],
+        },
+    )
+
+
+def run_jobs(jobs: Sequence[Job], executor: Executor | None = None, *, workers: int | None = None) -> Iterator[Trial]:
+    """Run trials on an executor, and yield each as soon as it is done, in no particular order.
+
+    Args:
+        jobs: The trials.
+        executor: Where to run them; threads of this process unless told otherwise (compiled runs do not hold the GIL).
+        workers: How many threads; one for each core unless told otherwise.
+    """
+    if executor is None:
+        threads = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+        try:
+            yield from run_jobs(jobs, threads)
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)  # whoever interrupts does not want to wait for a trial
+        return
+    futures = [executor.submit(run_job, job) for job in jobs]
+    try:
+        for future in as_completed(futures):
+            yield future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def jobs_for(
+    scenarios: Mapping[str, Scenario],
+    *,
+    trials: int,
+    seed: int,
+    engine: Engine = "auto",
+    checkpoints: Sequence[int] = (),
+    measure: Measure | None = None,
+) -> list[Job]:
+    """Return the jobs of a paired comparison: `trials` trials of every scenario, on the same tapes."""
+    return [
+        Job(name, scenario, seed, trial, engine, tuple(checkpoints), measure)
+        for trial in range(trials)
+        for name, scenario in scenarios.items()
+    ]
+
+
+def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "reference"]:
+    """Return the engine that runs a scenario.
+
+    Raises:
+        LocalError: The compiled engine is asked for what has no compiled form.
+    """
+    if engine not in get_args(Engine):
+        raise LocalError(f"engine {engine!r} is not one of {', '.join(get_args(Engine))}")
+    if engine != "auto":
+        return engine
+    rules, threshold, _ = scenario.sharing
+    compiles = (
+        isinstance(scenario.policy, BuiltIn | IndexFunction)
+        and isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
+        and rules in (ON_DEMAND, IMMEDIATE, SILENT)
+    )
+    return "compiled" if compiles else "reference"

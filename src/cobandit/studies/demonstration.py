@@ -1,0 +1,112 @@
+"""What on-demand communication does, in one table and one picture.
+
+Twenty agents, two of them 25 times as fast as the rest, face the same 16 arms. They learn alone, by immediate
+broadcast, and on demand; regret and messages are set side by side, on the same tapes.
+"""
+
+import math
+import statistics
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from cobandit.core import Geometric, Sharing, immediate, on_demand, silent
+from cobandit.scenario import AgentSpec, BuiltIn, Rate, Scenario
+from cobandit.simulator import run
+from cobandit.studies.paper import surrogate_arms
+from cobandit.values.errors import LocalError
+
+HORIZON = 20_000
+SEED = 1
+FAST, SLOW = 0.5, 0.02
+AGENTS = (AgentSpec(Rate(FAST)),) * 2 + (AgentSpec(Rate(SLOW)),) * 18
+
+WAYS: dict[str, Callable[[], Sharing]] = {
+    "no communication": silent,
+    "immediate broadcast (IBC)": immediate,
+    "on demand (ODC)": on_demand,
+    "on demand, doubling to 64": lambda: on_demand(Geometric(2, cap=64)),
+    "on demand, doubling": lambda: on_demand(Geometric(2)),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One way of sharing, over all trials."""
+
+    way: str
+    shares: tuple[int, ...]
+    regrets: tuple[float, ...]
+    decisions: int
+
+    @property
+    def mean_shares(self) -> float:
+        """Messages in a run, on average."""
+        return statistics.fmean(self.shares)
+
+    @property
+    def mean_regret(self) -> float:
+        """Group regret of a run, on average."""
+        return statistics.fmean(self.regrets)
+
+    @property
+    def regret_error(self) -> float:
+        """The standard error of the mean regret."""
+        return statistics.stdev(self.regrets) / math.sqrt(len(self.regrets)) if len(self.regrets) > 1 else 0.0
+
+
+def scenario(way: str) -> Scenario:
+    """Return the demonstration's world with one way of sharing."""
+    return Scenario(HORIZON, surrogate_arms(), AGENTS, BuiltIn("ucb"), WAYS[way]())
+
+
+def measure(*, trials: int, workers: int) -> Iterator[Line]:
+    """Run every way of sharing, one line at a time."""
+    with ProcessPoolExecutor(workers) as pool:
+        runs = pool.map(_run, [(way, trial) for way in WAYS for trial in range(trials)])
+        for way in WAYS:
+            shares, regrets, decisions = zip(*islice(runs, trials), strict=True)
+            yield Line(way, shares, regrets, round(statistics.fmean(decisions)))
+
+
+def plot(lines: list[Line], path: Path) -> None:
+    """Save regret against messages as a picture.
+
+    Raises:
+        LocalError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
+    except ModuleNotFoundError as error:
+        raise LocalError("plots need matplotlib: pip install 'cobandit[sim]'") from error
+
+    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for line, marker in zip(lines, "osDv^", strict=True):
+        messages = line.mean_shares / line.decisions
+        axes.errorbar(
+            messages,
+            line.mean_regret,
+            yerr=2.0 * line.regret_error,
+            fmt=marker,
+            capsize=3,
+            markersize=8,
+            label=f"{line.way}: {messages:.2f}",
+        )
+    axes.set_xscale("symlog", linthresh=0.01)
+    axes.set_xlim(left=-0.002, right=100)
+    axes.set_ylim(bottom=0, top=1.2 * max(line.mean_regret for line in lines))
+    axes.legend(title="messages per decision", loc="lower left")
+    axes.set_xlabel("messages per decision")
+    axes.set_ylabel("group regret (mean, 2 standard errors)")
+    axes.set_title(f"20 agents, {lines[0].decisions:,} decisions, 16 arms, UCB")
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)
+
+
+def _run(job: tuple[str, int]) -> tuple[int, float, int]:
+    way, trial = job
+    result = run(scenario(way), seed=SEED, trial=trial)
+    return result.shares, result.group_regret, sum(result.decisions)

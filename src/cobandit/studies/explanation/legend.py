@@ -1,0 +1,77 @@
+"""What the signs of the picture mean: only those that are in it."""
+
+from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.studies.explanation.conversation import Conversation, Form
+
+
+def legend(conversation: Conversation) -> str:
+    """Return the legend of a conversation's picture, as HTML."""
+    present = {flight.form for flight in conversation.flights}
+    rules = conversation.scenario.sharing.rules
+    items = list(_ALWAYS)
+    if rules != SILENT:
+        asked = "the other is here" if rules == IMMEDIATE else "the other has asked"
+        items.append(('<line class="lane side-0 thick" x1="0" x2="24" y1="9" y2="9"/>', f"thick line: {asked}"))
+    shares = "share, without being asked" if rules == IMMEDIATE else "share of own accord, which also asks for one"
+    items += [(drawn, words or shares) for form, drawn, words in _ARROWS if form in present]
+    if any(flight.is_lost for flight in conversation.flights):
+        items.append(('<path class="cross" d="M6 3 18 15M6 15 18 3"/>', "lost on the way"))
+    if present:
+        items.append(("", "Numbers in arrows: how many observations they carry. Slots without events are narrowed."))
+    lines = "".join(f"<li>{_sample(drawn)}{words}</li>" for drawn, words in items)
+    return f'<ul class="legend">{lines}</ul>'
+
+
+def _sample(drawn: str) -> str:
+    return f'<svg width="24" height="18" aria-hidden="true">{drawn}</svg>' if drawn else ""
+
+
+_ALWAYS = (
+    ('<circle class="pull won side-0" cx="12" cy="9" r="6"/>', "pull, reward 1"),
+    ('<circle class="pull not side-0" cx="12" cy="9" r="6"/>', "pull, reward 0"),
+    ('<polygon class="buffer side-0" points="0,18 8,18 8,12 16,12 16,6 24,6 24,18"/>', "observations that wait"),
+    ('<line class="threshold" x1="0" x2="24" y1="9" y2="9"/>', "threshold"),
+)
+
+_ARROWS = (
+    (
+        Form.SHARE,
+        (
+            '<g class="flight share side-0"><line class="path" x1="0" x2="16" y1="9" y2="9"/>'
+            '<path class="head" d="M24 9 13 3 13 15Z"/></g>'
+        ),
+        "",
+    ),
+    (
+        Form.ANSWER,
+        (
+            '<g class="flight answer side-0"><path class="tail" d="M6 3 12 9 6 15 0 9Z"/>'
+            '<line class="path" x1="8" x2="16" y1="9" y2="9"/><path class="head" d="M24 9 13 3 16 9 13 15Z"/></g>'
+        ),
+        "answer, sent at once: begins with a diamond",
+    ),
+    (
+        Form.REPETITION,
+        (
+            '<g class="flight repetition side-0"><line class="path" x1="0" x2="16" y1="9" y2="9"/>'
+            '<path class="head" d="M24 9 13 3 13 15Z"/></g>'
+        ),
+        "dashed: a share again",
+    ),
+    (
+        Form.ACKNOWLEDGEMENT,
+        (
+            '<g class="flight acknowledgement side-0"><line class="path" x1="0" x2="24" y1="9" y2="9"/>'
+            '<path class="head" d="M24 9 16 5M24 9 16 13"/></g>'
+        ),
+        "dotted: bare acknowledgement",
+    ),
+    (
+        Form.NOTICE,
+        (
+            '<g class="flight notice side-0"><line class="path" x1="0" x2="24" y1="9" y2="9"/>'
+            '<path class="head" d="M24 9 16 5M24 9 16 13"/></g>'
+        ),
+        "thin: a notice",
+    ),
+)

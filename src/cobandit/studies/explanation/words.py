@@ -1,0 +1,242 @@
+"""A plain sentence for every moment of a conversation, and the rule that decided it.
+
+The cases are those of the tables in `cobandit.core.exchange` and `cobandit.core.immediate`. What an agent did is
+taken from the run, never computed here; a test holds the two together.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cobandit.core.delivery import Phase
+from cobandit.core.exchange import ON_DEMAND, Input, Rules
+from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.scenario.words import count_of
+from cobandit.studies.explanation.conversation import Cause, Conversation, Flight, Form, Moment
+
+LINES = {
+    (Input.OBSERVATION, True, True): "lines 8 to 11",
+    (Input.OBSERVATION, True, False): "line 7",
+    (Input.OBSERVATION, False, True): "line 7",
+    (Input.OBSERVATION, False, False): "line 7",
+    (Input.SHARE, True, True): "lines 17 to 19",
+    (Input.SHARE, False, True): "lines 17 to 19",
+    (Input.SHARE, True, False): "line 21",
+    (Input.SHARE, False, False): "line 21",
+}
+"""Which lines of Algorithm 1 decide what: whether the input is a share, whether one is demanded, whether the threshold
+is reached."""
+
+
+class Told(NamedTuple):
+    """What there is to say about a moment."""
+
+    sentence: str
+    rule: str
+    """Which rule decided it; empty if there was nothing to decide."""
+
+
+def tell(conversation: Conversation, names: Sequence[str]) -> list[Told]:
+    """Return a sentence for each moment.
+
+    Args:
+        conversation: What happened.
+        names: What to call the two.
+    """
+    return [_Telling(conversation, names, moment).told() for moment in conversation.moments]
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+class _Telling:
+    """Finds the words for one moment."""
+
+    def __init__(self, conversation: Conversation, names: Sequence[str], moment: Moment) -> None:
+        self.moment = moment
+        self.sharing = conversation.scenario.sharing
+        self.me, self.other = names[moment.actor], names[1 - moment.actor]
+        self.flight = None if moment.flight is None else conversation.flights[moment.flight]
+        self.sent = [conversation.flights[place] for place in moment.sent]
+
+    def told(self) -> Told:
+        match self.moment.cause:
+            case Cause.PULL:
+                told = self._pull()
+            case Cause.SHARE:
+                told = self._share()
+            case Cause.ACKNOWLEDGEMENT:
+                told = Told(f"{self._got('acknowledgement')}: there is nothing left to repeat.", _tolerance(6))
+            case Cause.NOTICE:
+                told = self._notice()
+            case Cause.WAKE:
+                what = f"it sends again what {self.other} has not acknowledged"
+                told = Told(f"{capital(self.me)} has pulled nothing for a while: {what}.", _tolerance(8))
+            case Cause.LEAVE:
+                told = Told(f"{capital(self.me)} goes away, and says so.", _SECTION)
+            case Cause.JOIN:
+                told = Told(f"{capital(self.me)} is back, and says so.", _SECTION)
+        return told._replace(sentence=told.sentence + self._losses())
+
+    # A pull.
+
+    def _pull(self) -> Told:
+        moment = self.moment
+        pulled = f"{capital(self.me)} pulls {arm_named(moment.arm)} and gets {moment.reward}"
+        if moment.eliminated:
+            pulled += f", and gives up {_list([arm_named(arm) for arm in moment.eliminated])}"
+        repeated = self._sent(Form.REPETITION)
+        if not moment.is_usable:
+            told = Told(f"{pulled}. {capital(self.other)} cannot pull that arm, so nothing is kept for it.", "")
+        elif moment.after.is_settled:
+            told = Told(f"{pulled}. Both have one candidate left, and nothing more to say.", "Section 3.3")
+        elif self.sharing.rules == SILENT:
+            told = Told(f"{pulled}. Nobody talks here: it learns alone.", "no communication")
+        elif self.sharing.rules == IMMEDIATE:
+            told = Told(f"{pulled}. {self._pull_immediate()}", "immediate broadcast")
+        else:
+            told = Told(f"{pulled}. {self._pull_on_demand()}", self._rule(Input.OBSERVATION))
+        if repeated:
+            return self._pull_and_repeat(pulled, repeated)
+        return told
+
+    def _pull_on_demand(self) -> str:
+        moment = self.moment
+        if self._sent(Form.SHARE):
+            asked = f"{self.other} has asked"
+            if moment.before.share_number == 1 and not moment.before.heard:
+                asked = f"{self.other} counts as having asked from the start"
+            return (
+                f"{capital(asked)} and {_wait(moment.counted)}, which reaches the threshold of {moment.needed:,}: it "
+                f"shares {_them(moment.counted)}, and with that asks {self.other} for a share."
+            )
+        if moment.before.demanded:
+            return f"{capital(self.other)} has asked, but only {self._of()}: it keeps on collecting."
+        if moment.is_reached:
+            enough = f"{capital(_wait(moment.counted))}, enough for a share"
+            return f"{enough}, but {self.other} has not asked since the last one: it keeps on collecting."
+        return f"{capital(self.other)} has not asked since the last share, and {self._of()}: it keeps on collecting."
+
+    def _pull_immediate(self) -> str:
+        moment = self.moment
+        if self._sent(Form.SHARE):
+            return f"{capital(_wait(moment.counted))}, which is enough: it shares at once, asked or not."
+        if moment.before.demanded:
+            return f"Only {self._of()}: it keeps on collecting."
+        return f"{capital(self.other)} is away: {_wait(moment.counted)} for its return."
+
+    def _pull_and_repeat(self, pulled: str, repeated: Flight) -> Told:
+        if self.moment.is_reached and self.moment.before.phase is Phase.WAITING:
+            waited = f"It has waited long enough to hear that share {repeated.number} arrived: it sends it again"
+            return Told(f"{pulled}. {waited}, with everything new since.", _tolerance(4))
+        owed = f"{capital(self.other)} has not acknowledged all that it was told: it says so again"
+        return Told(f"{pulled}. {owed}, with everything new since.", _tolerance(7))
+
+    # A share arrives.
+
+    def _share(self) -> Told:
+        moment, flight = self.moment, self.flight
+        assert flight is not None
+        what = f"answer, its share {flight.number}" if flight.form is Form.ANSWER else f"share {flight.number}"
+        if flight.form is Form.REPETITION:
+            what += " again"
+        got = f"{self._got(what)}, with {count_of(flight.observations, 'observation')}"
+        if flight.number <= moment.before.heard:
+            return self._share_again(got)
+        if self._sent(Form.REPETITION):
+            lacks = f"{capital(self.other)} does not know all arms that it has given up: it says so again."
+            return Told(f"{got}. {lacks}", _tolerance(7))
+        if moment.after.is_settled:
+            return Told(f"{got}. Both have one candidate left, and nothing more to say.", "Section 3.3")
+        if self.sharing.rules == IMMEDIATE:
+            return Told(f"{got}, and learns from it. Nothing was asked.", "immediate broadcast")
+        if self._sent(Form.ANSWER):
+            waits = f"{_wait(moment.counted)}, which reaches the threshold of {moment.needed:,}"
+            answer = f"That asks for a share, and {waits}: it answers at once with {_them(moment.counted)}."
+            return Told(f"{got}. {answer}", self._rule(Input.SHARE))
+        waits = self._of() if moment.counted else "nothing waits yet"
+        only = f"only {waits}" if moment.counted else waits
+        noted = (
+            f"That asks for a share, but {only}: it notes that {self.other} has asked, and collects until it can share."
+        )
+        return Told(f"{got}. {noted}", self._rule(Input.SHARE))
+
+    def _share_again(self, got: str) -> Told:
+        if self._sent(Form.REPETITION):
+            again = "It knew that already, and its own last share has not arrived there: it sends that again."
+            return Told(f"{got}. {again}", _tolerance(6))
+        if self._sent(Form.ACKNOWLEDGEMENT):
+            return Told(f"{got}. It knew that already, and says so with a bare acknowledgement.", _tolerance(6))
+        rule = "numbers only grow" if self.sharing.patience is None else _tolerance(2)
+        return Told(f"{got}. It, or a later one, has come before: this one asks for nothing.", rule)
+
+    def _notice(self) -> Told:
+        assert self.flight is not None
+        heard = f"{capital(self.me)} hears that {self.other} {self.flight.says}"
+        match self.flight.says:
+            case "leaves":
+                return Told(f"{heard}. From now on it keeps everything for its return.", _SECTION)
+            case "is here":
+                back = "That counts as asking: what waits may go with the next pull."
+                return Told(f"{heard} again. {back}", _SECTION)
+        return Told(f"{heard}.", "Algorithm 3")
+
+    # Words that recur.
+
+    def _rule(self, happened: Input) -> str:
+        if self.sharing.rules != ON_DEMAND:
+            return f"the table {_name(self.sharing.rules)}"
+        return f"Algorithm 1, {LINES[happened, self.moment.before.demanded, self.moment.is_reached]}"
+
+    def _got(self, what: str) -> str:
+        assert self.flight is not None
+        return f"{capital(self.me)} gets {self.other}'s {what}"
+
+    def _of(self) -> str:
+        return f"{self.moment.counted:,} of {count_of(self.moment.needed, 'observation')} wait"
+
+    def _sent(self, form: Form) -> Flight | None:
+        return next((flight for flight in self.sent if flight.form is form), None)
+
+    def _losses(self) -> str:
+        lost = [flight for flight in self.sent if flight.is_lost]
+        if not lost:
+            return ""
+        what = _list([f"the {flight.form.value}" for flight in lost])
+        told = f" {capital(what)} {'is' if len(lost) == 1 else 'are'} lost on the way."
+        if self.sharing.patience is None and any(flight.form in (Form.SHARE, Form.ANSWER) for flight in lost):
+            told += f" {capital(self.other)} never learns that it was asked."
+        return told
+
+
+_SECTION = "Section 3.1, last paragraph"
+
+
+def _tolerance(number: int) -> str:
+    return f"loss tolerance, rule {number}"
+
+
+def _name(rules: Rules) -> str:
+    return rules.name.replace("_", " ")
+
+
+def arm_named(arm: str) -> str:
+    """Return what to call an arm in a sentence.
+
+    >>> arm_named("red"), arm_named("arm 3")
+    ('arm red', 'arm 3')
+    """
+    return arm if arm.lower().startswith("arm") else f"arm {arm}"
+
+
+def _them(count: int) -> str:
+    return "it" if count == 1 else "all of them"
+
+
+def _wait(count: int) -> str:
+    return f"{count_of(count, 'observation')} {'waits' if count == 1 else 'wait'}"
+
+
+def _list(items: Sequence[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

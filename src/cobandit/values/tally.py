@@ -1,0 +1,118 @@
+"""Per-arm counts and reward sums: the one data type that everybody shares.
+
+A tally says, for each arm of a fixed set, how many observations there are and what their rewards add up to. It does not
+know whose observations they are, when they were made, or what they are for. Rewards are whole quanta (see
+`cobandit.values.quantum`), so adding, subtracting and comparing tallies is exact.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from cobandit.values.checks import check_name
+from cobandit.values.errors import LocalError
+
+Arm = str
+"""An arm's name. Names, not positions, because agents may have different arm sets."""
+
+MOST_ARMS = 4096
+"""The largest arm set that an agent may have."""
+
+LONGEST_NAME = 200
+"""The longest name of an arm or an agent, in characters."""
+
+
+class ArmTally(NamedTuple):
+    """Some observations of one arm: how many, and the sum of their rewards in quanta."""
+
+    arm: Arm
+    observations: int
+    reward_sum: int
+
+
+class Tally:
+    """Counts and reward sums of a fixed set of arms.
+
+    >>> tally = Tally(["A", "B"])
+    >>> tally.add("A", 2, 1)
+    >>> tally.counts, tally.sums, tally.observations
+    ({'A': 2, 'B': 0}, {'A': 1, 'B': 0}, 2)
+    """
+
+    __slots__ = ("counts", "observations", "sums")
+
+    def __init__(self, arms: Iterable[Arm]) -> None:
+        self.counts: dict[Arm, int] = dict.fromkeys(arms, 0)
+        self.sums: dict[Arm, int] = dict.fromkeys(self.counts, 0)
+        self.observations: int = 0
+
+    def add(self, arm: Arm, count: int, reward_sum: int) -> None:
+        """Add `count` observations of one arm with rewards of `reward_sum` quanta together."""
+        self.counts[arm] += count
+        self.sums[arm] += reward_sum
+        self.observations += count
+
+    def add_all(self, entries: Iterable[ArmTally]) -> None:
+        """Add every entry."""
+        for arm, count, reward_sum in entries:
+            self.add(arm, count, reward_sum)
+
+    def entries(self) -> tuple[ArmTally, ...]:
+        """Return the arms that have observations, in the order of the arm set."""
+        return tuple(ArmTally(arm, count, self.sums[arm]) for arm, count in self.counts.items() if count)
+
+    def copy(self) -> "Tally":
+        """Return an independent tally with the same content."""
+        twin = Tally(())
+        twin.counts = dict(self.counts)
+        twin.sums = dict(self.sums)
+        twin.observations = self.observations
+        return twin
+
+    def __add__(self, other: "Tally") -> "Tally":
+        merged = self.copy()
+        merged.add_all(other.entries())
+        return merged
+
+    def __sub__(self, other: "Tally") -> "Tally":
+        rest = self.copy()
+        for arm, count, reward_sum in other.entries():
+            rest.add(arm, -count, -reward_sum)
+        return rest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tally) and self.counts == other.counts and self.sums == other.sums
+
+    __hash__ = None  # type: ignore[assignment]  # a tally changes, so it cannot be a key
+
+    def __repr__(self) -> str:
+        body = ", ".join(f"{arm}: {self.sums[arm]}/{count}" for arm, count in self.counts.items())
+        return f"Tally({body})"
+
+
+def checked_arms(arms: Sequence[Arm]) -> tuple[Arm, ...]:
+    """Return the arm set as a tuple, or say what is wrong with it.
+
+    Raises:
+        LocalError: The set is empty or too large, a name is doubled, or a name is not a usable string.
+    """
+    if isinstance(arms, set | frozenset):
+        raise LocalError(f"arms must be a list of names: the set {arms!r} has no order, and ties go to the first arm")
+    if isinstance(arms, str):
+        raise LocalError(f"arms must be a list of names, not the string {arms!r}: write [{arms!r}] for one arm")
+    try:
+        names = tuple(arms)
+    except TypeError as error:
+        raise LocalError(f"arms must be a list of names, not {arms!r}") from error
+    if not names:
+        raise LocalError("the arm set is empty: name at least one arm")
+    if len(names) > MOST_ARMS:
+        raise LocalError(f"{len(names)} arms are more than the limit of {MOST_ARMS}: offer fewer arms")
+    for name in names:
+        check_name("an arm's name", name, LONGEST_NAME)
+    doubled = sorted(name for name, times in Counter(names).items() if times > 1)
+    if doubled:
+        raise LocalError(
+            f"arm names must differ, but {', '.join(doubled)} is given more than once: rename or remove it"
+        )
+    return names

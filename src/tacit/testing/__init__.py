@@ -1,7 +1,0 @@
-"""Public conformance suites: put your own parts through them in your own tests."""
-
-from tacit.testing.check_journal import check_journal
-from tacit.testing.check_policy import check_policy
-from tacit.testing.check_transport import check_transport
-
-__all__ = ["check_journal", "check_policy", "check_transport"]

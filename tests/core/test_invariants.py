@@ -1,0 +1,215 @@
+"""The invariants hold in random worlds, at every step; and each of them can be seen to fail."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from cobandit.core import (
+    Constant,
+    Endpoint,
+    FromFunction,
+    Geometric,
+    Join,
+    Leave,
+    Message,
+    PerCandidate,
+    Share,
+    Threshold,
+    on_demand,
+)
+from cobandit.core.exchange import Exchange
+from cobandit.core.invariants import endpoint_violations, largest_share_count, pair_violations
+
+THRESHOLDS: list[Threshold] = [
+    Constant(1),
+    Constant(3),
+    Geometric(2),
+    Geometric(3, cap=10),
+    PerCandidate(),
+    FromFunction(lambda c: c),
+]
+ARM_SETS = [("A", "B", "C"), ("B", "C", "D"), ("C",), ("A", "D")]
+
+
+class Exchanges(RuleBasedStateMachine):
+    """Two directed exchanges that face each other over a reliable network with any delay."""
+
+    @initialize(threshold=st.sampled_from(THRESHOLDS))
+    def begin(self, threshold: Threshold) -> None:
+        self.threshold = threshold
+        self.sides = [Exchange(on_demand(threshold)), Exchange(on_demand(threshold))]
+        self.pulls = [0, 0]
+        self.delivered = [0, 0]
+        self.in_flight: list[list[int]] = [[], []]
+
+    @rule(side=st.sampled_from([0, 1]))
+    def observe(self, side: int) -> None:
+        self.pulls[side] += 1
+        self._sent(side, self.sides[side].observe(candidate_count=4))
+
+    @rule(side=st.sampled_from([0, 1]))
+    def deliver(self, side: int) -> None:
+        if self.in_flight[side]:
+            self.delivered[side] += self.in_flight[side].pop(0)
+            self._sent(1 - side, self.sides[1 - side].share_received(candidate_count=4))
+
+    def _sent(self, side: int, observations: int) -> None:
+        if observations:
+            self.in_flight[side].append(observations)
+
+    @invariant()
+    def every_pull_is_delivered_or_in_flight_or_buffered(self) -> None:
+        for side in (0, 1):
+            there = self.delivered[side] + sum(self.in_flight[side]) + self.sides[side].buffered
+            assert there == self.pulls[side]
+
+    @invariant()
+    def demands_and_shares_in_flight_are_one_or_two(self) -> None:
+        tokens = sum(one.demanded for one in self.sides) + sum(map(len, self.in_flight))
+        assert tokens in (1, 2)
+
+    @invariant()
+    def theorem_2_bounds_the_shares_of_each_direction(self) -> None:
+        bound = 1 + min(largest_share_count(self.threshold, pulls, 4) for pulls in self.pulls)
+        assert max(one.shares_sent for one in self.sides) <= bound
+
+    @invariant()
+    def nobody_is_more_than_one_share_ahead_of_what_it_was_asked_for(self) -> None:
+        one, other = self.sides
+        assert abs(one.shares_sent - other.shares_sent) <= 1 + sum(map(len, self.in_flight))
+
+
+class Group(RuleBasedStateMachine):
+    """Three endpoints that observe, eliminate, leave, join and receive in any order, over a network that keeps it."""
+
+    @initialize(threshold=st.sampled_from(THRESHOLDS), arms=st.lists(st.sampled_from(ARM_SETS), min_size=3, max_size=3))
+    def begin(self, threshold: Threshold, arms: list[tuple[str, ...]]) -> None:
+        self.agents = {
+            name: Endpoint(name, own, on_demand(threshold), units_per_reward=10, settles=True)
+            for name, own in zip("jpq", arms, strict=True)
+        }
+        self.in_flight: dict[tuple[str, str], list[Message]] = {}
+        self.away: set[str] = set()
+        self.rejoins = 0
+        for one in self.agents.values():
+            for other in self.agents.values():
+                if one is not other:
+                    one.peer_joined(other.name, other.roster.arms, 0.0)
+                    self.in_flight[one.name, other.name] = []
+
+    @rule(name=st.sampled_from("jpq"), position=st.integers(0, 2), units=st.integers(0, 10))
+    def observe(self, name: str, position: int, units: int) -> None:
+        if name not in self.away:
+            agent = self.agents[name]
+            self._send(agent.observe(agent.roster.arms[position % len(agent.roster.arms)], units, 0.0).outgoing)
+
+    @rule(name=st.sampled_from("jpq"), position=st.integers(0, 2))
+    def eliminate(self, name: str, position: int) -> None:
+        candidates = sorted(self.agents[name].candidates)
+        if name not in self.away and len(candidates) > 1:
+            self._send(self.agents[name].eliminate(candidates[position % len(candidates)], 0.0).outgoing)
+
+    @rule(pair=st.sampled_from([("j", "p"), ("p", "j"), ("j", "q"), ("q", "j"), ("p", "q"), ("q", "p")]))
+    def deliver(self, pair: tuple[str, str]) -> None:
+        if self.in_flight[pair] and pair[1] not in self.away:
+            self._send(self.agents[pair[1]].receive(self.in_flight[pair].pop(0), 0.0).outgoing)
+
+    @rule(name=st.sampled_from("jpq"), really=st.integers(0, 5))
+    def leave(self, name: str, really: int) -> None:
+        if name not in self.away and really == 0:
+            self.away.add(name)
+            self._send(self.agents[name].leave().outgoing)
+
+    @precondition(lambda self: self.away)
+    @rule()
+    def join(self) -> None:
+        name = min(self.away)
+        self.away.discard(name)
+        self.rejoins += 1
+        self._send(self.agents[name].join(0.0).outgoing)
+
+    def _send(self, messages: tuple[Message, ...]) -> None:
+        for message in messages:
+            self.in_flight[message.sender, message.receiver].append(message)
+
+    @invariant()
+    def nothing_is_wrong_with_anybody(self) -> None:
+        assert [wrong for agent in self.agents.values() for wrong in endpoint_violations(agent)] == []
+
+    @invariant()
+    def nothing_is_wrong_between_any_two(self) -> None:
+        for one, other in (("j", "p"), ("j", "q"), ("p", "q")):
+            waiting = self.in_flight[one, other] + self.in_flight[other, one]
+            assert (
+                pair_violations(
+                    self.agents[one],
+                    self.agents[other],
+                    [message for message in waiting if isinstance(message, Share)],
+                    rejoins=self.rejoins,
+                    absent=any(isinstance(message, Join | Leave) for message in waiting)
+                    or not self.agents[one].roster.get(other).present
+                    or not self.agents[other].roster.get(one).present,
+                )
+                == []
+            )
+
+    @invariant()
+    def everything_is_counted_once(self) -> None:
+        for agent in self.agents.values():
+            for origin, holding in agent.ledger.held.items():
+                own = self.agents[origin.agent].ledger.own
+                assert all(
+                    holding.tally.counts[arm] <= own.counts[arm] for arm in own.counts if arm in agent.roster.arms
+                )
+
+
+TestExchanges = Exchanges.TestCase
+TestExchanges.settings = settings(max_examples=150, stateful_step_count=60, deadline=None, derandomize=True)
+TestGroup = Group.TestCase
+TestGroup.settings = settings(max_examples=200, stateful_step_count=60, deadline=None, derandomize=True)
+
+
+def pair() -> tuple[Endpoint, Endpoint]:
+    j, p = (Endpoint(name, ("A", "B"), on_demand(), units_per_reward=1) for name in "jp")
+    j.peer_joined("p", ("A", "B"), 0.0)
+    p.peer_joined("j", ("A", "B"), 0.0)
+    return j, p
+
+
+def test_a_lost_share_is_seen_as_an_inexact_and_then_as_a_silent_pair() -> None:
+    j, p = pair()
+    j.observe("A", 1, 0.0)
+    assert pair_violations(j, p) == ["p lacks 1 of j, which buffers 0 for it"]
+    p.observe("A", 1, 0.0)
+    assert pair_violations(j, p)[-1] == "j and p have 0 demands and shares in flight, not 1 or 2"
+
+
+def test_a_share_too_many_is_seen_against_theorem_2() -> None:
+    j, p = pair()
+    j.links["p"].exchange.shares_sent = 2
+    assert pair_violations(j, p) == ["j sent 2 shares to p; Theorem 2 allows 1"]
+
+
+def test_a_receiver_that_counts_twice_is_seen() -> None:
+    j, p = pair()
+    (share,) = j.observe("A", 1, 0.0).outgoing
+    p.receive(share, 0.0)
+    p.ledger.held[j.ledger.origin].tally.add("A", 1, 1)
+    assert pair_violations(j, p) == ["p has more of arm A from j than j has itself"]
+
+
+@pytest.mark.parametrize(("attribute", "value"), [("buffered", 5), ("buffered", -1), ("share_number", 0)])
+def test_a_damaged_exchange_is_seen(attribute: str, value: int) -> None:
+    j, _ = pair()
+    setattr(j.links["p"].exchange, attribute, value)
+    assert len(endpoint_violations(j)) == 1
+
+
+@given(pulls=st.integers(0, 500), base=st.integers(2, 5))
+@settings(deadline=None, derandomize=True)
+def test_the_largest_share_count_is_that_of_theorem_2(pulls: int, base: int) -> None:
+    count = largest_share_count(Geometric(base), pulls, 1)
+    assert (
+        sum(base ** (c - 1) for c in range(1, count + 1)) <= pulls < sum(base ** (c - 1) for c in range(1, count + 2))
+    )
