@@ -5,7 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run paper test swarm faults messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
+PYTHONS ?=
+
+.PHONY: run paper core test wheel swarm faults messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
 
 run: $(READY)
 	$(BIN)/cobandit reproduce --quick --out reproduction
@@ -16,6 +18,12 @@ paper: $(READY)
 
 # Everything, the documentation site too. Many tests wait for processes more than they work, so there are three at a time.
 # About the site: tests/site builds it once, with warnings as errors, in a temporary folder.
+# The protocol alone, in well under a minute: values, core, policies, agent, codec, and the paper's sentences.
+core: $(READY)
+	$(BIN)/ruff check src/cobandit/values src/cobandit/core src/cobandit/policies src/cobandit/codec
+	$(BIN)/pytest -n 2 -q tests/values tests/core tests/policies tests/paper tests/codec tests/golden_codec tests/stories \
+		tests/test_agent.py tests/test_batches.py --ignore tests/paper/test_message_counts.py -k "not fuzz"
+
 test: $(READY)
 	tools/install-programs
 	$(BIN)/ruff format --check .
@@ -24,13 +32,20 @@ test: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 3 --dist loadfile -q
 
-# Ten thousand worlds in which everything goes wrong; a failing seed prints the command that shows it again.
+# The wheel, built and installed into empty environments: the core, each extra, and all of them, on the oldest and newest
+# Python on the PATH, or on PYTHONS="python3.11 python3.12". It downloads; half an hour for each Python.
+wheel: $(READY)
+	$(BIN)/python tools/check_wheel.py $(PYTHONS:%=--python %)
+
+# Ten thousand worlds of the protocol and two thousand of whole live members, in which everything goes wrong; a failing
+# seed prints the command that shows it again.
 swarm: $(READY)
-	$(BIN)/cobandit swarm --seeds 0:10000
+	$(BIN)/python -m lab swarm --seeds 0:10000
+	$(BIN)/python -m lab swarm --live --seeds 0:2000
 
 # Live fleets of real processes under real faults: about twenty minutes, and all of it only as root. `--quick` is small.
 faults: $(READY)
-	$(BIN)/cobandit faults
+	$(BIN)/python -m lab faults
 
 # The paper's message counts beside the readable engine's: about eight minutes on two cores.
 messages: $(READY)
@@ -45,10 +60,10 @@ benchmark: live-benchmark
 # What a decision costs at a live member, with counters in Redis and through the sidecar; a fleet of two hundred; how soon
 # the page shows fifty. Needs redis-server, nats-server and chromium; about nine minutes.
 live-benchmark: $(READY)
-	$(BIN)/python benchmarks/live_against_redis.py
-	$(BIN)/python benchmarks/live_scale.py
+	PYTHONPATH=. $(BIN)/python benchmarks/live_against_redis.py
+	PYTHONPATH=. $(BIN)/python benchmarks/live_scale.py
 	$(BIN)/python benchmarks/sidecar.py
-	$(BIN)/python benchmarks/page_paint.py
+	PYTHONPATH=. $(BIN)/python benchmarks/page_paint.py
 
 # A stranger with the OpenAPI document tries everything it can think of. `make test` lets it try a little.
 api: $(READY)
@@ -56,7 +71,7 @@ api: $(READY)
 
 # A million broken messages for agents that have state: a minute or two. `make test` tries fifty thousand.
 fuzz: $(READY)
-	$(BIN)/python benchmarks/fuzz_wire.py --mutations 1000000
+	$(BIN)/python benchmarks/fuzz_codec.py --mutations 1000000
 
 # The documentation site in site/: open site/index.html, no server is needed. The variable silences a notice of the theme's makers.
 site: $(READY)

@@ -4,7 +4,7 @@ Sixteen arms and UCB on both sides; a decision here is to select an arm and to c
 round trips: read all counters, add to two of them. A member decides on what it has, and its journal is on: what is
 rewarded is on the disk before anybody hears of it. Then the same member with other members saying more and more to it.
 
-    python benchmarks/live_against_redis.py
+    PYTHONPATH=. python benchmarks/live_against_redis.py
 
 Redis runs on this machine, without persistence; a network between the two would only add to it. The loops take turns,
 and the best of each counts. The member shares a process with its network side, and Python runs one of the two at a
@@ -28,7 +28,7 @@ from live_load import arms, load
 from cobandit import UCB, connect
 from cobandit.runtime.member import Member
 from cobandit.runtime.statistics import Statistics
-from cobandit.testing.servers import nats_server, redis_server
+from lab.servers import nats_server, redis_server
 
 ARM_COUNT = 16
 MEANS = [0.30 + 0.02 * place for place in range(ARM_COUNT)]

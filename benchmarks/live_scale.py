@@ -1,10 +1,10 @@
 """How does a fleet grow: two hundred members in one process that all meet each other, decide, and fall silent?
 
 Once over memory and once through a NATS server. Each member knows all the others; nobody is in the middle. After the
-decisions a short tick of patience lets everybody hear everything; then the fleet is left alone, and what it still sends
-is counted: announcements, in pauses that double up to ten minutes, in case somebody new has not heard.
+decisions a short tick lets everybody hear everything; then the fleet is left alone, and what it still sends
+is counted: announcements, in pauses that double up to ten minutes, in case a newcomer has not heard.
 
-    python benchmarks/live_scale.py
+    PYTHONPATH=. python benchmarks/live_scale.py
 
 All members share one thread for the network, so the time is that of one core for the whole fleet.
 """
@@ -22,15 +22,15 @@ from typing import NamedTuple
 from live_load import arms
 
 from cobandit import connect
-from cobandit.core import Geometric, Patience, on_demand
+from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.runtime.member import Member
 from cobandit.runtime.statistics import Statistics
-from cobandit.testing.servers import nats_server
+from lab.servers import nats_server
 
 MEMBERS, DECISIONS, IDLE_S = 200, 200, 60.0
 ARM_COUNT = 4
 SHARING = on_demand(
-    Geometric(2, cap=64), loss_tolerant=Patience(first=2.0, least=0.1, growth=1.5, tick=2.0, longest=600.0)
+    Geometric(2, cap=64), loss_tolerant=RetryTimers(first=2.0, least=0.1, growth=1.5, tick=2.0, longest=600.0)
 )
 """As live members talk, but after two seconds without a decision everything is said, not after sixty."""
 GROUP = "fleet"

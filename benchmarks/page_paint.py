@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 import cobandit
 from cobandit.runtime.member import Member
-from cobandit.testing.servers import HOST, free_port, nats_server
+from lab.servers import HOST, free_port, nats_server
 
 ARMS = [f"arm-{number:02}" for number in range(16)]
 FLAGS = [

@@ -130,7 +130,7 @@ def process(command: list[str], port: int) -> Iterator[int]:
 
 
 def answers(port: int) -> bool:
-    """Return whether somebody listens."""
+    """Return whether a server listens."""
     try:
         socket.create_connection((HOST, port), timeout=1.0).close()
     except OSError:
@@ -346,7 +346,7 @@ class Loader:
         self._next(connection)
 
     def lost(self, connection: Connection) -> None:
-        """Take it that a connection has ended."""
+        """Note that a connection has ended."""
         if not self._is_over:
             self._errors += 1
             self._connections.discard(connection)

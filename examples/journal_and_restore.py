@@ -4,8 +4,8 @@ The contract of every input: persist the records, then send the messages.
 """
 
 from cobandit import UCB, Agent, Outcome, on_demand
+from cobandit.codec import decode, decode_record, decode_snapshot, encode, encode_record, encode_snapshot
 from cobandit.core import Message
-from cobandit.wire import decode, decode_record, decode_snapshot, encode, encode_record, encode_snapshot
 
 ARMS = ["A", "B", "C"]
 journal: list[bytes] = []  # a file or a database in real life

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from cobandit.runtime.identity import Identity
 from cobandit.runtime.keys import issue, make_group
-from cobandit.testing.servers import Missing, Server, mosquitto, nats_server, redis_server
+from lab.servers import Missing, Server, mosquitto, nats_server, redis_server
 
 settings.register_profile("cobandit", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("cobandit")

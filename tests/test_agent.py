@@ -20,25 +20,29 @@ from cobandit import (
     immediate,
     on_demand,
 )
+from cobandit.codec import decode_snapshot, encode_snapshot
 from cobandit.core import (
-    Eliminated,
+    Cells,
+    Changes,
+    Eliminations,
     InputRecord,
     Introduced,
-    Join,
-    Leave,
     Message,
+    Notice,
     Observed,
     Outcome,
     PeerJoined,
     PeerLeft,
+    Presence,
     Received,
-    Record,
+    RetryTimers,
     Share,
 )
-from cobandit.core.messages import MOST_BOOTS
+from cobandit.core.messages import MAX_INCARNATION
+from cobandit.core.snapshots import state
+from cobandit.core.state import FactState
 from cobandit.values.quantum import BERNOULLI
 from cobandit.values.tally import Arm, ArmTally, Tally
-from cobandit.wire import decode_snapshot, encode_snapshot
 
 ARMS = ("A", "B")
 
@@ -60,34 +64,47 @@ def pair(policy: BuildPolicy = lambda arms: UCB(arms, quantum=BERNOULLI)) -> tup
     return j, p
 
 
-def tally(*entries: ArmTally, arms: Sequence[Arm] = ARMS) -> Tally:
-    result = Tally(arms)
+def tally(*entries: ArmTally) -> Tally:
+    result = Tally(ARMS)
     result.add_all(entries)
     return result
+
+
+def some(arm: Arm, count: int, reward_sum: int) -> ArmTally:
+    """Rewards that are 0 or 1."""
+    return ArmTally(arm, count, reward_sum, reward_sum)
+
+
+def told(*tallies: ArmTally, agent: str = "j", incarnation: int = 0) -> Changes:
+    return Changes(cells=(Cells(agent, incarnation, tallies),))
+
+
+def eliminated(arm: Arm, sender: str = "j", receiver: str = "p") -> Notice:
+    return Notice(sender, receiver, Changes(eliminations=(Eliminations(sender, 0, (arm,)),)))
 
 
 # Updates and messages.
 
 
-def test_an_update_counts_once_for_the_policy_and_once_for_the_ledger() -> None:
+def test_an_update_counts_once_for_the_policy_and_once_for_the_replica() -> None:
     j, _ = pair()
     j.update("B", 1.0)
-    assert j.policy.tally == j.endpoint.ledger.own == tally(ArmTally("B", 1, 1))
-    assert j.policy.own_pulls == 1
+    assert j.policy.tally == j.endpoint.replica.total() == tally(some("B", 1, 1))
+    assert (j.policy.own_pulls, j.endpoint.replica.observations) == (1, 1)
 
 
 def test_an_update_returns_what_to_persist_and_what_to_send() -> None:
     j, _ = pair()
-    share = Share("j", "p", 1, 1, (Record("j", 0, 0, 1, (ArmTally("B", 1, 1),)),))
-    assert j.update("B", 1.0, now=4.5) == Outcome((Observed("B", 1, 4.5),), (share,))
+    share = Share("j", "p", 1, 1, told(some("B", 1, 1)))
+    assert j.update("B", 1.0, now=4.5) == Outcome((Observed((some("B", 1, 1),), 4.5),), (share,))
 
 
 def test_a_share_teaches_the_policy_what_was_not_known_before() -> None:
     j, p = pair()
     (share,) = j.update("B", 1.0).outgoing
     outcome = p.receive(share, now=2.0)
-    assert outcome == Outcome((Received(share, 2.0),), news=(ArmTally("B", 1, 1),))
-    assert p.policy.tally == tally(ArmTally("B", 1, 1))
+    assert outcome == Outcome((Received(share, 2.0),), news=(some("B", 1, 1),))
+    assert p.policy.tally == tally(some("B", 1, 1))
     assert p.policy.own_pulls == 0
 
 
@@ -96,7 +113,14 @@ def test_a_share_that_comes_twice_counts_once() -> None:
     (share,) = j.update("B", 1.0).outgoing
     p.receive(share)
     assert p.receive(share) == Outcome()
-    assert p.policy.tally == tally(ArmTally("B", 1, 1))
+    assert p.policy.tally == tally(some("B", 1, 1))
+
+
+def test_a_reward_is_counted_with_its_square() -> None:
+    j = Agent("j", UCB(ARMS, quantum=0.01))
+    j.update("A", 0.25)
+    j.update("A", 0.5)
+    assert j.policy.tally == j.endpoint.replica.total() == tally(ArmTally("A", 2, 75, 625 + 2500))
 
 
 def test_an_agent_talks_on_demand_unless_told_otherwise() -> None:
@@ -115,32 +139,43 @@ def test_an_elimination_is_told_before_the_share() -> None:
     arms = ("A", "B", "C")
     j = Agent("j", POLICIES["AAE"](arms))
     j.peer_joined("p", arms)
-    j.policy.learn([ArmTally("A", 100, 100), ArmTally("B", 100, 0), ArmTally("C", 100, 100)])
-    share = Share("j", "p", 1, 1, (Record("j", 0, 0, 1, (ArmTally("A", 1, 1),)),))
-    assert j.update("A", 1.0).outgoing == (Eliminated("j", "p", "B"), share)
-    assert (j.policy.candidates, j.endpoint.candidates) == (("A", "C"), {"A", "C"})
+    j.policy.learn([some("A", 100, 100), some("B", 100, 0), some("C", 100, 100)])
+    share = Share("j", "p", 1, 1, told(some("A", 1, 1)))
+    assert j.update("A", 1.0).outgoing == (eliminated("B"), share)
+    assert (j.policy.candidates, j.endpoint.candidates.own) == (("A", "C"), {"A", "C"})
 
 
 def test_with_one_candidate_left_there_is_nothing_to_share() -> None:
     j, _ = pair(POLICIES["AAE"])
-    j.policy.learn([ArmTally("A", 100, 100), ArmTally("B", 100, 0)])
-    assert j.update("A", 1.0).outgoing == (Eliminated("j", "p", "B"),)
+    j.policy.learn([some("A", 100, 100), some("B", 100, 0)])
+    assert j.update("A", 1.0).outgoing == (eliminated("B"),)
     assert j.update("A", 1.0).outgoing == ()
 
 
 def test_an_elimination_notice_reaches_the_policy() -> None:
     _, p = pair(POLICIES["AAE"])
-    outcome = p.receive(Eliminated("j", "p", "B"))
-    assert outcome == Outcome((Received(Eliminated("j", "p", "B"), 0.0),), ruled_out=("B",))
-    assert (p.policy.candidates, p.endpoint.candidates) == (("A",), {"A"})
+    assert p.receive(eliminated("B")) == Outcome((Received(eliminated("B"), 0.0),), ruled_out=("B",))
+    assert (p.policy.candidates, p.endpoint.candidates.own) == (("A",), {"A"})
 
 
-def test_joining_and_leaving_is_told_to_everybody_and_changes_nothing() -> None:
+def test_joining_and_leaving_is_told_to_everybody() -> None:
     j, _ = pair()
     j.peer_joined("q", ["Z"])
+    here = Presence("j", 0, 2, 0, is_present=True, arms=ARMS, units_per_reward=1)
+    gone = here._replace(number=3, is_present=False)
+    before = everything(j)[1:]
+    joined, left = Changes(presences=(here,)), Changes(presences=(gone,))
+    assert j.join(3.5) == Outcome(
+        (Introduced(3.5),), tuple(Notice("j", peer, joined, 0, is_introduced=True) for peer in "pq")
+    )
+    assert j.leave() == Outcome(outgoing=tuple(Notice("j", peer, left, 0, is_introduced=True) for peer in "pq"))
+    assert everything(j)[1:] == before
+
+
+def test_leaving_changes_nothing() -> None:
+    j, _ = pair()
     before = everything(j)
-    assert j.join(3.5) == Outcome((Introduced(3.5),), (Join("j", "p", ARMS, 1), Join("j", "q", ARMS, 1)))
-    assert j.leave() == Outcome(outgoing=(Leave("j", "p"), Leave("j", "q")))
+    j.leave()
     assert everything(j) == before
 
 
@@ -156,8 +191,8 @@ def test_what_the_driver_says_of_a_peer_is_persisted() -> None:
 def everything(agent: Agent) -> tuple[object, ...]:
     """All that may influence what an agent does next."""
     return (
-        agent.endpoint.state(),
-        agent.endpoint.roster.same_arms,
+        state(agent.endpoint),
+        agent.endpoint.members.same_arms,
         agent.policy.tally,
         agent.policy.own_pulls,
         agent.policy.candidates,
@@ -276,13 +311,13 @@ def test_a_snapshot_does_not_change_with_its_agent() -> None:
     assert encode_snapshot(snapshot) == stored
 
 
-def test_a_restored_agent_keeps_its_boot_and_its_share_numbers() -> None:
-    j = Agent("j", UCB(ARMS, quantum=BERNOULLI), immediate(), boot=5)
+def test_a_restored_agent_keeps_its_incarnation_and_its_share_numbers() -> None:
+    j = Agent("j", UCB(ARMS, quantum=BERNOULLI), immediate(), incarnation=5)
     j.peer_joined("p", ARMS)
     j.update("A", 1.0)
     again = Agent.restore(j.snapshot(), policy=UCB(ARMS, quantum=BERNOULLI), sharing=immediate())
     (share,) = again.update("B", 0.0).outgoing
-    assert share == Share("j", "p", 2, 1, (Record("j", 5, 1, 2, (ArmTally("B", 1, 0),)),))
+    assert share == Share("j", "p", 2, 1, told(some("B", 1, 0), incarnation=5))
 
 
 def test_a_restored_agent_may_talk_in_another_way() -> None:
@@ -290,13 +325,87 @@ def test_a_restored_agent_may_talk_in_another_way() -> None:
     j.update("A", 1.0)
     waits = Agent.restore(j.snapshot(), policy=UCB(ARMS, quantum=BERNOULLI), sharing=on_demand(Geometric(2)))
     talks = Agent.restore(j.snapshot(), policy=UCB(ARMS, quantum=BERNOULLI), sharing=immediate(Geometric(2)))
-    request = Share("p", "j", 1, 1, (Record("p", 0, 0, 1, (ArmTally("A", 1, 0),)),))
+    request = Share("p", "j", 1, 1, told(some("A", 1, 0), agent="p"))
     for agent in (waits, talks):
         agent.receive(request)
     assert [len(waits.update("A", 1.0).outgoing) for _ in range(4)] == [0, 1, 0, 0]
     assert [len(talks.update("A", 1.0).outgoing) for _ in range(4)] == [0, 0, 0, 0]  # no share was demanded of it
     talks.peer_joined("p", ARMS)
     assert len(talks.update("A", 1.0).outgoing) == 1
+
+
+# New sessions.
+
+TOLERANT = on_demand(loss_tolerant=RetryTimers(first=8.0, tick=30.0, longest=100.0))
+
+
+def started(arms: Sequence[Arm] = ARMS) -> Agent:
+    j = Agent("j", UCB(arms, quantum=BERNOULLI), TOLERANT, incarnation=3)
+    j.peer_joined("p", ARMS)
+    j.update("A", 1.0, now=0.0)
+    return j
+
+
+def test_a_new_incarnation_keeps_what_was_observed_apart() -> None:
+    j = started()
+    j.begin(7, 1.0, incarnation=7)
+    j.update("A", 0.0, now=2.0)
+    assert (j.incarnation, j.session, j.policy.own_pulls) == (7, 7, 2)
+    assert {fact.told.cells for fact in j.snapshot().endpoint.facts if fact.told.cells} == {
+        (Cells("j", 3, (some("A", 1, 1),)),),
+        (Cells("j", 7, (some("A", 1, 0),)),),
+    }
+
+
+def test_more_arms_need_a_new_session_and_no_new_incarnation() -> None:
+    j = started()
+    j.begin(7, 1.0, arms=["A", "B", "C"])
+    assert (j.incarnation, j.session, j.arms) == (3, 7, ("A", "B", "C"))
+    assert (j.policy.candidates, j.endpoint.candidates.own) == (("A", "B", "C"), {"A", "B", "C"})
+    assert j.endpoint.presence() == Presence("j", 7, 0, 3, is_present=True, arms=("A", "B", "C"), units_per_reward=1)
+
+
+@pytest.mark.parametrize(
+    ("session", "incarnation", "arms", "text"),
+    [
+        (3, None, None, "session must be a whole number from 4 to"),
+        (MAX_INCARNATION, None, None, "session must be a whole number from 4 to"),
+        (True, None, None, "session must be a whole number from 4 to"),
+        (7, 2, None, "incarnation must be a whole number from 4 to"),
+        (7, MAX_INCARNATION, None, "incarnation must be a whole number from 4 to"),
+        (7, None, ["A"], "the arms A do not begin with A, B: new arms come last"),
+        (7, 7, ["B", "A", "C"], "the arms B, A, C do not begin with A, B: new arms come last"),
+        (7, 7, ["A", "B", "B"], "arm names must differ, but B is given more than once"),
+        (7, 7, [], "the arm set is empty"),
+    ],
+)
+def test_a_session_that_cannot_be_is_refused(
+    session: int, incarnation: int | None, arms: list[Arm] | None, text: str
+) -> None:
+    j = started()
+    before = everything(j)
+    with pytest.raises(LocalError, match=text):
+        j.begin(session, 1.0, incarnation=incarnation, arms=arms)
+    assert everything(j) == before
+
+
+@pytest.mark.parametrize("what", ["begin a new session", "flush"])
+def test_only_where_messages_may_be_lost(what: str) -> None:
+    j, _ = pair()
+    before = everything(j)
+    with pytest.raises(LocalError, match=f"only an agent that shares with loss_tolerant=True can {what}"):
+        j.flush(1.0) if what == "flush" else j.begin(1, 1.0)
+    assert everything(j) == before
+
+
+def test_one_that_may_wait_must_know_the_time() -> None:
+    j = started()
+    before = everything(j)
+    asks: tuple[Callable[[], Outcome], ...] = (lambda: j.update("A", 1.0), j.join, j.wake)
+    for ask in asks:
+        with pytest.raises(LocalError, match="j is loss-tolerant and must know the time: pass now"):
+            ask()
+    assert everything(j) == before
 
 
 # Snapshots that are refused.
@@ -324,22 +433,25 @@ def damaged_link(**changes: object) -> Snapshot:
     return damaged(links=(link._replace(**changes),))  # type: ignore[arg-type]
 
 
-def damaged_holding(**changes: object) -> Snapshot:
-    (held,) = seasoned().endpoint.held
-    return damaged(held=(held._replace(**changes),))  # type: ignore[arg-type]
+def damaged_exchange(**changes: object) -> Snapshot:
+    (link,) = seasoned().endpoint.links
+    return damaged_link(exchange=link.exchange._replace(**changes))  # type: ignore[arg-type]
 
 
-def test_a_snapshot_of_another_version_is_not_restored() -> None:
-    policy = fresh()
-    with pytest.raises(LocalError, match="the snapshot has version 99, this program reads version 3: use the version"):
-        Agent.restore(seasoned()._replace(version=99), policy=policy)
-    assert policy.tally == Tally(ARMS)
+def with_fact(changes: Changes) -> Snapshot:
+    return damaged(number=9, facts=(*seasoned().endpoint.facts, FactState(9, ("p", 0), changes)))
 
 
-@pytest.mark.parametrize("arms", [("A",), ("B", "A"), ("A", "B", "C")])
-def test_a_snapshot_is_not_restored_with_other_arms(arms: tuple[Arm, ...]) -> None:
+@pytest.mark.parametrize("arms", [("A",), ("B", "C"), ("C",)])
+def test_a_snapshot_is_not_restored_without_its_arms(arms: tuple[Arm, ...]) -> None:
     with pytest.raises(LocalError, match=f"the snapshot of j has arms A, B .* but the policy has {', '.join(arms)}"):
         Agent.restore(seasoned(), policy=UCB(arms, quantum=BERNOULLI))
+
+
+@pytest.mark.parametrize("arms", [("B", "A"), ("A", "B", "C"), ("C", "B", "A")])
+def test_other_arms_of_a_policy_are_put_aside(arms: tuple[Arm, ...]) -> None:
+    again = Agent.restore(seasoned(), policy=UCB(arms, quantum=BERNOULLI))
+    assert everything(again) == everything(Agent.restore(seasoned(), policy=fresh()))
 
 
 def test_a_snapshot_is_not_restored_with_another_quantum() -> None:
@@ -350,30 +462,36 @@ def test_a_snapshot_is_not_restored_with_another_quantum() -> None:
 @pytest.mark.parametrize("own", [True, False])
 def test_a_snapshot_is_not_restored_into_a_used_policy(own: bool) -> None:
     policy = fresh()
-    policy.learn([ArmTally("A", 1, 1)], own=own)
+    policy.learn([some("A", 1, 1)], own=own)
     with pytest.raises(
         LocalError, match="restore needs a fresh policy: this one has observations or eliminations already"
     ):
         Agent.restore(seasoned(), policy=policy)
-    assert policy.tally == tally(ArmTally("A", 1, 1))
+    assert policy.tally == tally(some("A", 1, 1))
+
+
+def test_a_snapshot_is_not_restored_with_another_loss_tolerance() -> None:
+    with pytest.raises(LocalError, match=r"the snapshot of j was made with sharing=.*: pass the same to restore"):
+        Agent.restore(seasoned(), policy=fresh(), sharing=TOLERANT)
+    with pytest.raises(LocalError, match=r"the snapshot of j was made with sharing=.*: pass the same to restore"):
+        Agent.restore(started().snapshot(), policy=fresh())
 
 
 @pytest.mark.parametrize(
     ("snapshot", "damage"),
     [
-        (damaged(eliminated=("A", "B")), "the eliminated arms are not some of the arms"),
-        (damaged(eliminated=("Z",)), "the eliminated arms are not some of the arms"),
-        (damaged(changed_at=(9, 0)), "an arm of j changed after its last observation"),
-        (damaged(changed_at=(0, 1)), "j does not know when it observed an arm"),
-        (damaged(own=(ArmTally("A", 1, 2),)), "j has a reward sum that its own observations cannot have"),
-        (damaged(own=(ArmTally("A", 1, -1),)), "j has a reward sum that its own observations cannot have"),
-        (damaged_holding(version=0), "j holds impossible tallies of p"),
-        (damaged_holding(tallies=(ArmTally("B", 1, 2),)), "j holds impossible tallies of p"),
-        (damaged_link(buffered=1), "j buffers 1 of 0 observations for p"),
-        (damaged_link(shared_version=7), "j buffers 0 of -6 observations for p"),
-        (damaged_link(share_number=0), "j miscounts its shares to p"),
-        (damaged_link(shares_sent=0), "j miscounts its shares to p"),
-        (damaged_link(candidates=("A", "Z")), "j thinks that p considers arms that it does not have"),
+        (with_fact(Changes(eliminations=(Eliminations("j", 0, ("A", "B")),))), "the eliminated arms are not some of"),
+        (with_fact(Changes(eliminations=(Eliminations("j", 0, ("Z",)),))), "the eliminated arms are not some of"),
+        (with_fact(told(ArmTally("B", 1, 2, 2))), "j sent .* for arm 'B' of j"),
+        (with_fact(told(ArmTally("A", 1, 2, 2), agent="p")), "j sent .* for arm 'A' of p"),
+        (with_fact(told(some("A", 2, 2))), "a fact is there twice, or out of order"),
+        (with_fact(told(some("Z", 2, 2))), "a fact is there twice, or out of order"),
+        (damaged(number=1), "a fact is there twice, or out of order"),
+        (damaged_exchange(buffered=7), "j buffers 7 observations for p"),
+        (damaged_exchange(c=0), "j miscounts its shares to p"),
+        (damaged_exchange(shares_sent=0), "j miscounts its shares to p"),
+        (damaged_link(acknowledged=7), "j thinks that p holds more of its log than there is"),
+        (damaged_link(peer="j"), "agent 'j' cannot be its own peer"),
     ],
 )
 def test_a_damaged_snapshot_is_not_restored(snapshot: Snapshot, damage: str) -> None:
@@ -384,25 +502,25 @@ def test_a_damaged_snapshot_is_not_restored(snapshot: Snapshot, damage: str) -> 
     assert policy.candidates == ARMS
 
 
-@pytest.mark.parametrize(
-    "snapshot",
-    [
-        damaged(own=(ArmTally("Z", 1, 1),)),
-        damaged(changed_at=(1,)),
-        damaged_holding(tallies=(ArmTally("Z", 1, 1),)),
-    ],
-)
-def test_a_snapshot_with_foreign_arms_or_missing_parts_is_not_restored(snapshot: Snapshot) -> None:
-    with pytest.raises(LocalError, match="the snapshot of j is damaged"):
-        Agent.restore(snapshot, policy=fresh())
-
-
 def test_a_record_of_a_foreign_arm_is_not_replayed() -> None:
     with pytest.raises(LocalError, match="'Z'"):
-        Agent.restore(seasoned(), [Observed("Z", 1, 0.0)], policy=fresh())
+        Agent.restore(seasoned(), [Observed((some("Z", 1, 1),), 0.0)], policy=fresh())
 
 
-def test_an_agent_needs_a_boot_that_fits() -> None:
-    for boot in (-1, MOST_BOOTS, 0.5, "1"):
-        with pytest.raises(LocalError, match=f"boot must be a whole number from 0 to {MOST_BOOTS - 1}, not {boot!r}"):
-            Agent("j", fresh(), boot=boot)  # type: ignore[arg-type]
+def test_a_record_that_no_peer_can_have_caused_is_the_caller_s_fault() -> None:
+    received = Received(Share("q", "j", 1, 1, told(some("A", 1, 1), agent="q")), 0.0)
+    with pytest.raises(LocalError, match="a record does not fit the snapshot of j: 'q' is not known to j"):
+        Agent.restore(seasoned(), [received], policy=fresh())
+
+
+def test_records_are_replayed_under_the_same_rules_only() -> None:
+    record = Observed((some("A", 1, 1),), 0.0)
+    with pytest.raises(LocalError, match=r"records made under on_demand\(.*\) cannot be replayed under immediate"):
+        Agent.restore(seasoned(), [record], policy=fresh(), sharing=immediate())
+
+
+def test_an_agent_needs_an_incarnation_that_fits() -> None:
+    for incarnation in (-1, MAX_INCARNATION, 0.5, "1"):
+        text = f"incarnation must be a whole number from 0 to {MAX_INCARNATION - 1}, not {incarnation!r}"
+        with pytest.raises(LocalError, match=text):
+            Agent("j", fresh(), incarnation=incarnation)  # type: ignore[arg-type]

@@ -22,9 +22,21 @@ from cobandit import (
     immediate,
     on_demand,
 )
-from cobandit.core import Eliminated, InputRecord, Join, Leave, Message, Observed, Record, Share, Threshold
-from cobandit.core.messages import MOST_BOOTS, MOST_OBSERVATIONS
-from cobandit.core.roster import Roster
+from cobandit.core import (
+    Cells,
+    Changes,
+    Eliminations,
+    InputRecord,
+    Message,
+    Notice,
+    Observed,
+    Presence,
+    Share,
+    Threshold,
+)
+from cobandit.core.members import Members
+from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER
+from cobandit.core.snapshots import state
 from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.scenario import AgentSpec, Arms, BuildPolicy, Halving, OnOff, Rate, Scenario, Slots
 from cobandit.simulator import run
@@ -39,17 +51,43 @@ def seasoned_agent() -> Agent:
     agent = Agent("j", AAE(ARMS, quantum=0.5))
     agent.peer_joined("p", ["A", "B"])
     agent.update("A", 1.0)
-    agent.receive(share(record(0, 3, ArmTally("A", 2, 3), ArmTally("B", 1, 0)), number=1))
+    agent.receive(share(rewards("A", 2, 1), rewards("B", 0), number=1))
     agent.update("B", 0.5)
     return agent
 
 
-def record(base: int, version: int, *tallies: ArmTally, agent: str = "p", boot: int = 0) -> Record:
-    return Record(agent, boot, base, version, tallies)
+def rewards(arm: str, *units: int) -> ArmTally:
+    """The tally of these rewards, in halves."""
+    return ArmTally(arm, len(units), sum(units), sum(unit * unit for unit in units))
 
 
-def share(*records: Record, sender: str = "p", receiver: str = "j", number: int = 2) -> Share:
-    return Share(sender, receiver, number, 1, records)
+MORE = rewards("A", 2, 1, 0)
+"""What p tells next of arm A."""
+
+
+def share(
+    *tallies: ArmTally,
+    sender: str = "p",
+    receiver: str = "j",
+    number: int = 2,
+    agent: str | None = None,
+    incarnation: int = 0,
+    log: tuple[int, int] = (3, 4),
+) -> Share:
+    """A share that tells this, of the sender if nobody else is named."""
+    return Share(sender, receiver, number, 1, Changes(*log, (Cells(agent or sender, incarnation, tallies),)))
+
+
+def notice(
+    sender: str, arms: tuple[str, ...], per_reward: int = 2, *, is_present: bool = True, number: int = 2
+) -> Notice:
+    """A word of somebody who comes or goes."""
+    said = Presence(sender, 0, number, 0, is_present, arms, per_reward)
+    return Notice(sender, "j", Changes(presences=(said,)))
+
+
+def eliminated(arm: str, sender: str = "p") -> Notice:
+    return Notice(sender, "j", Changes(eliminations=(Eliminations(sender, 0, (arm,)),)))
 
 
 @contextmanager
@@ -64,8 +102,8 @@ def refused(agent: Agent, error: type[CobanditError], text: str) -> Iterator[Non
 def everything(agent: Agent) -> tuple[object, ...]:
     policy = agent.policy
     return (
-        agent.endpoint.state(),
-        agent.endpoint.roster.same_arms,
+        state(agent.endpoint),
+        agent.endpoint.members.same_arms,
         policy.tally.copy(),
         policy.own_pulls,
         policy.candidates,
@@ -96,10 +134,10 @@ def test_an_unknown_arm_is_refused_by_a_policy_alone() -> None:
     assert (policy.tally.observations, policy.own_pulls) == (0, 0)
 
 
-def test_an_unknown_arm_is_refused_by_an_endpoint_alone() -> None:
+def test_an_unknown_arm_is_refused_by_a_replica_alone() -> None:
     agent = seasoned_agent()
     with refused(agent, LocalError, "arm 'Z' is not one of A, B"):
-        agent.endpoint.observe("Z", 1, 0.0)
+        agent.endpoint.replica.check_observations([rewards("Z", 1)])
 
 
 @pytest.mark.parametrize("reward", [-0.01, 1.01, 7])
@@ -139,8 +177,8 @@ def test_a_string_is_not_a_reward(reward: object) -> None:
 @pytest.mark.parametrize("units", [-1, 3])
 def test_more_quanta_than_a_reward_has_are_refused(units: int) -> None:
     agent = seasoned_agent()
-    with refused(agent, LocalError, f"a reward of {units} quanta is not from 0 to 2"):
-        agent.endpoint.observe("A", units, 0.0)
+    with refused(agent, LocalError, "the reward sum of arm 'A', in quanta, must be a whole number from 0 to 2, not"):
+        agent.update_all([rewards("A", units)])
 
 
 def test_an_empty_arm_set_is_refused() -> None:
@@ -186,7 +224,7 @@ def test_a_peer_with_an_impossible_arm_set_is_refused(arms: tuple[str, ...]) -> 
 
 
 def test_one_peer_more_than_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cobandit.core.roster.MOST_PEERS", 1)
+    monkeypatch.setattr("cobandit.core.members.MAX_PEERS", 1)
     agent = seasoned_agent()
     with refused(agent, LocalError, "1 peers are known already, which is the limit"):
         agent.peer_joined("q", ARMS)
@@ -203,7 +241,7 @@ def test_a_peer_that_rejoins_with_other_arms_is_refused() -> None:
     with refused(agent, PeerError, "p joined with arms A, C but had A, B before"):
         agent.peer_joined("p", ["A", "C"])
     with refused(agent, PeerError, "p joined with arms A but had A, B before"):
-        agent.receive(Join("p", "j", ("A",), 2))
+        agent.receive(notice("p", ("A",)))
 
 
 @pytest.mark.parametrize("arms", [("A", "A", "B"), "AB"])
@@ -233,7 +271,7 @@ def test_the_elimination_of_an_arm_that_is_gone_is_refused() -> None:
 
 def test_the_elimination_of_the_last_candidate_is_refused() -> None:
     agent = seasoned_agent()
-    agent.receive(Eliminated("p", "j", "A"))
+    agent.receive(eliminated("A"))
     with refused(agent, LocalError, "arm 'B' cannot be eliminated: the candidates are B"):
         agent.endpoint.eliminate("B", 0.0)
     with refused(agent, LocalError, "arm 'B' is the last candidate and cannot be eliminated"):
@@ -243,38 +281,38 @@ def test_the_elimination_of_the_last_candidate_is_refused() -> None:
 def test_a_peer_with_other_arms_cannot_eliminate_its_last_candidate() -> None:
     agent = Agent("j", AAE(ARMS, quantum=0.5))
     agent.peer_joined("p", ["A", "C"])
-    agent.receive(Eliminated("p", "j", "A"))
-    with refused(agent, PeerError, "p eliminated arm 'C', its last candidate"):
-        agent.receive(Eliminated("p", "j", "C"))
+    agent.receive(eliminated("A"))
+    with refused(agent, PeerError, "p eliminated C, of A, C"):
+        agent.receive(eliminated("C"))
 
 
 def test_two_notices_that_cross_leave_one_candidate() -> None:
     agent = seasoned_agent()
-    agent.receive(Eliminated("p", "j", "A"))
-    assert agent.receive(Eliminated("p", "j", "B")).ruled_out == ()
-    assert (agent.policy.candidates, agent.endpoint.candidates) == (("B",), {"B"})
+    agent.receive(eliminated("A"))
+    assert agent.receive(eliminated("B")).ruled_out == ()
+    assert (agent.policy.candidates, agent.endpoint.candidates.own) == (("B",), {"B"})
 
 
 def test_a_repeated_notice_changes_nothing() -> None:
     agent = seasoned_agent()
-    agent.receive(Eliminated("p", "j", "A"))
-    assert agent.receive(Eliminated("p", "j", "A")).ruled_out == ()
-    assert (agent.policy.candidates, agent.endpoint.candidates) == (("B",), {"B"})
+    agent.receive(eliminated("A"))
+    assert agent.receive(eliminated("A")).ruled_out == ()
+    assert (agent.policy.candidates, agent.endpoint.candidates.own) == (("B",), {"B"})
 
 
-@pytest.mark.parametrize("number", [-1, 0, MOST_OBSERVATIONS + 1, 2**40])
+@pytest.mark.parametrize("number", [-1, 0, MAX_NUMBER + 1, 2**63])
 def test_a_share_with_an_absurd_number_is_refused(number: int) -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, f"p sent share {number} after share 1"):
-        agent.receive(share(record(3, 4, ArmTally("A", 3, 3)), number=number))
+    with refused(agent, PeerError, f"p sent share {number} with 1 observations"):
+        agent.receive(share(MORE, number=number))
 
 
 def test_an_empty_share_is_refused() -> None:
-    agent = seasoned_agent()
-    honest = share(record(3, 4, ArmTally("A", 3, 3)))
-    for empty in (honest._replace(observations=0), honest._replace(records=())):
-        with refused(agent, PeerError, "p sent an empty share"):
-            agent.receive(empty)
+    agent, honest = seasoned_agent(), share(MORE)
+    with refused(agent, PeerError, "p sent share 2 with 0 observations"):
+        agent.receive(honest._replace(observations=0))
+    with refused(agent, PeerError, "p sent an empty share"):
+        agent.receive(honest._replace(changes=Changes(3, 4)))
 
 
 @pytest.mark.parametrize("arms", [None, 3, "AB", ["A", "\ud800"]])
@@ -295,122 +333,118 @@ def test_an_arm_that_is_no_name_is_refused() -> None:
 def test_a_share_from_a_stranger_is_refused() -> None:
     agent = seasoned_agent()
     with refused(agent, PeerError, "'q' is not known to j: an agent must join before it is heard"):
-        agent.receive(share(record(0, 1, ArmTally("A", 1, 1), agent="q"), sender="q"))
+        agent.receive(share(rewards("A", 1), sender="q"))
 
 
-@pytest.mark.parametrize("notice", [Eliminated("q", "j", "A"), Leave("q", "j")])
-def test_a_notice_from_a_stranger_is_refused(notice: Eliminated | Leave) -> None:
+@pytest.mark.parametrize("word", [eliminated("A", "q"), notice("q", ARMS, is_present=False)])
+def test_a_notice_from_a_stranger_is_refused(word: Notice) -> None:
     agent = seasoned_agent()
     with refused(agent, PeerError, "'q' is not known to j: an agent must join before it is heard"):
-        agent.receive(notice)
+        agent.receive(word)
 
 
 def test_a_share_from_oneself_is_refused() -> None:
     agent = seasoned_agent()
     with refused(agent, PeerError, "j received a message from itself: do two processes run under one name"):
-        agent.receive(share(record(0, 9, ArmTally("A", 9, 9), agent="j"), sender="j"))
+        agent.receive(share(rewards("A", 1), sender="j"))
 
 
 def test_a_share_addressed_to_another_is_refused() -> None:
     agent = seasoned_agent()
     with refused(agent, PeerError, "p sent a message for 'q' to j"):
-        agent.receive(share(record(3, 4, ArmTally("A", 3, 3)), receiver="q"))
+        agent.receive(share(MORE, receiver="q"))
 
 
-def test_a_record_of_a_third_agent_is_refused() -> None:
+def test_a_word_about_a_third_agent_is_refused() -> None:
     agent = seasoned_agent()
     agent.peer_joined("q", ARMS)
-    with refused(agent, PeerError, "p sent a record of q: agents share only what they observed"):
-        agent.receive(share(record(3, 4, ArmTally("A", 3, 3)), record(0, 1, ArmTally("A", 1, 1), agent="q")))
+    with refused(agent, PeerError, "p speaks of q: agents share only what they observed"):
+        agent.receive(share(rewards("A", 1), agent="q"))
 
 
 def test_a_join_notice_with_doubled_arms_is_the_fault_of_its_sender() -> None:
     agent = seasoned_agent()
     with refused(agent, PeerError, "q cannot join: arm names must differ, but A is given more than once"):
-        agent.receive(Join("q", "j", ("A", "A"), 2))
+        agent.receive(notice("q", ("A", "A")))
 
 
 @pytest.mark.parametrize(("sender", "arms"), [("q", ()), ("q", ("",)), ("", ARMS), ("q" * 201, ARMS)])
 def test_a_join_notice_without_usable_names_is_the_fault_of_its_sender(sender: str, arms: tuple[str, ...]) -> None:
     agent = seasoned_agent()
     with refused(agent, PeerError, f"{sender} cannot join: "):
-        agent.receive(Join(sender, "j", arms, 2))
+        agent.receive(notice(sender, arms))
 
 
 def test_the_elimination_of_an_arm_that_the_peer_does_not_have_is_refused() -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, "p eliminated arm 'Z', which is not one of its arms"):
-        agent.receive(Eliminated("p", "j", "Z"))
+    with refused(agent, PeerError, "p eliminated Z, of A, B"):
+        agent.receive(eliminated("Z"))
 
 
 # Them: what a share says.
 
 
-def test_a_count_that_goes_down_is_refused() -> None:
+def test_a_count_that_goes_down_is_old_news() -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, r"p sent \(1, 3\) for arm 'A' after \(2, 3\): a count or a reward sum went down"):
-        agent.receive(share(record(3, 4, ArmTally("A", 1, 3))))
+    assert agent.receive(share(rewards("A", 2))).news == ()
+    assert agent.policy.tally == agent.endpoint.replica.total()
+    assert agent.policy.tally.counts == {"A": 3, "B": 2}
 
 
 def test_a_sum_that_goes_down_is_refused() -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, r"p sent \(3, 2\) for arm 'A' after \(2, 3\): a count or a reward sum went down"):
-        agent.receive(share(record(3, 4, ArmTally("A", 3, 2))))
+    with refused(agent, PeerError, r"p sent \(3, 2, 5\) for arm 'A' of p after \(2, 3, 5\): no rewards of at most 2"):
+        agent.receive(share(ArmTally("A", 3, 2, 5)))
 
 
-@pytest.mark.parametrize(("count", "reward_sum"), [(-1, 0), (1, -1)])
-def test_a_negative_tally_is_refused(count: int, reward_sum: int) -> None:
+def test_squares_that_go_down_are_refused() -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, rf"p sent \({count}, {reward_sum}\) for arm 'A' after \(0, 0\)"):
-        agent.receive(share(record(0, 5, ArmTally("A", count, reward_sum), boot=1)))
+    with refused(agent, PeerError, r"p sent \(3, 3, 4\) for arm 'A' of p after \(2, 3, 5\): no rewards of at most 2"):
+        agent.receive(share(ArmTally("A", 3, 3, 4)))
+
+
+@pytest.mark.parametrize("value", [(-1, 0, 0), (0, 0, 0), (1, -1, 1), (1, 1, -1)])
+def test_a_tally_of_nothing_or_less_is_refused(value: tuple[int, int, int]) -> None:
+    agent = seasoned_agent()
+    with refused(agent, PeerError, rf"p sent \({', '.join(map(str, value))}\) for arm 'A' of p after \(0, 0, 0\)"):
+        agent.receive(share(ArmTally("A", *value), incarnation=1))
 
 
 def test_a_sum_above_its_count_is_refused() -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, "p sent a reward sum of 6 for 3 observations of arm 'A': more than 2 for each new"):
-        agent.receive(share(record(3, 4, ArmTally("A", 3, 6))))
-
-
-def test_tallies_above_their_version_are_refused() -> None:
-    agent = seasoned_agent()
-    with refused(agent, PeerError, "p sent tallies of 5 observations but says it made 4"):
-        agent.receive(share(record(3, 4, ArmTally("A", 4, 3))))
+    text = r"p sent \(3, 6, 14\) for arm 'A' of p after \(2, 3, 5\): no rewards of at most 2 add up to that \(do both"
+    with refused(agent, PeerError, text):
+        agent.receive(share(ArmTally("A", 3, 6, 14)))
 
 
 def test_a_share_after_one_that_is_missing_is_nobody_s_fault() -> None:
     agent = seasoned_agent()
-    assert agent.receive(share(record(4, 5, ArmTally("A", 3, 3)), number=5)).news == (ArmTally("A", 1, 0),)
+    assert agent.receive(share(MORE, number=5, log=(4, 5))).news == (rewards("A", 0),)
     assert agent.endpoint.links["p"].shares_received == 5
 
 
 def test_a_first_share_that_is_not_the_first_is_nobody_s_fault() -> None:
     agent = seasoned_agent()
-    news = agent.receive(share(record(1, 2, ArmTally("A", 1, 1), boot=1), number=2000)).news
-    assert news == (ArmTally("A", 1, 1),)
+    news = agent.receive(share(rewards("A", 1), number=2000, incarnation=1, log=(1, 2))).news
+    assert news == (rewards("A", 1),)
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])
 def test_a_share_that_a_later_one_overtook_is_ignored(number: int) -> None:
     agent = seasoned_agent()
-    agent.receive(share(record(4, 5, ArmTally("A", 3, 3)), number=4))
+    agent.receive(share(MORE, number=4, log=(4, 5)))
     before = everything(agent)
-    assert agent.receive(share(record(3, 4, ArmTally("B", 2, 1)), number=number), now=9.0) == Outcome()
+    assert agent.receive(share(rewards("B", 0, 1), number=number), now=9.0) == Outcome()
     assert everything(agent) == before
-
-
-def test_two_records_of_one_boot_are_refused() -> None:
-    agent = seasoned_agent()
-    with refused(agent, PeerError, "p sent two records of one boot in one share"):
-        agent.receive(share(record(3, 4, ArmTally("A", 3, 3)), record(3, 5, ArmTally("A", 4, 3))))
 
 
 @pytest.mark.parametrize("now", [math.nan, math.inf, True, "0"])
 def test_a_time_that_is_none_is_refused(now: float) -> None:
     agent = seasoned_agent()
-    honest = share(record(3, 4, ArmTally("A", 3, 3)))
     attempts: tuple[Callable[[], object], ...] = (
         lambda: agent.update("A", 1.0, now),
-        lambda: agent.receive(honest, now),
+        lambda: agent.update_all([rewards("A", 1)], now),
+        lambda: agent.receive(share(MORE), now),
         lambda: agent.join(now),
         lambda: agent.wake(now),
         lambda: agent.peer_joined("q", ARMS, now),
@@ -424,36 +458,31 @@ def test_a_time_that_is_none_is_refused(now: float) -> None:
 
 def test_an_arm_that_is_listed_twice_is_refused() -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, "p listed arm 'A' twice in one record"):
-        agent.receive(share(record(3, 9, ArmTally("A", 3, 3), ArmTally("A", 4, 4))))
+    with refused(agent, PeerError, "p listed arm 'A' twice"):
+        agent.receive(share(MORE, rewards("A", 2, 1, 0, 0)))
 
 
-def test_an_arm_that_the_receiver_does_not_have_is_refused() -> None:
+def test_an_arm_that_the_receiver_does_not_have_is_passed_over() -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, "p sent tallies of arm 'Z', which is not an arm of j"):
-        agent.receive(share(record(3, 5, ArmTally("A", 3, 3), ArmTally("Z", 1, 1))))
+    assert agent.receive(share(MORE, rewards("Z", 1))).news == (rewards("A", 0),)
+    assert agent.policy.tally.counts == {"A": 4, "B": 2}
 
 
 @pytest.mark.parametrize(
-    ("boot", "base", "version"),
-    [(-1, 0, 1), (MOST_BOOTS, 0, 1), (0, -1, 4), (0, 5, 4), (0, 3, MOST_OBSERVATIONS + 1)],
+    ("incarnation", "base", "upto"),
+    [(-1, 0, 1), (MAX_INCARNATION, 0, 1), (0, -1, 4), (0, 5, 4), (0, 3, MAX_NUMBER + 1)],
 )
-def test_a_record_with_impossible_numbers_is_refused(boot: int, base: int, version: int) -> None:
+def test_impossible_numbers_are_refused(incarnation: int, base: int, upto: int) -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, f"p sent an impossible record: boot {boot}, versions {base} to {version}"):
-        agent.receive(share(record(base, version, ArmTally("A", 3, 3), boot=boot)))
+    text = "p tells of its log from" if incarnation == 0 else f"p tells of incarnation or session {incarnation}"
+    with refused(agent, PeerError, text):
+        agent.receive(share(MORE, incarnation=incarnation, log=(base, upto)))
 
 
-def test_a_good_record_before_a_bad_one_leaves_no_mark() -> None:
+def test_something_good_before_something_bad_leaves_no_mark() -> None:
     agent = seasoned_agent()
-    with refused(agent, PeerError, "p sent tallies of arm 'Z'"):
-        agent.receive(share(record(3, 4, ArmTally("A", 3, 3)), record(0, 1, ArmTally("Z", 1, 1), boot=1)))
-
-
-def test_a_count_that_goes_down_inside_one_share_is_refused() -> None:
-    agent = seasoned_agent()
-    with refused(agent, PeerError, "p"):
-        agent.receive(share(record(3, 9, ArmTally("A", 8, 8)), record(3, 10, ArmTally("A", 3, 3))))
+    with refused(agent, PeerError, "p sent"):
+        agent.receive(share(MORE, ArmTally("B", 2, 9, 9)))
 
 
 # You: thresholds.
@@ -532,32 +561,23 @@ def test_the_chance_to_toggle_is_a_probability(toggle: float) -> None:
 # You: snapshots.
 
 
-def test_a_snapshot_of_another_version_is_refused() -> None:
-    policy = AAE(ARMS, quantum=0.5)
-    snapshot = seasoned_agent().snapshot()._replace(version=1)
-    with pytest.raises(LocalError, match="the snapshot has version 1, this program reads version 3"):
-        Agent.restore(snapshot, policy=policy)
-    assert (policy.tally.observations, policy.own_pulls, policy.candidates) == (0, 0, ARMS)
-
-
 def test_a_record_that_cannot_follow_its_snapshot_is_refused() -> None:
     agent = seasoned_agent()
-    with refused(agent, LocalError, "a reward of 3 quanta is not from 0 to 2"):
-        Agent.restore(agent.snapshot(), [Observed("A", 3, 0.0)], policy=AAE(ARMS, quantum=0.5))
+    with refused(agent, LocalError, "the reward sum of arm 'A', in quanta, must be a whole number from 0 to 2, not 3"):
+        Agent.restore(agent.snapshot(), [Observed((rewards("A", 3),), 0.0)], policy=AAE(ARMS, quantum=0.5))
 
 
 def test_refused_input_does_not_stop_good_input() -> None:
     agent = seasoned_agent()
     with pytest.raises(PeerError):
-        agent.receive(share(record(3, 5, ArmTally("A", 1, 3))))
-    outcome = agent.receive(share(record(3, 4, ArmTally("A", 3, 4))))
-    assert outcome.news == (ArmTally("A", 1, 1),)
+        agent.receive(share(ArmTally("A", 3, 9, 9)))
+    assert agent.receive(share(MORE)).news == (rewards("A", 0),)
 
 
-def test_an_error_names_the_agent_that_a_roster_does_not_know() -> None:
-    roster = Roster("j", ARMS)
+def test_an_error_names_the_agent_that_is_not_known() -> None:
+    members = Members("j", ARMS)
     with pytest.raises(PeerError, match="'p' is not known to j"):
-        roster.get("p")
+        members.get("p")
 
 
 def test_a_bernoulli_agent_refuses_half_a_reward() -> None:
@@ -569,7 +589,7 @@ def test_a_bernoulli_agent_refuses_half_a_reward() -> None:
 def test_a_peer_that_declares_another_quantum_is_refused() -> None:
     agent = seasoned_agent()
     with refused(agent, PeerError, "q counts 1000000 quanta in a reward, j counts 2"):
-        agent.receive(Join("q", "j", ARMS, 1_000_000))
+        agent.receive(notice("q", ARMS, 1_000_000))
 
 
 # You: something else than what is asked for.
@@ -645,4 +665,4 @@ def test_rewards_of_numpy_are_numbers_too() -> None:
     agent = Agent("j", UCB(ARMS))
     agent.update("A", np.float32(0.5))  # type: ignore[arg-type]
     agent.update("A", np.int64(1))  # type: ignore[arg-type]
-    assert agent.endpoint.ledger.own.sums["A"] == 1_500_000
+    assert agent.endpoint.replica.total().sums["A"] == 1_500_000

@@ -199,5 +199,5 @@ def test_a_picture_is_drawn_from_five_lines(tmp_path: Path) -> None:
 
 def test_without_matplotlib_a_plot_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(LocalError, match=r"plots need matplotlib: pip install 'cobandit\[sim\]'"):
+    with pytest.raises(LocalError, match=r"a plot needs the extra \"sim\": pip install 'cobandit\[sim\]'"):
         plot([Line("alone", (0,), (1.0,), 5)], tmp_path / "picture.png")

@@ -15,12 +15,12 @@ import pytest
 
 import cobandit
 from cobandit.cli import main
+from cobandit.codec import decode_snapshot
 from cobandit.runtime.asking import Asker
 from cobandit.runtime.keys import issue, make_group
 from cobandit.runtime.sqlite_journal import leave_mail, read_state
 from cobandit.runtime.state_file import read_log
-from cobandit.testing.servers import free_port
-from cobandit.wire import decode_snapshot
+from lab.servers import free_port
 
 WITHIN = 60.0
 
@@ -63,8 +63,8 @@ class Agent:
             process.kill()
             process.communicate()
 
-    def boot(self) -> int:
-        return decode_snapshot(read_state(self.state).agent).endpoint.boot
+    def incarnation(self) -> int:
+        return decode_snapshot(read_state(self.state).agent).endpoint.incarnation
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_it_stops_clean_when_asked_so_that_the_next_start_goes_on(way: signal.Si
             out, err = process.communicate(timeout=WITHIN)
         assert (process.returncode, out, err) == (0, "memory has stopped, with everything written down.\n", "")
         assert read_state(agent.state).is_clean
-        boots.append(agent.boot())
+        boots.append(agent.incarnation())
     assert boots[0] == boots[1]
 
 
@@ -90,9 +90,9 @@ def test_after_a_hard_stop_it_begins_a_new_boot(agent: Agent) -> None:
     with agent.running() as process:
         process.kill()
         process.wait()
-    before = agent.boot()
+    before = agent.incarnation()
     with agent.running():
-        assert agent.boot() > before
+        assert agent.incarnation() > before
 
 
 def test_it_holds_what_others_learn_though_it_decides_nothing_itself(tmp_path: Path) -> None:
@@ -119,7 +119,9 @@ def test_it_holds_what_others_learn_though_it_decides_nothing_itself(tmp_path: P
         process.terminate()
         assert process.wait(WITHIN) == 0
     snapshot = decode_snapshot(read_state(agent.state).agent)
-    assert [(origin.agent, origin.version >= max(known)) for origin in snapshot.endpoint.held] == [("web", True)]
+    cells = [told for fact in snapshot.endpoint.facts for told in fact.told.cells]
+    assert {told.agent for told in cells} == {"web"}
+    assert sum(entry.observations for told in cells for entry in told.tallies) >= max(known)
 
 
 def test_a_reward_that_was_left_while_it_was_away_is_counted(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from cobandit.cli import main
 from cobandit.studies.live_demo import FAST_PER_SECOND, SLOW_PER_SECOND
 from cobandit.studies.live_demo_agent import Spec, decision_times
-from cobandit.testing.servers import Server
 from cobandit.theory.communication import immediate_share_count
+from lab.servers import Server
 
 WITHIN = 120.0
 

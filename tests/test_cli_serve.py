@@ -1,4 +1,4 @@
-"""`cobandit serve` runs a member with its API as a process: it says where it is, and stops clean when it is asked to."""
+"""`cobandit serve` runs a member with its API as a process: it says where it is, and stops clean when asked to."""
 
 import json
 import os
@@ -17,7 +17,7 @@ import pytest
 from cobandit.cli import main
 from cobandit.runtime.sqlite_journal import read_state
 from cobandit.runtime.state_file import read_log
-from cobandit.testing.servers import free_port
+from lab.servers import free_port
 
 WITHIN = 60.0
 
@@ -222,8 +222,8 @@ def test_a_named_token_file_is_looked_at_before_anything_is_started(
     for options in (["--check"], []):
         assert main(["serve", *options, str(serving.file)]) == 2
         assert capsys.readouterr().err == (
-            f"cobandit: token_file: cannot read {tmp_path / 'nothing'}: No such file or directory. Write a token into it: "
-            "openssl rand -hex 32\n"
+            f"cobandit: token_file: cannot read {tmp_path / 'nothing'}: No such file or directory. Write a token into "
+            "it: openssl rand -hex 32\n"
         )
     assert not serving.state.exists()
 
@@ -236,5 +236,5 @@ def test_without_the_packages_it_says_what_to_install() -> None:
     program = "import sys\nsys.modules['uvicorn'] = None\nimport cobandit.runtime.server\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
-        "cobandit.values.errors.LocalError: serving needs the packages starlette and uvicorn: pip install cobandit[serve]"
+        "cobandit.values.errors.MissingExtraError: serving needs the extra \"serve\": pip install 'cobandit[serve]'"
     )

@@ -194,7 +194,8 @@ def test_ctrl_c_in_a_long_compiled_trial_ends_the_process_with_130_and_no_traceb
     """The trial would take minutes. The process says when compiled code is about to run; it was compiled before."""
     program = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from cobandit.cli import console; from cobandit.scenario import read_scenario; from cobandit.simulator import kernel\n"
+        "from cobandit.cli import console; from cobandit.scenario import read_scenario\n"
+        "from cobandit.simulator import kernel\n"
         "kernel.run(read_scenario(sys.argv.pop()).scenario, seed=1)\n"
         "run = kernel.engine.run\n"
         "def telling(*tables):\n"

@@ -22,7 +22,7 @@ from cobandit.runtime.asking import Asker
 from cobandit.runtime.fleet import Fleet, fleet_of
 from cobandit.runtime.identity import Identity
 from cobandit.runtime.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
-from cobandit.testing.servers import Server, free_port
+from lab.servers import Server, free_port
 
 NAMES = (f"memory://cli-status-{number}" for number in itertools.count())
 
@@ -37,7 +37,7 @@ def statistics(name: str, peers: tuple[PeerStatistics, ...] = (), troubles: tupl
         group="homepage",
         at=0.0,
         uptime_s=3700.0,
-        boot=1,
+        incarnation=1,
         policy="UCB",
         decisions=1000,
         own_observations=900,

@@ -1,4 +1,4 @@
-"""The documents tell the truth about files: every path that they name exists."""
+"""The documents tell the truth about files: every path that they name exists. Only two know the project's old name."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-NAMED = re.compile(r"`((?:src|tests|docs|examples|benchmarks|tools)/[\w./-]+)`")
+NAMED = re.compile(r"`((?:src|tests|docs|examples|benchmarks|tools|lab)/[\w./-]+)`")
+OLD_NAME = "ticat"[::-1]  # backwards, so that this file does not know it
+FOLDERS = ("benchmarks", "clients", "docs", "examples", "lab", "src", "tests", "tools")
 LINKED = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -29,3 +31,15 @@ def test_architecture_names_every_room() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rooms = [path.name for path in (ROOT / "src" / "cobandit").iterdir() if not path.name.startswith(("_", "py.typed"))]
     assert [room for room in rooms if f"src/cobandit/{room}" not in text] == []
+
+
+def test_only_the_changelog_and_one_decision_know_the_old_name() -> None:
+    texts = (".py", ".md", ".toml", ".yml", ".js", ".ts", ".json", ".css", ".html", ".c", ".txt")
+    files = [*ROOT.glob("*.*"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.*"))]
+    ours = [path for path in files if path.suffix in texts and "node_modules" not in path.parts]
+    knowing = {path.relative_to(ROOT).as_posix() for path in ours if OLD_NAME in _name_and_text(path).lower()}
+    assert knowing == {"CHANGELOG.md", "docs/decisions/0029-the-name.md"}
+
+
+def _name_and_text(path: Path) -> str:
+    return f"{path.relative_to(ROOT)} {path.read_text(encoding='utf-8')}"

@@ -1,7 +1,7 @@
 """A hook of the documentation site: its colours and fonts are those of the page and the reports.
 
-The tokens are read from `src/cobandit/look/look.css` and become a style sheet of their own, with the switch between light
-and dark as the site's theme has it. `docs/stylesheets/site.css` says what uses which token.
+The tokens are read from `src/cobandit/look/look.css` and become a style sheet of their own, with the switch between
+light and dark as the site's theme has it. `docs/stylesheets/site.css` says what uses which token.
 """
 
 import re

@@ -78,8 +78,8 @@ def page(report: Report) -> str:
         ),
         figure("overview"),
         (
-            f"Measured by `cobandit reproduce --out reproduction` of version {report['cobandit']}, seed {report['seed']}, "
-            "on the compiled engine. This page is made of that run's `report.json` by "
+            f"Measured by `cobandit reproduce --out reproduction` of version {report['cobandit']}, seed "
+            f"{report['seed']}, on the compiled engine. This page is made of that run's `report.json` by "
             "`python tools/write_reproduction_page.py reproduction`; the measurement is kept in "
             "[docs/reproduction/report.json](reproduction/report.json), with more digits and more quantities."
         ),

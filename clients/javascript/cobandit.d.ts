@@ -65,7 +65,8 @@ export interface PeerStatistics {
   readonly repetitions: number;
   readonly held: number;
   readonly lacks: number;
-  readonly boot?: number | null;
+  readonly incarnation?: number | null;
+  readonly wire_version?: number;
 }
 
 /** Packets and bytes since the member was started. */
@@ -87,7 +88,7 @@ export interface Statistics {
   readonly group: string;
   readonly at: number;
   readonly uptime_s: number;
-  readonly boot: number;
+  readonly incarnation: number;
   readonly policy: string;
   readonly decisions: number;
   readonly own_observations: number;

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import cobandit
-from cobandit import Geometric, Patience, on_demand
+from cobandit import Geometric, RetryTimers, on_demand
 from cobandit.runtime.statistics import Statistics
 
 CHANNELS = ["868.1", "868.3", "868.5", "867.1"]
@@ -14,12 +14,12 @@ ARRIVES = {"868.1": 0.35, "868.3": 0.55, "868.5": 0.9, "867.1": 0.6}
 """How likely a transmission arrives. Only the simulated air knows that."""
 
 FRUGAL = on_demand(
-    Geometric(2, cap=256), loss_tolerant=Patience(first=30.0, least=5.0, growth=2.0, tick=900.0, longest=6 * 3600.0)
+    Geometric(2, cap=256), loss_tolerant=RetryTimers(first=30.0, least=5.0, growth=2.0, tick=900.0, longest=6 * 3600.0)
 )
 """For batteries: up to 256 observations go into one packet, a silent peer is asked twice as late each time, and what is
 left over when a device falls silent is sent after a quarter of an hour."""
 
-BRISK = on_demand(Geometric(2, cap=256), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.5, longest=5.0))
+BRISK = on_demand(Geometric(2, cap=256), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.5, longest=5.0))
 """The same buffers without the long waits, to watch it on one machine."""
 
 

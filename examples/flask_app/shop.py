@@ -7,13 +7,13 @@ from pathlib import Path
 from flask import Flask, Response, jsonify, request
 
 import cobandit
-from cobandit import Constant, Patience, on_demand
+from cobandit import Constant, RetryTimers, on_demand
 
 VARIANTS = ["plain", "bold", "playful"]
 MOST_WORKERS = 16
 AN_HOUR_S = 3600.0
 
-NEIGHBOURS = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=1.0, longest=30.0))
+NEIGHBOURS = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=1.0, longest=30.0))
 """Packets between processes of one machine cost next to nothing, so the workers tell each other everything at once."""
 
 

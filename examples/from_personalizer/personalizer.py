@@ -25,7 +25,7 @@ class Personalizer:
         url: Where the other processes of this loop are, as in `cobandit.connect`.
         loop: The name of the learning loop.
         actions: All actions that there are.
-        exploration: The share of calls that explore, 0.2 at Personalizer unless told otherwise.
+        exploration: The share of calls that explore; Personalizer's default is 0.2.
         reward_wait_s: The reward wait time, in seconds.
         default_reward: What an event counts with that was not rewarded in that time.
         options: Whatever else `cobandit.connect` takes: `name`, `state`, `peers`, `keys`.

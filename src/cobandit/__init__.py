@@ -12,15 +12,16 @@ from cobandit.core import (
     FromFunction,
     Geometric,
     Outcome,
-    Patience,
     PerCandidate,
+    RetryTimers,
     immediate,
     on_demand,
     silent,
 )
 from cobandit.core.state import Snapshot
 from cobandit.policies import AAE, KLUCB, UCB, Horizon, IndexPolicy, Policy, Thompson
-from cobandit.values.errors import CobanditError, LocalError, PeerError, StrangerError
+from cobandit.values.errors import CobanditError, LocalError, MissingExtraError, PeerError, StrangerError
+from cobandit.values.extras import needed_by
 
 if TYPE_CHECKING:
     from cobandit.runtime.decision import Decision as Decision
@@ -46,11 +47,12 @@ __all__ = [
     "Horizon",
     "IndexPolicy",
     "LocalError",
+    "MissingExtraError",
     "Outcome",
-    "Patience",
     "PeerError",
     "PerCandidate",
     "Policy",
+    "RetryTimers",
     "Snapshot",
     "StrangerError",
     "Thompson",
@@ -77,7 +79,5 @@ if not TYPE_CHECKING:
         """Load what is wanted."""
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        try:
+        with needed_by(f"cobandit.{name}"):
             return getattr(importlib.import_module(_LATER[name]), name)
-        except ModuleNotFoundError as error:
-            raise LocalError(f"cobandit.{name} needs {error.name}: pip install cobandit[sim]") from error

@@ -9,28 +9,30 @@ from collections.abc import Iterable, Sequence
 
 from cobandit.core import (
     AgentId,
+    Began,
     Endpoint,
     Flushed,
     InputRecord,
     Introduced,
+    LinkView,
     Message,
     Observed,
-    ObservedMany,
     Outcome,
     PeerJoined,
     PeerLeft,
+    Presence,
     Received,
     Sharing,
-    TolerantEndpoint,
     Woke,
     on_demand,
 )
 from cobandit.core.invariants import endpoint_violations
-from cobandit.core.state import SNAPSHOT_VERSION, EndpointState, Snapshot
+from cobandit.core.snapshots import restored, state, view
+from cobandit.core.state import EndpointState, Snapshot
 from cobandit.policies import Policy
 from cobandit.values.checks import check_time
 from cobandit.values.errors import LocalError, PeerError
-from cobandit.values.tally import Arm, ArmTally
+from cobandit.values.tally import Arm, ArmTally, checked_arms
 
 
 class Agent:
@@ -39,8 +41,8 @@ class Agent:
     Args:
         name: This agent's name, unique in the group.
         policy: How it decides. The policy brings the arms and the quantum; the whole group uses the same quantum.
-        sharing: How it talks; `on_demand()` unless told otherwise.
-        boot: Which start of this agent it is.
+        sharing: How it talks; `on_demand()` by default.
+        incarnation: Which start of this agent it is. Observations of different incarnations are kept apart.
 
     >>> from cobandit import UCB, Agent
     >>> j, p = (Agent(name, UCB(["A", "B"])) for name in "jp")
@@ -53,7 +55,7 @@ class Agent:
     Tally(A: 1000000/1, B: 0/0)
     """
 
-    def __init__(self, name: AgentId, policy: Policy, sharing: Sharing | None = None, *, boot: int = 0) -> None:
+    def __init__(self, name: AgentId, policy: Policy, sharing: Sharing | None = None, *, incarnation: int = 0) -> None:
         if not isinstance(policy, Policy):
             raise LocalError(f"an agent needs a policy such as UCB([...]), not {policy!r}")
         if not (sharing is None or isinstance(sharing, Sharing)):
@@ -63,12 +65,12 @@ class Agent:
         policy.owner = name
         self.policy = policy
         self.sharing = sharing or on_demand()
-        self.endpoint = _endpoint_class(self.sharing)(
+        self.endpoint = Endpoint(
             name,
             policy.arms,
             self.sharing,
             units_per_reward=policy.quantum.per_reward,
-            boot=boot,
+            incarnation=incarnation,
             settles=policy.eliminates,
         )
 
@@ -83,9 +85,14 @@ class Agent:
         return self.policy.arms
 
     @property
-    def boot(self) -> int:
+    def incarnation(self) -> int:
         """Which start of this agent it is."""
-        return self.endpoint.ledger.origin.boot
+        return self.endpoint.replica.incarnation
+
+    @property
+    def session(self) -> int:
+        """Which start of this agent's log it is: it moves on with every incarnation, and with every new arm."""
+        return self.endpoint.session
 
     @property
     def wake_at(self) -> float | None:
@@ -102,7 +109,9 @@ class Agent:
         Raises:
             LocalError: The arm is not one of this agent's, or the reward is not a number in [0, 1]. Nothing changed.
         """
-        return self._observe(arm, self.policy.quantum.units(reward), self._time(now))
+        quantum = self.policy.quantum
+        units = quantum.units(reward)
+        return self.update_all((ArmTally(arm, 1, units, quantum.square(units)),), now)
 
     def update_all(self, tallies: Sequence[ArmTally], now: float | None = None) -> Outcome:
         """Take the rewards of several own pulls at once: for each arm how many, and their sum in quanta.
@@ -113,7 +122,7 @@ class Agent:
             LocalError: There are none, an arm comes twice or is not one of this agent's, or the rewards cannot add up
                 to that. Nothing changed.
         """
-        return self._observe_all(tallies, self._time(now))
+        return self._observe(tallies, self._time(now))
 
     def receive(self, message: Message, now: float | None = None) -> Outcome:
         """Take a message of another agent.
@@ -129,11 +138,11 @@ class Agent:
         return outcome
 
     def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float = 0.0) -> Outcome:
-        """Take it that a peer is here, for the first time or again. Sends nothing by itself."""
+        """Note that a peer is here, for the first time or again. Nothing is sent for that alone."""
         return self.endpoint.peer_joined(peer, arms, now)
 
     def peer_left(self, peer: AgentId, now: float = 0.0) -> Outcome:
-        """Take it that a peer is gone. What is observed from now on is kept for its return."""
+        """Note that a peer is gone. What is observed from now on is kept for its return."""
         return self.endpoint.peer_left(peer, now)
 
     def join(self, now: float | None = None) -> Outcome:
@@ -150,17 +159,95 @@ class Agent:
         Raises:
             LocalError: The agent is not loss-tolerant. In the paper's protocol nobody speaks unasked.
         """
-        if not isinstance(self.endpoint, TolerantEndpoint):
-            raise LocalError("only an agent that shares with loss_tolerant=True can flush")
+        self._check_tolerant("flush")
         return self.endpoint.flush(self._time(now))
 
     def wake(self, now: float | None = None) -> Outcome:
-        """Take it that the time has come that the last outcome asked for with `wake_at`."""
+        """Do what is to be done at the time that the last outcome asked for with `wake_at`."""
         return self.endpoint.wake(self._time(now))
+
+    def begin(
+        self, session: int, now: float, *, incarnation: int | None = None, arms: Sequence[Arm] | None = None
+    ) -> Outcome:
+        """Begin a new session: after a start that may have forgotten something, or to serve more arms.
+
+        Everybody then tells everything again that is wanted, which does no harm. Call `join` after it.
+
+        Args:
+            session: Above all earlier ones, and different from all of them: a clock and some chance.
+            now: The time.
+            incarnation: A new one, if own observations may have been forgotten: what was observed before is kept apart,
+                peers return what they know of it, and nothing is counted twice.
+            arms: All arms, if there are more than before: those come first.
+
+        Raises:
+            LocalError: The agent is not loss-tolerant, or a number or an arm set cannot be. Nothing changed.
+        """
+        self._check_tolerant("begin a new session")
+        names = self.arms if arms is None else checked_arms(arms)
+        outcome = self.endpoint.begin(session, self.incarnation if incarnation is None else incarnation, names, now)
+        if names != self.arms:
+            self.policy.change_arms(names)
+        for arm in outcome.ruled_out:
+            self.policy.eliminate(arm)
+        return outcome
+
+    def link(self, peer: AgentId) -> LinkView:
+        """Return how the link to a peer stands: what drivers need to know, and all they look at.
+
+        Raises:
+            StrangerError: No agent of that name has joined.
+        """
+        return view(self.endpoint, peer)
+
+    @property
+    def peers(self) -> tuple[AgentId, ...]:
+        """The names of all known peers, present or not."""
+        return tuple(self.endpoint.links)
+
+    def knows(self, peer: AgentId) -> bool:
+        """Return whether an agent of that name has joined."""
+        return peer in self.endpoint.links
+
+    @property
+    def presence(self) -> Presence:
+        """How this agent introduces itself."""
+        return self.endpoint.presence()
+
+    def presence_of(self, peer: AgentId) -> Presence | None:
+        """Return how a peer last introduced itself, or said farewell; `None` if it has done neither."""
+        return self.endpoint.replica.presence_of(peer)
+
+    @property
+    def lacking(self) -> tuple[AgentId, ...]:
+        """Who is here and has not acknowledged everything that it can use."""
+        endpoint = self.endpoint
+        return tuple(name for name, link in endpoint.links.items() if endpoint.agenda.has_unsaid(link))
+
+    def common_arms(self, peer: AgentId) -> tuple[Arm, ...]:
+        """Return the arms that this agent and a known peer both serve."""
+        return self.endpoint.members.get(peer).common
+
+    def observations_at(self, peer: AgentId, number: int) -> int:
+        """Return how many observations of this incarnation a peer has that holds the log up to a number."""
+        retransmit = self.endpoint.links[peer].retransmit
+        return 0 if retransmit is None else retransmit.observations_at(number)
+
+    def audience(self, arm: Arm) -> int:
+        """Return how many peers that are here serve an arm."""
+        return sum(peer.is_present and arm in peer.common_set for peer in self.endpoint.members)
+
+    def own_observations(self) -> dict[Arm, int]:
+        """Return how often each arm was observed by this agent itself, in every incarnation that is known."""
+        counts = dict.fromkeys(self.arms, 0)
+        for key, entry in self.endpoint.replica.cells():
+            if key.agent == self.name:
+                counts[key.arm] += entry.observations
+        return counts
 
     def snapshot(self) -> Snapshot:
         """Return all that this agent knows."""
-        return Snapshot(SNAPSHOT_VERSION, repr(self.sharing), self.endpoint.state())
+        return Snapshot(repr(self.sharing), state(self.endpoint))
 
     @classmethod
     def restore(
@@ -170,73 +257,55 @@ class Agent:
         *,
         policy: Policy,
         sharing: Sharing | None = None,
-        boot: int | None = None,
     ) -> "Agent":
         """Rebuild an agent from a snapshot and the records of every outcome since.
 
-        After a start that may have forgotten something (a crash, an older disk) give a `boot` above all earlier ones:
-        what was observed before is kept apart, peers return what they know of it, and nothing is counted twice.
+        After a start that may have forgotten something (a crash, an older disk) call `begin` with a new incarnation.
 
         Args:
             snapshot: What `snapshot` returned.
             records: The records since then, in order.
-            policy: A fresh policy with the same arms and the same quantum. With a new boot it may have more arms: those
-                of the snapshot first, in their order.
+            policy: A fresh policy with the same quantum and the same arms. Arms that it has besides are put aside.
             sharing: How to talk. Give the same again; another is accepted only when there are no records to replay.
-            boot: The new boot, if it is one. Only agents that are loss-tolerant start again; take a snapshot after it.
 
         Raises:
             LocalError: The snapshot is of another version, is damaged, or does not fit the policy or the records.
         """
         if not isinstance(snapshot, Snapshot):
-            raise LocalError("restore takes a snapshot: turn bytes into one with cobandit.wire.decode_snapshot")
-        if snapshot.version != SNAPSHOT_VERSION:
+            raise LocalError("restore takes a snapshot: turn bytes into one with cobandit.codec.decode_snapshot")
+        kept = snapshot.endpoint
+        _check_policy(kept, policy)
+        was_tolerant = any(link.retransmit is not None for link in kept.links)
+        is_tolerant = sharing is not None and sharing.retry is not None
+        if kept.links and was_tolerant != is_tolerant:
             raise LocalError(
-                f"the snapshot has version {snapshot.version}, this program reads version {SNAPSHOT_VERSION}: "
-                "use the version of cobandit that wrote it"
+                f"the snapshot of {kept.agent} was made with sharing={snapshot.sharing}: pass the same to restore"
             )
-        state, arms = snapshot.endpoint, policy.arms
-        is_grown = _is_grown(state, policy, boot)
-        if policy.own_pulls or policy.tally.observations or policy.candidates != policy.arms:
-            raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
-        was_tolerant = any(link.delivery is not None for link in state.links)
-        is_tolerant = sharing is not None and sharing.patience is not None
-        if state.links and was_tolerant != is_tolerant:
-            raise LocalError(
-                f"the snapshot of {state.agent} was made with sharing={snapshot.sharing}: pass the same to restore"
-            )
-        if is_grown:  # what was recorded was decided by the arms of then
-            policy.change_arms(state.arms)
-        agent = cls(state.agent, policy, sharing, boot=state.boot)
+        policy.change_arms(kept.arms)
+        agent = cls(kept.agent, policy, sharing, incarnation=kept.incarnation)
         try:
-            agent.endpoint = _endpoint_class(agent.sharing).from_state(state, agent.sharing, settles=policy.eliminates)
+            agent.endpoint = restored(kept, agent.sharing, settles=policy.eliminates)
         except (KeyError, ValueError, PeerError) as error:
             reason = f"unknown name {error}" if isinstance(error, KeyError) else str(error)
-            raise LocalError(f"the snapshot of {state.agent} is damaged: {reason}") from error
+            raise LocalError(f"the snapshot of {kept.agent} is damaged: {reason}") from error
         if damage := endpoint_violations(agent.endpoint):
-            raise LocalError(f"the snapshot of {state.agent} is damaged: {damage[0]}")
-        policy.learn(agent.endpoint.ledger.own.entries(), own=True)
-        for origin, holding in agent.endpoint.ledger.held.items():
-            policy.learn(holding.tally.entries(), own=origin.agent == state.agent)
-        for arm in state.eliminated:
+            raise LocalError(f"the snapshot of {kept.agent} is damaged: {damage[0]}")
+        for key, entry in agent.endpoint.replica.cells():
+            policy.learn((entry,), own=key.agent == kept.agent)
+        for arm in agent.endpoint.candidates.eliminated:
             policy.eliminate(arm)
         agent._replay_all(records, snapshot)
-        if boot is not None:
-            if not isinstance(agent.endpoint, TolerantEndpoint):
-                raise LocalError(
-                    "only an agent that shares with loss_tolerant=True can start again with a new boot or more arms"
-                )
-            agent.endpoint.start_again(boot, arms)
-            policy.change_arms(arms)
-            for arm in agent.endpoint.eliminated:  # more than before, if all have the same arms now
-                policy.eliminate(arm)
         return agent
+
+    def _check_tolerant(self, what: str) -> None:
+        if self.sharing.retry is None:
+            raise LocalError(f"only an agent that shares with loss_tolerant=True can {what}")
 
     def _time(self, now: float | None) -> float:
         """Return the time; only agents that never wait may be spared it."""
-        if now is None and self.sharing.patience is not None:
+        if now is None and self.sharing.retry is not None:
             raise LocalError(
-                f"{self.name} is loss-tolerant and must know the time: pass now, in the unit of its Patience"
+                f"{self.name} is loss-tolerant and must know the time: pass now, in the unit of its RetryTimers"
             )
         return 0.0 if now is None else now
 
@@ -249,22 +318,16 @@ class Agent:
             except PeerError as error:  # it was accepted once, so it is the record that is wrong
                 raise LocalError(f"a record does not fit the snapshot of {self.name}: {error}") from error
 
-    def _observe(self, arm: Arm, units: int, now: float) -> Outcome:
+    def _observe(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
         check_time(now)
-        self.endpoint.ledger.check_observation(arm, units)
+        self.endpoint.replica.check_observations(tallies)
         candidates_before = self.policy.candidates
-        self.policy.update_units(arm, units)
+        if len(tallies) == 1 and tallies[0].observations == 1:
+            self.policy.update_units(tallies[0].arm, tallies[0].reward_sum)
+        else:
+            self.policy.update_all(tallies)
         notices = self._eliminate_what_fell(candidates_before, now)
-        outcome = self.endpoint.observe(arm, units, now)
-        return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
-
-    def _observe_all(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
-        check_time(now)
-        self.endpoint.ledger.check_observations(tallies)
-        candidates_before = self.policy.candidates
-        self.policy.update_all(tallies)
-        notices = self._eliminate_what_fell(candidates_before, now)
-        outcome = self.endpoint.observe_all(tallies, now)
+        outcome = self.endpoint.observe(tallies, now)
         return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
 
     def _eliminate_what_fell(self, candidates_before: tuple[Arm, ...], now: float) -> tuple[Message, ...]:
@@ -277,10 +340,8 @@ class Agent:
 
     def _replay(self, record: InputRecord) -> None:
         match record:
-            case Observed(arm, units, now):
-                self._observe(arm, units, now)
-            case ObservedMany(tallies, now):
-                self._observe_all(tallies, now)
+            case Observed(tallies, now):
+                self._observe(tallies, now)
             case Received(message, now):
                 self.receive(message, now)
             case PeerJoined(peer, arms, now):
@@ -293,22 +354,18 @@ class Agent:
                 self.wake(now)
             case Flushed(now):
                 self.flush(now)
+            case Began(session, incarnation, arms, now):
+                self.begin(session, now, incarnation=incarnation, arms=arms)
             case other:
                 raise LocalError(f"{other!r} is not a record: pass the records of each outcome, in order")
 
 
-def _is_grown(state: EndpointState, policy: Policy, boot: int | None) -> bool:
-    """Return whether a policy has more arms than a state, or say why it does not fit."""
-    arms = policy.arms
-    is_grown = boot is not None and len(arms) > len(state.arms) and arms[: len(state.arms)] == state.arms
-    if not (is_grown or arms == state.arms) or policy.quantum.per_reward != state.units_per_reward:
+def _check_policy(kept: EndpointState, policy: Policy) -> None:
+    """Refuse a policy that cannot go on where a state ends."""
+    if not set(kept.arms) <= set(policy.arms) or policy.quantum.per_reward != kept.units_per_reward:
         raise LocalError(
-            f"the snapshot of {state.agent} has arms {', '.join(state.arms)} and {state.units_per_reward} quanta "
-            f"in a reward, but the policy has {', '.join(arms)} and {policy.quantum.per_reward} (new arms come last, "
-            "and with a new boot)"
+            f"the snapshot of {kept.agent} has arms {', '.join(kept.arms)} and {kept.units_per_reward} quanta "
+            f"in a reward, but the policy has {', '.join(policy.arms)} and {policy.quantum.per_reward}"
         )
-    return is_grown
-
-
-def _endpoint_class(sharing: Sharing) -> type[Endpoint]:
-    return Endpoint if sharing.patience is None else TolerantEndpoint
+    if policy.own_pulls or policy.tally.observations or policy.candidates != policy.arms:
+        raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")

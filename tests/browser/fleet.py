@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 from cobandit.runtime.keys import issue, make_group
-from cobandit.testing.servers import HOST, free_port
+from lab.servers import HOST, free_port
 
 MEANS = {"blue": 0.6, "green": 0.5, "red": 0.4}
 WITHIN = 60.0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from cobandit import Patience, on_demand
+from cobandit import RetryTimers, on_demand
 from cobandit.scenario import AgentSpec, Arms, Faults, Rate, Scenario
 from cobandit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, Explanation, explain
 
@@ -14,7 +14,7 @@ LOSSY = Scenario(
     200,
     Arms.of([0.2, 0.8]),
     (AgentSpec(Rate(0.8)), AgentSpec(Rate(0.2))),
-    sharing=on_demand(loss_tolerant=Patience(first=8)),
+    sharing=on_demand(loss_tolerant=RetryTimers(first=8)),
     delay=2,
     faults=Faults(loss=0.3),
 )

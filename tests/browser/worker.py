@@ -1,7 +1,7 @@
 """A member in a process of its own, for tests of the page: it decides on and on until it is told to rest.
 
-The first line on standard input is what `cobandit.connect` takes, as JSON, with the arms' true means; then `go` or `rest`.
-The end of the input stops it. It says `ready`, and each order when it has obeyed.
+The first line on standard input is what `cobandit.connect` takes, as JSON, with the arms' true means; then `go` or
+`rest`. The end of the input stops it. It says `ready`, and each order when it has obeyed.
 """
 
 import json

@@ -10,9 +10,8 @@ from cobandit.core import (
     Endpoint,
     FromFunction,
     Geometric,
-    Join,
-    Leave,
     Message,
+    Notice,
     PerCandidate,
     Share,
     Threshold,
@@ -20,6 +19,8 @@ from cobandit.core import (
 )
 from cobandit.core.exchange import Exchange
 from cobandit.core.invariants import endpoint_violations, largest_share_count, pair_violations
+from cobandit.core.replica import CellKey
+from cobandit.values.tally import ArmTally
 
 THRESHOLDS: list[Threshold] = [
     Constant(1),
@@ -30,6 +31,11 @@ THRESHOLDS: list[Threshold] = [
     FromFunction(lambda c: c),
 ]
 ARM_SETS = [("A", "B", "C"), ("B", "C", "D"), ("C",), ("A", "D")]
+
+
+def one(arm: str, units: int = 1) -> tuple[ArmTally, ...]:
+    """One observation."""
+    return (ArmTally(arm, 1, units, units * units),)
 
 
 class Exchanges(RuleBasedStateMachine):
@@ -66,18 +72,18 @@ class Exchanges(RuleBasedStateMachine):
 
     @invariant()
     def demands_and_shares_in_flight_are_one_or_two(self) -> None:
-        tokens = sum(one.demanded for one in self.sides) + sum(map(len, self.in_flight))
+        tokens = sum(side.demanded for side in self.sides) + sum(map(len, self.in_flight))
         assert tokens in (1, 2)
 
     @invariant()
     def theorem_2_bounds_the_shares_of_each_direction(self) -> None:
         bound = 1 + min(largest_share_count(self.threshold, pulls, 4) for pulls in self.pulls)
-        assert max(one.shares_sent for one in self.sides) <= bound
+        assert max(side.shares_sent for side in self.sides) <= bound
 
     @invariant()
     def nobody_is_more_than_one_share_ahead_of_what_it_was_asked_for(self) -> None:
-        one, other = self.sides
-        assert abs(one.shares_sent - other.shares_sent) <= 1 + sum(map(len, self.in_flight))
+        there, back = self.sides
+        assert abs(there.shares_sent - back.shares_sent) <= 1 + sum(map(len, self.in_flight))
 
 
 class Group(RuleBasedStateMachine):
@@ -92,21 +98,21 @@ class Group(RuleBasedStateMachine):
         self.in_flight: dict[tuple[str, str], list[Message]] = {}
         self.away: set[str] = set()
         self.rejoins = 0
-        for one in self.agents.values():
+        for agent in self.agents.values():
             for other in self.agents.values():
-                if one is not other:
-                    one.peer_joined(other.name, other.roster.arms, 0.0)
-                    self.in_flight[one.name, other.name] = []
+                if agent is not other:
+                    agent.peer_joined(other.name, other.arms, 0.0)
+                    self.in_flight[agent.name, other.name] = []
 
     @rule(name=st.sampled_from("jpq"), position=st.integers(0, 2), units=st.integers(0, 10))
     def observe(self, name: str, position: int, units: int) -> None:
         if name not in self.away:
             agent = self.agents[name]
-            self._send(agent.observe(agent.roster.arms[position % len(agent.roster.arms)], units, 0.0).outgoing)
+            self._send(agent.observe(one(agent.arms[position % len(agent.arms)], units), 0.0).outgoing)
 
     @rule(name=st.sampled_from("jpq"), position=st.integers(0, 2))
     def eliminate(self, name: str, position: int) -> None:
-        candidates = sorted(self.agents[name].candidates)
+        candidates = sorted(self.agents[name].candidates.own)
         if name not in self.away and len(candidates) > 1:
             self._send(self.agents[name].eliminate(candidates[position % len(candidates)], 0.0).outgoing)
 
@@ -139,29 +145,25 @@ class Group(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_wrong_between_any_two(self) -> None:
-        for one, other in (("j", "p"), ("j", "q"), ("p", "q")):
-            waiting = self.in_flight[one, other] + self.in_flight[other, one]
-            assert (
-                pair_violations(
-                    self.agents[one],
-                    self.agents[other],
-                    [message for message in waiting if isinstance(message, Share)],
-                    rejoins=self.rejoins,
-                    absent=any(isinstance(message, Join | Leave) for message in waiting)
-                    or not self.agents[one].roster.get(other).present
-                    or not self.agents[other].roster.get(one).present,
-                )
-                == []
+        for j, p in (("j", "p"), ("j", "q"), ("p", "q")):
+            waiting = self.in_flight[j, p] + self.in_flight[p, j]
+            there, back = self.agents[j], self.agents[p]
+            notices = [message.changes for message in waiting if isinstance(message, Notice)]
+            wrong = pair_violations(
+                there,
+                back,
+                [message for message in waiting if isinstance(message, Share)],
+                rejoins=self.rejoins,
+                absent=any(changes.presences for changes in notices)
+                or not (there.members.get(p).is_present and back.members.get(j).is_present),
             )
+            assert wrong == []
 
     @invariant()
     def everything_is_counted_once(self) -> None:
         for agent in self.agents.values():
-            for origin, holding in agent.ledger.held.items():
-                own = self.agents[origin.agent].ledger.own
-                assert all(
-                    holding.tally.counts[arm] <= own.counts[arm] for arm in own.counts if arm in agent.roster.arms
-                )
+            for key, entry in agent.replica.cells():
+                assert entry.observations <= self.agents[key.agent].replica.own_count(key.arm)
 
 
 TestExchanges = Exchanges.TestCase
@@ -179,9 +181,9 @@ def pair() -> tuple[Endpoint, Endpoint]:
 
 def test_a_lost_share_is_seen_as_an_inexact_and_then_as_a_silent_pair() -> None:
     j, p = pair()
-    j.observe("A", 1, 0.0)
+    j.observe(one("A"), 0.0)
     assert pair_violations(j, p) == ["p lacks 1 of j, which buffers 0 for it"]
-    p.observe("A", 1, 0.0)
+    p.observe(one("A"), 0.0)
     assert pair_violations(j, p)[-1] == "j and p have 0 demands and shares in flight, not 1 or 2"
 
 
@@ -191,19 +193,76 @@ def test_a_share_too_many_is_seen_against_theorem_2() -> None:
     assert pair_violations(j, p) == ["j sent 2 shares to p; Theorem 2 allows 1"]
 
 
-def test_a_receiver_that_counts_twice_is_seen() -> None:
+@pytest.mark.parametrize("value", [(2, 1, 1), (1, 2, 1), (1, 1, 2)])
+def test_a_receiver_that_counts_twice_is_seen(value: tuple[int, int, int]) -> None:
     j, p = pair()
-    (share,) = j.observe("A", 1, 0.0).outgoing
+    (share,) = j.observe(one("A"), 0.0).outgoing
     p.receive(share, 0.0)
-    p.ledger.held[j.ledger.origin].tally.add("A", 1, 1)
+    assert pair_violations(j, p) == []
+    p.replica._facts[CellKey("j", 0, "A")].value = value
     assert pair_violations(j, p) == ["p has more of arm A from j than j has itself"]
 
 
-@pytest.mark.parametrize(("attribute", "value"), [("buffered", 5), ("buffered", -1), ("share_number", 0)])
-def test_a_damaged_exchange_is_seen(attribute: str, value: int) -> None:
-    j, _ = pair()
+def healthy() -> Endpoint:
+    """j, which has pulled A and knows that p has pulled B."""
+    j, p = pair()
+    j.observe(one("A"), 0.0)
+    (share,) = p.observe(one("B"), 0.0).outgoing
+    j.receive(share, 0.0)
+    return j
+
+
+def test_nothing_is_wrong_with_a_healthy_one() -> None:
+    assert endpoint_violations(healthy()) == []
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "text"),
+    [
+        ("buffered", 5, "j buffers 5 observations for p: it made fewer"),
+        ("buffered", -1, "j buffers -1 observations for p: it made fewer"),
+        ("c", 0, "j miscounts its shares to p"),
+        ("shares_sent", 0, "j miscounts its shares to p"),
+    ],
+)
+def test_a_damaged_exchange_is_seen(attribute: str, value: int, text: str) -> None:
+    j = healthy()
     setattr(j.links["p"].exchange, attribute, value)
-    assert len(endpoint_violations(j)) == 1
+    assert endpoint_violations(j) == [text]
+
+
+@pytest.mark.parametrize(("attribute", "value"), [("acknowledged", 3), ("acknowledged", -1), ("urgent", 3)])
+def test_a_peer_that_holds_more_than_there_is_is_seen(attribute: str, value: int) -> None:
+    j = healthy()
+    assert j.replica.number == 2
+    setattr(j.links["p"], attribute, value)
+    assert endpoint_violations(j) == ["j thinks that p holds more of its log than there is"]
+
+
+@pytest.mark.parametrize("candidates", [set(), {"A", "Z"}])
+def test_damaged_candidates_are_seen(candidates: set[str]) -> None:
+    j = healthy()
+    j.candidates.own = candidates
+    assert endpoint_violations(j) == [f"the candidates of j are not some of its arms: {sorted(candidates)}"]
+
+
+def test_damaged_common_arms_are_seen() -> None:
+    j = healthy()
+    j.links["p"].peer.common = ("B", "A")
+    assert endpoint_violations(j) == ["j does not know which arms it has in common with p"]
+
+
+def test_a_damaged_count_of_own_observations_is_seen() -> None:
+    j = healthy()
+    j.replica.observations = 7
+    assert endpoint_violations(j) == ["j has cells of 1 own observations and counts 7"]
+
+
+@pytest.mark.parametrize("value", [(0, 0, 0), (1, 2, 2), (1, 1, 2), (1, -1, 1)])
+def test_impossible_cells_are_seen(value: tuple[int, int, int]) -> None:
+    j = healthy()
+    j.replica._facts[CellKey("p", 0, "B")].value = value
+    assert endpoint_violations(j) == [f"j holds impossible tallies of p: {ArmTally('B', *value)}"]
 
 
 @given(pulls=st.integers(0, 500), base=st.integers(2, 5))

@@ -31,7 +31,7 @@ def peer(name: str, **more: object) -> PeerStatistics:
         "repetitions": 0,
         "held": 0,
         "lacks": 0,
-        "boot": 1,
+        "incarnation": 1,
         **more,
     }
     return PeerStatistics(name, **fields)  # type: ignore[arg-type]
@@ -49,7 +49,7 @@ def member(
     fields = {
         "at": 1000.0,
         "uptime_s": 1000.0 - started_at,
-        "boot": 1,
+        "incarnation": 1,
         "policy": "UCB",
         "decisions": 0,
         "own_observations": sum(one.own_observations for one in arms),

@@ -46,7 +46,7 @@ def test_who_does_not_answer_is_silent_and_then_back() -> None:
 
 
 def test_a_member_that_was_killed_comes_back_after_a_restart() -> None:
-    restarted = (member("ann", peer("bob", boot=2)), member("bob", "ann", boot=2, started_at=999.0))
+    restarted = (member("ann", peer("bob", incarnation=2)), member("bob", "ann", incarnation=2, started_at=999.0))
     assert seen(BOTH, (member("ann", "bob"),), restarted)[1] == [
         Change("back", "bob", "answers again, after a restart")
     ]
@@ -64,15 +64,15 @@ def test_a_restart_between_two_looks_is_seen_however_long_nobody_looked() -> Non
     told = [Change("restarted", "bob", "was started again")]
     long_after = member("bob", "ann", at=9000.0, uptime_s=4000.0)
     assert seen(BOTH, (BOTH[0], long_after))[1] == told
-    assert seen(BOTH, (BOTH[0], member("bob", "ann", boot=2, started_at=999.0)))[1] == told
+    assert seen(BOTH, (BOTH[0], member("bob", "ann", incarnation=2, started_at=999.0)))[1] == told
 
 
-def test_a_new_boot_alone_is_no_restart_for_it_begins_with_a_new_arm_too() -> None:
-    assert seen(BOTH, (BOTH[0], member("bob", "ann", boot=2)))[1] == []
+def test_a_new_incarnation_alone_is_no_restart() -> None:
+    assert seen(BOTH, (BOTH[0], member("bob", "ann", incarnation=2)))[1] == []
 
 
 def test_of_two_processes_with_one_name_the_older_one_does_not_count() -> None:
-    newer = member("bob", "ann", boot=3, started_at=999.0, decisions=7)
+    newer = member("bob", "ann", incarnation=3, started_at=999.0, decisions=7)
     sight, happened = seen(BOTH, (BOTH[0], newer), BOTH)
     assert (sight.members["bob"].statistics, happened) == (newer, [])
 
@@ -81,7 +81,7 @@ def test_a_look_at_one_member_takes_nobody_for_silent_but_hears_of_farewells_and
     sight, happened = seen(BOTH[:1], (member("ann", "bob"),), is_whole=False)
     assert (states(sight), happened) == ({"ann": "here", "bob": "not asked"}, [])
     assert not sight.members["bob"].is_asked
-    assert seen(BOTH[:1], (member("ann", peer("bob", boot=2)),), is_whole=False)[1] == [
+    assert seen(BOTH[:1], (member("ann", peer("bob", incarnation=2)),), is_whole=False)[1] == [
         Change("restarted", "bob", "began anew")
     ]
     assert seen(BOTH[:1], (member("ann", peer("bob", is_present=False)),), is_whole=False)[1] == []
@@ -163,7 +163,7 @@ def test_refusals_quarantines_and_troubles_are_told_as_they_come_and_go() -> Non
 
 def test_somebody_of_whom_nobody_speaks_any_more_is_silent_not_gone() -> None:
     sight, happened = seen(BOTH, (member("ann"),))
-    assert (states(sight), sight.members["bob"].boot) == ({"ann": "here", "bob": "silent"}, 1)
+    assert (states(sight), sight.members["bob"].incarnation) == ({"ann": "here", "bob": "silent"}, 1)
     assert happened == [Change("silent", "bob", "does not answer, and said no farewell")]
 
 

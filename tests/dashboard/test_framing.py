@@ -143,7 +143,7 @@ def test_counting_goes_on_where_a_member_that_was_started_again_begins_at_zero()
 
 def test_two_processes_with_one_name_are_not_counted_in_turns() -> None:
     meter = Meter()
-    newer, older = (member("bob", shares=shares, observed=shares, boot=shares) for shares in (9, 2))
+    newer, older = (member("bob", shares=shares, observed=shares, incarnation=shares) for shares in (9, 2))
     for one in (older, newer, older, newer, older):
         counted = meter.read([one])
     assert (counted.shares, counted.observed) == (9, 9)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import cobandit.dashboard
-from cobandit.testing.servers import Missing, find
+from lab.servers import Missing, find
 
 HERE = Path(__file__).parent
 PAGE = Path(cobandit.dashboard.__file__).parent / "page"

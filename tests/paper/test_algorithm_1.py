@@ -4,6 +4,7 @@ import pytest
 
 from cobandit.core import Constant, Endpoint, Geometric, Share, Threshold, immediate, on_demand, silent
 from cobandit.core.exchange import Exchange
+from cobandit.values.tally import ArmTally
 
 
 def exchange(threshold: Threshold | None = None) -> Exchange:
@@ -24,15 +25,20 @@ def receive(one: Exchange) -> int:
 
 def state(one: Exchange) -> tuple[bool, int, int]:
     """E, the buffer and c."""
-    return one.demanded, one.buffered, one.share_number
+    return one.demanded, one.buffered, one.c
 
 
 def pair(threshold: Threshold | None = None) -> tuple[Endpoint, Endpoint]:
     sharing = on_demand(threshold or Constant(1))
     j, p = (Endpoint(name, ("A", "B"), sharing, units_per_reward=1) for name in "jp")
-    j.peer_joined("p", p.roster.arms, 0.0)
-    p.peer_joined("j", j.roster.arms, 0.0)
+    j.peer_joined("p", p.arms, 0.0)
+    p.peer_joined("j", j.arms, 0.0)
     return j, p
+
+
+def pull(arm: str, reward: int) -> tuple[ArmTally, ...]:
+    """One observation with a reward of 0 or 1."""
+    return (ArmTally(arm, 1, reward, reward),)
 
 
 def test_line_1_demand_is_true_the_buffer_is_empty_and_c_is_one() -> None:
@@ -62,17 +68,17 @@ def test_line_9_the_whole_buffer_is_shared_when_it_is_demanded_and_reaches_the_t
 
 def test_line_9_the_message_carries_count_and_reward_sum_of_every_arm_observed_since_the_last_share() -> None:
     j, p = pair(Constant(3))
-    j.observe("A", 1, 0.0)
-    j.observe("A", 0, 0.0)
-    (share,) = j.observe("B", 1, 0.0).outgoing
+    j.observe(pull("A", 1), 0.0)
+    j.observe(pull("A", 0), 0.0)
+    (share,) = j.observe(pull("B", 1), 0.0).outgoing
     assert isinstance(share, Share)
-    assert (share.observations, p.receive(share, 0.0).news) == (3, (("A", 2, 1), ("B", 1, 1)))
+    assert (share.observations, p.receive(share, 0.0).news) == (3, (ArmTally("A", 2, 1, 1), ArmTally("B", 1, 1, 1)))
 
 
 def test_line_9_c_moves_on_by_one() -> None:
     one = exchange()
     observe(one)
-    assert one.share_number == 2
+    assert one.c == 2
 
 
 def test_line_10_sharing_sets_demand_to_false_and_renews_the_buffer() -> None:
@@ -83,12 +89,12 @@ def test_line_10_sharing_sets_demand_to_false_and_renews_the_buffer() -> None:
 
 def test_line_10_a_renewed_buffer_does_not_say_anything_twice() -> None:
     j, p = pair()
-    (first,) = j.observe("A", 1, 0.0).outgoing
-    j.observe("A", 1, 0.0)
+    (first,) = j.observe(pull("A", 1), 0.0).outgoing
+    j.observe(pull("A", 1), 0.0)
     p.receive(first, 0.0)
-    (request,) = p.observe("B", 1, 0.0).outgoing
+    (request,) = p.observe(pull("B", 1), 0.0).outgoing
     (second,) = j.receive(request, 0.0).outgoing
-    assert p.receive(second, 0.0).news == (("A", 1, 1),)
+    assert p.receive(second, 0.0).news == (ArmTally("A", 1, 1, 1),)
 
 
 def test_line_11_the_threshold_doubles_with_each_share() -> None:
@@ -105,9 +111,9 @@ def test_line_11_the_threshold_doubles_with_each_share() -> None:
 
 def test_line_16_a_received_share_updates_what_is_known_before_it_is_answered() -> None:
     j, p = pair()
-    (share,) = j.observe("A", 1, 0.0).outgoing
-    assert p.receive(share, 0.0).news == (("A", 1, 1),)
-    assert p.ledger.total().counts == {"A": 1, "B": 0}
+    (share,) = j.observe(pull("A", 1), 0.0).outgoing
+    assert p.receive(share, 0.0).news == (ArmTally("A", 1, 1, 1),)
+    assert p.replica.total().counts == {"A": 1, "B": 0}
 
 
 @pytest.mark.parametrize("demanded", [True, False])
@@ -123,7 +129,7 @@ def test_line_18_an_answer_moves_c_on_and_renews_the_buffer() -> None:
     one = exchange()
     observe(one, 4)
     receive(one)
-    assert (one.share_number, one.buffered) == (3, 0)
+    assert (one.c, one.buffered) == (3, 0)
 
 
 @pytest.mark.parametrize("demanded", [True, False])

@@ -4,6 +4,7 @@ import math
 
 from cobandit import UCB, Agent, Horizon
 from cobandit.core import Constant, Share, on_demand
+from cobandit.values.tally import ArmTally
 
 
 def met(*agents: Agent) -> None:
@@ -15,7 +16,7 @@ def met(*agents: Agent) -> None:
 
 def test_the_arm_with_the_highest_upper_confidence_bound_is_pulled() -> None:
     policy = UCB(["A", "B"], alpha=3.0, confidence="own", quantum=1.0)
-    policy.learn([("A", 90, 60), ("B", 10, 6)], own=True)  # type: ignore[list-item]
+    policy.learn([ArmTally("A", 90, 60, 60), ArmTally("B", 10, 6, 6)], own=True)
     bounds = {
         arm: mean + math.sqrt(3.0 * math.log(100) / (2 * count))
         for arm, mean, count in (("A", 60 / 90, 90), ("B", 0.6, 10))
@@ -27,7 +28,7 @@ def test_delta_is_one_over_the_agents_own_number_of_pulls() -> None:
     policy = UCB(["A"], alpha=3.0, confidence="own", quantum=1.0)
     for _ in range(7):
         policy.update("A", 1.0)
-    policy.learn([("A", 1000, 0)])  # type: ignore[list-item]
+    policy.learn([ArmTally("A", 1000, 0, 0)])
     assert policy.budget() == 3.0 * math.log(7)
 
 
@@ -38,7 +39,7 @@ def test_theorem_1a_delta_is_one_over_the_horizon() -> None:
 def test_the_default_delta_counts_all_observations_held() -> None:
     policy = UCB(["A"], alpha=3.0, quantum=1.0)
     policy.update("A", 1.0)
-    policy.learn([("A", 99, 0)])  # type: ignore[list-item]
+    policy.learn([ArmTally("A", 99, 0, 0)])
     assert policy.budget() == 3.0 * math.log(100)
 
 
@@ -69,7 +70,7 @@ def test_with_different_arms_a_buffer_takes_only_what_both_can_use() -> None:
     assert j.update("B", 1.0).outgoing == ()
     (share,) = j.update("B", 0.0).outgoing
     assert isinstance(share, Share)
-    assert (share.observations, p.receive(share).news) == (2, (("B", 2, 1),))
+    assert (share.observations, p.receive(share).news) == (2, (ArmTally("B", 2, 1, 1),))
 
 
 def test_with_different_arms_a_share_that_arrives_is_answered_with_the_common_arms_only() -> None:
@@ -80,7 +81,8 @@ def test_with_different_arms_a_share_that_arrives_is_answered_with_the_common_ar
     j.update("B", 1.0)
     (share,) = p.update("B", 0.0).outgoing
     (answer,) = j.receive(share).outgoing
-    assert [entry.arm for record in answer.records for entry in record.tallies] == ["B"]  # type: ignore[union-attr]
+    assert isinstance(answer, Share)
+    assert [entry.arm for told in answer.changes.cells for entry in told.tallies] == ["B"]
 
 
 def test_agents_without_a_common_arm_never_talk() -> None:

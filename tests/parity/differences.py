@@ -8,8 +8,8 @@ from cobandit.core import (
     Constant,
     FromFunction,
     Geometric,
-    Patience,
     PerCandidate,
+    RetryTimers,
     Sharing,
     Threshold,
     immediate,
@@ -75,7 +75,7 @@ def random_world(luck: random.Random) -> Scenario:
         held_back=9,
         partitions=random_partitions(luck) if luck.random() < 0.3 else (),
     )
-    patience = Patience(
+    patience = RetryTimers(
         first=luck.choice([1.0, 5.0]), growth=1.5, tick=luck.choice([4.0, 20.0]), longest=luck.choice([6.0, 50.0])
     )
     sharing = on_demand(luck.choice(THRESHOLDS), loss_tolerant=patience) if luck.random() < 0.8 else world.sharing

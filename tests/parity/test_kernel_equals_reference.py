@@ -18,8 +18,8 @@ from cobandit.core import (
     Constant,
     FromFunction,
     Geometric,
-    Patience,
     PerCandidate,
+    RetryTimers,
     Sharing,
     Threshold,
     immediate,
@@ -83,7 +83,7 @@ thresholds: st.SearchStrategy[Threshold] = st.sampled_from(
     ]
 )
 impatient = st.builds(
-    Patience,
+    RetryTimers,
     first=st.sampled_from([1.0, 6.5, 20.0]),
     growth=st.sampled_from([1.0, 1.5]),
     tick=st.sampled_from([1.0, 9.0, 25.5]),

@@ -161,7 +161,8 @@ class CountsBeforeItLooks(UCB):
     def update(self, arm: Arm, reward: float) -> None:
         self.own_pulls += 1
         self._check_arm(arm)
-        self.tally.add(arm, 1, self.quantum.units(reward))
+        units = self.quantum.units(reward)
+        self.tally.add(arm, 1, units, self.quantum.square(units))
 
 
 def test_a_policy_that_is_marked_by_a_refused_update_is_caught() -> None:

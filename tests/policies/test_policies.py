@@ -96,9 +96,14 @@ def test_a_seed_is_a_whole_number(seed: object) -> None:
 # UCB.
 
 
+def some(arm: Arm, count: int, reward_sum: int) -> ArmTally:
+    """Observations of which no policy here looks at the squares."""
+    return ArmTally(arm, count, reward_sum, reward_sum)
+
+
 def taught(policy: Policy, *entries: tuple[Arm, int, int], own: int = 0) -> Policy:
     """The policy with these observations, of which so many are its own."""
-    policy.learn([ArmTally(*entry) for entry in entries])
+    policy.learn([some(*entry) for entry in entries])
     policy.own_pulls = own
     return policy
 
@@ -320,7 +325,7 @@ def test_the_last_candidate_stays_whatever_is_better() -> None:
 def test_an_agent_that_has_not_pulled_twice_rules_nothing_out_by_its_own_count() -> None:
     """With delta = 1/n_j its intervals have no width, and everything but the best would go."""
     policy = aae("A", "B", confidence="own")
-    policy.learn([ArmTally("A", 1000, 499), ArmTally("B", 1000, 500)])
+    policy.learn([some("A", 1000, 499), some("B", 1000, 500)])
     assert policy.survivors() == ("A", "B")
     policy.update("A", 0.0)
     assert policy.survivors() == ("A", "B")
@@ -442,7 +447,7 @@ def test_the_loop_that_is_written_out_chooses_what_the_indices_say(
     arms: list[tuple[int, float]], confidence: Confidence
 ) -> None:
     policy = UCB([str(position) for position in range(len(arms))], confidence=confidence)
-    tallies = [ArmTally(str(i), count, int(share * count * 10**6)) for i, (count, share) in enumerate(arms) if count]
+    tallies = [some(str(i), count, int(share * count * 10**6)) for i, (count, share) in enumerate(arms) if count]
     policy.learn(tallies, own=True)
     assert policy.select_arm() == IndexPolicy.select_arm(policy)
 
@@ -453,6 +458,6 @@ def test_a_subclass_of_ucb_is_chosen_by_its_own_index() -> None:
             return mean - confidence_width(count, budget)
 
     policy = Pessimist(["A", "B"])
-    policy.learn([ArmTally("A", 2, 2 * 10**6), ArmTally("B", 1000, 900 * 10**6)], own=True)
+    policy.learn([some("A", 2, 2 * 10**6), some("B", 1000, 900 * 10**6)], own=True)
     assert policy.select_arm() == "B"
     assert UCB.select_arm(policy) == "A"

@@ -20,8 +20,8 @@ from cobandit.runtime.identity import Identity
 from cobandit.runtime.letters import StatusTold
 from cobandit.runtime.member import Member
 from cobandit.runtime.statistics import ArmStatistics, PeerStatistics, Statistics, encode_statistics
-from cobandit.testing.servers import Server, free_port
 from cobandit.values.errors import LocalError, PeerError
+from lab.servers import Server, free_port
 
 ARMS = ["A", "B"]
 SECRET = "a secret of the whole group"
@@ -192,8 +192,8 @@ def test_a_member_asks_the_others_and_names_who_is_silent() -> None:
         decided([ann, bob, eve])
         check(ann.fleet(), ["ann", "bob", "eve"])
         fleet = until_fleet(ann, _have_shared)
-        boots = {member.name: member.boot for member in fleet.members}
-        heard = {peer.name: peer.boot for peer in fleet.members[0].peers}
+        boots = {member.name: member.incarnation for member in fleet.members}
+        heard = {peer.name: peer.incarnation for peer in fleet.members[0].peers}
         assert heard == {"bob": boots["bob"], "eve": boots["eve"]}
         eve._node._transport.send = lambda *_: False  # type: ignore[method-assign]  # nobody hears it any more
         fleet = ann.fleet(2.0)
@@ -284,8 +284,8 @@ def test_what_a_member_cannot_have_said_of_itself_is_refused(
 
 
 def test_of_two_processes_with_one_name_the_one_counts_that_speaks_for_it(bobs: Statistics) -> None:
-    older = msgspec.structs.replace(bobs, boot=1, is_superseded=True)
-    newer = msgspec.structs.replace(bobs, boot=2)
+    older = msgspec.structs.replace(bobs, incarnation=1, is_superseded=True)
+    newer = msgspec.structs.replace(bobs, incarnation=2)
     for order in ((older, newer), (newer, older)):
         assert collected(Answers("g"), *(told(one) for one in order)).members == (newer,)
 

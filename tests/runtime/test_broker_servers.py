@@ -23,8 +23,8 @@ from cobandit.runtime.transports.base import Transport
 from cobandit.runtime.transports.broker import WAITING_BYTES
 from cobandit.runtime.transports.mqtt import MqttTransport
 from cobandit.runtime.transports.nats import NatsTransport
-from cobandit.testing.diary import Diary
-from cobandit.testing.servers import HOST, Server, mosquitto, nats_server
+from lab.diary import Diary
+from lab.servers import HOST, Server, mosquitto, nats_server
 
 Serve = Callable[[Callable[[], AbstractContextManager[Server]]], Server]
 

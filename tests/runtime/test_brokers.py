@@ -1,6 +1,7 @@
 """NATS and MQTT against real servers: they keep every promise, and outlive their server."""
 
 import asyncio
+import re
 import socket
 import sys
 from collections.abc import Callable
@@ -14,11 +15,11 @@ from cobandit.runtime.transports import mqtt as mqtt_transport
 from cobandit.runtime.transports import nats as nats_transport
 from cobandit.runtime.transports.base import LARGEST_FRAME, Refusal, Transport
 from cobandit.runtime.transports.broker import Address, token
-from cobandit.runtime.transports.mqtt import MqttTransport
+from cobandit.runtime.transports.mqtt import MqttTransport, own_identifier
 from cobandit.runtime.transports.nats import NatsTransport
 from cobandit.testing import check_transport
-from cobandit.testing.diary import Diary
-from cobandit.testing.servers import HOST, Server, free_port
+from lab.diary import Diary
+from lab.servers import HOST, Server, free_port
 
 Build = Callable[[str], Transport]
 BUILDS: dict[str, Build] = {"nats": NatsTransport, "mqtt": MqttTransport}
@@ -54,6 +55,13 @@ async def opened(transport: Transport, name: str, group: str = "g") -> Diary:
 def test_every_promise_is_kept(kind: tuple[Server, Build]) -> None:
     server, build = kind
     asyncio.run(check_transport(lambda _: build(server.url)))
+
+
+def test_every_mqtt_broker_takes_our_identifiers_and_no_two_are_equal() -> None:
+    """The standard lets a broker refuse more than 23 characters, and other characters than these."""
+    made = {own_identifier() for _ in range(1000)}
+    assert len(made) == 1000
+    assert [name for name in made if not re.fullmatch("[0-9a-zA-Z]{20,23}", name)] == []
 
 
 def test_any_characters_may_be_in_names(kind: tuple[Server, Build]) -> None:
@@ -335,11 +343,11 @@ def test_what_comes_in_is_let_in_only_if_it_is_not_too_much_and_the_member_is_st
     assert ann.frames == [(b"fits", None)]
 
 
-@pytest.mark.parametrize(("scheme", "library"), [("nats", "nats-py"), ("mqtt", "aiomqtt")])
 def test_a_library_that_is_missing_is_named_with_the_command_that_installs_it(
-    scheme: str, library: str, monkeypatch: pytest.MonkeyPatch
+    scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("nats", "nats.aio.client", "aiomqtt"):
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(LocalError, match=rf"{library} is not installed: pip install cobandit\[{scheme}\]"):
+    said = rf"{scheme.upper()} needs the extra \"{scheme}\": pip install 'cobandit\[{scheme}\]'"
+    with pytest.raises(LocalError, match=said):
         BUILDS[scheme](f"{scheme}://{HOST}")

@@ -203,5 +203,5 @@ def test_metrics_without_their_package_are_found_before_anything_starts(tmp_path
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (
         2,
-        "cobandit: metrics: metrics need the package prometheus_client: pip install cobandit[metrics]\n",
+        "cobandit: metrics: serving metrics needs the extra \"metrics\": pip install 'cobandit[metrics]'\n",
     )

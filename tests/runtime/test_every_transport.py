@@ -18,7 +18,7 @@ from cobandit.runtime.transports.tls import TlsTransport
 from cobandit.runtime.transports.udp import UdpTransport
 from cobandit.testing import check_transport
 from cobandit.testing.check_transport import FOREIGN_GROUP, GROUP, NAMES
-from cobandit.testing.servers import Server, free_port
+from lab.servers import Server, free_port
 
 Identities = Callable[[str], Identity]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cobandit.cli.faults import line
-from cobandit.testing.faults.running import SCENARIOS, chosen, try_scenario
-from cobandit.testing.faults.verdict import Verdict
 from cobandit.values.errors import LocalError
+from lab.cli.faults import line
+from lab.faults.running import SCENARIOS, chosen, try_scenario
+from lab.faults.verdict import Verdict
 
 SABOTAGE = Path(__file__).parent / "sabotage"
 AT_THE_SAME_TIME = 6
@@ -19,7 +19,7 @@ BROKEN = {
     "forgets_which_are_settled": "kill-tls",
     "takes_every_claim": "kill-tls",
     "sends_before_writing": "disk-full",
-    "keeps_its_boot": "disk-rolled-back",
+    "keeps_its_incarnation": "disk-rolled-back",
     "does_not_flush": "disk-loses-power",
 }
 
@@ -58,7 +58,7 @@ def test_nothing_is_lost_nothing_counts_twice_and_all_talk_again(
         ("forgets_which_are_settled", "has counted"),
         ("takes_every_claim", "has counted"),
         ("sends_before_writing", "m1 has sent what is not on its disk"),
-        ("keeps_its_boot", "m1"),
+        ("keeps_its_incarnation", "m1"),
         ("does_not_flush", "m1"),
     ],
 )

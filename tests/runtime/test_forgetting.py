@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from cobandit import UCB, Agent
-from cobandit.core import Geometric, Patience, on_demand
+from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.runtime.clerk import Clerk
 from cobandit.runtime.clock import VirtualClock
 from cobandit.runtime.controls import Controls
@@ -13,11 +13,12 @@ from cobandit.runtime.errands import Errands
 from cobandit.runtime.journal import Journal, MemoryJournal, NodeState
 from cobandit.runtime.letters import Letter, pack
 from cobandit.runtime.outstanding import MOST_RUNS, MOST_UNWRITTEN, PLACES, Outstanding, OutstandingState
-from cobandit.runtime.restoring import EPOCH, Restored, fresh_run, restore
+from cobandit.runtime.restoring import Restored, fresh_run, restore
+from cobandit.runtime.sessions import EPOCH
 from cobandit.runtime.sqlite_journal import SqliteJournal
 from cobandit.runtime.turn import Terms
 
-SHARING = on_demand(Geometric(2, cap=4), loss_tolerant=Patience(first=1.0, least=0.1, tick=1.0, longest=5.0))
+SHARING = on_demand(Geometric(2, cap=4), loss_tolerant=RetryTimers(first=1.0, least=0.1, tick=1.0, longest=5.0))
 
 
 def test_a_decision_that_was_written_is_known_though_threads_hand_in_out_of_order() -> None:
@@ -78,8 +79,8 @@ def test_of_starts_that_are_not_trusted_nothing_is_claimed_and_that_is_kept() ->
     assert again.claim_unwritten(3 << PLACES, run=4)
 
 
-def _clerk(boot: int, run: int, outstanding: Outstanding, clock: VirtualClock | None = None) -> Clerk:
-    agent = Agent("j", UCB(["A", "B"]), SHARING, boot=boot)
+def _clerk(incarnation: int, run: int, outstanding: Outstanding, clock: VirtualClock | None = None) -> Clerk:
+    agent = Agent("j", UCB(["A", "B"]), SHARING, incarnation=incarnation)
     agent.peer_joined("p", ["A", "B"])
     restored = Restored(agent, Controls(), Errands(), outstanding, run, b"secret", removed=frozenset(), is_new=False)
     clerk = Clerk(Terms("j", "g", SHARING, UCB, 1000.0, None), restored, clock or VirtualClock())
@@ -88,10 +89,10 @@ def _clerk(boot: int, run: int, outstanding: Outstanding, clock: VirtualClock | 
 
 
 def test_who_is_given_back_what_its_disk_forgot_takes_no_rewards_for_former_decisions() -> None:
-    former = _clerk(boot=1, run=1, outstanding=Outstanding())
+    former = _clerk(incarnation=1, run=1, outstanding=Outstanding())
     decisions = [former.desk.select_arm() for _ in range(8)]
     copy = Outstanding(OutstandingState(open=((decisions[0].number, decisions[0].arm, decisions[0].at),)))
-    peer = Agent("p", UCB(["A", "B"]), SHARING, boot=1)
+    peer = Agent("p", UCB(["A", "B"]), SHARING, incarnation=1)
     peer.peer_joined("j", ["A", "B"])
     for decision in decisions:
         former.desk.settle(decision.number, 1.0)
@@ -99,7 +100,7 @@ def test_who_is_given_back_what_its_disk_forgot_takes_no_rewards_for_former_deci
         assert not isinstance(content, Letter)
         peer.receive(content, now=0.0)
     clock = VirtualClock()
-    again = _clerk(boot=2, run=2, outstanding=copy, clock=clock)
+    again = _clerk(incarnation=2, run=2, outstanding=copy, clock=clock)
     again.introduce()
     packets: list[tuple[bytes, str | None]] = []
     trusted_since = []

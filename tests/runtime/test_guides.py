@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import pytest
 
 from cobandit.runtime.keys import issue, make_group
-from cobandit.testing.servers import HOST, free_port, mosquitto, redis_server
+from lab.servers import HOST, free_port, mosquitto, redis_server
 
 Value = TypeVar("Value")
 
@@ -162,7 +162,7 @@ def test_flask_workers_count_every_reward_once_wherever_it_is_posted(tmp_path: P
         again = site.everyone(2 * VISITORS)
         assert sorted(again) == ["web-1", "web-2", "web-3", "web-4"]
         assert sum(status["own_observations"] for status in again.values()) == 2 * VISITORS
-        assert again["web-2"]["boot"] > everyone["web-2"]["boot"]
+        assert again["web-2"]["incarnation"] > everyone["web-2"]["incarnation"]
         total = sum(reward for _, reward in before + around)
         for status in again.values():
             sums = [arm["mean"] * arm["observations"] for arm in status["arms"]]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import cobandit
-from cobandit import Constant, LocalError, Patience, on_demand
+from cobandit import Constant, LocalError, RetryTimers, on_demand
 from cobandit.runtime.importing import snapshot_of
 from cobandit.runtime.member import Member
 
-QUICK = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.2, longest=1.0))
+QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
 WITHIN = 20.0
 COUNTS, SUMS = {"A": 1000, "B": 300, "C": 0}, {"A": 100.0, "B": 210.5, "C": 0.0}
 

@@ -138,7 +138,7 @@ def test_a_damaged_batch_is_told_and_not_taken(tmp_path: Path) -> None:
         database.execute("UPDATE batches SET content = ?", (content[:-1] + b"\x77",))
     database.close()
     journal = SqliteJournal(path)
-    with pytest.raises(LocalError, match="the journal is damaged"):
+    with pytest.raises(LocalError, match=r"a damaged one: their checksum is wrong\. Restore the file, or remove"):
         journal.read()
     journal.close()
 

@@ -210,5 +210,5 @@ def test_without_the_package_it_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", program], env=environment, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (
         2,
-        "cobandit: keys need the package cryptography: pip install cobandit[keys]\n",
+        "cobandit: 'keys' needs the extra \"keys\": pip install 'cobandit[keys]'\n",
     )

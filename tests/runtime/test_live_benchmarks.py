@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cobandit.testing.servers import Server
+from lab.servers import Server
 
 BENCHMARKS = str(Path(__file__).parents[2] / "benchmarks")
 

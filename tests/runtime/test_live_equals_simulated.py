@@ -6,7 +6,7 @@ import pytest
 
 from cobandit import Constant, Geometric, on_demand
 from cobandit.agent import Agent
-from cobandit.core import Message, Outcome, Patience
+from cobandit.core import Message, Outcome, RetryTimers
 from cobandit.policies import Policy
 from cobandit.runtime.clerk import Clerk
 from cobandit.runtime.clock import VirtualClock
@@ -119,7 +119,7 @@ def replayed_live(scenario: Scenario, seed: int) -> tuple[list[Row], ReferenceRu
     return rows, engine
 
 
-PATIENCE = Patience(first=16.0, least=1.0, growth=1.5, tick=60.0, longest=500.0)
+PATIENCE = RetryTimers(first=16.0, least=1.0, growth=1.5, tick=60.0, longest=500.0)
 ARMS = Arms.of([0.2, 0.5, 0.8, 0.4])
 AGENTS = (
     AgentSpec(Rate(0.6)),
@@ -157,7 +157,7 @@ def test_a_live_fleet_replays_a_tape_to_the_trace_of_the_readable_engine(world: 
 
 def test_what_the_live_fleet_wrote_down_rebuilds_its_agents() -> None:
     _, engine = replayed_live(WORLDS["on a network that loses messages"], 1)
-    from cobandit.wire import decode_record  # noqa: PLC0415
+    from cobandit.codec import decode_record  # noqa: PLC0415
 
     for agent in engine.agents:
         assert isinstance(agent, LiveAgent)

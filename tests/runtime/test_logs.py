@@ -71,7 +71,8 @@ def test_another_format_is_refused() -> None:
 def test_the_library_leaves_logging_alone() -> None:
     program = (
         "import logging, cobandit\n"
-        "with cobandit.connect('memory://m', group='g', name='n', arms=['A', 'B']) as m: m.update(m.select_arm(), 1.0)\n"
+        "with cobandit.connect('memory://m', group='g', name='n', arms=['A', 'B']) as m:\n"
+        "    m.update(m.select_arm(), 1.0)\n"
         "log = logging.getLogger('cobandit')\n"
         "print(log.handlers, log.level, log.propagate, logging.getLogger().handlers)\n"
     )

@@ -43,7 +43,7 @@ def count_wakes(member: Member, monkeypatch: pytest.MonkeyPatch) -> list[None]:
 
 def has_settled(member: Member, rewards: int) -> bool:
     """Whether the network side has taken so many rewards."""
-    return member._node.clerk.agent.endpoint.ledger.version == rewards
+    return member._node.clerk.agent.endpoint.replica.observations == rewards
 
 
 def test_a_desk_in_use_wakes_nobody_and_is_emptied_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +108,7 @@ def test_a_disk_that_failed_is_tried_again_at_its_time_and_not_with_every_decisi
 ) -> None:
     journal = FailingJournal()
     monkeypatch.setattr(node_module, "JOURNAL_RETRY", 3600.0)
-    monkeypatch.setattr(starting, "_open_journal", lambda options: (options.name, journal, None, options.url))
+    monkeypatch.setattr(starting, "_open_journal", lambda options, _: (options.name, journal, None, options.url))
     with connect("memory://looking", group="disk", name="web-1", arms=["A", "B"]) as member:
         looks: list[None] = []
         look = member._node._look

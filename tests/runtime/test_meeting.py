@@ -1,7 +1,7 @@
 """Two members meet though their first words are lost."""
 
 from cobandit import UCB, Agent
-from cobandit.core import Geometric, Patience, on_demand
+from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.runtime.acquaintances import Acquaintances
 from cobandit.runtime.clerk import Clerk
 from cobandit.runtime.clock import VirtualClock
@@ -12,11 +12,11 @@ from cobandit.runtime.outstanding import Outstanding
 from cobandit.runtime.restoring import Restored
 from cobandit.runtime.turn import Terms
 
-SHARING = on_demand(Geometric(2, cap=4), loss_tolerant=Patience(first=1.0, least=0.1, tick=1.0, longest=5.0))
+SHARING = on_demand(Geometric(2, cap=4), loss_tolerant=RetryTimers(first=1.0, least=0.1, tick=1.0, longest=5.0))
 
 
 def _clerk(clock: VirtualClock) -> Clerk:
-    agent = Agent("j", UCB(["A", "B"]), SHARING, boot=1)
+    agent = Agent("j", UCB(["A", "B"]), SHARING, incarnation=1)
     restored = Restored(agent, Controls(), Errands(), Outstanding(), 1, b"secret", removed=frozenset(), is_new=True)
     clerk = Clerk(Terms("j", "g", SHARING, UCB, 1000.0, None), restored, clock)
     clerk.make_desk(None, seed=1, wake=lambda: None)

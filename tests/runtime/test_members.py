@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import cobandit
-from cobandit import Constant, Patience, on_demand
+from cobandit import Constant, RetryTimers, on_demand
 from cobandit.policies import UCB, Policy
 from cobandit.runtime import errands, starting
 from cobandit.runtime.background import background
@@ -31,10 +31,10 @@ from cobandit.runtime.sqlite_journal import SqliteJournal
 from cobandit.runtime.state_lock import StateInUseError, StateLock
 from cobandit.runtime.statistics import Statistics
 from cobandit.runtime.transports.memory import MemoryTransport
-from cobandit.testing.servers import free_port
 from cobandit.values.errors import LocalError, NotNowError
+from lab.servers import free_port
 
-QUICK = on_demand(Constant(1), loss_tolerant=Patience(first=0.2, least=0.05, tick=0.2, longest=1.0))
+QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
 WITHIN = 20.0
 _networks = itertools.count()
 
@@ -402,7 +402,7 @@ def test_a_decision_that_was_never_carried_out_can_be_taken_back(
 
 # Going away.
 
-RARELY = on_demand(Constant(10_000), loss_tolerant=Patience(first=60.0, least=1.0, tick=3600.0, longest=3600.0))
+RARELY = on_demand(Constant(10_000), loss_tolerant=RetryTimers(first=60.0, least=1.0, tick=3600.0, longest=3600.0))
 
 
 def test_before_it_goes_a_member_says_what_it_has_kept_for_itself(connect: Callable[..., Member]) -> None:
@@ -737,12 +737,14 @@ def test_the_log_says_what_was_decided_and_what_came_of_it(connect: Callable[...
 # Starting and stopping.
 
 
-def test_a_clean_stop_keeps_the_boot_and_a_crash_does_not(connect: Callable[..., Member], tmp_path: Path) -> None:
+def test_a_clean_stop_keeps_the_incarnation_and_a_crash_does_not(
+    connect: Callable[..., Member], tmp_path: Path
+) -> None:
     ann = connect(state=tmp_path / "ann.db")
-    boot = ann.statistics().boot
+    boot = ann.statistics().incarnation
     ann.close()
     again = connect(state=tmp_path / "ann.db")
-    assert again.statistics().boot == boot
+    assert again.statistics().incarnation == boot
     again.sync()
     copy = tmp_path / "copy.db"
     for suffix in ("", "-wal"):  # as a crash leaves it
@@ -750,7 +752,7 @@ def test_a_clean_stop_keeps_the_boot_and_a_crash_does_not(connect: Callable[...,
             (tmp_path / f"copy.db{suffix}").write_bytes((tmp_path / f"ann.db{suffix}").read_bytes())
     again.close()
     crashed = connect(state=copy)
-    assert crashed.statistics().boot > boot
+    assert crashed.statistics().incarnation > boot
 
 
 def test_workers_that_are_started_alike_find_names_of_their_own(connect: Callable[..., Member], tmp_path: Path) -> None:
@@ -788,7 +790,7 @@ LEFT_OPEN = """
 import sys, cobandit
 member = cobandit.connect("memory://m", group="g", name="ann", arms=["A"], state=sys.argv[1])
 member.update(member.select_arm(), 1.0)
-print(member.statistics().boot)
+print(member.statistics().incarnation)
 """
 
 

@@ -11,7 +11,7 @@ from cobandit.runtime.transports.addresses import LONGEST_PAUSE, LONGEST_PAUSE_F
 from cobandit.runtime.transports.connection import Connection, Word
 from cobandit.runtime.transports.hello import MOST_TOLD, Hello, read_hello, write_hello
 from cobandit.runtime.transports.mesh import MOST_LINKS, Mesh
-from cobandit.testing.diary import Diary
+from lab.diary import Diary
 
 
 class Line(asyncio.Transport):

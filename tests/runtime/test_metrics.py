@@ -81,5 +81,6 @@ def test_without_the_package_it_says_what_to_install() -> None:
     program = "import sys\nsys.modules['prometheus_client'] = None\nimport cobandit.runtime.metrics\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
-        "cobandit.values.errors.LocalError: metrics need the package prometheus_client: pip install cobandit[metrics]"
+        'cobandit.values.errors.MissingExtraError: serving metrics needs the extra "metrics": '
+        "pip install 'cobandit[metrics]'"
     )

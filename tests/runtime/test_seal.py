@@ -15,8 +15,8 @@ from cobandit.runtime.replay import WIDTH, ReplayWindows
 from cobandit.runtime.seal import LARGEST_CLOCK_DIFFERENCE, GroupSeal, Opened, Rejected, Seal, Sealed
 from cobandit.runtime.transports.base import Refusal
 from cobandit.runtime.transports.memory import Hub, MemoryTransport
-from cobandit.testing.diary import Diary
 from cobandit.values.errors import LocalError
+from lab.diary import Diary
 
 Identities = Callable[[str], Identity]
 SECRET = "a secret of a group"

@@ -6,8 +6,8 @@ import socket
 import pytest
 
 from cobandit import LocalError
-from cobandit.testing import servers
-from cobandit.testing.servers import HOST, Missing, Server, nats_server
+from lab import servers
+from lab.servers import HOST, Missing, Server, nats_server
 
 
 @pytest.mark.parametrize("name", ["nats", "mqtt", "redis"])

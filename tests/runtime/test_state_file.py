@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import cobandit
-from cobandit.core import Constant, Patience, on_demand
+from cobandit.core import Constant, RetryTimers, on_demand
 from cobandit.runtime.clock import VirtualClock
 from cobandit.runtime.history import LogEntry
 from cobandit.runtime.state_file import read_copy, read_log
@@ -69,7 +69,7 @@ def test_a_copy_of_a_running_member_is_up_to_date_and_starts_another(policy: str
 
 
 def test_a_copy_of_a_member_with_rules_of_its_own_says_what_is_not_in_it(tmp_path: Path) -> None:
-    sharing = on_demand(Constant(3), loss_tolerant=Patience())
+    sharing = on_demand(Constant(3), loss_tolerant=RetryTimers())
     state = tmp_path / "a.db"
     with cobandit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state, sharing=sharing) as member:
         member.update(member.select_arm(), 1.0)

@@ -19,8 +19,8 @@ from cobandit.runtime.transports import mesh as mesh_module
 from cobandit.runtime.transports import tls as tls_module
 from cobandit.runtime.transports.base import LARGEST_FRAME, Refusal
 from cobandit.runtime.transports.tls import TlsTransport
-from cobandit.testing.diary import PATIENCE, Diary
 from cobandit.values.errors import LocalError
+from lab.diary import PATIENCE, Diary
 
 Identities = Callable[[str], Identity]
 HERE = "127.0.0.1:0"

@@ -16,8 +16,8 @@ from cobandit.runtime.transports import udp as udp_module
 from cobandit.runtime.transports.base import Refusal
 from cobandit.runtime.transports.fragments import MOST_UNFINISHED, REASSEMBLY_SECONDS, Reassembly, cut
 from cobandit.runtime.transports.udp import DATAGRAM, LARGEST_UDP_FRAME, UdpTransport
-from cobandit.testing.diary import Diary
 from cobandit.values.errors import LocalError
+from lab.diary import Diary
 
 Identities = Callable[[str], Identity]
 SECRET = "a secret of a group"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from cobandit import Constant, Geometric, Horizon, LocalError, PerCandidate, Thompson, immediate, on_demand, silent
-from cobandit.core import FromFunction, Patience, Sharing
-from cobandit.core.exchange import Rules
+from cobandit.core import FromFunction, RetryTimers, Sharing
+from cobandit.core.protocols.rules import Rules
 from cobandit.policies import Confidence
 from cobandit.scenario import (
     Absence,
@@ -126,14 +126,14 @@ def test_an_agent_decides_as_its_table_says(keys: dict[str, object], agents: tup
         ({"answers_advance": False}, on_demand(Constant(1, answers_advance=False))),
         ({"loss_tolerant": False}, on_demand()),
         ({"loss_tolerant": True}, on_demand(loss_tolerant=True)),
-        ({"loss_tolerant": {}}, on_demand(loss_tolerant=Patience())),
-        ({"loss_tolerant": {"first": 8, "tick": 50}}, on_demand(loss_tolerant=Patience(first=8.0, tick=50.0))),
+        ({"loss_tolerant": {}}, on_demand(loss_tolerant=RetryTimers())),
+        ({"loss_tolerant": {"first": 8, "tick": 50}}, on_demand(loss_tolerant=RetryTimers(first=8.0, tick=50.0))),
         (
             {
                 "threshold": {"geometric": 2},
                 "loss_tolerant": {"first": 9, "least": 2, "growth": 1, "tick": 5, "longest": 10},
             },
-            on_demand(Geometric(2), loss_tolerant=Patience(9.0, 2.0, 1.0, 5.0, 10.0)),
+            on_demand(Geometric(2), loss_tolerant=RetryTimers(9.0, 2.0, 1.0, 5.0, 10.0)),
         ),
         ({"protocol": "ibc", "loss_tolerant": False}, immediate()),
     ],
@@ -252,7 +252,10 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "x",
         5,
-        "x = 5 is not a key that cobandit knows: the keys here are horizon, trials, seed, arms, agents, policy, sharing",
+        (
+            "x = 5 is not a key that cobandit knows: "
+            "the keys here are horizon, trials, seed, arms, agents, policy, sharing"
+        ),
     ),
     ("arms", 3, "arms must be a table, written [arms], with means, file or uniform, not 3"),
     ("arms.means", [], "arms.means must be a list of numbers in [0, 1], at least one, not []"),
@@ -583,7 +586,7 @@ def test_what_is_written_reads_as_the_same_world() -> None:
         on_demand(PerCandidate()),
         on_demand(Geometric(3)),
         on_demand(Geometric(3), loss_tolerant=True),
-        on_demand(loss_tolerant=Patience(first=8, least=2, growth=1, tick=7, longest=9)),
+        on_demand(loss_tolerant=RetryTimers(first=8, least=2, growth=1, tick=7, longest=9)),
     ],
 )
 @pytest.mark.parametrize("confidence", ["own", "observed", Horizon(77)])

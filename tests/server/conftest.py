@@ -50,7 +50,7 @@ class Served:
         return {
             name: getattr(statistics, name)
             for name in (
-                "boot",
+                "incarnation",
                 "decisions",
                 "own_observations",
                 "observations",

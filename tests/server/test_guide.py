@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cobandit.testing.servers import free_port
+from lab.servers import free_port
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guides" / "sidecar.md"

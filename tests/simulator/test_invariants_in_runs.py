@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from cobandit.core import (
     Constant,
     Geometric,
-    Join,
-    Leave,
+    Notice,
     PerCandidate,
     Share,
     Sharing,
@@ -72,15 +71,15 @@ def test_every_invariant_holds_at_every_step(world: Scenario, seed: int) -> None
         waiting = engine.in_flight()
         for agent in engine.agents:
             assert endpoint_violations(agent.endpoint) == []
-            assert agent.policy.tally == agent.endpoint.ledger.total()
-            assert set(agent.policy.candidates) == agent.endpoint.candidates
-            assert agent.policy.own_pulls == agent.endpoint.ledger.version
+            assert agent.policy.tally == agent.endpoint.replica.total()
+            assert set(agent.policy.candidates) == agent.endpoint.candidates.own
+            assert agent.policy.own_pulls == agent.endpoint.replica.observations
         for one, other in combinations((agent.endpoint for agent in engine.agents), 2):
             between = [message for message in waiting if {message.sender, message.receiver} == {one.name, other.name}]
             absent = (
-                any(isinstance(message, Join | Leave) for message in between)
-                or not one.roster.get(other.name).present
-                or not other.roster.get(one.name).present
+                any(isinstance(message, Notice) and message.changes.presences for message in between)
+                or not one.members.get(other.name).is_present
+                or not other.members.get(one.name).is_present
             )
             shares = [message for message in between if isinstance(message, Share)]
             assert pair_violations(one, other, shares, rejoins=rejoins, absent=absent) == []

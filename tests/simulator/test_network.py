@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 
-from cobandit.core import Constant, Leave, Message, Patience, immediate, on_demand
+from cobandit.core import Changes, Constant, Message, Notice, RetryTimers, immediate, on_demand
 from cobandit.core.invariants import endpoint_violations
 from cobandit.scenario import (
     Absence,
@@ -23,7 +23,7 @@ from cobandit.simulator.network import Network
 from cobandit.simulator.reference import ReferenceRun
 from cobandit.values.chance import stream
 
-FIRST, SECOND, THIRD = Leave("j", "p"), Leave("q", "p"), Leave("p", "j")
+FIRST, SECOND, THIRD = (Notice(*pair, Changes()) for pair in (("j", "p"), ("q", "p"), ("p", "j")))
 
 
 def arrivals(network: Network, slot: int) -> list[Message]:
@@ -214,7 +214,7 @@ def test_duplicates_and_disorder_are_counted_once() -> None:
         pulled.append(sum(engine.result().decisions))
         for agent in engine.agents:
             assert endpoint_violations(agent.endpoint) == []
-            assert agent.policy.tally == agent.endpoint.ledger.total()
+            assert agent.policy.tally == agent.endpoint.replica.total()
             assert agent.policy.tally.observations <= pulled[-1]
 
     run(Scenario(300, ARMS, GROUP, sharing=immediate(), delay=1, faults=faults), seed=1, watch=watch)
@@ -240,7 +240,7 @@ def test_a_long_partition_ends_and_nobody_is_to_blame() -> None:
 
 def test_a_loss_tolerant_pair_gets_over_a_partition() -> None:
     cut = Faults(partitions=(Partition(100, 1_500, (0,), (1,)),))
-    sharing = on_demand(loss_tolerant=Patience(first=20.0))
+    sharing = on_demand(loss_tolerant=RetryTimers(first=20.0))
     world = Scenario(4_000, ARMS, (AgentSpec(Rate(1.0)),) * 2, sharing=sharing, faults=cut)
     rows = rows_of(world)
     arrived = [row.slot for row in rows if row.kind == Kind.DELIVERY]
@@ -250,7 +250,7 @@ def test_a_loss_tolerant_pair_gets_over_a_partition() -> None:
 
 
 def test_in_a_run_an_agent_that_pulls_no_more_is_woken_to_say_what_is_left() -> None:
-    sharing = on_demand(Constant(5), loss_tolerant=Patience(first=10.0, tick=50.0))
+    sharing = on_demand(Constant(5), loss_tolerant=RetryTimers(first=10.0, tick=50.0))
     world = Scenario(500, ARMS, (AgentSpec(Slots((0, 1))), AgentSpec(Slots(()))), sharing=sharing)
     told = transcript(rows_of(world), agents="jp", arms="ABC").splitlines()
     assert [line for line in told if "pulls" not in line] == [
@@ -261,7 +261,7 @@ def test_in_a_run_an_agent_that_pulls_no_more_is_woken_to_say_what_is_left() -> 
 
 
 def test_an_agent_that_is_away_is_not_woken_and_does_not_hold_up_the_others() -> None:
-    sharing = on_demand(Constant(5), loss_tolerant=Patience(first=10.0, tick=50.0))
+    sharing = on_demand(Constant(5), loss_tolerant=RetryTimers(first=10.0, tick=50.0))
     away = AgentSpec(Slots((0, 1, 300)), absences=(Absence(10, 200),))
     rows = rows_of(Scenario(1_000, ARMS, (away, AgentSpec(Slots((5, 400)))), sharing=sharing))
     assert [row.slot for row in rows if row.kind == Kind.DECISION] == [0, 1, 5, 300, 400]
@@ -270,7 +270,7 @@ def test_an_agent_that_is_away_is_not_woken_and_does_not_hold_up_the_others() ->
 
 
 def test_in_a_run_one_who_is_back_gets_what_was_pulled_meanwhile_even_from_one_who_pulls_no_more() -> None:
-    sharing = on_demand(loss_tolerant=Patience(first=10.0, tick=50.0))
+    sharing = on_demand(loss_tolerant=RetryTimers(first=10.0, tick=50.0))
     away = AgentSpec(Slots(()), absences=(Absence(1, 200),))
     told = transcript(
         rows_of(Scenario(500, ARMS, (AgentSpec(Slots((5, 6))), away), sharing=sharing)), agents="jp", arms="ABC"
@@ -286,7 +286,7 @@ def test_in_a_run_one_who_is_back_gets_what_was_pulled_meanwhile_even_from_one_w
 
 def test_the_same_seed_gives_the_same_run_through_all_faults() -> None:
     faults = Faults(0.2, 0.2, 5, 0.2, 9, (Partition(50, 90, (0,), (1, 2)),))
-    world = Scenario(400, ARMS, GROUP, sharing=on_demand(loss_tolerant=Patience(first=8.0)), delay=1, faults=faults)
+    world = Scenario(400, ARMS, GROUP, sharing=on_demand(loss_tolerant=RetryTimers(first=8.0)), delay=1, faults=faults)
     assert rows_of(world) == rows_of(world)
     assert rows_of(world, seed=2) != rows_of(world)
     result = run(world, seed=1)

@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from cobandit import UCB, Geometric, immediate, on_demand, silent
-from cobandit.core import Join, Leave, Record, Share, Sharing
+from cobandit.codec import encode
+from cobandit.core import Cells, Changes, Notice, Presence, Share, Sharing
 from cobandit.scenario import (
     Absence,
     AgentSpec,
@@ -30,7 +31,6 @@ from cobandit.simulator import Result, run
 from cobandit.simulator.reference import ReferenceRun
 from cobandit.values.chance import uniform
 from cobandit.values.tally import ArmTally
-from cobandit.wire import encode
 
 SURE = Arms(("A", "B"), (1.0, 0.0))
 """Arms without luck: A always pays, B never."""
@@ -395,7 +395,7 @@ def test_checkpoints_keep_the_counts_at_the_beginning_of_their_slots() -> None:
 
 
 def test_the_observations_of_all_shares_are_pulls_that_were_shared_once() -> None:
-    """What an agent shared with a peer, in all, is its version at the last share: nothing twice, nothing left out."""
+    """What an agent shared with a peer, in all, is what it had observed by then: nothing twice, nothing left out."""
     _, rows = traced(varied())
     carried: Counter[tuple[int, int]] = Counter()
     versions: dict[tuple[int, int], int] = {}
@@ -407,10 +407,13 @@ def test_the_observations_of_all_shares_are_pulls_that_were_shared_once() -> Non
 
 def test_the_size_of_a_run_is_that_of_its_messages() -> None:
     result, _ = traced(Scenario(10, SURE, (at(0, absences=(Absence(3, 4),)), at(1))))
-    share = Share("0", "1", 1, 1, (Record("0", 0, 0, 1, (ArmTally("A", 1, 1),)),))
-    answer = Share("1", "0", 1, 1, (Record("1", 0, 0, 1, (ArmTally("B", 1, 0),)),))
-    said = (share, answer, Leave("0", "1"), Join("0", "1", ("A", "B"), 1))
-    assert result.communication.bytes == sum(len(encode(message)) for message in said)
+    share = Share("0", "1", 1, 1, Changes(cells=(Cells("0", 0, (ArmTally("A", 1, 1, 1),)),)))
+    answer = Share("1", "0", 1, 1, Changes(cells=(Cells("1", 0, (ArmTally("B", 1, 0, 0),)),)))
+    here = Presence("0", 0, 2, 0, is_present=True, arms=("A", "B"), units_per_reward=1)
+    farewell = here._replace(number=1, is_present=False)
+    said = [encode(share), encode(answer)]
+    said += [encode(Notice("0", "1", Changes(presences=(one,)))) for one in (here, farewell)]
+    assert result.communication.bytes == sum(map(len, said))
 
 
 def test_silent_agents_send_nothing() -> None:
@@ -514,7 +517,7 @@ def test_a_watch_sees_every_step_of_a_run() -> None:
 
     def watch(engine: ReferenceRun) -> None:
         in_flight = engine.in_flight()
-        versions = [agent.endpoint.ledger.version for agent in engine.agents]
+        versions = [agent.endpoint.replica.observations for agent in engine.agents]
         seen.append((engine.slot, sum(versions), len(in_flight)))
 
     run(Scenario(10, SURE, (at(0), at(0))), seed=1, watch=watch)

@@ -124,7 +124,8 @@ def test_without_matplotlib_the_numbers_are_reported_all_the_same(monkeypatch: p
     results = small(checkpoints=2)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     page = results.report()
-    assert "There is no figure: plots need matplotlib: pip install cobandit[sim]." in page
+    said = "There is no figure: a plot needs the extra \"sim\": pip install 'cobandit[sim]'."
+    assert said in html.unescape(page)
     assert "<figure>" not in page
     assert "shares" in table(page, "scenario-1")
 

@@ -521,7 +521,7 @@ def test_without_matplotlib_a_picture_says_what_to_install(monkeypatch: pytest.M
     results = small(trials=1)
     monkeypatch.delitem(sys.modules, "cobandit.simulator.plots", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(LocalError, match=r"plots need matplotlib: pip install cobandit\[sim\]"):
+    with pytest.raises(LocalError, match=r"a plot needs the extra \"sim\": pip install 'cobandit\[sim\]'"):
         results.plot_regret()
 
 
@@ -546,4 +546,5 @@ def test_simulate_and_results_are_at_the_front_door() -> None:
 def test_without_pandas_the_front_door_says_what_to_install() -> None:
     program = "import sys; sys.modules['pandas'] = None; import cobandit; cobandit.simulate"
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
-    assert done.stderr.endswith("LocalError: cobandit.simulate needs pandas: pip install cobandit[sim]\n")
+    said = "MissingExtraError: cobandit.simulate needs the extra \"sim\": pip install 'cobandit[sim]'\n"
+    assert done.stderr.endswith(said)

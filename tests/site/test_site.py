@@ -35,7 +35,7 @@ PACKAGES = (
 """Packages whose every public name is in the reference."""
 FUNCTIONS = {
     "cobandit.testing": ("check_journal", "check_policy", "check_transport"),
-    "cobandit.wire": ("decode", "decode_record", "decode_snapshot", "encode", "encode_record", "encode_snapshot"),
+    "cobandit.codec": ("decode", "decode_record", "decode_snapshot", "encode", "encode_record", "encode_snapshot"),
 }
 LOADED = {("link", "href"), ("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("use", "href")}
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cobandit.testing.servers import free_port
+from lab.servers import free_port
 
 ROOT = Path(__file__).parent.parent.parent
 TUTORIAL = ROOT / "docs" / "tutorial.md"

@@ -9,9 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from cobandit import Constant, FromFunction, Geometric, LocalError, Patience, PerCandidate, immediate, on_demand, silent
-from cobandit.core import exchange
-from cobandit.core.exchange import ON_DEMAND, Input
+from cobandit import (
+    Constant,
+    FromFunction,
+    Geometric,
+    LocalError,
+    PerCandidate,
+    RetryTimers,
+    immediate,
+    on_demand,
+    silent,
+)
+from cobandit.core.protocols.registry import protocol_of
+from cobandit.core.protocols.rules import Input
 from cobandit.scenario import (
     Absence,
     AgentSpec,
@@ -33,7 +43,6 @@ from cobandit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, Explanation, 
 from cobandit.studies.explanation.choosing import chosen_pair
 from cobandit.studies.explanation.conversation import Cause, Conversation, Ending, Form
 from cobandit.studies.explanation.listening import MOST_MOMENTS, USUAL_MOMENTS, USUAL_SHARES, listen
-from cobandit.studies.explanation.words import LINES
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -56,15 +65,17 @@ ON_DEMAND_WORLDS = {
     "halving": replace(TWO, agents=(AgentSpec(Rate(1.0)), AgentSpec(Halving(0.5)))),
 }
 TOLERANT_WORLDS = {
-    "loss-tolerant": replace(THREE, sharing=on_demand(loss_tolerant=Patience(first=8, tick=30)), faults=ROUGH, delay=2),
+    "loss-tolerant": replace(
+        THREE, sharing=on_demand(loss_tolerant=RetryTimers(first=8, tick=30)), faults=ROUGH, delay=2
+    ),
     "loss-tolerant within the slot": replace(
-        THREE, sharing=on_demand(loss_tolerant=Patience(first=8, tick=30)), faults=replace(ROUGH, jitter=1)
+        THREE, sharing=on_demand(loss_tolerant=RetryTimers(first=8, tick=30)), faults=replace(ROUGH, jitter=1)
     ),
     "loss-tolerant with eliminations and absences": replace(
         TWO,
         agents=LEAVING,
         policy=BuiltIn("aae", alpha=0.3),
-        sharing=on_demand(Geometric(2, cap=8), loss_tolerant=Patience(first=8, tick=20)),
+        sharing=on_demand(Geometric(2, cap=8), loss_tolerant=RetryTimers(first=8, tick=20)),
         faults=ROUGH,
         delay=1,
     ),
@@ -200,38 +211,22 @@ def test_messages_wait_for_who_is_away() -> None:
 # Which rule.
 
 
-def documented_lines() -> dict[tuple[Input, bool, bool], str]:
-    """The table at the top of `exchange.py`, with the lines of Algorithm 1 that it cites."""
-    inputs = {"own observation": Input.OBSERVATION, "share received": Input.SHARE}
-    found: dict[tuple[Input, bool, bool], str] = {}
-    pattern = re.compile(r"^ *(own observation|share received) +(\w+) +(\w+) +.*\((lines? [\w ]+)\)$", re.MULTILINE)
-    assert exchange.__doc__ is not None
-    for happened, demanded, reached, lines in pattern.findall(exchange.__doc__):
-        for one in (True, False) if demanded == "any" else (demanded == "yes",):
-            for other in (True, False) if reached == "any" else (reached == "yes",):
-                found[inputs[happened], one, other] = lines
-    return found
-
-
-def test_the_lines_of_algorithm_1_are_those_of_the_exchange_table() -> None:
-    assert documented_lines() == LINES
-
-
-@pytest.mark.parametrize("name", ON_DEMAND_WORLDS)
+@pytest.mark.parametrize("name", ON_DEMAND_WORLDS | OTHER_WORLDS)
 def test_what_an_agent_did_is_what_the_cited_rule_says(name: str) -> None:
     seen = 0
     for conversation in conversations(name):
+        protocol = protocol_of(conversation.scenario.sharing.rules)
         told = Explanation(conversation, ("ann", "bob"), "world", ()).told
         for moment, (_, rule) in zip(conversation.moments, told, strict=True):
-            if not rule.startswith("Algorithm 1"):
+            if not rule.startswith(protocol.source or protocol.title):
                 continue
             happened = Input.OBSERVATION if moment.cause is Cause.PULL else Input.SHARE
             case = (happened, moment.before.demanded, moment.is_reached)
             fresh = [conversation.flights[place].form for place in moment.sent]
             shared = Form.SHARE in fresh or Form.ANSWER in fresh
-            assert ON_DEMAND[case] == (moment.after.demanded, shared)
+            assert protocol.table[case] == (moment.after.demanded, shared)
             assert moment.after.buffered == (0 if shared else moment.counted)
-            assert rule == f"Algorithm 1, {LINES[case]}"
+            assert rule == protocol.cited(case)
             seen += 1
     assert seen > 50
 
@@ -252,7 +247,7 @@ def test_whoever_says_something_again_follows_a_rule_of_loss_tolerance(name: str
 
 def test_figure_1_is_told_like_the_paper() -> None:
     told = explain(FIGURE_1, names=FIGURE_1_NAMES).told
-    expected = (ROOT / "tests" / "transcripts" / "figure-1b-told.txt").read_text(encoding="utf-8")
+    expected = (ROOT / "tests" / "studies" / "figure-1b-told.txt").read_text(encoding="utf-8")
     assert "".join(f"{sentence} ({rule})\n" for sentence, rule in told) == expected
 
 

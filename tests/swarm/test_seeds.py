@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import cobandit
-from cobandit.testing.swarm import Transcript, run_seed, run_seeds
+import lab
+from lab.swarm import Transcript, run_seed, run_seeds
 
 SEEDS, CHUNK = 300, 20
 
@@ -26,12 +27,12 @@ def test_what_was_wrong_once_is_right_now(seed: int) -> None:
 
 
 def test_the_same_seed_does_the_same_in_another_process() -> None:
-    source = Path(cobandit.__file__).parent.parent
-    program = "from cobandit.testing.swarm import run_seed; print(*(run_seed(seed).fingerprint for seed in range(12)))"
+    paths = (Path(module.__file__ or "").parent.parent for module in (cobandit, lab))
+    program = "from lab.swarm import run_seed; print(*(run_seed(seed).fingerprint for seed in range(12)))"
     told = {
         subprocess.run(
             [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONPATH": str(source), "PYTHONHASHSEED": hash_seed},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONHASHSEED": hash_seed},
             check=True,
             capture_output=True,
             text=True,

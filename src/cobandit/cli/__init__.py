@@ -11,7 +11,6 @@ from cobandit.cli.agent import add_agent
 from cobandit.cli.control import add_control
 from cobandit.cli.demo import DEMO_AGENT, add_demo, run_agent_of_demo
 from cobandit.cli.explain import add_explain
-from cobandit.cli.faults import add_faults
 from cobandit.cli.folder import make_folder
 from cobandit.cli.keys import add_keys
 from cobandit.cli.parsing import Parser
@@ -20,14 +19,14 @@ from cobandit.cli.serve import add_serve
 from cobandit.cli.simulate import add_simulate
 from cobandit.cli.state_file import add_log, add_reward, add_snapshot
 from cobandit.cli.status import add_status
-from cobandit.cli.swarm import add_swarm
 from cobandit.values.errors import CobanditError
+from cobandit.values.extras import needed_by
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 
 UNREAD = 141
-"""The exit code if whoever reads has seen enough, as `head` does: as if SIGPIPE had ended the program."""
+"""The exit code if the reader has seen enough, as `head` does: as if SIGPIPE had ended the program."""
 
 
 def console() -> int:
@@ -47,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given == [DEMO_AGENT]:  # no command for people, so no parser knows it
             return run_agent_of_demo()
         options = _parser().parse_args(given)
-        code = int(options.command(options))
+        with needed_by(f"'{options.name_of_command}'"):
+            code = int(options.command(options))
         sys.stdout.flush()  # here, where a reader that is gone can still be told from other errors
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest is flushed when the program ends
@@ -64,13 +64,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> Parser:
     parser = Parser(prog="cobandit", description=cobandit.__doc__)
     parser.add_argument("--version", action="version", version=f"cobandit {cobandit.__version__}")
-    commands = parser.add_subparsers(required=True, metavar="command")
+    commands = parser.add_subparsers(required=True, metavar="command", dest="name_of_command")
 
     add_simulate(commands.add_parser("simulate", help="run a scenario file: many trials, on one machine or many"))
     add_explain(commands.add_parser("explain", help="show how two agents of a scenario talk: a page with an animation"))
     add_reproduce(commands)
-    add_swarm(commands.add_parser("swarm", help="let everything go wrong, seed by seed, and check every invariant"))
-    add_faults(commands.add_parser("faults", help="live fleets of real processes under real faults, and what is lost"))
     add_keys(commands.add_parser("keys", help="make a group, and the files with which agents prove who they are"))
     _add_live(commands)
 

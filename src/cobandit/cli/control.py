@@ -10,7 +10,7 @@ OBEYED_WITHIN = 10.0
 """Seconds until who has not obeyed is named."""
 
 DISOBEYED = 1
-"""The exit code if somebody did not obey in time."""
+"""The exit code if a member did not obey in time."""
 
 
 def add_control(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,9 @@ import textwrap
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from cobandit.values.errors import MissingExtraError
+from cobandit.values.extras import needed_by
+
 if TYPE_CHECKING:
     from cobandit.dashboard.demo_page import DemoPage
     from cobandit.runtime.fleet import Fleet
@@ -58,9 +61,10 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _page(listen: str, stack: ExitStack) -> "DemoPage | None":
     try:
-        from cobandit.dashboard.demo_page import DemoPage  # noqa: PLC0415  # needs the extra `serve`
-    except ModuleNotFoundError as error:
-        print(f"No page, for {error.name} is not installed: pip install 'cobandit[serve]'", file=sys.stderr)
+        with needed_by("the page"):
+            from cobandit.dashboard.demo_page import DemoPage  # noqa: PLC0415
+    except MissingExtraError as error:
+        print(f"No page: {error}", file=sys.stderr)
         return None
     return stack.enter_context(DemoPage(listen))
 
@@ -160,7 +164,7 @@ def _told(result: "DemoResult") -> list[str]:
         "min(C_j, C_p) + 1, where C_j thresholds 1, 2, 4, ... 64, 64, ... are filled by",
         "what j observed. Acknowledgements and repetitions are the price of a network",
         "that loses packets. For a short run, an agent that observes nothing more tells",
-        "the rest unasked after 2 to 10 s; live members wait 60 to 600 s unless told.",
+        "the rest unasked after 2 to 10 s; live members wait 60 to 600 s by default.",
         "",
         f"Regret of the group: {result.regret:,.0f}; of the same agents alone: {result.regret_alone:,.0f}.",
     ]

@@ -61,10 +61,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _explanation(options: argparse.Namespace) -> "Explanation":
-    try:
-        from cobandit.studies.explanation import FIGURE_1_NAMES, FIGURES, explain  # noqa: PLC0415  # the engine needs NumPy
-    except ModuleNotFoundError as error:
-        raise LocalError("cobandit explain needs NumPy: pip install 'cobandit[sim]'") from error
+    from cobandit.studies.explanation import FIGURE_1_NAMES, FIGURES, explain  # noqa: PLC0415  # the engine needs NumPy
 
     title, world = FIGURES[options.figure or "1b"]
     file = ScenarioFile(world)

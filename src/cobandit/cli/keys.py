@@ -28,7 +28,7 @@ def _group(options: argparse.Namespace) -> int:
 
     folder = options.out if options.out is not None else Path(f"keys-{options.name.replace('/', '_')}")
     path = make_group(options.name, folder)
-    print(f"The group {options.name!r} is made. Its secret is {path}: whoever has it can admit anybody.")
+    print(f"The group {options.name!r} is made. Its secret is {path}: its owner can admit any member.")
     print("Keep it where no agent runs. Then, for each agent:")
     print(f"    cobandit keys agent NAME --folder {folder}")
     return 0
@@ -38,6 +38,6 @@ def _agent(options: argparse.Namespace) -> int:
     from cobandit.runtime.keys import issue  # noqa: PLC0415
 
     path = issue(options.name, options.folder, days=options.days, out=options.out)
-    print(f"The secret of {options.name!r} is {path}: whoever has it is {options.name!r}, for {options.days} days.")
+    print(f"The secret of {options.name!r} is {path}: its owner is {options.name!r}, for {options.days} days.")
     print("Move it to the machine of that agent, readable for that agent alone, and name it where the agent starts.")
     return 0

@@ -21,8 +21,8 @@ def say_stopped(name: str, *, is_written: bool) -> int:
         print(f"{name} has stopped, with everything written down.", flush=True)
         return 0
     print(
-        f"cobandit: {name} has stopped, but its disk did not take everything: see the log. It can start again; its peers "
-        "return what they know",
+        f"cobandit: {name} has stopped, but its disk did not take everything: see the log. It can start again; its "
+        "peers return what they know",
         file=sys.stderr,
     )
     return 1

@@ -1,4 +1,4 @@
-"""The commands on a member's state file: `cobandit log`, `cobandit reward`, `cobandit snapshot`. Arguments and printing."""
+"""The commands on a member's state file: `cobandit log`, `cobandit reward`, `cobandit snapshot`. They only print."""
 
 import argparse
 import csv
@@ -54,7 +54,7 @@ def _log(options: argparse.Namespace) -> int:
             for entry in entries:
                 print(entry.to_json().decode())
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads has seen enough, as `head` does
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -78,15 +78,15 @@ def _snapshot(options: argparse.Namespace) -> int:
     )
     if copy.newer_batches:
         print(
-            f"cobandit: {copy.member} shares in a way of its own, so its last {copy.newer_batches} turns are not in it: "
-            "for those, stop it first, or call member.snapshot() in its program",
+            f"cobandit: {copy.member} shares in a way of its own, so its last {copy.newer_batches} turns are not in "
+            "it: for those, stop it first, or call member.snapshot() in its program",
             file=sys.stderr,
         )
     return 0
 
 
 def _write_anew(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it, nor loses a former one."""
+    """Write a file so that nobody ever sees half of it, nor loses an earlier one."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         draft.write_bytes(content)

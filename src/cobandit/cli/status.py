@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def connection(options: argparse.Namespace) -> "Asker":
-    """Return somebody who asks the fleet that the options name."""
+    """Return an asker of the fleet that the options name."""
     from cobandit.runtime.asking import Asker  # noqa: PLC0415  # loads only what is needed
 
     secret = options.secret

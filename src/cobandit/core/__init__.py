@@ -1,55 +1,73 @@
 """On-demand communication, without I/O: no clock, no randomness, no logging, the standard library only.
 
-Read `exchange.py` first, beside Algorithm 1 of the paper; then `ledger.py`; then `endpoint.py`.
+Read `messages.py`, `replica.py`, `exchange.py`, `protocols/on_demand.py`, `link.py` and `endpoint.py`, in this order,
+beside Algorithm 1 of the paper.
 """
 
-from cobandit.core.delivery import Patience
 from cobandit.core.endpoint import Endpoint
-from cobandit.core.exchange import Sharing, on_demand
-from cobandit.core.immediate import immediate, silent
-from cobandit.core.messages import Acknowledgement, AgentId, Eliminated, Join, Leave, Message, Record, Share
+from cobandit.core.exchange import Sharing
+from cobandit.core.messages import (
+    Acknowledgement,
+    AgentId,
+    Cells,
+    Changes,
+    Delivery,
+    Eliminations,
+    Message,
+    Notice,
+    Presence,
+    Receipt,
+    Share,
+)
 from cobandit.core.outcome import (
+    Began,
     Flushed,
     InputRecord,
     Introduced,
     Observed,
-    ObservedMany,
     Outcome,
     PeerJoined,
     PeerLeft,
     Received,
     Woke,
 )
+from cobandit.core.protocols.immediate import immediate
+from cobandit.core.protocols.on_demand import on_demand
+from cobandit.core.protocols.silent import silent
+from cobandit.core.retransmit import RetryTimers
+from cobandit.core.snapshots import LinkView
 from cobandit.core.thresholds import Constant, FromFunction, Geometric, PerCandidate, Threshold
-from cobandit.core.tolerant import TolerantEndpoint
 
 __all__ = [
     "Acknowledgement",
     "AgentId",
+    "Began",
+    "Cells",
+    "Changes",
     "Constant",
-    "Eliminated",
+    "Delivery",
+    "Eliminations",
     "Endpoint",
     "Flushed",
     "FromFunction",
     "Geometric",
     "InputRecord",
     "Introduced",
-    "Join",
-    "Leave",
+    "LinkView",
     "Message",
+    "Notice",
     "Observed",
-    "ObservedMany",
     "Outcome",
-    "Patience",
     "PeerJoined",
     "PeerLeft",
     "PerCandidate",
+    "Presence",
+    "Receipt",
     "Received",
-    "Record",
+    "RetryTimers",
     "Share",
     "Sharing",
     "Threshold",
-    "TolerantEndpoint",
     "Woke",
     "immediate",
     "on_demand",

@@ -1,54 +1,62 @@
-"""One agent's side of the protocol: its exchanges, its ledger and its roster.
+"""One agent's side of the protocol: what it knows, whom it knows, and a link to each of them.
 
-This is the only protocol class that a driver talks to. Inputs go in, outcomes come out; there is no clock, no chance
+This is the only class of the core that a driver talks to. Inputs go in, outcomes come out; there is no clock, no chance
 and no I/O here. The endpoint does not know how arms are chosen: it counts observations, answers shares, and passes on
 which arms were eliminated.
+
+On a reliable network every message does what the paper says, and that is all. Where messages may be lost and agents
+restart (`sharing.retry`), every message says which session speaks and what it has of the receiver's, and what was not
+acknowledged in time is said again: `retransmit.py` says when, `agenda.py` what.
 """
 
 from collections.abc import Sequence
 
-from cobandit.core.delivery import Delivery
+from cobandit.core.agenda import Agenda
+from cobandit.core.candidates import Candidates
+from cobandit.core.credibility import (
+    check_arms,
+    check_changes,
+    check_delivery,
+    check_eliminations,
+    check_presence,
+    check_receipt,
+    check_share,
+    check_speaker,
+    is_heeded,
+    is_meant,
+)
 from cobandit.core.exchange import Exchange, Sharing
-from cobandit.core.ledger import Holding, Ledger, Origin
+from cobandit.core.link import Link
+from cobandit.core.members import Members, Peer
 from cobandit.core.messages import (
-    MOST_OBSERVATIONS,
+    MAX_INCARNATION,
     Acknowledgement,
     AgentId,
-    Eliminated,
-    Join,
-    Leave,
+    Changes,
+    Delivery,
+    Eliminations,
     Message,
+    Notice,
+    Presence,
+    Receipt,
     Share,
 )
-from cobandit.core.outcome import Introduced, Observed, ObservedMany, Outcome, PeerJoined, PeerLeft, Received, Woke
-from cobandit.core.roster import Peer, Roster
-from cobandit.core.state import EndpointState, HeldState, LinkState
-from cobandit.values.checks import check_time
+from cobandit.core.outcome import (
+    Began,
+    Flushed,
+    Introduced,
+    Observed,
+    Outcome,
+    PeerJoined,
+    PeerLeft,
+    Received,
+    Woke,
+)
+from cobandit.core.replica import News, PresenceKey, Replica
+from cobandit.core.retransmit import Effect, Event, Retransmit
+from cobandit.values.checks import check_time, check_whole
 from cobandit.values.errors import LocalError, PeerError
-from cobandit.values.tally import Arm, ArmTally, Tally, checked_arms
-
-
-class Link:
-    """All that an agent keeps for one peer: who it is, when to talk to it, and what was last said."""
-
-    __slots__ = ("delivery", "exchange", "peer", "shared_version", "shares_received")
-
-    def __init__(self, peer: Peer, exchange: Exchange, delivery: Delivery | None = None) -> None:
-        self.peer = peer
-        self.exchange = exchange
-        self.delivery = delivery
-        """Only where messages may be lost."""
-        self.shared_version = 0
-        """This agent's version when it last shared with the peer: the buffer is what came after."""
-        self.shares_received = 0
-        """The highest number of a share that came from the peer."""
-
-
-class TolerantLink(Link):
-    """A link whose delivery is looked after, because messages may be lost."""
-
-    __slots__ = ()
-    delivery: Delivery
+from cobandit.values.tally import Arm, ArmTally
 
 
 class Endpoint:
@@ -56,10 +64,10 @@ class Endpoint:
 
     Args:
         agent: This agent's name.
-        arms: The arms that it can pull.
+        arms: The arms that it serves.
         sharing: How it talks: `on_demand(...)`, `immediate(...)` or `silent()`.
         units_per_reward: How many quanta a reward of 1 has; the same in the whole group.
-        boot: Which start of this agent it is. Observations of different boots are kept apart.
+        incarnation: Which start of this agent it is. Observations of different incarnations are kept apart.
         settles: Whether a pair falls silent once its candidate sets have shrunk to one arm (AAE does, UCB does not).
     """
 
@@ -70,77 +78,58 @@ class Endpoint:
         sharing: Sharing,
         *,
         units_per_reward: int,
-        boot: int = 0,
+        incarnation: int = 0,
         settles: bool = False,
     ) -> None:
-        self.roster = Roster(agent, arms)
-        self.ledger = Ledger(agent, boot, self.roster.arms, units_per_reward)
-        self.candidates = set(self.roster.arms)
-        """The arms that this agent still considers (C of Algorithm 3, C_j of Algorithm 5)."""
-        self.eliminated: list[Arm] = []
-        """The others, in the order in which they went."""
-        self.own_eliminations = 0
-        """How many of those, counted from the first, end with the last one that this agent eliminated itself."""
+        self.members = Members(agent, arms)
+        self.replica = Replica(agent, incarnation, self.members.arms, units_per_reward)
+        self.session = incarnation
+        """Which start of this agent's log it is. A new incarnation is a new session, and so is a new arm."""
+        self.candidates = Candidates(self.members, self.replica, settles=settles)
         self.links: dict[AgentId, Link] = {}
-        self._sharing = sharing
-        self._settles = settles
         self.notices = 0
-        """How often this agent said in this boot that it is here, times two. Only where messages may be lost."""
-        self.arms_since: int | None = 0
-        """Since which boot this agent surely has these arms. If not since boot 0, others may know it with other arms,
-        and must acknowledge its introduction. `None` until it is introduced. Only where messages may be lost."""
-        self.last_observed: float | None = None
-        self.wake_at: float | None = None
-        self._links_using: dict[Arm, list[Link]] = {arm: [] for arm in self.roster.arms}
+        """How often this agent said in this session that it is here, times two: a farewell has the number between."""
+        self._sharing = sharing
+        self.agenda = Agenda(sharing.retry, self.replica, self.candidates, self.links)
 
     @property
     def name(self) -> AgentId:
         """This agent's name."""
-        return self.roster.agent
+        return self.members.agent
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms that this agent serves."""
+        return self.members.arms
+
+    @property
+    def wake_at(self) -> float | None:
+        """When to call `wake`."""
+        return self.agenda.wake_at
 
     # Inputs of this agent.
 
-    def observe(self, arm: Arm, units: int, now: float) -> Outcome:
-        """Take one own observation, and share with every peer that has asked and for which enough is buffered.
+    def observe(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
+        """Take own observations, one or several, and share with every peer that has asked and has enough buffered.
 
-        Raises:
-            LocalError: The arm is not one of this agent's, or the reward is not from 0 to `units_per_reward`.
+        `Replica.check_observations` must have found nothing wrong with them.
         """
-        check_time(now)
-        self.ledger.observe(arm, units)
-        candidate_count = len(self.candidates)
-        outgoing: list[Message] = []
-        for link in self._links_using[arm]:  # Algorithm 1, line 6; Algorithm 4, "each agent j' in A_i"
-            if self.settled(link):
-                continue
-            observations = link.exchange.observe(candidate_count)
-            if observations:
-                outgoing.append(self._share(link, observations, now))
-        return Outcome((Observed(arm, units, now),), tuple(outgoing))
-
-    def observe_all(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
-        """Take several own observations at once, and share at most once with each peer that has asked.
-
-        The cost is that of the batch, once for each set of arms in common, and of going through the peers once.
-
-        Raises:
-            LocalError: As for one; or there are none, or an arm comes twice.
-        """
-        check_time(now)
-        self.ledger.observe_all(tallies)
-        candidate_count = len(self.candidates)
+        self.agenda.look(now)
+        self.replica.observe(tallies)
+        candidate_count = len(self.candidates.own)
         usable: dict[int, int] = {}
         outgoing: list[Message] = []
-        for link in self.links.values():
+        for link in self.links.values():  # Algorithm 1, line 6; Algorithm 4, "each agent j' in A_i"
             common = link.peer.common_set
-            if id(common) not in usable:  # equal sets are one object: see `Roster`
-                usable[id(common)] = sum(count for arm, count, _ in tallies if arm in common)
-            if not usable[id(common)] or self.settled(link):
+            if id(common) not in usable:  # equal sets are one object: see `Members`
+                usable[id(common)] = sum([entry.observations for entry in tallies if entry.arm in common])
+            if not usable[id(common)] or self.candidates.are_settled(link.peer):
                 continue
             observations = link.exchange.observe(candidate_count, usable[id(common)])
             if observations:
                 outgoing.append(self._share(link, observations, now))
-        return Outcome((ObservedMany(tuple(tallies), now),), tuple(outgoing))
+        outgoing += [self._repeat(link, now) for link in self.agenda.observed(now)]
+        return Outcome((Observed(tuple(tallies), now),), tuple(outgoing), wake_at=self.wake_at)
 
     def eliminate(self, arm: Arm, now: float) -> Outcome:
         """Stop considering an arm, and tell the others (Algorithm 3, "broadcast index of arm i").
@@ -149,27 +138,82 @@ class Endpoint:
             LocalError: The arm is not a candidate, or it is the last one.
         """
         check_time(now)
-        if arm not in self.candidates or len(self.candidates) == 1:
-            raise LocalError(
-                f"arm {arm!r} cannot be eliminated: the candidates are {', '.join(sorted(self.candidates))}"
-            )
-        self._rule_out(arm)
-        self.own_eliminations = len(self.eliminated)
-        return Outcome(outgoing=tuple(self._dismissal(peer, arm) for peer in self._partners()))
+        own = self.candidates.own
+        if arm not in own or len(own) == 1:
+            raise LocalError(f"arm {arm!r} cannot be eliminated: the candidates are {', '.join(sorted(own))}")
+        self.agenda.own_eliminated_at = self.candidates.drop(arm)
+        # To the agents that have an arm in common with this one (A^(j) of Appendix H.1).
+        partners = [link for link in self.links.values() if link.peer.common]
+        for link in partners:
+            link.urgent = self.agenda.own_eliminated_at
+        self.agenda.expect_from_all(now)
+        gone = Changes(eliminations=(Eliminations(self.name, self.replica.incarnation, (arm,)),))
+        return Outcome(outgoing=tuple(self._notice(link.peer, gone) for link in partners), wake_at=self.wake_at)
 
     def join(self, now: float) -> Outcome:
         """Say to every known peer that this agent is here, or here again."""
-        check_time(now)
-        return Outcome((Introduced(now),), tuple(self._introduction(peer) for peer in self.roster))
+        self.agenda.look(now)
+        self.notices += 2
+        number = self._put_presence()
+        self.agenda.expect_from_all(now)
+        claim = Changes() if self._sharing.retry is None else Changes(number - 1, number)
+        return Outcome((Introduced(now),), self._say_presence(self.presence(), claim), wake_at=self.wake_at)
 
     def leave(self) -> Outcome:
-        """Say to every known peer that this agent goes away."""
-        return Outcome(outgoing=tuple(self._farewell(peer) for peer in self.roster), wake_at=self.wake_at)
+        """Say to every known peer that this agent goes away. It is said once."""
+        farewell = self.presence()._replace(number=self.notices + 1, is_present=False)
+        return Outcome(outgoing=self._say_presence(farewell, Changes()), wake_at=self.wake_at)
 
     def wake(self, now: float) -> Outcome:
-        """Take it that the time has come that an outcome asked for. Where no message is lost nobody asks."""
-        check_time(now)
-        return Outcome((Woke(now),))
+        """Send what is not acknowledged, if this agent has not observed anything for long."""
+        self.agenda.look(now)
+        outgoing = tuple([self._repeat(link, now) for link in self.agenda.woken(now)])
+        return Outcome((Woke(now),), outgoing, wake_at=self.wake_at)
+
+    def flush(self, now: float) -> Outcome:
+        """Send to everybody who is here what it has not acknowledged, without waiting until a buffer is full."""
+        self.agenda.look(now)
+        unsaid = [link for link in self.links.values() if link.retransmit is not None and self.agenda.has_unsaid(link)]
+        outgoing = tuple([self._repeat(link, now) for link in unsaid])
+        return Outcome((Flushed(now),), outgoing, wake_at=self.wake_at)
+
+    def begin(self, session: int, incarnation: int, arms: Sequence[Arm], now: float) -> Outcome:
+        """Begin a new session: after a start that may have forgotten something, or to serve more arms.
+
+        Nothing is acknowledged and nothing is held in it yet, so everybody tells everything again that is wanted. That
+        is all that a new arm needs. Who may have forgotten own observations begins a new incarnation as well.
+
+        Args:
+            session: Above all earlier ones, and different from all of them.
+            incarnation: The present one, or a later one.
+            arms: Those of before come first.
+            now: The time.
+        """
+        self.agenda.look(now)
+        check_whole("session", session, self.session + 1, MAX_INCARNATION - 1)
+        if tuple(arms[: len(self.arms)]) != self.arms:
+            raise LocalError(f"the arms {', '.join(arms)} do not begin with {', '.join(self.arms)}: new arms come last")
+        was_same, gone = self.members.same_arms, self.candidates.eliminated
+        is_new_life = incarnation != self.replica.incarnation
+        if is_new_life:
+            self.replica.begin(incarnation)
+            if gone:
+                self.agenda.own_eliminated_at = self.replica.put(self.candidates.key, gone)
+        if len(arms) > len(self.arms):
+            self.candidates.own |= set(arms) - set(self.arms)
+            self.members.grow(arms)
+            self.replica.arms.update(arms)
+        self.session, self.notices = session, 0
+        self._put_presence()
+        for link in self.links.values():
+            link.begin()
+            if is_new_life:
+                link.exchange.renew(0)
+            if link.retransmit is not None:
+                link.retransmit.is_known = False
+        ruled_out = self.candidates.follow_all(was_same=was_same)
+        self.agenda.expect_from_all(now)
+        return Outcome((Began(session, incarnation, self.arms, now),), ruled_out=ruled_out, wake_at=self.wake_at)
 
     # Inputs from outside.
 
@@ -177,289 +221,358 @@ class Endpoint:
         """Take a message.
 
         Raises:
-            PeerError: The message is from a stranger, from oneself, for somebody else, or says what cannot be. Nothing
+            PeerError: The message is from a stranger, from oneself, for another agent, or says what cannot be. Nothing
                 changed.
         """
-        check_time(now)
+        self.agenda.look(now)
         if not isinstance(message, Message):
             raise LocalError(
-                f"receive takes one message, not {message!r}: turn bytes into one with cobandit.wire.decode"
+                f"receive takes one message, not {message!r}: turn bytes into one with cobandit.codec.decode"
             )
         if message.sender == self.name:
             raise PeerError(f"{self.name} received a message from itself: do two processes run under one name?")
         if message.receiver != self.name:
             raise PeerError(f"{message.sender} sent a message for {message.receiver!r} to {self.name}")
-        records = (Received(message, now),)
         match message:
             case Share():
-                outcome = self._receive_share(message, records, now)
+                outcome = self._receive_share(message, now)
+            case Notice():
+                outcome = self._receive_notice(message, now)
             case Acknowledgement():
-                outcome = self._receive_acknowledgement(message, records, now)
-            case Eliminated():
-                outcome = self._receive_eliminated(message, records)
-            case Join():
-                outcome = self._receive_join(message, records)
-            case Leave():
-                outcome = self._receive_leave(message, records)
+                outcome = self._receive_acknowledgement(message, now)
         if outcome.records:
             self.links[message.sender].peer.last_heard = now
-        return outcome
+        return outcome._replace(wake_at=self.wake_at)
 
     def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float) -> Outcome:
-        """Take it from the driver that a peer is here: exchange demand becomes true, and nothing is sent."""
+        """The driver says that a peer is here: demand becomes true, and nothing is sent.
+
+        Raises:
+            LocalError: It cannot be a peer.
+            PeerError: It is known with other arms, and only its own word changes them.
+        """
         check_time(now)
-        names = checked_arms(arms)
-        self._greet(peer, names)
-        return Outcome((PeerJoined(peer, names, now),))
+        names, known = self.members.check(peer, arms), self.links.get(peer)
+        check_arms(known, names)
+        ruled_out: tuple[Arm, ...] = ()
+        if known is None or known.retransmit is None or not known.peer.is_present:
+            ruled_out = self._greet(peer, names)
+        return Outcome((PeerJoined(peer, names, now),), ruled_out=ruled_out, wake_at=self.wake_at)
 
     def peer_left(self, peer: AgentId, now: float) -> Outcome:
-        """Take it from the driver that a peer is gone: go on buffering for it.
+        """The driver says that a peer is gone: go on buffering for it.
 
         Raises:
             LocalError: No agent of that name has joined.
         """
         check_time(now)
-        if peer not in self.roster:
+        if peer not in self.links:
             raise LocalError(f"{peer!r} cannot leave {self.name}: it has not joined")
-        self._part(peer)
-        return Outcome((PeerLeft(peer, now),))
+        self._part(self.links[peer], is_gone=True)
+        return Outcome((PeerLeft(peer, now),), wake_at=self.wake_at)
 
-    # State.
+    # What is said.
 
-    def state(self) -> EndpointState:
-        """Return everything that this endpoint knows, as plain frozen values."""
-        return EndpointState(
-            agent=self.name,
-            boot=self.ledger.origin.boot,
-            arms=self.roster.arms,
-            units_per_reward=self.ledger.units_per_reward,
-            own=self.ledger.own.entries(),
-            changed_at=tuple(self.ledger.changed_at.values()),
-            eliminated=tuple(self.eliminated),
-            own_eliminations=self.own_eliminations,
-            formers=self.ledger.formers,
-            notices=self.notices,
-            arms_since=self.arms_since,
-            held=tuple(
-                HeldState(origin.agent, origin.boot, holding.version, holding.tally.entries(), holding.lacks)
-                for origin, holding in self.ledger.held.items()
-            ),
-            links=tuple(
-                LinkState(
-                    peer=link.peer.name,
-                    arms=link.peer.arms,
-                    present=link.peer.present,
-                    candidates=tuple(arm for arm in link.peer.arms if arm in link.peer.candidates),
-                    last_heard=link.peer.last_heard,
-                    demanded=link.exchange.demanded,
-                    buffered=link.exchange.buffered,
-                    share_number=link.exchange.share_number,
-                    shares_sent=link.exchange.shares_sent,
-                    shared_version=link.shared_version,
-                    shares_received=link.shares_received,
-                    delivery=None if link.delivery is None else link.delivery.state(),
-                )
-                for link in self.links.values()
-            ),
-            last_observed=self.last_observed,
-            wake_at=self.wake_at,
+    def presence(self) -> Presence:
+        """Return how this agent introduces itself."""
+        replica = self.replica
+        return Presence(
+            self.name, self.session, self.notices, replica.incarnation, True, self.arms, replica.units_per_reward
         )
 
-    @classmethod
-    def from_state(cls, state: EndpointState, sharing: Sharing, *, settles: bool = False) -> "Endpoint":
-        """Rebuild an endpoint from what `state` returned."""
-        endpoint = cls(
-            state.agent,
-            state.arms,
-            sharing,
-            units_per_reward=state.units_per_reward,
-            boot=state.boot,
-            settles=settles,
-        )
-        if not set(state.eliminated) < endpoint.candidates:
-            raise LocalError("the eliminated arms are not some of the arms")
-        endpoint.eliminated = list(state.eliminated)
-        endpoint.own_eliminations = state.own_eliminations
-        endpoint.candidates -= set(state.eliminated)
-        endpoint.ledger.formers, endpoint.notices = state.formers, state.notices
-        endpoint.arms_since = state.arms_since
-        endpoint.ledger.own.add_all(state.own)
-        endpoint.ledger.changed_at = dict(zip(endpoint.roster.arms, state.changed_at, strict=True))
-        for held in state.held:
-            tally = Tally(endpoint.roster.arms)
-            tally.add_all(held.tallies)
-            endpoint.ledger.held[Origin(held.agent, held.boot)] = Holding(tally, held.version, lacks=held.lacks)
-        for saved in state.links:
-            if saved.peer in endpoint.links:
-                raise LocalError(f"{saved.peer} is listed twice")
-            endpoint._greet(saved.peer, saved.arms)
-        for saved in state.links:
-            link = endpoint.links[saved.peer]
-            link.peer.present = saved.present
-            link.peer.candidates = set(saved.candidates)
-            link.peer.last_heard = saved.last_heard
-            link.exchange.demanded = saved.demanded
-            link.exchange.buffered = saved.buffered
-            link.exchange.share_number = saved.share_number
-            link.exchange.shares_sent = saved.shares_sent
-            link.shared_version = saved.shared_version
-            link.shares_received = saved.shares_received
-            if (link.delivery is None) != (saved.delivery is None):
-                raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
-            if link.delivery is not None and saved.delivery is not None:
-                link.delivery.restore(saved.delivery)
-        endpoint.last_observed, endpoint.wake_at = state.last_observed, state.wake_at  # greeting may have set a timer
-        return endpoint
+    def _put_presence(self) -> int:
+        number = self.replica.put(PresenceKey(self.name), self.presence())
+        for link in self.links.values():
+            link.urgent = number
+        return number
 
-    # The rest is how.
+    def _say_presence(self, presence: Presence, claim: Changes) -> tuple[Message, ...]:
+        changes = claim._replace(presences=(presence,))
+        return tuple(self._notice(peer, changes) for peer in self.members)
 
-    def _receive_share(self, share: Share, records: tuple[Received, ...], now: float) -> Outcome:
-        link = self._link(share.sender)
-        if share.handling is not None:
-            raise PeerError(f"{share.sender} is loss-tolerant and {self.name} is not: a whole group must agree")
-        if share.observations < 1 or not share.records:
-            raise PeerError(f"{share.sender} sent an empty share")
-        if not 1 <= share.number <= MOST_OBSERVATIONS:  # however many are missing
-            raise PeerError(f"{share.sender} sent share {share.number} after share {link.shares_received}")
+    def _notice(self, peer: Peer, changes: Changes) -> Notice:
+        return Notice(self.name, peer.name, changes, self.session, self._is_introduced())
+
+    def _share(self, link: Link, observations: int, now: float) -> Share:
+        if link.retransmit is not None:
+            c = max(1, link.exchange.c - 1)
+            link.retransmit.shared(self._sharing.threshold.at(c, len(self.candidates.own)), now)
+            self.agenda.schedule(link)
+        return self._say(link, observations)
+
+    def _repeat(self, link: Link, now: float, *, is_answer: bool = False) -> Share:
+        """Send the last share again: the same number, the newest state."""
+        assert link.retransmit is not None
+        carried = self.replica.observations - link.retransmit.confirmed
+        link.exchange.repeat(len(self.candidates.own))
+        link.retransmit.repeated(now)
+        self.agenda.schedule(link)
+        return self._say(link, carried, is_answer=is_answer)
+
+    def _say(self, link: Link, observations: int, *, is_answer: bool = False) -> Share:
+        changes = self.replica.changes(link.acknowledged, link.wants)
+        delivery = None
+        if link.retransmit is None:
+            link.acknowledged = changes.upto  # nothing is lost, so nothing needs to be claimed
+            changes = changes._replace(base=0, upto=0)
+        else:
+            link.retransmit.told(changes.upto, self.replica.observations)
+            delivery = self._delivery(link, link.retransmit.attempts, is_answer=is_answer)
+        return Share(self.name, link.peer.name, link.exchange.shares_sent, observations, changes, delivery)
+
+    def _acknowledge(self, link: Link) -> Acknowledgement:
+        return Acknowledgement(self.name, link.peer.name, self._delivery(link))
+
+    def _delivery(self, link: Link, attempt: int = 0, *, is_answer: bool = False) -> Delivery:
+        receipt = Receipt(link.peer.session or 0, link.shares_received, link.held)
+        return Delivery(self.session, attempt, receipt, is_answer, self._is_introduced())
+
+    def _is_introduced(self) -> bool:
+        said = self.replica.presence_of(self.name)
+        return said is not None and said.session == self.session
+
+    # What is heard.
+
+    def _receive_share(self, share: Share, now: float) -> Outcome:
+        delivery = share.delivery
+        check_share(share, self.name, is_tolerant=self._sharing.retry is not None)
+        if delivery is not None and self._is_superseded(share.sender, delivery, share.changes):
+            return Outcome(superseded_by=delivery.receipt.session)
+        link = self._link(share.sender, share.changes, delivery)
+        if delivery is None:
+            return self._receive_certain(link, share, now)
+        heeded = is_heeded(link, delivery, share.changes)
+        if heeded:
+            self._hear(link, delivery, now)
+        outcome = self._merge(link, share.changes, delivery.session, now, follows=heeded)
+        outcome = outcome._replace(records=(Received(share, now),))
+        if not heeded:  # what it observed counts, what it asks for does not; it may not know of a later session
+            is_over = delivery.session < (link.peer.session or 0)
+            return outcome._replace(outgoing=(self._acknowledge(link),) if is_over else ())
+        # What a sender takes to be wanted depends on the session of the receiver that it knows.
+        if delivery.receipt.session == self.session and share.changes.base <= link.held:
+            link.held = max(link.held, share.changes.upto)
+        if share.number > link.shares_received and is_meant(delivery.receipt, self.session):
+            return outcome._replace(outgoing=self._take_turn(link, share, delivery, now))
+        return outcome._replace(outgoing=self._take_repetition(link, delivery, now) if delivery.attempt else ())
+
+    def _receive_certain(self, link: Link, share: Share, now: float) -> Outcome:
+        """Take a share on a network that loses nothing."""
         if share.number <= link.shares_received:
             return Outcome()  # it has come before, or a later one has
-        for record in share.records:
-            if record.agent != share.sender:
-                raise PeerError(f"{share.sender} sent a record of {record.agent}: agents share only what they observed")
-            self.ledger.check(record)
-        self.ledger.check_boots(share.sender, share.records)
-        news: tuple[ArmTally, ...] = ()
-        for record in share.records:
-            news += self.ledger.merge(record)  # Algorithm 1, line 16
+        outcome = self._merge(link, share.changes, None, now, follows=True)  # Algorithm 1, line 16
         link.shares_received = share.number
+        answer: tuple[Message, ...] = ()
         # The question of lines 17 to 21 is not put to a settled pair: it has nothing left to say.
-        observations = 0 if self.settled(link) else link.exchange.share_received(len(self.candidates))
-        if not observations:
-            return Outcome(records, news=news)
-        return Outcome(records, (self._share(link, observations, now),), news)
+        if not self.candidates.are_settled(link.peer):
+            observations = link.exchange.share_received(len(self.candidates.own))
+            answer = (self._share(link, observations, now),) if observations else ()
+        return outcome._replace(records=(Received(share, now),), outgoing=answer)
 
-    def _receive_acknowledgement(
-        self,
-        message: Acknowledgement,
-        records: tuple[Received, ...],  # noqa: ARG002  # for loss tolerance, as the next
-        now: float,  # noqa: ARG002
-    ) -> Outcome:
-        raise PeerError(f"{message.sender} is loss-tolerant and {self.name} is not: a whole group must agree")
-
-    def _receive_eliminated(self, notice: Eliminated, records: tuple[Received, ...]) -> Outcome:
-        peer = self.roster.get(notice.sender)
-        if notice.arm not in peer.arms:
-            raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, which is not one of its arms")
-        # Where messages may be lost it may be a word from a former boot, which had other candidates.
-        is_certain = self.links[peer.name].delivery is None
-        if is_certain and peer.candidates == {notice.arm} and not self.roster.same_arms:
-            raise PeerError(f"{notice.sender} eliminated arm {notice.arm!r}, its last candidate")
-        return Outcome(records, ruled_out=self._follow(peer, notice.arm))
-
-    def _follow(self, peer: Peer, arm: Arm) -> tuple[Arm, ...]:
-        """Take it that a peer no longer considers an arm. Return which arms this agent now drops as well."""
-        if len(peer.candidates) > 1:
-            peer.candidates.discard(arm)  # Algorithm 5: C_j' <- C_j' without i
-        # Same arms for all: there is one candidate set (Algorithm 3). Two agents may rule out each other's last arm
-        # while their notices are under way, so the last candidate stays.
-        if not self.roster.same_arms or arm not in self.candidates or len(self.candidates) == 1:
-            return ()
-        self._rule_out(arm)
-        return (arm,)
-
-    def _rule_out(self, arm: Arm) -> None:
-        self.candidates.discard(arm)
-        self.eliminated.append(arm)
-        if self.roster.same_arms:  # one candidate set: what this agent no longer considers, nobody does
-            for peer in self.roster:
-                if len(peer.candidates) > 1:
-                    peer.candidates.discard(arm)
-
-    def _receive_leave(self, notice: Leave, records: tuple[Received, ...]) -> Outcome:
-        self._part(notice.sender)
-        return Outcome(records)
-
-    def _receive_join(self, notice: Join, records: tuple[Received, ...]) -> Outcome:
-        if notice.units_per_reward != self.ledger.units_per_reward:
-            raise PeerError(
-                f"{notice.sender} counts {notice.units_per_reward} quanta in a reward, {self.name} counts "
-                f"{self.ledger.units_per_reward}: a whole group must declare the same quantum"
-            )
-        try:
-            ruled_out = self._greet(notice.sender, notice.arms, may_change=self._may_change_arms(notice))
-        except LocalError as error:  # here the arms and the name are the sender's, so the sender must act
-            raise PeerError(f"{notice.sender} cannot join: {error}") from error
-        return Outcome(records, ruled_out=ruled_out)
-
-    def _may_change_arms(self, notice: Join) -> bool:  # noqa: ARG002  # for loss tolerance
-        """Return whether a known peer may have other arms than before."""
-        return False
-
-    def _greet(self, name: AgentId, arms: Sequence[Arm], *, may_change: bool = False) -> tuple[Arm, ...]:
-        """Take it that a peer is here. Return which arms this agent now drops, because all have the same arms now."""
-        was_same, link_before = self.roster.same_arms, self.links.get(name)
-        arms_before = None if link_before is None else link_before.peer.arms
-        peer, is_new = self.roster.join(name, arms, may_change=may_change)
-        if is_new:
-            link = self.links[name] = self._new_link(peer, Exchange(self._sharing, buffered=self._usable_by(peer)))
-            for arm in peer.common:
-                self._links_using[arm].append(link)
-        else:
-            self._return(self.links[name])
-            if peer.arms != arms_before:  # as for a new peer: what it can use now, it may not have got before
-                self.links[name].shared_version = 0
-                self.links[name].exchange.buffered = self._usable_by(peer)
-                self._relink()
-        return self._reconsider(was_same=was_same)
-
-    def _relink(self) -> None:
-        self._links_using = {
-            arm: [link for link in self.links.values() if arm in link.peer.common_set] for arm in self.roster.arms
-        }
-
-    def _reconsider(self, *, was_same: bool) -> tuple[Arm, ...]:  # noqa: ARG002  # for loss tolerance
-        """Take it that arm sets are others now. Return which arms this agent drops for that."""
+    def _take_turn(self, link: Link, share: Share, delivery: Delivery, now: float) -> tuple[Message, ...]:
+        """Take a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
+        retransmit = link.retransmit
+        assert retransmit is not None
+        if delivery.receipt.number >= link.exchange.shares_sent:
+            retransmit.answered(now)
+        link.shares_received = share.number
+        if self.candidates.are_settled(link.peer):
+            link.exchange.put_off()  # until one of the two has more arms, and there is something to say
+            retransmit.take(Event.ASKED)
+            is_missing = self._knows_more_eliminations(link)
+            return (self._repeat(link, now, is_answer=True),) if is_missing else ()
+        observations = link.exchange.share_received(len(self.candidates.own))
+        if observations:
+            return (self._share(link, observations, now),)
+        retransmit.take(Event.ASKED)
         return ()
 
+    def _take_repetition(self, link: Link, delivery: Delivery, now: float) -> tuple[Message, ...]:
+        """Answer what was said again: with the answer again, if that is what was lost.
+
+        What is itself an answer is only acknowledged. Otherwise two agents that share often would go on answering old
+        repetitions with new ones, and every doubled message would double what follows from it.
+        """
+        assert link.retransmit is not None
+        is_lacking = delivery.receipt.number < link.exchange.shares_sent
+        effect = link.retransmit.take(Event.REPEATED_LACKING if is_lacking else Event.REPEATED)
+        is_missing = effect is Effect.REPEAT
+        if self.candidates.are_settled(link.peer):
+            is_missing = self._knows_more_eliminations(link)
+        if is_missing and not delivery.is_answer:
+            return (self._repeat(link, now, is_answer=True),)
+        return (self._acknowledge(link),)
+
+    def _receive_acknowledgement(self, message: Acknowledgement, now: float) -> Outcome:
+        delivery, nothing = message.delivery, Changes()
+        if self._sharing.retry is None:
+            raise PeerError(f"{message.sender} is loss-tolerant and {self.name} is not: a whole group must agree")
+        if self._is_superseded(message.sender, delivery, nothing):
+            return Outcome(superseded_by=delivery.receipt.session)
+        link = self._link(message.sender, nothing, delivery)
+        if not is_heeded(link, delivery, nothing):
+            return Outcome()
+        if link.retransmit is not None and delivery.receipt.number >= link.exchange.shares_sent:
+            link.retransmit.quenched()
+        self._hear(link, delivery, now)
+        return Outcome((Received(message, now),))
+
+    def _receive_notice(self, notice: Notice, now: float) -> Outcome:
+        if not 0 <= notice.session < MAX_INCARNATION:
+            raise PeerError(f"{notice.sender} speaks of itself as session {notice.session}")
+        link = self._link(notice.sender, notice.changes)
+        for presence in notice.changes.presences:
+            if link.peer.session is not None and presence.session < link.peer.session and link.retransmit is not None:
+                return Outcome(outgoing=(self._acknowledge(link),))  # it should know that its session is over
+        follows = link.retransmit is None or is_heeded(link, notice, notice.changes)
+        outcome = self._merge(link, notice.changes, notice.session, now, follows=follows)
+        for presence in notice.changes.presences:  # all that is claimed is this one fact, whatever else is wanted
+            if presence.session == link.peer.session and notice.changes.base <= link.held:
+                link.held = max(link.held, notice.changes.upto)
+        return outcome._replace(records=(Received(notice, now),))
+
+    def _is_superseded(self, sender: AgentId, delivery: Delivery, changes: Changes) -> bool:
+        """Return whether a message is meant for a later session of this agent. A stranger's word does not count."""
+        check_delivery(sender, delivery, self.name, self.session)
+        is_known = sender in self.links or any(told.agent == sender for told in changes.presences)
+        return is_known and delivery.receipt.session > self.session
+
+    def _hear(self, link: Link, delivery: Delivery, now: float) -> None:
+        """Take what every message says: who speaks, in which session, and what it has of this agent's."""
+        retransmit, receipt, peer = link.retransmit, delivery.receipt, link.peer
+        assert retransmit is not None
+        said = self.replica.presence_of(peer.name)
+        has_left = said is not None and said.session == delivery.session and not said.is_present
+        if not (peer.is_present or has_left):
+            self._greet(peer.name, peer.arms)  # the driver was wrong, or its notice was lost
+        if delivery.session != peer.session:
+            self._begin_session_of(link, delivery.session)
+        is_first, link.is_heard = not link.is_heard, True
+        has_restarted, link.is_unconfirmed = link.is_unconfirmed, False
+        held = 0
+        if receipt.session == self.session:
+            retransmit.is_known, held = True, receipt.held
+        if has_restarted:  # its word counts: it may have forgotten what it had acknowledged
+            link.acknowledged, retransmit.seen = held, receipt.number
+        elif held > link.acknowledged or receipt.number > retransmit.seen:
+            link.acknowledged, retransmit.seen = max(held, link.acknowledged), max(receipt.number, retransmit.seen)
+        retransmit.acknowledged(link.acknowledged)
+        link.exchange.skip_to(retransmit.seen)  # or this agent has forgotten some
+        if retransmit.seen >= link.exchange.shares_sent:
+            retransmit.take(Event.SEEN)
+        elif has_restarted:
+            retransmit.take(Event.FORGOTTEN)
+        if has_restarted:
+            retransmit.retry_at = min(retransmit.retry_at, now)
+        if is_first:
+            self.agenda.find_urgent(link)
+            self.agenda.schedule_if_needed(link)
+
+    def _begin_session_of(self, link: Link, session: int) -> None:
+        """The peer has begun another session: what it held, it may have forgotten."""
+        is_first, link.peer.session = link.peer.session is None, session
+        link.is_heard = False
+        if not is_first:
+            link.begin()
+            link.is_unconfirmed = True
+            self.agenda.find_urgent(link)
+
+    def _merge(self, link: Link, changes: Changes, session: int | None, now: float, *, follows: bool) -> Outcome:
+        """Take what a peer tells. Return what is new: of others, of this agent's own other incarnations.
+
+        What it has eliminated is followed only if the arms are known because of which it did.
+        """
+        news = self.replica.merge(changes, (link.peer.name, session))
+        own = tuple(added for key, added in news.cells if key.agent == self.name)
+        others = tuple(added for key, added in news.cells if key.agent != self.name)
+        if own:  # the others must be told
+            for other in self.links.values():
+                self.agenda.find_urgent(other)
+            self.agenda.expect_from_all(now)
+        ruled_out: tuple[Arm, ...] = ()
+        for presence in news.presences:
+            ruled_out += self._meet(link, presence)
+        before = link.peer.incarnation
+        self._find_returns(link, news, now)
+        if follows and (news.eliminations or news.presences or link.peer.incarnation != before):
+            ruled_out += self.candidates.follow(link.peer)
+        return Outcome(news=others, ruled_out=ruled_out, returned=own)
+
+    def _find_returns(self, link: Link, news: News, now: float) -> None:
+        """Note the present incarnation of a peer. What others of it observed, the peer may have forgotten."""
+        peer, before = link.peer, link.peer.incarnation
+        told = [key.incarnation for key, _ in news.cells if key.agent == peer.name]
+        said = self.replica.presence_of(peer.name)
+        peer.incarnation = max((before, *told)) if said is None else said.incarnation
+        if any(incarnation != peer.incarnation for incarnation in (before, *told)):
+            self.agenda.find_urgent(link)
+            if link.urgent > link.acknowledged:
+                self.agenda.expect(link, now)
+
+    # Who is here, and which arms they consider.
+
+    def _knows_more_eliminations(self, link: Link) -> bool:
+        return self.replica.number_of(self.candidates.key) > link.acknowledged
+
+    def _meet(self, link: Link, presence: Presence) -> tuple[Arm, ...]:
+        """Take a peer's own word that it is here, or goes away. Return which arms this agent drops for that."""
+        if presence.session != link.peer.session:
+            self._begin_session_of(link, presence.session)
+        dropped: tuple[Arm, ...] = ()
+        if presence.is_present or presence.arms != link.peer.arms:
+            dropped = self._greet(presence.agent, presence.arms)
+        if not presence.is_present:
+            self._part(link, is_gone=False)
+        return dropped
+
+    def _greet(self, name: AgentId, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+        """A peer is here. Return which arms this agent now drops, because all have the same arms now."""
+        was_same, link = self.members.same_arms, self.links.get(name)
+        arms_before = None if link is None else link.peer.arms
+        peer = self.members.join(name, arms)
+        if link is None:
+            retransmit = None if self._sharing.retry is None else Retransmit(self._sharing.retry)
+            exchange = Exchange(self._sharing, buffered=self._usable_by(peer))
+            link = self.links[name] = Link(self.name, peer, exchange, retransmit)
+            self.agenda.find_urgent(link, is_met_now=True)
+        else:
+            link.is_gone = False
+            link.exchange.peer_joined()
+            if link.retransmit is not None:
+                link.retransmit.take(Event.ASKED)
+            if peer.arms != arms_before:  # as for a new peer: what it can use now, it may not have got before
+                link.exchange.renew(self._usable_by(peer))
+        ruled_out = self.candidates.follow_all(was_same=was_same)
+        # Pairs that had nothing left to say may have something again.
+        for other in self.links.values() if was_same != self.members.same_arms else (link,):
+            self.agenda.schedule_if_needed(other)
+        return ruled_out
+
+    def _part(self, link: Link, *, is_gone: bool) -> None:
+        link.peer.is_present, link.is_gone = False, is_gone
+        link.exchange.peer_left()
+
     def _usable_by(self, peer: Peer) -> int:
-        """Return how many own observations a peer can use."""
-        return sum(self.ledger.own.counts[arm] for arm in peer.common)
+        """Return how many observations of this incarnation a peer can use."""
+        return sum(map(self.replica.own_count, peer.common))
 
-    def _return(self, link: Link) -> None:
-        """Take it that a known peer is here again."""
-        link.exchange.peer_joined()
+    def _link(self, sender: AgentId, changes: Changes, delivery: Delivery | None = None) -> Link:
+        """Return the link to a sender, if it can have said this. Who introduces itself need not be known.
 
-    def _new_link(self, peer: Peer, exchange: Exchange) -> Link:
-        return Link(peer, exchange)
-
-    def _part(self, name: AgentId) -> None:
-        self.roster.leave(name)
-        self.links[name].exchange.peer_left()
-
-    def _link(self, name: AgentId) -> Link:
-        self.roster.get(name)  # raises for a stranger
-        return self.links[name]
-
-    def _introduction(self, peer: Peer) -> Join:
-        return Join(self.name, peer.name, self.roster.arms, self.ledger.units_per_reward)
-
-    def _dismissal(self, peer: Peer, arm: Arm) -> Eliminated:
-        return Eliminated(self.name, peer.name, arm)
-
-    def _farewell(self, peer: Peer) -> Leave:
-        return Leave(self.name, peer.name)
-
-    def _share(self, link: Link, observations: int, now: float) -> Share:  # noqa: ARG002  # for loss tolerance
-        record = self.ledger.record_since(link.shared_version, link.peer.common)
-        link.shared_version = record.version
-        return Share(self.name, link.peer.name, link.exchange.shares_sent, observations, (record,))
-
-    def settled(self, link: Link) -> bool:
-        """Whether this pair has nothing left to learn (end of Section 3.3; Appendix H.2 for different arm sets)."""
-        if not self._settles or len(self.candidates) > 1:
-            return False
-        return self.roster.same_arms or len(link.peer.candidates) == 1
-
-    def _partners(self) -> list[Peer]:
-        """The agents that have an arm in common with this one (A^(j) of Appendix H.1)."""
-        return [peer for peer in self.roster if peer.common]
+        Raises:
+            PeerError: It is a stranger, or says what cannot be.
+        """
+        link = self.links.get(sender)
+        check_speaker(sender, changes, self.replica)
+        check_changes(changes, sender, self.replica)
+        for presence in changes.presences:
+            check_presence(link, presence, self.members, self.replica)
+        if delivery is not None:
+            check_delivery(sender, delivery, self.name, self.session)
+            check_receipt(link, delivery, self.name, self.session, self.replica.number)
+        if link is not None:
+            check_eliminations(link, changes, self.candidates, same_arms=self.members.same_arms)
+        elif any(presence.is_present for presence in changes.presences):
+            self._greet(sender, changes.presences[0].arms)
+        self.members.get(sender)  # raises for a stranger
+        return self.links[sender]

@@ -1,13 +1,13 @@
 """What agents say to each other, as frozen values.
 
-There are five messages. A `Share` carries observations and is at the same time a request for the receiver's: that is
-the idea of on-demand communication. Three are notices: an arm was eliminated, an agent joined, an agent left. The last
-one, a bare acknowledgement, is sent only where messages may be lost.
+There are three messages. A `Share` carries observations and is at the same time a request for the receiver's: that is
+the idea of on-demand communication. A `Notice` says one thing at once and asks for nothing: an arm was eliminated, an
+agent joined, an agent left. An `Acknowledgement` is sent only where messages may be lost.
 
-What a share carries is *cumulative*: for each arm that changed, all that its owner ever observed of it in its current
-boot. The paper sends the difference since the last share (Definition 1); the difference is what the receiver computes
-from two cumulative tallies, so on a reliable network nothing changes; but a cumulative record may come twice, or later
-than a newer one, or through a third party, and still counts once.
+What a message tells is *cumulative*: for each arm that changed, all that one incarnation of an agent ever observed of
+it. The paper sends the difference since the last share (Definition 1). The receiver computes that difference from two
+cumulative values, so on a reliable network nothing changes; but a cumulative value may come twice, or later than a
+newer one, or through a third party, and still counts once.
 """
 
 from typing import NamedTuple
@@ -17,57 +17,84 @@ from cobandit.values.tally import Arm, ArmTally
 AgentId = str
 """An agent's name, unique in its group."""
 
-MOST_BOOTS = 2**53
-"""Room for milliseconds and some chance: live agents take their boots from a clock."""
+MAX_INCARNATION = 2**53
+"""Incarnations and sessions are below this: room for milliseconds and chance. Live agents take them from a clock."""
 
-MOST_OBSERVATIONS = 2**32
-"""No version and no count may exceed this. With the smallest quantum a reward sum then still fits 64 bits."""
+MAX_OBSERVATIONS = 2**32
+"""No count may exceed this. With the smallest quantum a reward sum and a sum of squares then still fit 64 bits."""
+
+MAX_NUMBER = 2**53
+"""No number of a share, a log or a notice may exceed this."""
 
 
-class Record(NamedTuple):
-    """What one agent observed in one boot, up to one version.
-
-    A version is the number of observations that the owner had made in that boot. The record lists the cumulative
-    tallies of the arms that changed after version `base`; a holder of `base` or newer who applies it holds `version`.
-    """
+class Cells(NamedTuple):
+    """What one incarnation of an agent has observed of some arms: all of it, not what is new."""
 
     agent: AgentId
-    boot: int
-    base: int
-    version: int
+    incarnation: int
     tallies: tuple[ArmTally, ...]
+    bandit: str = ""
+    segment: str = ""
+    period: int = 0
+    """These three leave room for many bandits, for segments of one, and for windows. Today each has one value."""
+
+
+class Eliminations(NamedTuple):
+    """The arms that one incarnation of an agent no longer considers, in the order in which they went."""
+
+    agent: AgentId
+    incarnation: int
+    arms: tuple[Arm, ...]
+
+
+class Presence(NamedTuple):
+    """Whether an agent is here, with which arms. Of two, the one with the later session and number is the last word."""
+
+    agent: AgentId
+    session: int
+    number: int
+    incarnation: int
+    is_present: bool
+    arms: tuple[Arm, ...]
+    units_per_reward: int
+
+
+class Changes(NamedTuple):
+    """What of its log a sender tells: everything after `base`, up to `upto`, that the receiver wants.
+
+    Both are 0 where a message claims no such thing and only says what it says.
+    """
+
+    base: int = 0
+    upto: int = 0
+    cells: tuple[Cells, ...] = ()
+    eliminations: tuple[Eliminations, ...] = ()
+    presences: tuple[Presence, ...] = ()
 
 
 class Receipt(NamedTuple):
     """What the sender of a message has of its receiver's."""
 
-    boot: int
-    """The receiver's newest boot that the sender has heard of; all but the number belong to it."""
+    session: int
+    """The receiver's newest session that the sender has heard of."""
     number: int
-    """The highest number of the receiver's shares that the sender has seen, in whatever boot."""
-    version: int
-    eliminated: int
-    """How many of the receiver's eliminations the sender knows."""
-    formers: int
-    """How much the sender knows of what the receiver knows of its own former boots."""
-    notice: int = 0
-    """The newest notice of the receiver's coming or going that the sender has taken."""
+    """The highest number of the receiver's shares that the sender has seen, in whatever session."""
+    held: int
+    """Up to which number of the receiver's log, in that session, the sender holds everything that it wants."""
 
 
-class Handling(NamedTuple):
-    """What a share carries in addition where messages may be lost."""
+class Delivery(NamedTuple):
+    """What a message carries in addition where messages may be lost."""
 
-    boot: int
-    """The sender's boot."""
+    session: int
+    """The sender's session: which start of its log it is."""
     attempt: int
     """How often the share was repeated; 0 for a fresh one."""
-    eliminated: tuple[Arm, ...]
-    """All arms that the sender no longer considers, in order, if the receiver does not know all of them."""
-    formers: int
-    """How often the sender's knowledge of its own former boots has changed."""
     receipt: Receipt
     is_answer: bool = False
     """Whether it is repeated because the receiver repeated itself. Such a share is never answered by another one."""
+    is_introduced: bool = False
+    """Whether this session has said which arms it serves. Who has not heard that yet does not know what it wants."""
 
 
 class Share(NamedTuple):
@@ -76,13 +103,29 @@ class Share(NamedTuple):
     sender: AgentId
     receiver: AgentId
     number: int
-    """The how-manieth share from this sender to this receiver it is, from 1."""
+    """The first fresh share from this sender to this receiver has number 1, the next one 2, and so on."""
     observations: int
     """How many of the sender's own observations are in it that no earlier share to this receiver carried; in a
     repetition, how many the receiver has not acknowledged."""
-    records: tuple[Record, ...]
-    handling: Handling | None = None
+    changes: Changes
+    delivery: Delivery | None = None
     """Only where messages may be lost."""
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it is no repetition."""
+        return self.delivery is None or self.delivery.attempt == 0
+
+
+class Notice(NamedTuple):
+    """Something that the sender says at once, and that asks for nothing."""
+
+    sender: AgentId
+    receiver: AgentId
+    changes: Changes
+    session: int = 0
+    is_introduced: bool = False
+    """Both as in `Delivery`."""
 
 
 class Acknowledgement(NamedTuple):
@@ -90,42 +133,7 @@ class Acknowledgement(NamedTuple):
 
     sender: AgentId
     receiver: AgentId
-    boot: int
-    """The sender's boot."""
-    receipt: Receipt
+    delivery: Delivery
 
 
-class Eliminated(NamedTuple):
-    """The sender no longer considers this arm (AAE-ODC, "broadcast index of arm i")."""
-
-    sender: AgentId
-    receiver: AgentId
-    arm: Arm
-    boot: int = 0
-    """The sender's boot, only where messages may be lost: what a former boot ruled out, it may have forgotten."""
-
-
-class Join(NamedTuple):
-    """The sender is here, for the first time or again, can use these arms, and counts rewards in these quanta."""
-
-    sender: AgentId
-    receiver: AgentId
-    arms: tuple[Arm, ...]
-    units_per_reward: int
-    boot: int = 0
-    """The sender's boot. This and the next only where messages may be lost, or overtake each other."""
-    notice: int = 0
-    """Grows with every coming and going of that boot, so that an old notice is known to be old."""
-
-
-class Leave(NamedTuple):
-    """The sender goes away: buffer for it until it joins again."""
-
-    sender: AgentId
-    receiver: AgentId
-    boot: int = 0
-    notice: int = 0
-    """Both as in `Join`."""
-
-
-Message = Share | Eliminated | Join | Leave | Acknowledgement
+Message = Share | Notice | Acknowledgement

@@ -12,15 +12,7 @@ from cobandit.values.tally import Arm, ArmTally
 
 
 class Observed(NamedTuple):
-    """The agent pulled an arm and received a reward of this many quanta."""
-
-    arm: Arm
-    units: int
-    now: float
-
-
-class ObservedMany(NamedTuple):
-    """The agent pulled arms several times, each arm as often and with as many quanta together as its tally says."""
+    """The agent pulled arms, each as often and with as many quanta together as its tally says."""
 
     tallies: tuple[ArmTally, ...]
     now: float
@@ -54,6 +46,15 @@ class Introduced(NamedTuple):
     now: float
 
 
+class Began(NamedTuple):
+    """The agent began a new session: with more arms, in a new incarnation, or both."""
+
+    session: int
+    incarnation: int
+    arms: tuple[Arm, ...]
+    now: float
+
+
 class Woke(NamedTuple):
     """The time that the agent had asked for has come."""
 
@@ -66,7 +67,7 @@ class Flushed(NamedTuple):
     now: float
 
 
-InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke | ObservedMany | Flushed
+InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke | Flushed | Began
 
 
 class Outcome(NamedTuple):
@@ -81,7 +82,7 @@ class Outcome(NamedTuple):
     wake_at: float | None = None
     """When to call `wake`, if nothing happens before; it replaces what an earlier outcome said. `None` for never."""
     superseded_by: int | None = None
-    """A later boot of this agent that a peer knows: another process runs under this name, or this one has forgotten
-    that it did. Stop, or start again with a boot above it."""
+    """A later session of this agent that a peer knows: another process runs under this name, or this one has forgotten
+    that it did. Stop, or start again with a session above it."""
     returned: tuple[ArmTally, ...] = ()
-    """Own observations of a former boot that this agent had forgotten and a peer returned: for the policy, as own."""
+    """Own observations of earlier incarnations that this agent had forgotten and a peer returned: for the policy."""

@@ -1,42 +1,39 @@
 """An endpoint's state as plain frozen values: what a snapshot is made of.
 
-Only shapes are here; `endpoint.py` fills and reads them. A change of any shape is a new snapshot version.
+Only shapes are here; the classes that they describe fill and read them. A change of any shape is a new state version.
 """
 
 from typing import NamedTuple
 
-from cobandit.core.messages import AgentId, Receipt
-from cobandit.values.tally import Arm, ArmTally
-
-SNAPSHOT_VERSION = 3
+from cobandit.core.messages import AgentId, Changes
+from cobandit.values.tally import Arm
 
 
-class HeldState(NamedTuple):
-    """What is held of one origin."""
+class FactState(NamedTuple):
+    """One fact: the number of its last change, who told it in which session, and what it says."""
 
-    agent: AgentId
-    boot: int
-    version: int
-    tallies: tuple[ArmTally, ...]
-    lacks: bool
+    number: int
+    teller: tuple[AgentId, int | None] | None
+    told: Changes
 
 
-class DeliveryState(NamedTuple):
+class ExchangeState(NamedTuple):
+    """Where one directed pair stands."""
+
+    demanded: bool
+    buffered: int
+    c: int
+    shares_sent: int
+
+
+class RetransmitState(NamedTuple):
     """What is kept for one peer so that nothing is lost for good."""
 
     phase: str
-    acknowledged: Receipt
-    peer_boot: int | None
-    peer_notice: tuple[int, int]
-    arms_boot: int | None
-    peer_eliminated: int
-    peer_formers: int
-    returns: tuple[int, ...]
+    seen: int
+    is_known: bool
     attempts: int
     can_be_timed: bool
-    is_known: bool
-    has_counted: bool
-    is_unheard: bool
     shared_at: float
     sent_at: float
     retry_at: float
@@ -44,6 +41,8 @@ class DeliveryState(NamedTuple):
     wait: float
     mean: float
     deviation: float
+    confirmed: int
+    in_flight: tuple[tuple[int, int], ...]
 
 
 class LinkState(NamedTuple):
@@ -51,43 +50,41 @@ class LinkState(NamedTuple):
 
     peer: AgentId
     arms: tuple[Arm, ...]
-    present: bool
-    candidates: tuple[Arm, ...]
+    is_present: bool
+    session: int | None
+    incarnation: int
     last_heard: float | None
-    demanded: bool
-    buffered: int
-    share_number: int
-    shares_sent: int
-    shared_version: int
+    exchange: ExchangeState
     shares_received: int
-    delivery: DeliveryState | None
+    acknowledged: int
+    held: int
+    urgent: int
+    is_gone: bool
+    is_heard: bool
+    is_unconfirmed: bool
+    retransmit: RetransmitState | None
 
 
 class EndpointState(NamedTuple):
     """All of one endpoint."""
 
     agent: AgentId
-    boot: int
+    incarnation: int
+    session: int
     arms: tuple[Arm, ...]
     units_per_reward: int
-    own: tuple[ArmTally, ...]
-    changed_at: tuple[int, ...]
-    eliminated: tuple[Arm, ...]
-    """Arms that the agent no longer considers, in the order in which they went."""
-    own_eliminations: int
-    formers: int
     notices: int
-    arms_since: int | None
-    held: tuple[HeldState, ...]
+    own_eliminated_at: int
+    number: int
+    facts: tuple[FactState, ...]
     links: tuple[LinkState, ...]
     last_observed: float | None
     wake_at: float | None
 
 
 class Snapshot(NamedTuple):
-    """All that an agent knows, with the version of these shapes. `cobandit.wire` turns it into bytes and back."""
+    """All that an agent knows. `cobandit.codec` turns it into bytes and back, and gives it a version."""
 
-    version: int
     sharing: str
     """How the agent shared, in words: records are replayed under the same rules or not at all."""
     endpoint: EndpointState

@@ -37,8 +37,8 @@ def _comings(then: Seen, now: Seen) -> Iterator[Change]:
     has_restarted, anew = False, "was started again"
     if then.statistics is not None and now.statistics is not None:
         has_restarted = is_restart(then.statistics, now.statistics)
-    elif None not in {then.boot, now.boot} and then.boot != now.boot:
-        has_restarted, anew = True, "began anew"  # others tell of a new boot: a restart, or more arms
+    elif None not in {then.incarnation, now.incarnation} and then.incarnation != now.incarnation:
+        has_restarted, anew = True, "began anew"  # others tell of a new incarnation
     again = ", after a restart" if has_restarted else ""
     match then.state, now.state:
         case (was, is_now) if was == is_now or State.NOT_ASKED in {was, is_now}:

@@ -1,4 +1,4 @@
-"""The newest frame, for everybody who watches. Whoever is slow misses frames, and never holds up the others."""
+"""The newest frame, for everybody who watches. A slow one misses frames, and never holds up the others."""
 
 import asyncio
 import time
@@ -46,7 +46,7 @@ class Feed:
         self._newest: bytes | None = None
         self._has_ended = False
         self.on_viewer: Callable[[], None] = lambda: None
-        """Called when somebody begins to watch, on its event loop."""
+        """Called when a watcher comes, on its event loop."""
 
     @property
     def viewers(self) -> int:
@@ -105,7 +105,7 @@ class Feed:
 
 
 class _Viewer:
-    """Somebody who watches, on an event loop."""
+    """A watcher, on an event loop."""
 
     def __init__(self) -> None:
         self.event = asyncio.Event()

@@ -45,7 +45,7 @@ class ArmShown(msgspec.Struct, frozen=True):
     members: int
     """How many of the members that answered have it."""
     state: str
-    """`candidate` (somebody may choose it), `frozen`, `ruled out` (by all), `removed`, `switched off` (kill switch)."""
+    """`candidate` (a member may choose it), `frozen`, `ruled out` (by all), `removed`, `switched off` (kill switch)."""
     true_mean: float | None = None
     """If it is known, as in a demonstration."""
 
@@ -162,7 +162,7 @@ class Frame(msgspec.Struct, frozen=True):
     decisions: int
     observations: int
     candidates: int
-    """How many arms may still be chosen by somebody."""
+    """How many arms may still be chosen by a member."""
     arms: tuple[ArmShown, ...]
     arms_left_out: int
     members: tuple[MemberShown, ...]

@@ -18,7 +18,7 @@ class Meter:
         """Take what members say of themselves, and return the sums."""
         for member in members:
             last = self._last.get(member.name)
-            if last is not None and member.boot < last.boot:
+            if last is not None and member.incarnation < last.incarnation:
                 continue  # two processes run under one name, and this is the older one
             if last is not None and is_restart(last, member):
                 last = None

@@ -43,7 +43,7 @@ class Seen:
     """Whether it was asked in this look."""
     statistics: Statistics | None
     """What it last said of itself."""
-    boot: int | None
+    incarnation: int | None
     """Its start, as it says, or as its peers know."""
     heard_s: float | None
     """Seconds since any member heard it; 0 if it has just answered."""
@@ -82,7 +82,7 @@ class Sight:
 
 
 def is_restart(then: Statistics, now: Statistics) -> bool:
-    """Return whether a member was started again. A new boot alone does not tell: one begins with a new arm, too."""
+    """Return whether a member was started again. Its incarnation does not tell: after a clean stop it goes on."""
     return abs(now.started_at - then.started_at) > RESTART_S
 
 
@@ -103,7 +103,7 @@ def look(fleet: Fleet, before: Sight | None, *, is_whole: bool, seen_from: str |
     own = answered.get(seen_from) if seen_from is not None else None
     believed = words.keys() if own is None else {peer.name for peer in own.peers}
     known = {} if before is None else before.members
-    # Somebody of whom nobody speaks any more, and who never spoke, was perhaps never there.
+    # A member of which nobody speaks any more, and that never spoke, was perhaps never there.
     remembered = {name for name, seen in known.items() if name in words or seen.statistics is not None}
     names = sorted({*answered, *believed, *remembered}, key=lambda name: (name not in answered, name))[:MOST_KNOWN]
     return Sight(
@@ -118,19 +118,19 @@ def look(fleet: Fleet, before: Sight | None, *, is_whole: bool, seen_from: str |
 def _seen(name: str, said: Statistics | None, words: list[PeerStatistics], before: Seen | None, is_whole: bool) -> Seen:
     last = None if before is None else before.statistics
     if said is not None:
-        if last is not None and said.boot < last.boot:
+        if last is not None and said.incarnation < last.incarnation:
             said = last  # two processes run under one name, and only the older one answered
-        return Seen(name, State.SUPERSEDED if said.is_superseded else State.HERE, True, said, said.boot, 0.0)
+        return Seen(name, State.SUPERSEDED if said.is_superseded else State.HERE, True, said, said.incarnation, 0.0)
     heard = [word.heard_s for word in words if word.heard_s is not None]
-    boots = [word.boot for word in words if word.boot is not None]
+    incarnations = [word.incarnation for word in words if word.incarnation is not None]
     if not words:
-        boots = [before.boot] if before is not None and before.boot is not None else []
+        incarnations = [before.incarnation] if before is not None and before.incarnation is not None else []
     return Seen(
         name,
         _state(words, before, is_whole),
         is_whole,
         last,
-        max(boots, default=None),
+        max(incarnations, default=None),
         min(heard, default=None),
     )
 

@@ -1,6 +1,6 @@
 """A sidecar's page: watches the fleet through the sidecar's own member.
 
-While somebody looks, all members are asked; otherwise only this one, which costs no packet, so that the page has a
+While a page is open, all members are asked; otherwise only this one, which costs no packet, so that the page has a
 history when it is opened. This file owns how often.
 """
 
@@ -18,7 +18,7 @@ from cobandit.runtime.server.app import Extras
 log = logging.getLogger("cobandit")
 
 LOOK_EVERY_S = 2.0
-"""While somebody watches."""
+"""While a page is open."""
 
 GLANCE_EVERY_S = 5.0
 """While nobody does."""

@@ -1,6 +1,6 @@
 """The one look of everything that is looked at: the style sheet, and a page that holds all it needs in one file.
 
-This room knows nothing of bandits. Whoever has something to show imports it, and brings words and drawings.
+This room knows nothing of bandits. Rooms with something to show import it, and bring words and drawings.
 """
 
 from functools import cache

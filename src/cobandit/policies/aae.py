@@ -10,7 +10,7 @@ class AAE(Confident):
 
     Args:
         arms: The names of the arms.
-        alpha: How cautious to be; 3 unless told otherwise.
+        alpha: How cautious to be; 3 by default.
         confidence: `"observed"` (default), `"own"` (as published) or `Horizon(decisions)`.
         quantum: The smallest step of a reward.
 

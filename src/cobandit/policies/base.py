@@ -55,7 +55,7 @@ class Policy(ABC):
     def update_units(self, arm: Arm, units: int) -> None:
         """Take the reward of an own pull, in quanta. What the decision before it ruled out is ruled out for good."""
         self.candidates = self.survivors()
-        self.tally.add(arm, 1, units)
+        self.tally.add(arm, 1, units, units * units // self.quantum.square_unit)
         self.own_pulls += 1
 
     def update_all(self, tallies: Iterable[ArmTally]) -> None:
@@ -72,10 +72,10 @@ class Policy(ABC):
 
     def learn(self, news: Iterable[ArmTally], *, own: bool = False) -> None:
         """Take observations in bulk: those of other agents, or (`own`) this agent's, when it is rebuilt."""
-        for arm, count, units in news:
-            self.tally.add(arm, count, units)
+        for entry in news:
+            self.tally.add(*entry)
             if own:
-                self.own_pulls += count
+                self.own_pulls += entry.observations
 
     def eliminate(self, arm: Arm) -> None:
         """Stop considering an arm, because another agent has ruled it out.

@@ -14,7 +14,7 @@ class Confident(Policy):
 
     Args:
         arms: The names of the arms.
-        alpha: How much to explore; `usual_alpha` unless told otherwise.
+        alpha: How much to explore; `usual_alpha` by default.
         confidence: `"observed"` (default), `"own"` (as published) or `Horizon(decisions)`.
         quantum: The smallest step of a reward.
     """

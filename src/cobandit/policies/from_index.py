@@ -15,7 +15,7 @@ class FromIndex(Confident, IndexPolicy):
     Args:
         arms: The names of the arms.
         index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index.
-        alpha: How much to explore; 1 unless told otherwise.
+        alpha: How much to explore; 1 by default.
         confidence: `"observed"` (default), `"own"` or `Horizon(decisions)`.
         quantum: The smallest step of a reward.
 

@@ -49,7 +49,7 @@ class KLUCB(Confident, IndexPolicy):
 
     Args:
         arms: The names of the arms.
-        alpha: How much to explore; 1, which is asymptotically optimal for one agent, unless told otherwise.
+        alpha: How much to explore; by default 1, which is asymptotically optimal for one agent.
         confidence: `"observed"` (default), `"own"` or `Horizon(decisions)`.
         quantum: The smallest step of a reward.
 

@@ -26,7 +26,7 @@ class UCB(Confident, IndexPolicy):
 
     Args:
         arms: The names of the arms.
-        alpha: How much to explore; 3 unless told otherwise.
+        alpha: How much to explore; 3 by default.
         confidence: `"observed"` (default), `"own"` (as published) or `Horizon(decisions)`.
         quantum: The smallest step of a reward.
 

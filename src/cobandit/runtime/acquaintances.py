@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator
 
 ANSWER_EVERY = 1.0
-"""Somebody who may be anybody is answered at most so often, in seconds."""
+"""A stranger is answered at most so often, in seconds."""
 
 TELL_EVERY = 0.5
 """The same for how this member is. Who asks again sooner waits for its answer that long, so rounds come less often."""
@@ -26,24 +26,24 @@ class Acquaintances:
         """Who can be reached and has not said who it is: when to greet it again, and how long that was."""
 
     def may_answer(self, stranger: str, now: float) -> bool:
-        """Return whether somebody who may be anybody is answered now: not more often than it is worth."""
+        """Return whether a stranger is answered now: not more often than it is worth."""
         return _is_time(self._answered, stranger, now, ANSWER_EVERY)
 
     def may_tell(self, stranger: str, now: float) -> bool:
-        """Return whether somebody who may be anybody is told now how this member is."""
+        """Return whether a stranger is told now how this member is."""
         return _is_time(self._told, stranger, now, TELL_EVERY)
 
     def greeted(self, peer: str, now: float) -> None:
-        """Take it that somebody who can be reached was greeted."""
+        """Note that a peer that can be reached was greeted."""
         if len(self._unmet) < MOST_STRANGERS:
             self._unmet[peer] = (now + FIRST_GREETING, FIRST_GREETING)
 
     def due_at(self) -> float | None:
-        """Return when somebody must be greeted again."""
+        """Return when the next peer must be greeted again."""
         return min((at for at, _ in self._unmet.values()), default=None)
 
     def due(self, known: Container[str], now: float) -> Iterator[str]:
-        """Return whom to greet now, and take it that it is done. Who is known by now is forgotten here."""
+        """Return whom to greet now, and note that it is done. Who is known by now is forgotten here."""
         for peer, (at, pause) in tuple(self._unmet.items()):
             if peer in known:
                 del self._unmet[peer]

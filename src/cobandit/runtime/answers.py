@@ -111,4 +111,4 @@ class Answers:
 
 
 def _speaks_for_it(statistics: Statistics) -> tuple[bool, int]:
-    return not statistics.is_superseded, statistics.boot
+    return not statistics.is_superseded, statistics.incarnation

@@ -1,4 +1,4 @@
-"""Asking a fleet how it is, without being a member: one announcement, and whoever hears it answers.
+"""Asking a fleet how it is, without being a member: one announcement, and all who hear it answer.
 
 `answers.py` knows who has answered and when to stop waiting. This file does not know how the answers are shown.
 """
@@ -13,7 +13,8 @@ from typing import Self
 from cobandit.runtime.answers import Answers
 from cobandit.runtime.background import background
 from cobandit.runtime.fleet import Fleet
-from cobandit.runtime.letters import ControlWanted, StatusAsked, StatusTold, pack, unpack
+from cobandit.runtime.guard import reason_of
+from cobandit.runtime.letters import OLDEST, ControlWanted, StatusAsked, StatusTold, pack, unpack
 from cobandit.runtime.networks import guest_transport_for
 from cobandit.runtime.transports.base import Refusal
 from cobandit.values.checks import check_name, check_positive
@@ -21,14 +22,14 @@ from cobandit.values.errors import PeerError
 from cobandit.values.tally import LONGEST_NAME
 
 WAIT = 4.0
-"""Seconds to wait for those who do not answer, unless told otherwise."""
+"""The default number of seconds to wait for those who do not answer."""
 
 QUIET = 0.4
 """When everybody known has answered, this long without another answer is enough."""
 
 
 class Asker:
-    """Somebody who asks, under a name of its own; use it with `with`.
+    """An asker, under a name of its own; use it with `with`.
 
     Args:
         url: As members have it; for `tls` and `udp` the address of any one member.
@@ -60,7 +61,7 @@ class Asker:
         self.network_trouble: str | None = None
         """Why the network does not work, if it does not."""
         self._answers = Answers(group)
-        self._question = pack(StatusAsked(self.name), group)
+        self._question = pack(StatusAsked(self.name), group, OLDEST)
 
     def ask(self, wait_s: float = WAIT, *, expected: Collection[str] = ()) -> Fleet:
         """Ask everybody, and return what they said.
@@ -76,7 +77,7 @@ class Asker:
 
     def turn(self, key: str, value: str | None) -> None:
         """Ask everybody to turn a switch (`cobandit.runtime.controls`). Ask then how they are, to see who has."""
-        wanted = pack(ControlWanted(self.name, key, value), self.group)
+        wanted = pack(ControlWanted(self.name, key, value), self.group, OLDEST)
 
         async def announce() -> None:
             self._transport.announce(wanted)
@@ -105,11 +106,11 @@ class Asker:
             content = unpack(frame, self.group)
             if isinstance(content, StatusTold) and sender in {None, content.sender}:
                 self._answers.take(content)
-        except PeerError:
-            self.refusals[Refusal.MALFORMED] += 1
+        except PeerError as error:
+            self.refusals[reason_of(error)] += 1
 
     def reachable(self, peer: str | None) -> None:
-        """Ask whoever can be reached now."""
+        """Ask all who can be reached now."""
         if peer is None:
             self._transport.announce(self._question)
         else:
@@ -121,5 +122,5 @@ class Asker:
         self.refusals[reason] += 1
 
     def trouble(self, what: str | None) -> None:
-        """Take it that the network does not work, or works again."""
+        """Note that the network does not work, or works again."""
         self.network_trouble = what

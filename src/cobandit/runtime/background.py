@@ -44,7 +44,7 @@ class DiskThreads(Executor):
                 continue
             try:
                 result = work()
-            except BaseException as error:  # noqa: BLE001  # whoever waits for it gets it
+            except BaseException as error:  # noqa: BLE001  # the caller that waits for it gets it
                 future.set_exception(error)
             else:
                 future.set_result(result)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from cobandit.agent import Agent
-from cobandit.core import InputRecord, Message, Outcome, TolerantEndpoint
+from cobandit.core import InputRecord, Message, Outcome
 from cobandit.runtime import letters
 from cobandit.runtime.acquaintances import Acquaintances
 from cobandit.runtime.answers import Answers
@@ -23,13 +23,14 @@ from cobandit.runtime.journal import Batch, Mail, NodeState
 from cobandit.runtime.letters import AnyLetter
 from cobandit.runtime.outstanding import MOST_OPEN, PLACES
 from cobandit.runtime.reception import Reception
-from cobandit.runtime.restoring import Restored, fresh_boot
+from cobandit.runtime.restoring import Restored
+from cobandit.runtime.sessions import fresh_session
 from cobandit.runtime.traffic import Traffic
 from cobandit.runtime.transports.base import Refusal
 from cobandit.runtime.turn import Terms, Turn
+from cobandit.runtime.versions import PeerVersions
 from cobandit.values.errors import LocalError, StateError, UnknownError
 from cobandit.values.tally import Arm, ArmTally
-from cobandit.wire import encode_record, encode_snapshot
 
 GIVE_UP_EVERY = 3600.0
 """Seconds between two looks for rewards that nobody will ever take."""
@@ -57,9 +58,9 @@ class Clerk:
         self.guard = Guard()
         self.complaints = Complaints(terms.name, terms.group)
         self.superseded_by: int | None = None
-        """A later boot of this member that runs elsewhere: then this one shares no more."""
-        self.boot_wanted: int | None = None
-        """A boot to begin, because a peer knows a later one and nobody knows this one."""
+        """A later session of this member that runs elsewhere: then this one shares no more."""
+        self.session_wanted: int | None = None
+        """A session to begin, with an incarnation, because a peer knows a later one and nobody knows this one."""
         self._absorbed = {arm: [0, 0] for arm in self.agent.arms}
         self._records: list[InputRecord] = []
         self._outgoing: list[tuple[str, Message | AnyLetter]] = []
@@ -68,7 +69,7 @@ class Clerk:
         self.askers: list[str] = []
         """Who wants to know how this member is."""
         self.answers = Answers(terms.group)
-        """How others say that they are, while somebody here wants to know."""
+        """How others say that they are, while that is wanted here."""
         self.immediate = 0
         """Shares that immediate broadcast would have sent since this start."""
         self._has_new_settings = False
@@ -78,6 +79,7 @@ class Clerk:
         """Those that the desk knows of."""
         self._give_up_at = 0.0
         self.acquaintances = Acquaintances()
+        self.peer_versions = PeerVersions(terms.versions.packets.reads)
         self._reception = Reception(self)
 
     def make_desk(self, traffic: Traffic | None, *, seed: int, wake: Callable[[], None]) -> Desk:
@@ -143,7 +145,7 @@ class Clerk:
         if may_wake and self.agent.wake_at is not None and now >= self.agent.wake_at:
             self.take(self.agent.wake(now))
         self._run_errands(now)
-        for stranger in self.acquaintances.due(self.agent.endpoint.links, now):
+        for stranger in self.acquaintances.due(self.agent.peers, now):
             self.answer_with(stranger, self.hello(wants_answer=True))
         if self._has_news or self.agent.policy.candidates != self._candidates:
             self.publish()
@@ -160,38 +162,30 @@ class Clerk:
     @property
     def lacking(self) -> tuple[str, ...]:
         """Who is here and has not acknowledged everything that it can use."""
-        endpoint = self.agent.endpoint
-        assert isinstance(endpoint, TolerantEndpoint)
-        return endpoint.lacking
+        return self.agent.lacking
 
     def take_leave(self) -> None:
         """Say to every known peer that this member goes away."""
         self.take(self.agent.leave())
 
     def greet(self, peer: str) -> None:
-        """Say to somebody who can be reached now that this member is here, and again until it is known who that is."""
+        """Say to a peer that can be reached now that this member is here, and again until it is known who that is."""
         self._outgoing.append((peer, self.hello(wants_answer=True)))
-        if peer not in self.agent.endpoint.links:
+        if not self.agent.knows(peer):
             self.acquaintances.greeted(peer, self.clock.now())
 
-    def begin_boot(self, arms: tuple[Arm, ...], boot: int) -> Callable[[], None]:
-        """Begin a new boot, perhaps with more arms. Return how to undo it, if it cannot be written down."""
-        before = self.agent, self._absorbed
-        self.agent = Agent.restore(
-            self.agent.snapshot(), policy=self.terms.build(arms), sharing=self.terms.sharing, boot=boot
-        )
-        self._absorbed = {arm: self._absorbed.get(arm, [0, 0]) for arm in arms}
-        self.boot_wanted = None
-
-        def undo() -> None:
-            self.agent, self._absorbed = before
-
-        return undo
+    def begin_session(
+        self, session: int, *, incarnation: int | None = None, arms: tuple[Arm, ...] | None = None
+    ) -> None:
+        """Begin a new session: with more arms, or in a new incarnation. It is written down with the next turn."""
+        self.take(self.agent.begin(session, self.clock.now(), incarnation=incarnation, arms=arms))
+        self._absorbed = {arm: self._absorbed.get(arm, [0, 0]) for arm in self.agent.arms}
+        self.session_wanted = None
 
     def state(self, *, is_clean: bool) -> NodeState:
         """Return everything that must not be forgotten, as of the last turn."""
         return NodeState(
-            agent=encode_snapshot(self.agent.snapshot()),
+            agent=self.terms.versions.layout.snapshots.encode(self.agent.snapshot()),
             run=self.run_number,
             secret=self.secret,
             is_clean=is_clean,
@@ -215,9 +209,9 @@ class Clerk:
         return tuple(arm for arm in self.agent.arms if arm not in self.removed)
 
     @property
-    def peers(self) -> Iterable[str]:
+    def peers(self) -> tuple[str, ...]:
         """The names of all known peers."""
-        return self.agent.endpoint.links.keys()
+        return self.agent.peers
 
     def set_control_arm(self, arm: Arm | None) -> None:
         """Turn the kill switch on or off, here and everywhere."""
@@ -275,15 +269,17 @@ class Clerk:
             self.terms.name,
             arms=self.agent.arms,
             units_per_reward=self.agent.policy.quantum.per_reward,
-            boot=self.agent.boot,
-            notice=self.agent.endpoint.notices,
+            session=self.agent.session,
+            notice=self.agent.presence.number,
+            incarnation=self.agent.incarnation,
             controls=self.controls.digest,
             wants_answer=wants_answer,
             is_answer=is_answer,
+            reads=self.terms.versions.packets.reads,
         )
 
     def rewards_arrived(self, peer: str, tokens: Iterable[str]) -> None:
-        """Take it that another member has these rewards for its decisions."""
+        """Note that another member has these rewards for its decisions."""
         self._rewards_gone += [(peer, token) for token in self.errands.rewards_taken(peer, tokens)]
 
     def answer_with(self, receiver: str, letter: AnyLetter) -> None:
@@ -294,25 +290,21 @@ class Clerk:
 
     def _absorb(self, settled: Iterable[Settled], now: float) -> None:
         tallies: dict[Arm, list[int]] = {}
+        square = self.agent.policy.quantum.square
         for entry in settled:
             if entry.units is not None:
-                tally = tallies.setdefault(entry.arm, [0, 0])
+                tally = tallies.setdefault(entry.arm, [0, 0, 0])
                 tally[0] += 1
                 tally[1] += entry.units
+                tally[2] += square(entry.units)
         if not tallies:
             return
-        self.immediate += sum(count * self._audience(arm) for arm, (count, _) in tallies.items())
+        self.immediate += sum(tally[0] * self.agent.audience(arm) for arm, tally in tallies.items())
         self.take(self.agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now))
-        for arm, (count, units) in tallies.items():
+        for arm, (count, units, _) in tallies.items():
             absorbed = self._absorbed[arm]
             absorbed[0] += count
             absorbed[1] += units
-
-    def _audience(self, arm: Arm) -> int:
-        """Return how many members that are here have an arm."""
-        roster = self.agent.endpoint.roster
-        has_all_arms = roster.same_arms
-        return sum(peer.present and (has_all_arms or arm in peer.common_set) for peer in roster)
 
     def take(self, outcome: Outcome) -> None:
         """Take what an input of the agent produced."""
@@ -321,26 +313,25 @@ class Clerk:
         if outcome.news or outcome.returned or outcome.ruled_out:
             self._has_news = True
         if outcome.returned and self.outstanding.trusted_since < self.run_number:
-            self._distrust_former_starts()
+            self._distrust_earlier_starts()
         if outcome.superseded_by is not None and self.superseded_by is None:
             self._meet_successor(outcome.superseded_by)
 
-    def _meet_successor(self, boot: int) -> None:
-        """Take it that a peer knows a later boot of this member."""
-        endpoint = self.agent.endpoint
-        assert isinstance(endpoint, TolerantEndpoint)
-        if not any(link.delivery.is_known for link in endpoint.links.values()):
-            # Nobody has heard of this boot yet, so it is the clock or the disk that went back: begin above it.
-            self.boot_wanted = max(boot + 1, fresh_boot(boot, self.clock))
+    def _meet_successor(self, session: int) -> None:
+        """A peer knows a later session of this member."""
+        if not any(self.agent.link(peer).is_known for peer in self.agent.peers):
+            # Nobody has heard of this session yet, so it is the clock or the disk that went back: begin above it.
+            self.session_wanted = fresh_session(session, self.clock)
             return
-        self.superseded_by = boot
+        self.superseded_by = session
         self.complaints.trouble(
             "identity",
-            f"another process has started as {self.terms.name!r} since (boot {boot}, this is {self.agent.boot}): this "
-            "one goes on deciding and shares nothing. Stop one of them, or give it a name and a state of its own",
+            f"another process has started as {self.terms.name!r} since (session {session}, this is "
+            f"{self.agent.session}): this one goes on deciding and shares nothing. Stop one of them, or give it a name "
+            "and a state of its own",
         )
 
-    def _distrust_former_starts(self) -> None:
+    def _distrust_earlier_starts(self) -> None:
         """Give up the decisions of earlier starts: who forgot observations may forget which decisions they were of."""
         self.outstanding.trusted_since, self._has_new_trust = self.run_number, True
         for number in [number for number in self.outstanding.open if number >> PLACES < self.run_number]:
@@ -367,7 +358,7 @@ class Clerk:
     def _keep_rewards_for_others(self, now: float) -> None:
         while self.foreign:
             reward_for = self.foreign.popleft()
-            if not self.errands.has_room_for(reward_for[0], self.agent.endpoint.links):
+            if not self.errands.has_room_for(reward_for[0], self.agent.peers):
                 self.complaints.say_once(
                     logging.WARNING, "rewards for members that cannot be reached, or do not exist, are taken no more"
                 )
@@ -391,10 +382,11 @@ class Clerk:
     # How.
 
     def _collected(self, decided: list[Decided], settled: list[Settled], mail_done: list[int]) -> Turn:
+        encode = self.terms.versions.layout.records.encode
         batch = Batch(
             decided=tuple(decided),
             settled=tuple(settled),
-            records=tuple(encode_record(record) for record in self._records),
+            records=tuple(encode(record) for record in self._records),
             settings=self.controls.settings if self._has_new_settings else None,
             rewards_kept=tuple(self._rewards_kept),
             rewards_gone=tuple(self._rewards_gone),
@@ -420,7 +412,7 @@ class Clerk:
         )
 
     def settings_changed(self) -> None:
-        """Take it that the controls are other than before: write that down, obey, and tell everybody."""
+        """Note that the controls are other than before: write that down, obey, and tell everybody."""
         self._has_new_settings = True
         self.errands.controls_changed()
         self.publish()

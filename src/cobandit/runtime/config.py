@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from cobandit.codec import decode_snapshot
 from cobandit.policies.names import policy_name
 from cobandit.runtime.logs import LOG_FORMATS, LogFormat
 from cobandit.runtime.member import THIRTY_DAYS
@@ -23,7 +24,6 @@ from cobandit.scenario.keys import MISSING, Table, as_number, located, read_toml
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import MILLIONTH, Quantum
 from cobandit.values.tally import checked_arms
-from cobandit.wire import decode_snapshot
 
 KEYS = (
     "group",
@@ -49,7 +49,7 @@ KEYS = (
     *SERVING_KEYS,
 )
 CATCH_UP_EVERY = 60.0
-"""Seconds, unless told otherwise."""
+"""The default, in seconds."""
 
 LONGEST_CATCH_UP = 86_400.0
 

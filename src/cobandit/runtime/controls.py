@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
-import msgspec
-
+from cobandit.codec.serializer import write
 from cobandit.values.checks import check_name
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
@@ -69,7 +68,7 @@ class Controls:
         """A short name of all of it: who has the same digest has heard the same. Empty if nothing was said."""
         if not self._settings:
             return b""
-        return blake2b(msgspec.msgpack.encode(self.settings), digest_size=8).digest()
+        return blake2b(write(self.settings), digest_size=8).digest()
 
     @property
     def control_arm(self) -> Arm | None:
@@ -103,7 +102,7 @@ class Controls:
         self._say(freezing(arm), FROZEN if is_frozen else None, by)
 
     def turn(self, key: str, value: str | None, now: float, *, by: str) -> bool:
-        """Turn a switch because somebody else wants it. Return whether it was not so already.
+        """Turn a switch because another wants it. Return whether it was not so already.
 
         Raises:
             PeerError: There is no such switch. Nothing changed.

@@ -75,11 +75,11 @@ class Errands:
             )
 
     def has_room_for(self, peer: str, known: Container[str], on_the_way: int = 0) -> bool:
-        """Return whether one more reward for this peer may be kept: whoever makes up ids must not fill the box."""
+        """Return whether one more reward for this peer may be kept: made-up ids must not fill the box."""
         if peer in known:
             owed = self._owed.get(peer)
             return (0 if owed is None else len(owed.rewards)) + on_the_way < MOST_FOR_ONE
-        everybody = tuple(self._owed.items())  # at once: another thread may add somebody
+        everybody = tuple(self._owed.items())  # at once: another thread may add a peer
         for_strangers = sum(len(owed.rewards) for name, owed in everybody if name not in known)
         return for_strangers + on_the_way < MOST_FOR_STRANGERS
 
@@ -111,7 +111,7 @@ class Errands:
         return is_new
 
     def rewards_taken(self, peer: str, tokens: Iterable[str]) -> list[str]:
-        """Take it that the peer has these. Return which of them were owed."""
+        """Note that the peer has these. Return which of them were owed."""
         owed = self._of(peer)
         taken = [token for token in tokens if owed.rewards.pop(token, None) is not None]
         self._kept -= len(taken)
@@ -121,7 +121,7 @@ class Errands:
         return taken
 
     def controls_heard(self, peer: str, digest: bytes) -> None:
-        """Take it from the peer which controls it has. Costs next to nothing if it is what everybody has."""
+        """Note which controls the peer has. Costs next to nothing if it is what all have."""
         is_new = peer not in self._owed
         owed = self._of(peer)
         if owed.digest != digest:
@@ -132,14 +132,14 @@ class Errands:
             self._is_stale = True
 
     def is_back(self, peer: str) -> None:
-        """Take it that the peer says that it is here: what waits for it need not wait as long as before."""
+        """Note that the peer says that it is here: what waits for it need not wait as long as before."""
         owed = self._of(peer)
         if owed.wait > FIRST_WAIT:
             self._is_stale = True
             owed.next_at, owed.wait = 0.0, FIRST_WAIT
 
     def controls_changed(self) -> None:
-        """Take it that there is something new to tell everybody."""
+        """Note that there is something new to tell everybody."""
         self._is_stale = True
         for owed in self._owed.values():
             owed.next_at, owed.wait = 0.0, FIRST_WAIT
@@ -153,7 +153,7 @@ class Errands:
         return tuple(item for item, _ in zip(self._of(peer).rewards.items(), range(MOST_REWARDS), strict=False))
 
     def due(self, peers: Iterable[str], digest: bytes, now: float) -> Iterator[str]:
-        """Return which of these peers to write to now, and take it that it is done."""
+        """Return which of these peers to write to now, and note that it is done."""
         self._is_stale = True
         for peer in peers:
             owed = self._of(peer)

@@ -46,7 +46,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def own_observations(self) -> int:
-        """What the members that answered observed themselves: fewer, if somebody is away."""
+        """What the members that answered observed themselves: fewer, if a member is away."""
         return sum(member.own_observations for member in self.members)
 
     @property
@@ -85,7 +85,7 @@ def fleet_of(group: str, members: Iterable[Statistics], asked: Collection[str] |
     Args:
         group: The group.
         members: What each said of itself.
-        asked: Who was asked; everybody whom some member takes to be present, unless told otherwise.
+        asked: Who was asked; by default all whom some member takes to be present.
     """
     answered = {member.name: member for member in sorted(members, key=lambda member: member.name)}
     if asked is None:

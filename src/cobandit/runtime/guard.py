@@ -7,6 +7,7 @@ nonsense in its name; what comes unproved is refused and counted, one by one.
 from collections import Counter, OrderedDict
 
 from cobandit.runtime.transports.base import Refusal
+from cobandit.values.errors import ForeignGroupError, FutureError, OutdatedError, PeerError, UnknownKindError
 
 MOST_ERRORS = 10
 """So many refused packets within `FORGIVEN_AFTER` seconds, and the sender is in quarantine."""
@@ -22,8 +23,29 @@ MOST_PER_SECOND = 10_000.0
 MOST_SENDERS = 10_000
 """So many senders are remembered."""
 
-_HARMLESS = frozenset({Refusal.STRANGER, Refusal.QUARANTINED, Refusal.REPLAYED})
-"""Happens to honest members too, after restarts and on networks that double packets."""
+_HARMLESS = frozenset(
+    {
+        Refusal.STRANGER,
+        Refusal.QUARANTINED,
+        Refusal.REPLAYED,
+        Refusal.FUTURE,
+        Refusal.OUTDATED,
+        Refusal.UNKNOWN_KIND,
+    }
+)
+"""Happens to honest members too: after restarts, on networks that double packets, while a fleet is upgraded."""
+
+_REASONS = {
+    ForeignGroupError: Refusal.FOREIGN_GROUP,
+    FutureError: Refusal.FUTURE,
+    OutdatedError: Refusal.OUTDATED,
+    UnknownKindError: Refusal.UNKNOWN_KIND,
+}
+
+
+def reason_of(error: PeerError) -> Refusal:
+    """Return as what a packet is refused that could not be read."""
+    return _REASONS.get(type(error), Refusal.MALFORMED)
 
 
 class _Sender:

@@ -11,15 +11,14 @@ from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
 
-try:
+with needed_by("a key"):
     from cryptography import x509
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
     from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
-except ImportError as missing:
-    raise LocalError("keys need the package cryptography: pip install cobandit[keys]") from missing
 
 LARGEST_FILE = 2**20
 """Bytes. A bundle has about two thousand; more is another file."""

@@ -2,7 +2,7 @@
 
 Announcements are signed, with the certificate attached. Packets for one member carry a code under a key that only the
 two can compute (ECDH on the keys in their certificates, then HKDF), which is a hundred times cheaper than a signature.
-Only if the receiver's certificate is not known yet, such a packet is signed too. So whoever gets a signed packet for
+Only if the receiver's certificate is not known yet, such a packet is signed too. So a receiver of a signed packet for
 itself alone learns that the sender does not know it, and attaches its certificate from then on, until a packet with a
 code shows that it is known.
 
@@ -27,16 +27,14 @@ from cobandit.runtime.seal import (
     read_name,
 )
 from cobandit.runtime.transports.base import Refusal
-from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
 
-try:
+with needed_by("a key"):
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-except ImportError as missing:
-    raise LocalError("keys need the package cryptography: pip install cobandit[keys]") from missing
 
 MOST_PEERS = 4096
 """Members whose certificates are remembered; then the one that was longest silent has to show its own again."""

@@ -1,22 +1,22 @@
 """From counters that another system kept to a snapshot that members can start from.
 
 What was counted elsewhere was observed by none of the members. It is put down to one more agent, which never runs: the
-*source*. Whoever starts from the snapshot holds the source's observations as that agent's, so members that meet do not
-count them again. This file knows nothing of where counters come from.
+*source*. A member that starts from the snapshot holds the source's observations as that agent's, so members that meet
+do not count them again. This file knows nothing of where counters come from.
 """
 
 from collections.abc import Mapping
 
 from cobandit.agent import Agent
+from cobandit.codec import encode_snapshot
 from cobandit.core import on_demand
 from cobandit.policies import UCB
 from cobandit.values.checks import check_name, is_number
 from cobandit.values.errors import LocalError
-from cobandit.values.quantum import MILLIONTH, Quantum
+from cobandit.values.quantum import MILLIONTH, Quantum, square_unit
 from cobandit.values.tally import LONGEST_NAME, Arm, ArmTally
-from cobandit.wire import encode_snapshot
 
-ONLY_BOOT = 1
+ONLY_INCARNATION = 1
 """The source is the same wherever and whenever it is imported, so that the same counters are never counted twice."""
 
 
@@ -48,9 +48,15 @@ def snapshot_of(
         different = ", ".join(sorted(map(repr, set(sums) ^ set(counts))))
         raise LocalError(f"counts and sums must be of the same arms, and differ in {different}")
     per_reward = Quantum(quantum).per_reward
-    agent = Agent(source, UCB(tuple(counts), quantum=quantum), on_demand(loss_tolerant=True), boot=ONLY_BOOT)
-    tallies = [ArmTally(arm, count, _units(arm, count, sums[arm], per_reward)) for arm, count in counts.items()]
-    if observed := [tally for tally in tallies if tally.observations]:
+    agent = Agent(
+        source, UCB(tuple(counts), quantum=quantum), on_demand(loss_tolerant=True), incarnation=ONLY_INCARNATION
+    )
+    observed = []
+    for arm, count in counts.items():
+        units = _units(arm, count, sums[arm], per_reward)
+        if count:  # squares were not counted: as if each reward were 0 or 1, the largest variance that there can be
+            observed.append(ArmTally(arm, count, units, units * per_reward // square_unit(per_reward)))
+    if observed:
         agent.update_all(observed, 0.0)
     return encode_snapshot(agent.snapshot())
 

@@ -2,22 +2,21 @@
 
 A journal holds one snapshot and the batches since. A batch is everything that happened in one turn of a node: one
 write, one sync, however many observations are in it. It also holds a mailbox, into which other processes may put
-rewards for this member's decisions, whether it runs or not. `cobandit.testing.check_journal` holds every journal to this.
+rewards for this member's decisions, whether it runs or not. `cobandit.testing.check_journal` holds every journal to
+this.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from zlib import crc32
 
 import msgspec
 
+from cobandit.codec import STATE_VERSION, Format, StateCodec
 from cobandit.runtime.controls import Setting
 from cobandit.runtime.desk import Decided, Settled
 from cobandit.runtime.outstanding import OutstandingState
-from cobandit.values.errors import LocalError, NotNowError
-
-JOURNAL_VERSION = 1
+from cobandit.values.errors import NotNowError
 
 
 class JournalError(NotNowError):
@@ -30,7 +29,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     decided: tuple[Decided, ...] = ()
     settled: tuple[Settled, ...] = ()
     records: tuple[bytes, ...] = ()
-    """Inputs of the agent, to be replayed (`cobandit.wire.encode_record`)."""
+    """Inputs of the agent, to be replayed (`cobandit.codec.encode_record`)."""
     settings: tuple[Setting, ...] | None = None
     """The controls, if they changed."""
     rewards_kept: tuple[tuple[str, str, float], ...] = ()
@@ -45,7 +44,7 @@ class NodeState(msgspec.Struct, frozen=True, array_like=True):
     """Everything that a member knows, at one moment."""
 
     agent: bytes
-    """`cobandit.wire.encode_snapshot`."""
+    """`cobandit.codec.encode_snapshot`."""
     run: int
     """Which of its starts this is: later ones have higher numbers (`cobandit.runtime.restoring.fresh_run`)."""
     secret: bytes
@@ -55,7 +54,6 @@ class NodeState(msgspec.Struct, frozen=True, array_like=True):
     settings: tuple[Setting, ...] = ()
     rewards: tuple[tuple[str, str, float], ...] = ()
     outstanding: OutstandingState = OutstandingState()
-    version: int = JOURNAL_VERSION
     group: str = ""
 
 
@@ -156,55 +154,36 @@ class MemoryJournal(Journal):
 
 MOST_BATCHES_IN_MEMORY = 10_000
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode_batch = msgspec.msgpack.Decoder(Batch).decode
-_decode_state = msgspec.msgpack.Decoder(NodeState).decode
-_CHECKSUM = 4
+_CURE = ". Restore the file, or remove it to start anew"
+BATCHES = StateCodec("a batch of a journal", Format(STATE_VERSION, {64: Batch}), cure=_CURE)
+STATES = StateCodec("the state of a member", Format(STATE_VERSION, {65: NodeState}), cure=_CURE)
 
 
 def encode_batch(batch: Batch) -> bytes:
-    """Return a batch as bytes, with a checksum."""
-    return _sealed(_encode(batch))
+    """Return a batch as bytes."""
+    return BATCHES.encode(batch)
 
 
 def decode_batch(stored: bytes) -> Batch:
     """Return the batch in these bytes.
 
     Raises:
-        LocalError: They are damaged.
+        LocalError: They are damaged, or of a version that is not read here.
     """
-    try:
-        return _decode_batch(_opened(stored))
-    except msgspec.DecodeError as error:
-        raise LocalError(f"a batch in the journal cannot be read: {error}") from error
+    batch: Batch = BATCHES.decode(stored)
+    return batch
 
 
 def encode_state(state: NodeState) -> bytes:
-    """Return a member's state as bytes, with a checksum."""
-    return _sealed(_encode(state))
+    """Return a member's state as bytes."""
+    return STATES.encode(state)
 
 
 def decode_state(stored: bytes) -> NodeState:
     """Return the state in these bytes.
 
     Raises:
-        LocalError: They are damaged, or of another version.
+        LocalError: They are damaged, or of a version that is not read here.
     """
-    try:
-        state = _decode_state(_opened(stored))
-    except msgspec.DecodeError as error:
-        raise LocalError(f"the snapshot in the journal cannot be read: {error}") from error
-    if state.version != JOURNAL_VERSION:
-        raise LocalError(f"the journal has version {state.version}, this program reads version {JOURNAL_VERSION}")
+    state: NodeState = STATES.decode(stored)
     return state
-
-
-def _sealed(content: bytes) -> bytes:
-    return crc32(content).to_bytes(_CHECKSUM) + content
-
-
-def _opened(stored: bytes) -> bytes:
-    content = stored[_CHECKSUM:]
-    if crc32(content) != int.from_bytes(stored[:_CHECKSUM]):
-        raise LocalError("the journal is damaged (a checksum is wrong): restore the file, or remove it to start anew")
-    return content

@@ -18,15 +18,14 @@ from urllib.parse import quote
 from cobandit.runtime.identity import names_or_blame, read
 from cobandit.values.checks import check_name, check_whole
 from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
 
-try:
+with needed_by("a key"):
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-except ImportError as missing:
-    raise LocalError("keys need the package cryptography: pip install cobandit[keys]") from missing
 
 LONGEST_NAME = 200
 AUTHORITY = "group-authority.pem"
@@ -138,7 +137,7 @@ def _check_free(path: Path, remedy: str) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a secret so that nobody else can ever read it, and nobody ever sees half of it, nor loses a former one."""
+    """Write a secret so that nobody else can ever read it, sees half of it, or loses an earlier one."""
     draft = path.with_name(f".{secrets.token_hex(8)}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +145,7 @@ def _write(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, path)  # unlike a rename, this fails if somebody else has made the file meanwhile
+        os.link(draft, path)  # unlike a rename, this fails if the file was made meanwhile
     except FileExistsError as error:
         raise LocalError(f"{path} is there already: remove it first, or name another with --out") from error
     except OSError as error:

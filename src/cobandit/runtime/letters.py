@@ -1,39 +1,33 @@
 """What members say to each other besides the protocol: who they are, rewards for another's decisions, controls, status.
 
-A packet on the network is either a protocol message (`cobandit.wire`) or a letter. Both begin with one byte that says
-which, and both have a checksum and name their group; a packet of another group is refused. Letters may be lost like
-everything else: who expects something from a letter repeats it (`errands.py`).
+A packet on the network is a protocol message or a letter, in the one envelope of `cobandit.codec`: all are kinds in
+one table. Letters may be lost like everything else: who expects something from a letter repeats it (`errands.py`).
 """
-
-from zlib import crc32
 
 import msgspec
 
-from cobandit import wire
+from cobandit.codec import Format, FrameCodec
+from cobandit.codec.format import Kinds
+from cobandit.codec.tables import MESSAGES, WIRE_VERSION
 from cobandit.core import Message
 from cobandit.runtime.controls import Setting
-from cobandit.values.errors import PeerError
-
-LETTERS_VERSION = 1
-_MESSAGE, _LETTER = b"M", b"L"
-_CHECKSUM = 4
 
 MOST_REWARDS = 256
 """So many rewards fit one letter."""
 
 
-class Letter(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class Letter(msgspec.Struct, frozen=True, array_like=True):
     """Something that one member says to another, or to all."""
 
     sender: str
 
 
-class Hello(Letter, tag="hello", frozen=True):
-    """I am here, with these arms. Whoever did not know me answers."""
+class Hello(Letter, frozen=True):
+    """I am here, with these arms. Members that did not know me answer."""
 
     arms: tuple[str, ...]
     units_per_reward: int
-    boot: int
+    session: int
     notice: int
     controls: bytes
     """The digest of the controls that the sender has heard of."""
@@ -41,44 +35,47 @@ class Hello(Letter, tag="hello", frozen=True):
     """Whether the sender does not know the receiver, who then answers although it knows the sender."""
     is_answer: bool = False
     """Whether it is such an answer. Answers are not answered."""
+    incarnation: int = 0
+    reads: tuple[int, ...] = (WIRE_VERSION,)
+    """The versions of the wire that the sender reads. A hello itself is always in the oldest that its sender writes."""
 
 
-class ControlsTold(Letter, tag="controls", frozen=True):
+class ControlsTold(Letter, frozen=True):
     """All controls, as far as I have heard."""
 
     settings: tuple[Setting, ...]
 
 
-class ControlsHeard(Letter, tag="controls heard", frozen=True):
+class ControlsHeard(Letter, frozen=True):
     """With what you told me I have the controls of this digest."""
 
     digest: bytes
 
 
-class ControlWanted(Letter, tag="control wanted", frozen=True):
+class ControlWanted(Letter, frozen=True):
     """Turn this switch, and tell the others. The operator who says so need not be a member."""
 
     key: str
     value: str | None
 
 
-class Rewards(Letter, tag="rewards", frozen=True):
+class Rewards(Letter, frozen=True):
     """Rewards for decisions of yours, by token."""
 
     rewards: tuple[tuple[str, float], ...]
 
 
-class RewardsTaken(Letter, tag="rewards taken", frozen=True):
+class RewardsTaken(Letter, frozen=True):
     """You need not tell me these again: they are counted, or can never be."""
 
     tokens: tuple[str, ...]
 
 
-class StatusAsked(Letter, tag="status asked", frozen=True):
+class StatusAsked(Letter, frozen=True):
     """Tell me how you are. The asker need not be a member."""
 
 
-class StatusTold(Letter, tag="status told", frozen=True):
+class StatusTold(Letter, frozen=True):
     """How I am: statistics, encoded."""
 
     statistics: bytes
@@ -86,51 +83,39 @@ class StatusTold(Letter, tag="status told", frozen=True):
 
 AnyLetter = Hello | ControlsTold | ControlsHeard | ControlWanted | Rewards | RewardsTaken | StatusAsked | StatusTold
 
+LETTERS: Kinds = {
+    16: Hello,
+    17: ControlsTold,
+    18: ControlsHeard,
+    19: ControlWanted,
+    20: Rewards,
+    21: RewardsTaken,
+    22: StatusAsked,
+    23: StatusTold,
+}
+"""Append, never reorder (`cobandit.codec.tables`)."""
 
-class _Envelope(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    version: int
-    group: str
-    letter: AnyLetter
+PACKETS = FrameCodec(Format(WIRE_VERSION, {**MESSAGES, **LETTERS}))
+"""All that members say to each other, as bytes and back."""
+
+OLDEST = PACKETS.reads[0]
+"""The version that everybody reads who can be talked to at all."""
 
 
-class ForeignGroupError(PeerError):
-    """A packet of another group."""
-
-
-_encoder = msgspec.msgpack.Encoder()
-_decode = msgspec.msgpack.Decoder(_Envelope).decode
-
-
-def pack(content: Message | AnyLetter, group: str) -> bytes:
-    """Return a message or a letter as a packet.
+def pack(content: Message | AnyLetter, group: str, version: int | None = None) -> bytes:
+    """Return a message or a letter as a packet, in this version or the newest.
 
     >>> unpack(pack(StatusAsked("operator"), "homepage"), "homepage")
     StatusAsked(sender='operator')
     """
-    if not isinstance(content, Letter):
-        return _MESSAGE + wire.encode(content, group)
-    letter = _encoder.encode(_Envelope(LETTERS_VERSION, group, content))
-    return _LETTER + crc32(letter).to_bytes(_CHECKSUM) + letter
+    return PACKETS.encode(content, group, version)
 
 
 def unpack(packet: bytes, group: str) -> Message | AnyLetter:
     """Return what is in a packet.
 
     Raises:
-        ForeignGroupError: It is of another group.
-        PeerError: It is damaged, or is not a packet of this version.
+        PeerError: It is of another group or version, damaged, or no packet: `FrameCodec.decode` says how each.
     """
-    kind, content = packet[:1], packet[1:]
-    if kind == _MESSAGE:
-        return wire.decode(content, group)
-    if kind != _LETTER or crc32(content[_CHECKSUM:]) != int.from_bytes(content[:_CHECKSUM]):
-        raise PeerError(f"a packet of {len(packet)} bytes was refused: it is damaged, or nothing of cobandit's")
-    try:
-        envelope = _decode(content[_CHECKSUM:])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise PeerError(f"a letter was refused: {error}") from error
-    if envelope.version != LETTERS_VERSION:
-        raise PeerError(f"a letter of version {envelope.version} was refused: this side speaks {LETTERS_VERSION}")
-    if envelope.group != group:
-        raise ForeignGroupError(f"a letter of group {envelope.group!r} was refused: this side is of group {group!r}")
-    return envelope.letter
+    content: Message | AnyLetter = PACKETS.decode(packet, group)
+    return content

@@ -1,4 +1,4 @@
-"""Log records as lines: for people, or one JSON object each. For programs that are cobandit's own, such as `cobandit agent`.
+"""Log records as lines: for people, or one JSON object each. For cobandit's own programs, such as `cobandit agent`.
 
 The library itself only writes to `logging.getLogger("cobandit")` and never says where that goes: that is up to the
 program that uses it. What the lines say is in `complaints.py`.
@@ -27,7 +27,7 @@ def configure_logging(
     stream: TextIO | None = None,
     also: Sequence[str] = (),
 ) -> logging.Handler:
-    """Write what cobandit logs as lines, to standard error unless told otherwise. Return the handler, to take it away.
+    """Write what cobandit logs as lines, to standard error by default. Return the handler, to take it away.
 
     Args:
         format: `"text"` for people, `"json"` for one object a line with time, level, member, group, peer, message and

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
-from cobandit.core import Geometric, Patience, Sharing, on_demand
+from cobandit.core import Geometric, RetryTimers, Sharing, on_demand
 from cobandit.runtime.background import Background, at_end, background
 from cobandit.runtime.clock import Clock, SystemClock
 from cobandit.runtime.decision import Decision, is_genuine, read
@@ -30,12 +30,11 @@ from cobandit.values.checks import check_positive, check_probability
 from cobandit.values.errors import LocalError, NotNowError, StateError, UnknownError
 from cobandit.values.quantum import MILLIONTH
 from cobandit.values.tally import Arm
-from cobandit.wire import encode_snapshot
 
 Value = TypeVar("Value")
 Taken = ParamSpec("Taken")
 
-LIVE_PATIENCE = Patience(first=2.0, least=0.1, growth=1.5, tick=60.0, longest=600.0)
+LIVE_PATIENCE = RetryTimers(first=2.0, least=0.1, growth=1.5, tick=60.0, longest=600.0)
 """In seconds."""
 
 LIVE_SHARING = on_demand(Geometric(2, cap=64), loss_tolerant=LIVE_PATIENCE)
@@ -81,7 +80,7 @@ def join(
         state: The file in which it keeps what it must not forget. Without one it forgets everything when it stops.
         policy: `"ucb"`, `"aae"`, `"kl-ucb"`, `"thompson"`, or a function that makes a policy for a list of arms.
         quantum: The smallest step of a reward, the same in the whole group; for the policies that are named.
-        sharing: How it talks; `LIVE_SHARING` unless told otherwise. It must be loss-tolerant, with times in seconds.
+        sharing: How it talks; `LIVE_SHARING` by default. It must be loss-tolerant, with times in seconds.
         peers: For `tls` and `udp`: addresses of some other members.
         keys: The member's key file, from `cobandit keys agent`.
         secret: A secret of the whole group, instead of keys, where there is no `tls`.
@@ -89,7 +88,7 @@ def join(
         ceilings: For some arms, the greatest share of decisions.
         expire_after: After so many seconds without a reward a decision is given up.
         default_reward: What it counts with then; `None` to forget it.
-        log_limit: How many decisions the log in the state file keeps; a million unless told otherwise.
+        log_limit: How many decisions the log in the state file keeps; a million by default.
         snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
         clock: What time it is, in seconds since 1970; for tests.
 
@@ -363,7 +362,8 @@ class Member:
 
     def snapshot(self) -> bytes:
         """Return all that this member knows of the arms, for another member to start from, on line or off."""
-        return self._on_loop(lambda: encode_snapshot(self._node.clerk.agent.snapshot()))
+        clerk = self._node.clerk
+        return self._on_loop(lambda: clerk.terms.versions.layout.snapshots.encode(clerk.agent.snapshot()))
 
     def log(self) -> Iterator[LogEntry]:
         """Return the decisions that are still in the log, oldest first, with propensities and rewards."""

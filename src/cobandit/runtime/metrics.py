@@ -1,4 +1,4 @@
-"""A member's statistics as Prometheus metrics. They are read when somebody scrapes, so decisions pay nothing for them.
+"""A member's statistics as Prometheus metrics. They are read when they are scraped, so decisions pay nothing for them.
 
 It needs the extra `metrics`. Every metric has the labels `group` and `member`.
 """
@@ -13,13 +13,12 @@ from cobandit.runtime.statistics import ArmStatistics, PeerStatistics, Statistic
 from cobandit.runtime.transports.addresses import parse_address
 from cobandit.runtime.transports.listening import listening_to
 from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
 
-try:
+with needed_by("serving metrics"):
     from prometheus_client import CollectorRegistry, start_http_server
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
     from prometheus_client.registry import Collector
-except ImportError as missing:
-    raise LocalError("metrics need the package prometheus_client: pip install cobandit[metrics]") from missing
 
 KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
 """What packets are, as `cobandit.runtime.statistics.Communication` counts them."""
@@ -158,6 +157,7 @@ _FAMILIES = (
     _Family(_GAUGE, "cobandit_peer_silence_seconds", "Time since it was heard.", _PEER, _peers(lambda p: p.heard_s)),
     _Family(_GAUGE, "cobandit_peer_present", "1 without a farewell.", _PEER, _peers(lambda p: p.is_present)),
     _Family(_GAUGE, "cobandit_peer_lacking_observations", "Not acknowledged.", _PEER, _peers(lambda p: p.lacks)),
+    _Family(_GAUGE, "cobandit_peer_wire_version", "Written to it.", _PEER, _peers(lambda p: p.wire_version)),
     _Family(_COUNTER, "cobandit_peer_shares_sent", "Shares sent to it.", _PEER, _peers(lambda p: p.shares_sent)),
     _Family(_COUNTER, "cobandit_peer_shares_received", "Shares from it.", _PEER, _peers(lambda p: p.shares_received)),
     _Family(_COUNTER, "cobandit_packets_sent", "Packets sent, by kind.", ("kind",), _sent),

@@ -69,7 +69,7 @@ def transport_for(
 def guest_transport_for(
     url: str, *, peers: Sequence[str] = (), keys: str | Path | None = None, secret: str | None = None
 ) -> Transport:
-    """Return a transport for somebody who only wants to ask, and is no member.
+    """Return a transport for an asker that is no member.
 
     Args:
         url: As members have it; for `tls` and `udp` it is the address of any one member.
@@ -112,10 +112,8 @@ def _seal(keys: str | Path | None, secret: str | None) -> Seal | None:
 
 
 def _identity(keys: str | Path) -> "Identity":
-    try:
-        from cobandit.runtime.identity import Identity  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise LocalError(f"keys need {error.name}: pip install cobandit[keys]") from error
+    from cobandit.runtime.identity import Identity  # noqa: PLC0415
+
     return Identity.load(keys)
 
 

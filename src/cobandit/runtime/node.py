@@ -12,20 +12,20 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Executor
 from typing import TypeVar
 
+from cobandit.codec import NotSpokenError
 from cobandit.core import Acknowledgement, Message, Share
 from cobandit.runtime import letters
 from cobandit.runtime.clerk import Clerk
 from cobandit.runtime.desk import MOST_WAITING
 from cobandit.runtime.fleet import Fleet
 from cobandit.runtime.journal import Batch, Journal, JournalError, Mail
-from cobandit.runtime.letters import AnyLetter, Letter, pack
-from cobandit.runtime.restoring import fresh_boot
+from cobandit.runtime.letters import AnyLetter, Letter
+from cobandit.runtime.sessions import fresh_session
 from cobandit.runtime.statistics import (
     Communication,
     Statistics,
     arms_of,
     encode_statistics,
-    own_observations,
     peers_of,
 )
 from cobandit.runtime.transports.base import LARGEST_FRAME, Refusal, Transport
@@ -81,7 +81,7 @@ class Node:
         self._transport = transport
         self._executor = executor
         self._started_at = self._now()
-        self._own_at_start = sum(own_observations(clerk.agent).values())
+        self._own_at_start = sum(clerk.agent.own_observations().values())
         self._packets: deque[tuple[bytes, str | None]] = deque()
         self._packet_bytes = 0
         self._mail: list[Mail] = []
@@ -135,8 +135,8 @@ class Node:
         del sender
 
     def trouble(self, what: str | None) -> None:
-        """Take it that the network does not work, or works again."""
-        is_beginning = self._now() < self._started_at + GRACE  # somebody must be the first of a fleet
+        """Note that the network does not work, or works again."""
+        is_beginning = self._now() < self._started_at + GRACE  # one must be the first of a fleet
         self.clerk.complaints.trouble("the network", what, logging.WARNING if is_beginning else logging.ERROR)
 
     # Life.
@@ -232,13 +232,13 @@ class Node:
         await waiter
 
     async def add_arm(self, arm: Arm) -> None:
-        """Offer an arm more. One that was never there begins a new boot, which tells the others."""
+        """Offer an arm more. One that was never there begins a new session, which tells the others."""
         clerk = self.clerk
         async with self._turns:
             if arm in clerk.agent.arms:
                 clerk.removed -= {arm}
             else:
-                await self._begin_boot((*clerk.agent.arms, arm), fresh_boot(clerk.agent.boot, clerk.clock))
+                await self._begin_session(arms=(*clerk.agent.arms, arm))
             clerk.publish()
 
     async def act(self, work: Callable[[], Value]) -> Value:
@@ -257,13 +257,13 @@ class Node:
     def statistics(self) -> Statistics:
         """Return how this member is."""
         clerk, desk, now = self.clerk, self.clerk.desk, self._now()
-        own = sum(own_observations(clerk.agent).values())
+        own = sum(clerk.agent.own_observations().values())
         return Statistics(
             name=clerk.terms.name,
             group=clerk.terms.group,
             at=now,
             uptime_s=max(0.0, now - self._started_at),
-            boot=clerk.agent.boot,
+            incarnation=clerk.agent.incarnation,
             policy=type(clerk.agent.policy).__name__,
             decisions=desk.decisions,
             own_observations=own,
@@ -271,7 +271,7 @@ class Node:
             open_decisions=desk.open_decisions,
             arms=arms_of(clerk.agent, clerk.controls.frozen, clerk.removed),
             control_arm=clerk.controls.control_arm,
-            peers=peers_of(clerk.agent, now),
+            peers=peers_of(clerk.agent, now, clerk.peer_versions),
             communication=Communication(**{name: self._counts[name] for name in Communication.__struct_fields__}),
             refused={reason.name.lower(): count for reason, count in clerk.guard.refusals.items()},
             quarantined=clerk.guard.quarantined(now),
@@ -290,12 +290,13 @@ class Node:
 
     async def _ask(self, wait_s: float) -> Fleet:
         question = letters.StatusAsked(self.clerk.terms.name)
-        peers = [link.peer for link in self.clerk.agent.endpoint.links.values()]
+        agent = self.clerk.agent
 
         def ask(answered: Collection[str]) -> None:
-            for peer in peers:
-                if peer.present and peer.name not in answered and (packet := self._packed(question)) is not None:
-                    self._counts["lost"] += not self._transport.send(peer.name, packet)
+            for peer in agent.peers:
+                is_asked = agent.link(peer).is_present and peer not in answered
+                if is_asked and (packet := self._packed(question, peer)) is not None:
+                    self._counts["lost"] += not self._transport.send(peer, packet)
 
         return await self.clerk.answers.collect(ask, wait_s, quiet_s=0.0, own=self.statistics())
 
@@ -321,8 +322,8 @@ class Node:
                 async with self._turns:
                     await self._look_into_mailbox()
                     await self._work()
-                    if self.clerk.boot_wanted is not None:
-                        await self._begin_boot(self.clerk.agent.arms, self.clerk.boot_wanted)
+                    if self.clerk.session_wanted is not None:
+                        await self._begin_session(incarnation=self.clerk.session_wanted)
             except JournalError as error:
                 self._not_written(error)
             except Exception as error:  # noqa: BLE001  # whatever it is, the member must not fall silent for good
@@ -426,20 +427,25 @@ class Node:
         for receiver, content in turn.outgoing:
             if is_superseded and not isinstance(content, letters.StatusTold):
                 continue  # another process speaks for this member now
-            packet = self._packed(content)
+            packet = self._packed(content, receiver)
             if packet is not None and not self._transport.send(receiver, packet):
                 self._counts["lost"] += 1
         if self._announce_at is not None and self._now() >= self._announce_at and not is_superseded:
-            packet = self._packed(self.clerk.hello())
+            packet = self._packed(self.clerk.hello(), None)
             if packet is not None:
                 self._transport.announce(packet)
             self._announce_at = self._now() + self._pause
             self._pause = min(2.0 * self._pause, LONGEST_BETWEEN_ANNOUNCEMENTS)
 
-    def _packed(self, content: Message | AnyLetter) -> bytes | None:
+    def _packed(self, content: Message | AnyLetter, receiver: str | None) -> bytes | None:
+        """Return a packet in a version that its receiver reads: a hello in the oldest, for it says which those are."""
+        terms, is_hello = self.clerk.terms, isinstance(content, letters.Hello)
+        version = self.clerk.peer_versions.of(None if is_hello else receiver)
         try:
-            packet = pack(content, self.clerk.terms.group)
+            packet = terms.versions.packets.encode(content, terms.group, version)
             self._transport.check_size(packet)
+        except NotSpokenError:  # it was added later, so who reads only that version does not miss it
+            return None
         except LocalError as error:
             self.clerk.complaints.say_once(logging.ERROR, str(error))
             return None
@@ -447,16 +453,15 @@ class Node:
         self._counts["bytes_sent"] += len(packet)
         return packet
 
-    async def _begin_boot(self, arms: tuple[Arm, ...], boot: int) -> None:
+    async def _begin_session(self, *, incarnation: int | None = None, arms: tuple[Arm, ...] | None = None) -> None:
+        """Begin a session, in a new incarnation or with more arms, once what came before is written."""
         if not await self._work():
             raise JournalError("the journal cannot be written now, so nothing can change: see statistics().troubles")
-        undo = self.clerk.begin_boot(arms, boot)
-        try:
-            await self._blocking(self._journal.replace, self.clerk.state(is_clean=False))
-        except JournalError:
-            undo()
-            raise
-        self.clerk.introduce()
+        clerk = self.clerk
+        session = incarnation or fresh_session(clerk.agent.session, clerk.clock)
+        clerk.begin_session(session, incarnation=incarnation, arms=arms)
+        clerk.introduce()
+        await self._work()
         self._announce_at, self._pause = self._now(), FIRST_ANNOUNCEMENT
         self._event.set()
 
@@ -487,8 +492,7 @@ def _disappoint(waiters: list[asyncio.Future[None]], why: str) -> None:
 def _kind(content: Message | AnyLetter) -> str:
     match content:
         case Share():
-            is_fresh = content.handling is None or content.handling.attempt == 0
-            return "shares" if is_fresh else "repetitions"
+            return "shares" if content.is_fresh else "repetitions"
         case Acknowledgement():
             return "acknowledgements"
         case Letter():

@@ -8,13 +8,14 @@ import logging
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from cobandit.core import Join
+from cobandit.core import Changes, Message, Notice, Presence
 from cobandit.runtime import letters
-from cobandit.runtime.boots import check_boots
 from cobandit.runtime.controls import Controls
-from cobandit.runtime.letters import AnyLetter, ForeignGroupError, Letter, unpack
+from cobandit.runtime.guard import reason_of
+from cobandit.runtime.letters import AnyLetter, Letter
+from cobandit.runtime.sessions import check_sessions
 from cobandit.runtime.transports.base import Refusal
-from cobandit.values.errors import PeerError, StrangerError
+from cobandit.values.errors import FutureError, PeerError, StrangerError
 
 if TYPE_CHECKING:
     from cobandit.runtime.clerk import Clerk
@@ -33,18 +34,15 @@ class Reception:
         """Take a packet, with its sender's name if that is proved."""
         clerk = self._clerk
         try:
-            content = unpack(packet, clerk.terms.group)
-        except ForeignGroupError as error:
-            clerk.refuse(Refusal.FOREIGN_GROUP, sender, str(error))
-            return
+            content: Message | AnyLetter = clerk.terms.versions.packets.decode(packet, clerk.terms.group)
         except PeerError as error:
-            clerk.refuse(Refusal.MALFORMED, sender, str(error))
+            self._refuse_unread(error, sender, now)
             return
         if sender is not None and content.sender != sender:
             clerk.refuse(Refusal.FORGED, sender, f"{sender} spoke in the name of {content.sender}")
             return
         try:
-            check_boots(content, clerk.agent.boot, now)
+            check_sessions(content, clerk.agent.session, now)
             if isinstance(content, Letter):
                 self._open(content, now)
             else:
@@ -55,6 +53,13 @@ class Reception:
                 clerk.answer_with(content.sender, clerk.hello(wants_answer=True))
         except PeerError as error:
             clerk.refuse(Refusal.ABSURD, sender, str(error))
+
+    def _refuse_unread(self, error: PeerError, sender: str | None, now: float) -> None:
+        """Refuse a packet that cannot be read. Who writes in a version that is not read here is told which are."""
+        clerk = self._clerk
+        clerk.refuse(reason_of(error), sender, str(error))
+        if isinstance(error, FutureError) and sender is not None and clerk.acquaintances.may_answer(sender, now):
+            clerk.answer_with(sender, clerk.hello())
 
     def _open(self, letter: AnyLetter, now: float) -> None:
         """Open a letter. Some may come from anybody who can speak here, and could become a member."""
@@ -74,7 +79,7 @@ class Reception:
                     self._say_controls_changed(letter.sender)
                     clerk.settings_changed()
             case _:
-                if letter.sender not in clerk.agent.endpoint.roster:
+                if not clerk.agent.knows(letter.sender):
                     raise StrangerError(f"{letter.sender!r} is not known to {clerk.terms.name}")
                 self._open_from_member(letter, now)
 
@@ -95,13 +100,21 @@ class Reception:
 
     def _meet(self, hello: letters.Hello, now: float) -> None:
         clerk = self._clerk
-        link = clerk.agent.endpoint.links.get(hello.sender)
-        known = None if link is None or link.delivery is None else link.delivery.peer_notice
-        join = Join(hello.sender, clerk.terms.name, hello.arms, hello.units_per_reward, hello.boot, hello.notice)
-        clerk.take(clerk.agent.receive(join, now))
+        known = clerk.agent.presence_of(hello.sender)
+        presence = Presence(
+            hello.sender,
+            hello.session,
+            hello.notice,
+            hello.incarnation,
+            is_present=True,
+            arms=hello.arms,
+            units_per_reward=hello.units_per_reward,
+        )
+        clerk.take(clerk.agent.receive(Notice(hello.sender, clerk.terms.name, Changes(presences=(presence,))), now))
+        clerk.peer_versions.heard(hello.sender, hello.reads)
         clerk.errands.controls_heard(hello.sender, hello.controls)
         clerk.errands.is_back(hello.sender)
-        is_news = known != (hello.boot, hello.notice)
+        is_news = known is None or (known.session, known.number) != (hello.session, hello.notice)
         if is_news:
             self._compare_arms(hello)
         # Its question may come again because the answer was lost; or because the network doubles packets.

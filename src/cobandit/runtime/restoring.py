@@ -1,7 +1,7 @@
 """How a member starts: always from its journal, whether that is empty, was left clean, or by a crash.
 
-A start after anything but a clean stop is a new boot: what was observed before is kept apart, and peers return what
-they know of it. So a disk that lost its last writes, was rolled back or copied can forget, and never counts twice.
+A start after anything but a clean stop is a new incarnation: what was observed before is kept apart, and peers return
+what they know of it. So a disk that lost its last writes, was rolled back or copied can forget, and never counts twice.
 """
 
 import secrets
@@ -9,24 +9,20 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cobandit.agent import Agent
-from cobandit.core import Sharing
-from cobandit.core.state import SNAPSHOT_VERSION, HeldState, Snapshot
+from cobandit.core import Began, Changes, Sharing
+from cobandit.core.state import FactState, Snapshot
 from cobandit.policies import Policy
 from cobandit.runtime.clock import Clock
 from cobandit.runtime.controls import Controls
 from cobandit.runtime.errands import Errands
 from cobandit.runtime.journal import Journal
 from cobandit.runtime.outstanding import Outstanding
+from cobandit.runtime.sessions import EPOCH, fresh_session
+from cobandit.runtime.state_versions import LAYOUT, Layout
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm, checked_arms
-from cobandit.wire import decode_record, decode_snapshot
 
 Build = Callable[[Sequence[Arm]], Policy]
-
-EPOCH = 1_767_225_600.0
-"""The beginning of 2026: boots count milliseconds from here."""
-
-CHANCE_BITS = 10
 
 _RUN_BITS = _FIRST_PLACE_BITS = 31
 """So that a decision's number has 63 bits, and a start has room for two thousand million decisions at least."""
@@ -57,6 +53,7 @@ def restore(
     sharing: Sharing,
     clock: Clock,
     snapshot: Callable[[], Snapshot | None] = lambda: None,
+    layout: Layout = LAYOUT,
 ) -> Restored:
     """Start a member from its journal.
 
@@ -69,6 +66,7 @@ def restore(
         sharing: How it talks.
         clock: What time it is.
         snapshot: Returns what another member, or an older disk of this one, knew: the start if the journal is empty.
+        layout: How the journal's snapshot and records are written.
 
     Raises:
         LocalError: The journal is another member's, is damaged, or was written under rules that do not fit.
@@ -76,7 +74,7 @@ def restore(
     offered = checked_arms(arms)
     stored = journal.read()
     if stored.state is None:
-        agent = Agent(name, build(offered), sharing, boot=fresh_boot(0, clock))
+        agent = Agent(name, build(offered), sharing, incarnation=fresh_session(0, clock))
         start = snapshot()
         if start is not None:
             agent = start_from_another(start, agent, build, sharing)
@@ -92,7 +90,7 @@ def restore(
         )
         return _begun(blank, clock)
     state = stored.state
-    found = decode_snapshot(state.agent)
+    found: Snapshot = layout.snapshots.decode(state.agent)
     if found.endpoint.agent != name:
         raise LocalError(
             f"the state belongs to member {found.endpoint.agent!r}, not to {name!r}: give every member its own state"
@@ -102,16 +100,16 @@ def restore(
             f"the state belongs to a member of group {state.group!r}, not of {group!r}: what one group learned is not "
             "true of another, so give every member its own state"
         )
-    known = found.endpoint.arms
-    grown = (*known, *(arm for arm in offered if arm not in known))
-    is_clean = state.is_clean and not stored.batches and grown == known
+    records = [layout.records.decode(record) for batch in stored.batches for record in batch.records]
+    later = [arm for record in records if isinstance(record, Began) for arm in record.arms]
     agent = Agent.restore(
-        found,
-        [decode_record(record) for batch in stored.batches for record in batch.records],
-        policy=build(grown),
-        sharing=sharing,
-        boot=None if is_clean else fresh_boot(found.endpoint.boot, clock),
+        found, records, policy=build(tuple(dict.fromkeys((*found.endpoint.arms, *later)))), sharing=sharing
     )
+    grown = tuple(dict.fromkeys((*agent.arms, *offered)))
+    is_clean = state.is_clean and not stored.batches
+    if not (is_clean and grown == agent.arms):
+        session = fresh_session(agent.session, clock)
+        agent.begin(session, clock.now(), incarnation=None if is_clean else session, arms=grown)
     controls, outstanding = Controls(state.settings), Outstanding(state.outstanding)
     rewards = {(peer, token): reward for peer, token, reward in state.rewards}
     for batch in stored.batches:
@@ -143,35 +141,25 @@ def _begun(restored: Restored, clock: Clock) -> Restored:
     return restored._replace(run=run, first_place=first_place)
 
 
-def fresh_boot(last: int, clock: Clock) -> int:
-    """Return a boot above the last one, and different from every other: a clock, and chance within a millisecond."""
-    since_epoch = int(max(0.0, clock.now() - EPOCH) * 1000.0)
-    return max(last + 1, since_epoch << CHANCE_BITS | secrets.randbits(CHANCE_BITS))
-
-
 def start_from_another(snapshot: Snapshot, agent: Agent, build: Build, sharing: Sharing) -> Agent:
     """Return an agent that knows what a snapshot knows, as observations of those who made them.
 
-    So when it meets them, or anyone who knows more, nothing is counted twice. Of arms that it has and the snapshot has
-    not it must still hear, so all that it holds is marked as lacking something.
+    So when it meets them, or anyone who knows more, nothing is counted twice. It has heard none of this from its peers
+    and acknowledges none of it, so they tell it everything again.
     """
-    source, fresh = snapshot.endpoint, agent.endpoint.state()
+    source, fresh = snapshot.endpoint, agent.snapshot().endpoint
     if source.units_per_reward != fresh.units_per_reward:
         raise LocalError(
             f"the snapshot counts {source.units_per_reward} quanta in a reward, this member {fresh.units_per_reward}: "
             "give it the same quantum"
         )
-    own = HeldState(source.agent, source.boot, sum(entry.observations for entry in source.own), source.own, lacks=True)
-    held = tuple(
-        origin._replace(tallies=tuple(entry for entry in origin.tallies if entry.arm in fresh.arms), lacks=True)
-        for origin in (own, *source.held)
-        if origin.version
-    )
-    formers = [origin.boot for origin in held if origin.agent == fresh.agent]
-    if formers and max(formers) >= fresh.boot:
+    cells = [told for fact in source.facts for told in fact.told.cells]
+    if any(told.agent == fresh.agent and told.incarnation >= fresh.incarnation for told in cells):
         raise LocalError("the snapshot is from the future: set this machine's clock")
-    state = fresh._replace(held=held, formers=len(formers))
-    return Agent.restore(Snapshot(SNAPSHOT_VERSION, repr(sharing), state), policy=build(fresh.arms), sharing=sharing)
+    served = [told for told in cells if told.tallies[0].arm in fresh.arms]
+    facts = tuple(FactState(number, None, Changes(cells=(told,))) for number, told in enumerate(served, 1))
+    state = fresh._replace(facts=facts, number=len(facts))
+    return Agent.restore(Snapshot(repr(sharing), state), policy=build(fresh.arms), sharing=sharing)
 
 
 def _absent(agent: Agent, offered: tuple[Arm, ...]) -> frozenset[Arm]:

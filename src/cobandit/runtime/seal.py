@@ -24,7 +24,7 @@ from cobandit.runtime.transports.base import Inbox, Refusal, Transport
 from cobandit.values.errors import LocalError
 
 SHORTEST_SECRET = 16
-"""Bytes. Whoever records one packet can try out secrets; short ones are found."""
+"""Bytes. With one recorded packet secrets can be tried out; short ones are found."""
 LONGEST_NAME = 200
 MAC_SIZE = 16
 
@@ -93,7 +93,7 @@ class Seal(ABC):
 
 
 class GroupSeal(Seal):
-    """Proves that a packet is from somebody who knows the group's secret. The sender's name is as claimed."""
+    """Proves that the sender of a packet knows the group's secret. The sender's name is as claimed."""
 
     def __init__(self, secret: bytes | str) -> None:
         secret = secret.encode() if isinstance(secret, str) else secret

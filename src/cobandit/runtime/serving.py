@@ -13,16 +13,16 @@ from cobandit.scenario.keys import Table, located
 SERVING_KEYS = ("listen", "token_file", "most_body", "most_requests")
 
 LISTEN = "127.0.0.1:8700"
-"""Where a sidecar listens unless told otherwise: for programs of the same machine alone."""
+"""Where a sidecar listens by default: for programs of the same machine alone."""
 
 MOST_BODY = 2**20
-"""Bytes of one request's body, unless told otherwise."""
+"""The default limit of a request's body, in bytes."""
 
 LARGEST_BODY = 64 * 2**20
 """`most_body` may be so much: a body is held in memory as a whole."""
 
 MOST_REQUESTS = 256
-"""Requests that may be under way at the same time, unless told otherwise."""
+"""How many requests may be under way at the same time by default."""
 
 LARGEST_REQUESTS = 100_000
 

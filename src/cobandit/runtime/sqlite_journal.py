@@ -13,42 +13,35 @@ from pathlib import Path
 
 import msgspec
 
-from cobandit.runtime.journal import (
-    Batch,
-    Journal,
-    JournalError,
-    Mail,
-    NodeState,
-    Stored,
-    decode_batch,
-    decode_state,
-    encode_batch,
-    encode_state,
-)
+from cobandit.runtime.journal import Batch, Journal, JournalError, Mail, NodeState, Stored
 from cobandit.runtime.state_lock import StateInUseError, StateLock
-from cobandit.values.errors import LocalError
+from cobandit.runtime.state_versions import (
+    LAYOUT,
+    WAIT_S,
+    Layout,
+    bring_up_to_date,
+    check_version,
+    mark_as,
+    migrated_in_memory,
+)
+from cobandit.values.errors import LocalError, NotNowError
 
 __all__ = ["SqliteJournal", "StateInUseError", "leave_mail", "read_history", "read_state", "read_stored"]
 
-WAIT_MS = 5000
-"""How long to wait for another process that writes into the mailbox."""
-
 LOG_LIMIT = 1_000_000
-"""So many decisions are kept in the log unless told otherwise."""
+"""So many decisions are kept in the log by default."""
 
 MOST_MAIL = 10_000
 """So much mail is read at once."""
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS snapshot (
-    id INTEGER PRIMARY KEY CHECK (id = 1), after INTEGER NOT NULL, content BLOB NOT NULL
-);
-CREATE TABLE IF NOT EXISTS batches (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, entries INTEGER NOT NULL, total INTEGER NOT NULL, content BLOB NOT NULL
-);
-CREATE TABLE IF NOT EXISTS home (id INTEGER PRIMARY KEY CHECK (id = 1), place TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS mail (id INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL, reward REAL NOT NULL);
-"""
+_SCHEMA = (
+    "CREATE TABLE snapshot (id INTEGER PRIMARY KEY CHECK (id = 1), after INTEGER NOT NULL, content BLOB NOT NULL)",
+    """CREATE TABLE batches (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, entries INTEGER NOT NULL, total INTEGER NOT NULL, content BLOB NOT NULL
+    )""",
+    "CREATE TABLE home (id INTEGER PRIMARY KEY CHECK (id = 1), place TEXT NOT NULL)",
+    "CREATE TABLE mail (id INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL, reward REAL NOT NULL)",
+)
 _INSERT_BATCH = """
 INSERT INTO batches (entries, total, content)
 VALUES (?1, ?1 + coalesce((SELECT total FROM batches ORDER BY id DESC LIMIT 1), 0), ?2)
@@ -62,18 +55,21 @@ class SqliteJournal(Journal):
     Args:
         path: The file. It is made if it is not there.
         log_limit: How many decisions and rewards the log keeps at least; older ones go when a snapshot is taken.
+        layout: How it is written. A file of the version before is brought up to date, and a copy of it is kept.
     """
 
-    def __init__(self, path: str | Path, *, log_limit: int = LOG_LIMIT) -> None:
+    def __init__(self, path: str | Path, *, log_limit: int = LOG_LIMIT, layout: Layout = LAYOUT) -> None:
         self.path = Path(path)
+        self._layout = layout
         self._log_limit = log_limit
         self._one_thread = threading.Lock()
         """Nobody is to use the connection while another does, nor to close it."""
         self._lock = StateLock(self.path)
         try:
             _make(self.path)
+            bring_up_to_date(self.path, layout)
             self._database = _opened(self.path)
-            self._database.executescript(_SCHEMA)
+            _begin(self._database, layout)
         except LocalError:
             self._lock.close()
             raise
@@ -84,7 +80,7 @@ class SqliteJournal(Journal):
     def read(self) -> Stored:
         with self._one_thread:
             try:
-                stored = _read(self._database)
+                stored = _read(self._database, self._layout)
                 home = self._database.execute("SELECT place FROM home").fetchone()
             except sqlite3.Error as error:
                 raise _unusable(self.path, error) from error
@@ -95,8 +91,9 @@ class SqliteJournal(Journal):
 
     def write(self, batches: Sequence[Batch], mail_done: Sequence[int] = ()) -> None:
         with self._one_thread, _Transaction(self._database, self.path):
+            encode = self._layout.batches.encode
             self._database.executemany(
-                _INSERT_BATCH, [(len(batch.decided) + len(batch.settled), encode_batch(batch)) for batch in batches]
+                _INSERT_BATCH, [(len(batch.decided) + len(batch.settled), encode(batch)) for batch in batches]
             )
             self._database.executemany("DELETE FROM mail WHERE id = ?", [(number,) for number in mail_done])
 
@@ -104,7 +101,8 @@ class SqliteJournal(Journal):
         with self._one_thread, _Transaction(self._database, self.path):
             last = self._database.execute("SELECT after FROM snapshot").fetchone()
             self._database.execute(
-                "INSERT OR REPLACE INTO snapshot SELECT 1, coalesce(max(id), 0), ? FROM batches", (encode_state(state),)
+                "INSERT OR REPLACE INTO snapshot SELECT 1, coalesce(max(id), 0), ? FROM batches",
+                (self._layout.states.encode(state),),
             )
             self._database.execute("INSERT OR REPLACE INTO home VALUES (1, ?)", (self._lock.drawn(),))
             self._forget_old_batches(0 if last is None else last[0])
@@ -118,7 +116,7 @@ class SqliteJournal(Journal):
                 raise _unusable(self.path, error) from error
 
     def history(self) -> Iterator[Batch]:
-        return read_history(self.path)
+        return read_history(self.path, self._layout)
 
     def close(self) -> None:
         with self._one_thread:
@@ -144,49 +142,84 @@ class SqliteJournal(Journal):
             run("DELETE FROM batches WHERE id <= ?", (oldest,))
 
 
-def read_history(path: str | Path) -> Iterator[Batch]:
+def read_history(path: str | Path, layout: Layout = LAYOUT) -> Iterator[Batch]:
     """Return the batches in a journal, oldest first, also while a member runs with it."""
-    with closing(_opened(_existing(path))) as database:
+    with closing(_readable(path, layout)) as database:
         try:
             for (content,) in database.execute("SELECT content FROM batches ORDER BY id"):
-                yield decode_batch(content)
+                yield layout.batches.decode(content)
         except sqlite3.Error as error:
             raise _unusable(Path(path), error) from error
 
 
-def read_state(path: str | Path) -> NodeState:
+def read_state(path: str | Path, layout: Layout = LAYOUT) -> NodeState:
     """Return the last snapshot in a journal, also while a member runs with it."""
-    with closing(_opened(_existing(path))) as database:
+    with closing(_readable(path, layout)) as database:
         try:
             row = database.execute("SELECT content FROM snapshot").fetchone()
         except sqlite3.Error as error:
             raise _unusable(Path(path), error) from error
     if row is None:
         raise LocalError(f"{path} holds no member yet")
-    return decode_state(row[0])
+    state: NodeState = layout.states.decode(row[0])
+    return state
 
 
-def read_stored(path: str | Path) -> Stored:
+def read_stored(path: str | Path, layout: Layout = LAYOUT) -> Stored:
     """Return the last snapshot in a journal and the batches since, of one moment, also while a member runs with it."""
-    with closing(_opened(_existing(path))) as database:
+    with closing(_readable(path, layout)) as database:
         try:
             database.execute("BEGIN")  # so that both are read as of the same moment
-            return _read(database)
+            return _read(database, layout)
         except sqlite3.Error as error:
             raise _unusable(Path(path), error) from error
 
 
-def leave_mail(path: str | Path, token: str, reward: float) -> None:
+def leave_mail(path: str | Path, token: str, reward: float, layout: Layout = LAYOUT) -> None:
     """Put a reward into the mailbox of a journal. When it returns, it survives a power failure."""
-    with closing(_opened(_existing(path))) as database, _Transaction(database, Path(path)):
+    version = _version(_existing(path), layout)
+    if version not in {None, layout.version}:
+        raise NotNowError(
+            f"the state file {path} has state version {version}, and this program writes {layout.version}: leave the "
+            "reward again when its member was upgraded too"
+        )
+    with closing(_opened(Path(path))) as database, _Transaction(database, Path(path)):
         database.execute("INSERT INTO mail (token, reward) VALUES (?, ?)", (token, float(reward)))
 
 
-def _read(database: sqlite3.Connection) -> Stored:
+def _read(database: sqlite3.Connection, layout: Layout) -> Stored:
     row = database.execute("SELECT after, content FROM snapshot").fetchone()
-    after, state = (0, None) if row is None else (row[0], decode_state(row[1]))
+    after, state = (0, None) if row is None else (row[0], layout.states.decode(row[1]))
     rows = database.execute("SELECT content FROM batches WHERE id > ? ORDER BY id", (after,))
-    return Stored(state, [decode_batch(content) for (content,) in rows])
+    return Stored(state, [layout.batches.decode(content) for (content,) in rows])
+
+
+def _begin(database: sqlite3.Connection, layout: Layout) -> None:
+    """Make the tables if there are none."""
+    if database.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+        database.execute("BEGIN IMMEDIATE")
+        for statement in _SCHEMA:
+            database.execute(statement)
+        mark_as(database, layout.version)
+        database.execute("COMMIT")
+
+
+def _readable(path: str | Path, layout: Layout) -> sqlite3.Connection:
+    """Open a journal that others may be running with: itself, or what it will be once it is brought up to date."""
+    version = _version(_existing(path), layout)
+    if version in {None, layout.version}:
+        return _opened(Path(path))
+    try:
+        return migrated_in_memory(Path(path), layout)
+    except sqlite3.Error as error:
+        raise _unusable(Path(path), error) from error
+
+
+def _version(path: Path, layout: Layout) -> int | None:
+    try:
+        return check_version(path, layout)
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from error
 
 
 class _Transaction:
@@ -223,7 +256,7 @@ class _Transaction:
 def _opened(path: Path) -> sqlite3.Connection:
     database = None
     try:
-        database = sqlite3.connect(path, isolation_level=None, timeout=WAIT_MS / 1000, check_same_thread=False)
+        database = sqlite3.connect(path, isolation_level=None, timeout=WAIT_S, check_same_thread=False)
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")  # a commit has reached the disk when it returns
     except sqlite3.Error as error:
@@ -237,7 +270,7 @@ def _make(path: Path) -> None:
     """Make the file if it is not there, for this user only: what signs decisions will be in it.
 
     SQLite gives the files beside it the same mode. One that is there is not opened: to close it would take away the
-    locks of whoever reads it in this process.
+    locks of readers in this process.
     """
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))

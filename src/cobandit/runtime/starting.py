@@ -7,6 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cobandit.codec import decode_snapshot
 from cobandit.core import Sharing
 from cobandit.core.state import Snapshot
 from cobandit.policies import AAE, KLUCB, UCB, Policy, Thompson
@@ -18,13 +19,14 @@ from cobandit.runtime.journal import Journal, MemoryJournal
 from cobandit.runtime.networks import transport_for
 from cobandit.runtime.node import Node
 from cobandit.runtime.restoring import restore
+from cobandit.runtime.state_versions import Layout
 from cobandit.runtime.traffic import Traffic
 from cobandit.runtime.transports.base import Transport
 from cobandit.runtime.turn import Terms
+from cobandit.runtime.versions import PRESENT, Versions
 from cobandit.values.checks import check_name, check_positive
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import LONGEST_NAME, Arm
-from cobandit.wire import decode_snapshot
 
 PolicyOf = Callable[[Sequence[Arm]], Policy]
 
@@ -55,13 +57,13 @@ class Options(NamedTuple):
     clock: Clock
 
 
-async def start(options: Options, home: Background) -> Node:
+async def start(options: Options, home: Background, versions: Versions = PRESENT) -> Node:
     """Start a member: its journal, then its transport, then its task. Runs on the background loop.
 
     Raises:
         LocalError: Something on this side is wrong. Nothing is left behind.
     """
-    opening = home.loop.run_in_executor(home.executor, _open_journal, options)
+    opening = home.loop.run_in_executor(home.executor, _open_journal, options, versions.layout)
     try:
         name, journal, keys, transport = await asyncio.shield(opening)
     except asyncio.CancelledError:
@@ -80,6 +82,7 @@ async def start(options: Options, home: Background) -> Node:
             sharing=options.sharing,
             clock=options.clock,
             snapshot=lambda: _snapshot(options.snapshot),
+            layout=versions.layout,
         )
         traffic = None
         if options.floors or options.ceilings:
@@ -87,7 +90,7 @@ async def start(options: Options, home: Background) -> Node:
             traffic.check(options.arms)
         quantum = restored.agent.policy.quantum
         default = None if options.default_reward is None else quantum.units(options.default_reward)
-        terms = Terms(name, options.group, options.sharing, build, options.expire_after, default)
+        terms = Terms(name, options.group, options.sharing, build, options.expire_after, default, versions)
         clerk = Clerk(terms, restored, options.clock)
         node = Node(clerk, journal, transport, executor=home.executor)
         clerk.make_desk(
@@ -107,7 +110,7 @@ async def start(options: Options, home: Background) -> Node:
 
 
 def _close_unwanted(opened: "asyncio.Future[_Opened]", home: Background) -> None:
-    """Let go of a journal that was opened for somebody who no longer waits for it."""
+    """Let go of a journal that was opened for a caller that no longer waits for it."""
     if not opened.cancelled() and opened.exception() is None:
         home.executor.submit(opened.result()[1].close)
 
@@ -115,7 +118,7 @@ def _close_unwanted(opened: "asyncio.Future[_Opened]", home: Background) -> None
 _Opened = tuple[str, Journal, str | Path | None, str | Transport]
 
 
-def _open_journal(options: Options) -> _Opened:
+def _open_journal(options: Options, layout: Layout) -> _Opened:
     """Return the name, the journal, the keys and the address, with a star replaced by the first number that is free."""
     if options.state is None:
         return options.name, MemoryJournal(), options.keys, options.url
@@ -123,7 +126,7 @@ def _open_journal(options: Options) -> _Opened:
 
     limit = LOG_LIMIT if options.log_limit is None else options.log_limit
     if "*" not in options.name:
-        return options.name, SqliteJournal(options.state, log_limit=limit), options.keys, options.url
+        return options.name, SqliteJournal(options.state, log_limit=limit, layout=layout), options.keys, options.url
     for slot in range(1, MOST_SLOTS + 1):
         name, state, keys = (
             None if text is None else str(text).replace("*", str(slot))
@@ -132,7 +135,7 @@ def _open_journal(options: Options) -> _Opened:
         assert name is not None
         assert state is not None
         try:
-            return name, SqliteJournal(state, log_limit=limit), keys, _numbered(options.url, slot)
+            return name, SqliteJournal(state, log_limit=limit, layout=layout), keys, _numbered(options.url, slot)
         except StateInUseError:
             continue
     raise LocalError(f"all of {options.name} from 1 to {MOST_SLOTS} are taken by running processes")
@@ -156,8 +159,8 @@ def checked(options: Options) -> Options:
     check_name("the name of a group", options.group, LONGEST_NAME)
     check_name("the name of a member", options.name, LONGEST_NAME)
     check_positive("expire_after", options.expire_after)
-    if options.sharing.patience is None:
-        raise LocalError("live members need loss_tolerant=Patience(...), in seconds: real networks lose messages")
+    if options.sharing.retry is None:
+        raise LocalError("live members need loss_tolerant=RetryTimers(...), in seconds: real networks lose messages")
     if ("*" in options.name) != (options.state is not None and "*" in str(options.state)):
         raise LocalError("a star belongs into both name and state, so that every worker has its own of each")
     if isinstance(options.url, str) and _STARRED_PORT.fullmatch(options.url) and "*" not in options.name:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cobandit.agent import Agent
+from cobandit.codec import decode_record, decode_snapshot, encode_snapshot
 from cobandit.core.state import Snapshot
 from cobandit.policies import AAE, UCB
 from cobandit.runtime.history import LogEntry, log_entries
@@ -15,7 +16,6 @@ from cobandit.runtime.journal import Stored
 from cobandit.runtime.member import LIVE_SHARING
 from cobandit.runtime.sqlite_journal import read_history, read_state, read_stored
 from cobandit.values.errors import LocalError
-from cobandit.wire import decode_record, decode_snapshot, encode_snapshot
 
 
 def read_log(path: str | Path) -> Iterator[LogEntry]:
@@ -52,8 +52,8 @@ def read_copy(path: str | Path) -> Copy:
     newest = _brought_up_to_date(stored, last)
     snapshot = last if newest is None else newest
     state = snapshot.endpoint
-    observations = sum(entry.observations for entry in state.own)
-    observations += sum(entry.observations for origin in state.held for entry in origin.tallies)
+    cells = (told for fact in state.facts for told in fact.told.cells)
+    observations = sum(entry.observations for told in cells for entry in told.tallies)
     missing = len(stored.batches) if newest is None else 0
     return Copy(state.agent, observations, encode_snapshot(snapshot), missing)
 

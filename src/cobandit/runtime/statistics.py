@@ -10,16 +10,17 @@ import msgspec
 from msgspec import Meta
 
 from cobandit.agent import Agent
-from cobandit.core import TolerantEndpoint
-from cobandit.core.ledger import Origin
+from cobandit.codec import WIRE_VERSION
+from cobandit.codec.serializer import NotSoError, reader, write
 from cobandit.policies import Policy
 from cobandit.policies.confident import Confident
 from cobandit.policies.ucb import confidence_width
+from cobandit.runtime.versions import PeerVersions
 from cobandit.values.errors import PeerError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
 
 MOST_COUNTED = 2**53
-"""No count, no sum and no boot is larger: what a browser, too, holds exactly."""
+"""No count, no sum and no incarnation is larger: what a browser, too, holds exactly."""
 
 LONGEST_TEXT = 10_000
 MOST_TEXTS = 1000
@@ -68,8 +69,10 @@ class PeerStatistics(msgspec.Struct, frozen=True):
     """How many of its observations of its present start are known here."""
     lacks: Count
     """How many of this member's observations of this start it has not acknowledged."""
-    boot: Count | None = None
+    incarnation: Count | None = None
     """Its start, as far as it is known: it changes when the peer restarts and may have forgotten something."""
+    wire_version: Count = WIRE_VERSION
+    """The version in which this member writes to it: the newest that both read, once the peer has said hello."""
 
 
 class Communication(msgspec.Struct, frozen=True):
@@ -100,7 +103,7 @@ class Statistics(msgspec.Struct, frozen=True):
     at: Seconds
     """When these were made, in seconds since 1970."""
     uptime_s: Seconds
-    boot: Count
+    incarnation: Count
     policy: Text
     decisions: Count
     """Made since the member was started."""
@@ -137,12 +140,12 @@ class Statistics(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self)
 
 
-_decoder = msgspec.msgpack.Decoder(Statistics)
+_read = reader(Statistics)
 
 
 def encode_statistics(statistics: Statistics) -> bytes:
     """Return statistics as bytes, for a letter."""
-    return msgspec.msgpack.encode(statistics)
+    return write(statistics)
 
 
 def decode_statistics(content: bytes) -> Statistics:
@@ -152,8 +155,8 @@ def decode_statistics(content: bytes) -> Statistics:
         PeerError: There are none.
     """
     try:
-        statistics = _decoder.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        statistics = _read(content)
+    except NotSoError as error:
         raise PeerError(f"statistics that cannot be read were refused: {error}") from error
     for names in ([arm.arm for arm in statistics.arms], [peer.name for peer in statistics.peers]):
         if len(set(names)) < len(names):
@@ -161,19 +164,9 @@ def decode_statistics(content: bytes) -> Statistics:
     return statistics
 
 
-def own_observations(agent: Agent) -> dict[Arm, int]:
-    """Return how often each arm was observed by this agent itself, in every boot that is known."""
-    counts = dict(agent.endpoint.ledger.own.counts)
-    for origin, holding in agent.endpoint.ledger.held.items():
-        if origin.agent == agent.name:
-            for arm, count in holding.tally.counts.items():
-                counts[arm] += count
-    return counts
-
-
 def arms_of(agent: Agent, frozen: frozenset[Arm], removed: frozenset[Arm]) -> tuple[ArmStatistics, ...]:
     """Return every arm of an agent."""
-    policy, own = agent.policy, own_observations(agent)
+    policy, own = agent.policy, agent.own_observations()
     return tuple(_arm(policy, arm, own[arm], arm in frozen, arm in removed) for arm in policy.arms)
 
 
@@ -199,27 +192,24 @@ def _arm(policy: Policy, arm: Arm, own: int, is_frozen: bool, is_removed: bool) 
     )
 
 
-def peers_of(agent: Agent, now: float) -> tuple[PeerStatistics, ...]:
+def peers_of(agent: Agent, now: float, versions: PeerVersions) -> tuple[PeerStatistics, ...]:
     """Return every peer of an agent."""
-    endpoint = agent.endpoint
-    assert isinstance(endpoint, TolerantEndpoint)
-    ledger = endpoint.ledger
     peers = []
-    for link in endpoint.links.values():
-        heard = link.peer.last_heard
-        held = ledger.held.get(Origin(link.peer.name, link.delivery.peer_boot or 0))
+    for link in map(agent.link, agent.peers):
+        heard = link.last_heard
         peers.append(
             PeerStatistics(
-                name=link.peer.name,
-                is_present=link.peer.present,
-                common_arms=len(link.peer.common),
+                name=link.peer,
+                is_present=link.is_present,
+                common_arms=len(link.common),
                 heard_s=None if heard is None or math.isnan(heard) else max(0.0, now - heard),
-                shares_sent=link.exchange.shares_sent,
+                shares_sent=link.shares_sent,
                 shares_received=link.shares_received,
-                repetitions=link.delivery.attempts,
-                held=0 if held is None else held.version,
-                lacks=max(0, ledger.version - link.delivery.acknowledged.version),
-                boot=link.delivery.peer_boot,
+                repetitions=link.attempts,
+                held=link.held,
+                lacks=link.unacknowledged,
+                incarnation=None if link.session is None else link.incarnation,
+                wire_version=versions.of(link.peer),
             )
         )
     return tuple(peers)

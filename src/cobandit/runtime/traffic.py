@@ -48,7 +48,7 @@ class Traffic:
         """Return how likely each of these arms is when the policy prefers this one.
 
         If some arms are not available, what is left may not fit under the ceilings: then the best arm gets more than
-        its ceiling, because somebody must.
+        its ceiling, because one arm must.
         """
         shares = {arm: self.floors.get(arm, 0.0) for arm in arms}
         left = 1.0 - sum(shares.values())

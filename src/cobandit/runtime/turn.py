@@ -6,6 +6,7 @@ from cobandit.core import Message, Sharing
 from cobandit.runtime.journal import Batch
 from cobandit.runtime.letters import AnyLetter
 from cobandit.runtime.restoring import Build
+from cobandit.runtime.versions import PRESENT, Versions
 
 
 class Terms(NamedTuple):
@@ -18,6 +19,7 @@ class Terms(NamedTuple):
     expire_after: float
     default_units: int | None
     """What a decision counts with that was never rewarded; `None` to forget it."""
+    versions: Versions = PRESENT
 
 
 class Turn(NamedTuple):

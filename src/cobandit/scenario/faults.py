@@ -1,7 +1,7 @@
 """What a network does to messages: it loses, doubles, delays and reorders them, and it falls apart.
 
-What befalls a message depends on a stream of chance of its own, keyed by who sends it to whom and the how-manieth
-between the two it is. So two engines meet the same network.
+What befalls a message depends on a stream of chance of its own, keyed by who sends it to whom and by its number between
+the two. So two engines meet the same network.
 """
 
 from dataclasses import dataclass

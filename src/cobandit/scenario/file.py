@@ -7,17 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cobandit.core import (
-    Constant,
-    Geometric,
-    Patience,
-    PerCandidate,
-    Sharing,
-    Threshold,
-    immediate,
-    on_demand,
-    silent,
-)
+from cobandit.core import Constant, Geometric, PerCandidate, RetryTimers, Sharing, Threshold
+from cobandit.core.protocols.on_demand import ON_DEMAND
+from cobandit.core.protocols.registry import PROTOCOLS, sharing_by
 from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.policies import Confidence, Horizon
 from cobandit.policies.names import policy_name
@@ -263,26 +255,27 @@ _SHARING_KEYS = (
 
 
 def _sharing(table: Table) -> Sharing:
-    protocol = table.choice("protocol", ("odc", "ibc", "none"), default="odc")
+    protocol = PROTOCOLS[table.choice("protocol", tuple(PROTOCOLS), default=ON_DEMAND.word)]
     threshold = _threshold(table, answers_advance=table.truth("answers_advance", default=True))
-    patience = _patience(table)
-    if patience is not None and protocol != "odc":
-        raise LocalError(f'{table.key("loss_tolerant")} belongs to protocol "odc", but the protocol is "{protocol}"')
-    if protocol == "none":
-        return silent()
-    return on_demand(threshold, loss_tolerant=patience or False) if protocol == "odc" else immediate(threshold)
+    retry = _retry(table)
+    if retry is not None and not protocol.tolerant:
+        fit = " or ".join(f'"{one.word}"' for one in PROTOCOLS.values() if one.tolerant)
+        raise LocalError(
+            f'{table.key("loss_tolerant")} belongs to protocol {fit}, but the protocol is "{protocol.word}"'
+        )
+    return sharing_by(protocol, threshold, retry)
 
 
-def _patience(sharing: Table) -> Patience | None:
+def _retry(sharing: Table) -> RetryTimers | None:
     given, path = sharing.get("loss_tolerant"), sharing.key("loss_tolerant")
     if given is MISSING or isinstance(given, bool):
-        return Patience() if given is True else None
+        return RetryTimers() if given is True else None
     if not isinstance(given, Mapping):
         raise wrong(path, f"true, false or a table with {' or '.join(_PATIENCE_KEYS)}", given)
     table = Table(given, path, _PATIENCE_KEYS)
     waits = {name: table.positive(name) for name in _PATIENCE_KEYS if name in table}
     with located(path):
-        return Patience(**waits)
+        return RetryTimers(**waits)
 
 
 def _faults(table: Table, agent_count: int) -> Faults:

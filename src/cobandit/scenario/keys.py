@@ -28,10 +28,10 @@ Understood_co = TypeVar("Understood_co", covariant=True)
 class Table:
     """A table of a scenario file: its keys are known ones, and each value is asked for by kind.
 
-    >>> Table({"ratte": 0.5}, "agents[1]", ("rate", "count"))
+    >>> Table({"rat": 7}, "agents[1]", ("rate", "count"))
     Traceback (most recent call last):
     ...
-    cobandit.values.errors.LocalError: agents[1].ratte = 0.5 is not a key that cobandit knows: did you mean agents[1].rate?
+    cobandit.values.errors.LocalError: agents[1].rat = 7 is not a key that cobandit knows: did you mean agents[1].rate?
     >>> Table({"rate": 7}, "agents[1]", ("rate", "count")).number("rate", low=0.0, high=1.0)
     Traceback (most recent call last):
     ...
@@ -48,7 +48,7 @@ class Table:
             path: Where it is in the file.
             known: Its keys.
             deeper: Keys that are often looked for here and belong one table deeper, such as `schedule.slots`.
-            wanted: What must be here, for whoever writes something else; a table with some of its keys if not said.
+            wanted: What must be here, for the error message; a table with some of its keys by default.
         """
         self.path = path
         if not isinstance(value, Mapping):

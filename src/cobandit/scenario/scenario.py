@@ -1,7 +1,7 @@
 """A world as data: arms, agents and when they decide, how they choose, how they talk.
 
-A scenario holds no chance and no state. Together with a seed and a trial number (`cobandit.scenario.tape`) it determines
-a run.
+A scenario holds no chance and no state. Together with a seed and a trial number (`cobandit.scenario.tape`) it
+determines a run.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ class AgentSpec:
         schedule: When it decides.
         start: The first slot in which it may decide. Before it the agent is silent; the others know of it.
         stop: The first slot in which it no longer decides.
-        arms: The arms that it can pull; all arms of the world unless told otherwise.
+        arms: The arms that it can pull; all arms of the world by default.
         absences: When it is away, with notices.
     """
 
@@ -155,7 +155,7 @@ class Scenario:
         policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1.
         sharing: How they talk.
         delay: How many slots a message takes; 0 means within the slot.
-        faults: What the network does to messages; nothing unless told otherwise.
+        faults: What the network does to messages; nothing by default.
     """
 
     horizon: int

@@ -39,7 +39,7 @@ class Clock(Protocol):
         ...
 
     def decided(self, *, sent: bool) -> None:
-        """Take it that the agent decided, and whether it sent a share in doing so."""
+        """Note that the agent decided, and whether it sent a share in doing so."""
         ...
 
 

@@ -1,7 +1,7 @@
 """All the chance of one run, from one seed.
 
-A tape stores nothing: every number on it is a hash of where it stands (`cobandit.values.chance`). Two algorithms that run on
-the same tape meet the same decision times and the same luck, which is what makes a comparison a paired one.
+A tape stores nothing: every number on it is a hash of where it stands (`cobandit.values.chance`). Two algorithms that
+run on the same tape meet the same decision times and the same luck, which is what makes a comparison a paired one.
 """
 
 from enum import IntEnum

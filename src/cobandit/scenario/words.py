@@ -3,8 +3,7 @@
 from itertools import groupby
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
-from cobandit.core.exchange import ON_DEMAND
-from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.core.protocols.registry import protocol_of
 from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.policies import Horizon
 from cobandit.scenario.faults import Faults
@@ -51,16 +50,12 @@ def count_of(number: int, noun: str) -> str:
 
 def sharing_in_words(scenario: Scenario) -> str:
     """Return how the agents of a scenario talk, as a sentence."""
-    rules, threshold, patience = scenario.sharing
-    if rules == SILENT:
-        return "They do not talk: each learns alone."
-    how = "by a table of your own"
-    if rules == ON_DEMAND:
-        how = "on demand (ODC)"
-    elif rules == IMMEDIATE:
-        how = "by immediate broadcast (IBC)"
-    tolerant = "" if patience is None else "; what is lost is repeated (loss-tolerant)"
-    told = f"They talk {how}, with {threshold_in_words(threshold)}{tolerant}"
+    rules, threshold, retry = scenario.sharing
+    told = protocol_of(rules).told
+    if not rules.talks:
+        return f"{told}."
+    tolerant = "" if retry is None else "; what is lost is repeated (loss-tolerant)"
+    told = f"{told}, with {threshold_in_words(threshold)}{tolerant}"
     return told if told.endswith("...") else f"{told}."
 
 

@@ -11,8 +11,7 @@ from dataclasses import asdict, replace
 from itertools import groupby
 
 from cobandit.core import Constant, Geometric, PerCandidate
-from cobandit.core.exchange import ON_DEMAND
-from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.core.protocols.registry import protocol_of
 from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.policies import Horizon
 from cobandit.scenario.faults import Faults
@@ -163,10 +162,8 @@ def _policy(scenario: Scenario, own: Own) -> object:
 
 
 def _sharing(scenario: Scenario, own: Own) -> Written:
-    rules, threshold, patience = scenario.sharing
-    protocol: object = next((name for table, name in _PROTOCOLS if table == rules), None)
-    if protocol is None:
-        protocol = own("sharing.protocol", rules)
+    rules, threshold, retry = scenario.sharing
+    protocol = protocol_of(rules).word or own("sharing.protocol", rules)
     written: object
     match threshold:
         case Constant(size):
@@ -181,7 +178,7 @@ def _sharing(scenario: Scenario, own: Own) -> Written:
         "protocol": protocol,
         "threshold": written,
         "answers_advance": threshold.answers_advance,
-        **({} if patience is None else {"loss_tolerant": _floats(asdict(patience))}),
+        **({} if retry is None else {"loss_tolerant": _floats(asdict(retry))}),
         "delay": scenario.delay,
         **_faults(scenario.faults),
     }
@@ -210,9 +207,6 @@ def _faults(faults: Faults) -> Written:
             for partition in faults.partitions
         ]
     return written
-
-
-_PROTOCOLS = ((ON_DEMAND, "odc"), (IMMEDIATE, "ibc"), (SILENT, "none"))
 
 
 def _refuse(path: str, value: object) -> object:

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 
 from cobandit.core import Constant
-from cobandit.core.exchange import ON_DEMAND
+from cobandit.core.protocols.registry import protocol_of
 from cobandit.scenario.scenario import BuiltIn, Scenario
 from cobandit.theory import (
     aae_regret_bound,
@@ -34,9 +34,9 @@ def why_theorem_2_is_silent(scenario: Scenario, agents: Iterable[int] | None = N
 
     Args:
         scenario: The world.
-        agents: Positions of the agents that matter; all of them, unless told otherwise.
+        agents: Positions of the agents that matter; all of them by default.
     """
-    if scenario.sharing.rules != ON_DEMAND:
+    if 2 not in protocol_of(scenario.sharing.rules).theorems:
         return "it is about communication on demand"
     threshold = scenario.sharing.threshold
     if not (threshold.answers_advance or isinstance(threshold, Constant)):
@@ -105,7 +105,8 @@ def immediate_shares(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> 
 
 def _is_printed(scenario: Scenario) -> bool:
     """Return whether agents talk as Algorithm 1 prints it, on a network that is as the paper assumes."""
-    is_paper = scenario.sharing.rules == ON_DEMAND and scenario.sharing.patience is None and scenario.faults.are_none
+    is_bounded = 1 in protocol_of(scenario.sharing.rules).theorems
+    is_paper = is_bounded and scenario.sharing.retry is None and scenario.faults.are_none
     return is_paper and not any(agent.absences for agent in scenario.agents)
 
 

@@ -1,7 +1,7 @@
 """How a figure becomes a picture: PNG, once for a light and once for a dark page, and how a page shows it.
 
-This file owns size, ink and paper, which are those of `cobandit.look`. It knows nothing of what is drawn, and matplotlib
-only from inside its functions, because the core does not need it.
+This file owns size, ink and paper, which are those of `cobandit.look`. It knows nothing of what is drawn, and
+matplotlib only from inside its functions, because the core does not need it.
 """
 
 import base64
@@ -13,7 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from cobandit.look.tokens import colours
-from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,10 +64,8 @@ def series(number: int) -> str:
 
 
 def _png(height: float, draw: "Callable[[Figure], None]", *, dark: bool) -> bytes:
-    try:
+    with needed_by("a plot"):
         from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
-    except ModuleNotFoundError as error:
-        raise LocalError("plots need matplotlib: pip install cobandit[sim]") from error
 
     with _page(dark=dark):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")

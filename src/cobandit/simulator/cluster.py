@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import cobandit
 from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
 
 CONNECT_WITHIN_S = 10.0
 """How long to wait for a scheduler to answer."""
@@ -24,10 +25,8 @@ def cluster(address: str) -> Iterator[Executor]:
         LocalError: Dask is not installed, nobody answers, the workers have no cobandit or another version of it, or the
             cluster went away.
     """
-    try:
+    with needed_by("a cluster"):
         from distributed import Client, KilledWorker  # noqa: PLC0415  # only clusters need it
-    except ModuleNotFoundError as error:
-        raise LocalError(f"a cluster needs {error.name}: pip install cobandit[cluster]") from error
     try:
         client = Client(address, timeout=CONNECT_WITHIN_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, TimeoutError, ValueError) as error:

@@ -26,7 +26,7 @@ def draw(scenarios: Iterable[str], trials: pd.DataFrame, over_time: pd.DataFrame
 def draw_on(
     axes: Axes, scenarios: Iterable[str], trials: pd.DataFrame, over_time: pd.DataFrame, column: str, label: str
 ) -> None:
-    """Draw the same on axes that somebody else has made, with their size and their colours."""
+    """Draw the same on axes that exist already, with their size and their colours."""
     if len(over_time):
         for style, name in zip(cycle(LINES), scenarios, strict=False):
             _line(axes, name, over_time[over_time["scenario"] == name], column, style)

@@ -14,11 +14,11 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TypeGuard
 
 import numpy as np
 
 from cobandit.agent import Agent
+from cobandit.codec import encode
 from cobandit.core import Acknowledgement, Message, Outcome, Share
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Stream, Tape, bernoulli_reward
@@ -26,7 +26,6 @@ from cobandit.scenario.trace import Kind, Row
 from cobandit.simulator.network import Network
 from cobandit.simulator.result import Communication, Counts, Result
 from cobandit.values.errors import LocalError
-from cobandit.wire import encode
 
 Watch = Callable[["ReferenceRun"], None]
 
@@ -192,7 +191,9 @@ class ReferenceRun:
         self._tell(Kind.DECISION, position, self._arm_position[arm], reward, pull + 1)
         self._take(position, outcome)
         self._send_all()
-        self._clocks[position].decided(sent=any(_is_fresh(message) for message in outcome.outgoing))
+        self._clocks[position].decided(
+            sent=any(isinstance(message, Share) and message.is_fresh for message in outcome.outgoing)
+        )
 
     def _take(self, position: int, outcome: Outcome) -> None:
         self._outbox.extend(outcome.outgoing)
@@ -249,22 +250,24 @@ class ReferenceRun:
 
     def _count(self, message: Message) -> None:
         sender, receiver = self._position[message.sender], self._position[message.receiver]
-        link = self.agents[sender].endpoint.links[message.receiver]
+        speaker, listener = self.agents[sender], self.agents[receiver]
         self.communication.bytes += len(encode(message))
-        version = self.agents[sender].endpoint.ledger.version
         if isinstance(message, Share):
-            self.communication.definition_bits += 2 * len(link.peer.common) * math.log2(message.observations + 1)
-        if _is_fresh(message):
-            self.communication.shares[sender, receiver] += 1
-            self._tell(Kind.SHARE, sender, receiver, message.number, message.observations, version)
-        elif isinstance(message, Share):
-            attempt = 0 if message.handling is None else message.handling.attempt
-            self.communication.retries[sender, receiver] += 1
-            self._tell(Kind.RETRY, sender, receiver, message.number, attempt, version)
+            common = len(speaker.common_arms(message.receiver))
+            self.communication.definition_bits += 2 * common * math.log2(message.observations + 1)
+            own = speaker.endpoint.replica.observations
+            if message.is_fresh:
+                self.communication.shares[sender, receiver] += 1
+                self._tell(Kind.SHARE, sender, receiver, message.number, message.observations, own)
+            else:
+                attempt = 0 if message.delivery is None else message.delivery.attempt
+                self.communication.retries[sender, receiver] += 1
+                self._tell(Kind.RETRY, sender, receiver, message.number, attempt, own)
         elif isinstance(message, Acknowledgement):
-            seen = message.receipt
+            seen = message.delivery.receipt
             self.communication.acknowledgements[sender, receiver] += 1
-            self._tell(Kind.ACKNOWLEDGE, sender, receiver, seen.number, seen.version)
+            known = listener.observations_at(message.sender, seen.held)
+            self._tell(Kind.ACKNOWLEDGE, sender, receiver, seen.number, known)
         else:
             self.communication.notices[sender, receiver] += 1
 
@@ -278,10 +281,6 @@ class ReferenceRun:
     def _tell(self, kind: Kind, agent: int, other: int = 0, a: int = 0, b: int = 0, c: int = 0) -> None:
         if self._trace is not None:
             self._trace.append(Row(self.slot, int(kind), agent, other, a, b, c))
-
-
-def _is_fresh(message: Message) -> TypeGuard[Share]:
-    return isinstance(message, Share) and (message.handling is None or message.handling.attempt == 0)
 
 
 def _meet(scenario: Scenario, tape: Tape) -> list[Agent]:

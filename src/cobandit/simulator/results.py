@@ -21,6 +21,7 @@ from cobandit.simulator.interval import estimate
 from cobandit.simulator.report import report_html
 from cobandit.simulator.trials import Trial
 from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +80,7 @@ class About:
         """What must be equal for a run to be the same, whatever the number of trials.
 
         Both engines give the same numbers. Their trials are kept apart all the same: a folder says which engine it
-        comes from, and whoever compares the two must not be shown one of them twice.
+        comes from, and a comparison of the two must not show one of them twice.
         """
         identity = {
             "scenarios": {name: dict(scenario) for name, scenario in self.scenarios.items()},
@@ -220,10 +221,8 @@ def _parquet(frame: pd.DataFrame, metadata: Mapping[bytes, bytes]) -> bytes:
 
 
 def _plot(results: Results, column: str, label: str, path: Path | str | None) -> "Figure":
-    try:
+    with needed_by("a plot"):
         from cobandit.simulator.plots import draw  # noqa: PLC0415  # matplotlib takes long to load
-    except ModuleNotFoundError as error:
-        raise LocalError("plots need matplotlib: pip install cobandit[sim]") from error
     figure = draw(results.about.scenarios, results.trials, results.over_time, column, label)
     if path is not None:
         try:

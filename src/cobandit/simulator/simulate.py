@@ -54,7 +54,7 @@ def simulate(
         scenario: A `Scenario`, the path of a scenario file, or several of them by name, for a paired comparison.
         trials: How many trials of each; as the file says, or 30.
         seed: The seed of all chance; as the file says, or 1.
-        workers: How many threads; one for each core unless told otherwise.
+        workers: How many threads; one for each core by default.
         executor: Where to run in place of threads: any `concurrent.futures.Executor`.
         engine: `"auto"`, `"compiled"` or `"reference"`. Both engines give the same results.
         checkpoints: Slots at whose beginning regret and communication are kept, or how many such slots, evenly spaced.

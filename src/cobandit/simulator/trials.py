@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate
-from cobandit.core.exchange import ON_DEMAND
-from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.core.protocols.immediate import IMMEDIATE
+from cobandit.core.protocols.on_demand import ON_DEMAND
+from cobandit.core.protocols.silent import SILENT
 from cobandit.scenario.scenario import BuiltIn, IndexFunction, Scenario
 from cobandit.simulator import kernel, reference
 from cobandit.simulator.result import Result
@@ -97,15 +98,15 @@ def run_jobs(jobs: Sequence[Job], executor: Executor | None = None, *, workers: 
 
     Args:
         jobs: The trials.
-        executor: Where to run them; threads of this process unless told otherwise (compiled runs do not hold the GIL).
-        workers: How many threads; one for each core unless told otherwise.
+        executor: Where to run them; threads of this process by default (compiled runs do not hold the GIL).
+        workers: How many threads; one for each core by default.
     """
     if executor is None:
         threads = ThreadPoolExecutor(workers or os.cpu_count() or 1)
         try:
             yield from run_jobs(jobs, threads)
         finally:
-            threads.shutdown(wait=False, cancel_futures=True)  # whoever interrupts does not want to wait for a trial
+            threads.shutdown(wait=False, cancel_futures=True)  # an interrupt should not wait for a trial
         return
     futures = [executor.submit(run_job, job) for job in jobs]
     try:
@@ -147,6 +148,6 @@ def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "refer
     compiles = (
         isinstance(scenario.policy, BuiltIn | IndexFunction)
         and isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
-        and rules in (ON_DEMAND, IMMEDIATE, SILENT)
+        and rules in (ON_DEMAND.table, IMMEDIATE.table, SILENT.table)
     )
     return "compiled" if compiles else "reference"

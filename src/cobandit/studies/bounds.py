@@ -3,6 +3,7 @@
 import statistics
 
 from cobandit.core import Constant
+from cobandit.core.protocols.registry import protocol_of
 from cobandit.studies.reproduction import KINDS, Run
 from cobandit.theory import (
     aae_regret_bound,
@@ -15,6 +16,11 @@ from cobandit.theory import (
 
 ALPHA = 3.0
 """How much the agents of every experiment explore; the theorems ask for at least so much."""
+
+
+def is_bounded(run: Run, theorem: int) -> bool:
+    """Return whether a theorem is about the protocol of a run."""
+    return theorem in protocol_of(run.scenario.sharing.rules).theorems
 
 
 def regret_allowed(run: Run) -> float | None:

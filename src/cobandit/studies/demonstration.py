@@ -13,10 +13,13 @@ from itertools import islice
 from pathlib import Path
 
 from cobandit.core import Geometric, Sharing, immediate, on_demand, silent
+from cobandit.core.protocols.immediate import IMMEDIATE
+from cobandit.core.protocols.on_demand import ON_DEMAND
+from cobandit.core.protocols.silent import SILENT
 from cobandit.scenario import AgentSpec, BuiltIn, Rate, Scenario
 from cobandit.simulator import run
 from cobandit.studies.paper import surrogate_arms
-from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
 
 HORIZON = 20_000
 SEED = 1
@@ -24,11 +27,11 @@ FAST, SLOW = 0.5, 0.02
 AGENTS = (AgentSpec(Rate(FAST)),) * 2 + (AgentSpec(Rate(SLOW)),) * 18
 
 WAYS: dict[str, Callable[[], Sharing]] = {
-    "no communication": silent,
-    "immediate broadcast (IBC)": immediate,
-    "on demand (ODC)": on_demand,
-    "on demand, doubling to 64": lambda: on_demand(Geometric(2, cap=64)),
-    "on demand, doubling": lambda: on_demand(Geometric(2)),
+    SILENT.title: silent,
+    f"{IMMEDIATE.title} ({IMMEDIATE.label})": immediate,
+    f"{ON_DEMAND.title} ({ON_DEMAND.label})": on_demand,
+    f"{ON_DEMAND.title}, doubling to 64": lambda: on_demand(Geometric(2, cap=64)),
+    f"{ON_DEMAND.title}, doubling": lambda: on_demand(Geometric(2)),
 }
 
 
@@ -77,10 +80,8 @@ def plot(lines: list[Line], path: Path) -> None:
     Raises:
         LocalError: matplotlib is not installed.
     """
-    try:
+    with needed_by("a plot"):
         from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
-    except ModuleNotFoundError as error:
-        raise LocalError("plots need matplotlib: pip install 'cobandit[sim]'") from error
 
     figure = Figure(figsize=(7.0, 4.2), layout="constrained")
     axes = figure.subplots()

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from cobandit.simulator.canvas import Picture, picture, series
-from cobandit.studies.bounds import regret_allowed, shares_allowed
+from cobandit.studies.bounds import is_bounded, regret_allowed, shares_allowed
 from cobandit.studies.comparison import FAR, Cell
 from cobandit.studies.loss_figures import CAPTION as LOSS_CAPTION
 from cobandit.studies.loss_figures import draw_loss
@@ -255,7 +255,7 @@ def _draw_over_time(figure: "Figure", one: Reproduced, unit: float = 1.0, unit_n
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,g}")
         axes.xaxis.set_major_locator(_locator())
-    bound = [sum(shares_allowed(run).values()) for run in one.runs.values() if "ODC" in run.algorithm]
+    bound = [sum(shares_allowed(run).values()) for run in one.runs.values() if is_bounded(run, 2)]
     style = {"linestyle": "dashed", "linewidth": 1.2, "color": row[1].xaxis.label.get_color()}
     row[1].axhline(max(bound) / unit, label=f"{_BOUND}, whole run", **style)
     row[1].set_ylim(top=1.12 * max(row[1].get_ylim()[1] / 1.05, max(bound) / unit))
@@ -267,7 +267,7 @@ def _draw_over_time(figure: "Figure", one: Reproduced, unit: float = 1.0, unit_n
 def _draw_regret_bounds(axes: "Axes", one: Reproduced) -> None:
     """Draw what Theorem 1 allows to a whole run, where it is known; it is far up, so the axis becomes a log axis."""
     for run in one.runs.values():
-        most = regret_allowed(run) if "ODC" in run.algorithm else None
+        most = regret_allowed(run) if is_bounded(run, 1) else None
         if most is not None:
             axes.axhline(most, linestyle="dashed", linewidth=1.2, color=_colour(run))
             axes.autoscale(axis="y")

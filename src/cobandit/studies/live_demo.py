@@ -1,7 +1,7 @@
 """One fast and many slow agents as real processes over a real network: what they learn, and what they say for it.
 
-This file owns the run: it starts the processes, watches them as `cobandit status` would, and counts. The processes are in
-`live_demo_agent.py`. However it ends, no process and no file is left: the processes stop when this one is gone.
+This file owns the run: it starts the processes, watches them as `cobandit status` would, and counts. The processes are
+in `live_demo_agent.py`. However it ends, no process and no file is left: the processes stop when this one is gone.
 """
 
 import contextlib
@@ -127,7 +127,7 @@ def run_demo(plan: Plan, look: Look = lambda _seconds, _fleet: None) -> DemoResu
 
 
 def _prepared(plan: Plan, folder: Path) -> tuple[list[Spec], Asker]:
-    """Return what each agent is to do, and somebody who may ask them all."""
+    """Return what each agent is to do, and an asker that may ask them all."""
     group = f"demo-{secrets.token_hex(3)}"
     names = [f"{'fast' if number == 0 else 'slow'}-{number:02}" for number in range(plan.agents)]
     for name in names:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from cobandit.core import Geometric, Patience, on_demand
+from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.runtime.logs import configure_logging
 from cobandit.runtime.member import Member, connect
 from cobandit.runtime.service import stop_signals, stop_this_process
@@ -24,7 +24,7 @@ MEANS = {f"arm-{number:02}": round(0.2 + 0.04 * number, 2) for number in range(1
 """Of Bernoulli rewards."""
 
 DEMO_SHARING = on_demand(
-    Geometric(2, cap=64), loss_tolerant=Patience(first=1.0, least=0.1, growth=1.5, tick=2.0, longest=10.0)
+    Geometric(2, cap=64), loss_tolerant=RetryTimers(first=1.0, least=0.1, growth=1.5, tick=2.0, longest=10.0)
 )
 """As live members talk, but for a run of a minute: who falls silent tells the rest after 2 seconds instead of 60."""
 

@@ -1,6 +1,6 @@
 """The paper's experiments as scenarios, and what the paper published about them.
 
-All have 16 arms, alpha = 3 and, unless told otherwise, 80,000 slots. The published numbers were made with the
+All have 16 arms, alpha = 3 and, by default, 80,000 slots. The published numbers were made with the
 confidence `own` (delta = 1/n_j), so that is what the experiments use. The arms of the paper come from a data set that
 cannot be shipped; `surrogate_arms.csv` has 16 means chosen so that the two IBC regrets of Experiments 5 and 7 agree
 with the paper. The message counts of UCB do not depend on the arms at all.
@@ -12,7 +12,8 @@ each, Experiment 4 and the easy instance figures with one.
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cobandit.core import Constant, Geometric, Sharing, Threshold, immediate, on_demand, silent
+from cobandit.core import Constant, Geometric, RetryTimers, Threshold
+from cobandit.core.protocols.registry import PROTOCOLS, sharing_by
 from cobandit.scenario import AgentSpec, Arms, BuiltIn, Faults, Halving, OnOff, Rate, Scenario, Sine
 from cobandit.scenario.arms import read_csv
 from cobandit.values.errors import LocalError
@@ -54,15 +55,9 @@ class Experiment:
             arms=self.arms or arms or surrogate_arms(),
             agents=self.agents,
             policy=BuiltIn(policy.lower(), alpha=3.0, confidence="own"),
-            sharing=_sharing(protocol, usual, loss_tolerant="LT" in options),
+            sharing=sharing_by(PROTOCOLS[protocol.lower()], usual, RetryTimers() if "LT" in options else None),
             faults=self.faults,
         )
-
-
-def _sharing(protocol: str, threshold: Threshold, *, loss_tolerant: bool) -> Sharing:
-    if protocol == "ODC":
-        return on_demand(threshold, loss_tolerant=loss_tolerant)
-    return immediate(threshold) if protocol == "IBC" else silent()
 
 
 @dataclass(frozen=True)

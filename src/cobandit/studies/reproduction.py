@@ -148,10 +148,10 @@ def reproduce(
 
     Args:
         chosen: The experiments, from `studies`.
-        trials: How many trials; unless told otherwise as many as the paper ran, or those of a quick run.
+        trials: How many trials; by default as many as the paper ran, or those of a quick run.
         quick: Whether each study has the trials of a quick run.
         arms: The arms, if not the surrogate ones. The easy instance keeps its own.
-        workers: How many threads; one for each core unless told otherwise.
+        workers: How many threads; one for each core by default.
         seed: The seed of all chance.
         progress: Is called at the start of each study, and after every trial.
     """

@@ -107,7 +107,7 @@ def _takes_a_batch_as_it_takes_one(build: BuildPolicy) -> None:
         arm = one.select_arm()
         units = one.quantum.units(_reward(arm, pull))
         one.update_units(arm, units)
-        many.update_all((ArmTally(arm, 1, units),))
+        many.update_all((ArmTally(arm, 1, units, many.quantum.square(units)),))
         same = (many.tally, many.own_pulls, many.candidates) == (one.tally, one.own_pulls, one.candidates)
         assert same, "update_all did not do what update_units does: rule arms out in survivors, count in learn"
 

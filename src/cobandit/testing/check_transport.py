@@ -1,7 +1,7 @@
 """What every transport must do, checked: put your own through it.
 
-The suite knows nothing about how frames travel. It checks the promises of `cobandit.runtime.transports.base` on which live
-members rest. What may be said and heard is judged by `cobandit.testing.witness`.
+The suite knows nothing about how frames travel. It checks the promises of `cobandit.runtime.transports.base` on which
+live members rest. What may be said and heard is judged by `cobandit.testing.witness`.
 """
 
 import hashlib

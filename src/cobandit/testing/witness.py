@@ -114,7 +114,7 @@ class Witness:
         """Wait until it happened, saying something again and again meanwhile; complain when patience ends.
 
         Raises:
-            AssertionError: It did not happen, or somebody heard what they should not have heard.
+            AssertionError: It did not happen, or one heard what it should not have heard.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + PATIENCE

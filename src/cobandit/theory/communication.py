@@ -65,7 +65,7 @@ def aae_share_counts(
         threshold: f, whose answers advance c.
         gaps: Delta_i of every arm, zero for the best.
         alpha: How cautious the agents are; the theorem asks for at least 3.
-        total_decisions: The N in delta = 1/N^2; all decisions together unless told otherwise.
+        total_decisions: The N in delta = 1/N^2; all decisions together by default.
         candidate_count: As for `ucb_share_counts`.
 
     >>> aae_share_counts([5000, 200], Constant(10), [0.0, 0.5], alpha=3.0, total_decisions=1000)  # 4 + 2 x 1326.29
@@ -144,8 +144,8 @@ def unsettled_share_bounds(
 
     Appendix H.3 prints min{C_j, C_j'} + 1, with the C_j of `local_aae_share_counts`. But two agents stop only when
     both have one candidate left (Appendix H.2), so an agent that is done goes on sending to one that is not. While an
-    agent is not done it fills its buffer at most C_j times, whoever is done last bounds the pair, and nobody sends more
-    than it could as UCB. That makes min{max{C_j, C_j'}, U_j, U_j'} + 1, with the U_j of `ucb_share_counts`.
+    agent is not done it fills its buffer at most C_j times, the one that is done last bounds the pair, and nobody sends
+    more than it could as UCB. That makes min{max{C_j, C_j'}, U_j, U_j'} + 1, with the U_j of `ucb_share_counts`.
 
     >>> unsettled_share_bounds(ucb_counts=[500, 400], aae_counts=[2, 265], arm_sets=[(0,), (0, 1)])
     [[0, 266], [266, 0]]

@@ -1,1 +1,1 @@
-"""Plain values and what they must be: tallies, quanta, chance, checks, errors. They know nobody."""
+"""Plain values and what they must be: tallies, quanta, chance, checks, extras, errors. They know nobody."""

@@ -17,6 +17,10 @@ class LocalError(CobanditError, ValueError):
     """You must act: an argument, a configuration or a file on this side is wrong."""
 
 
+class MissingExtraError(ModuleNotFoundError, LocalError):
+    """You must act: install the extra that is named. It is a `ModuleNotFoundError` too, as for any missing package."""
+
+
 class UnknownError(LocalError):
     """You must act: what you named is not known here, such as an arm or the id of a decision."""
 
@@ -35,3 +39,19 @@ class PeerError(CobanditError):
 
 class StrangerError(PeerError):
     """They must introduce themselves: the message may be right, but nobody of that name is known here."""
+
+
+class ForeignGroupError(PeerError):
+    """They speak to another group: the message is not for this one."""
+
+
+class UnknownKindError(PeerError):
+    """They know more: the message is of a kind that was added later, in a version that is read here."""
+
+
+class FutureError(PeerError):
+    """They are ahead: the message is of a later version than this program reads. Upgrade this side."""
+
+
+class OutdatedError(PeerError):
+    """They are behind: the message is of an earlier version than this program still reads. Upgrade their side."""

@@ -16,6 +16,18 @@ MILLIONTH = 1e-6
 
 SMALLEST_QUANTUM = 1e-9
 
+LARGEST_SQUARE = 2**30
+"""No reward has more units of squares than this. With 2^32 observations their sum still fits 64 bits."""
+
+
+def square_unit(per_reward: int) -> int:
+    """Return how many squared quanta are one unit of a sum of squares: one, unless the sum would not fit 64 bits.
+
+    >>> square_unit(1), square_unit(100), square_unit(1_000_000)
+    (1, 1, 932)
+    """
+    return max(1, -(-per_reward * per_reward // LARGEST_SQUARE))
+
 
 class Quantum:
     """The declared step of a reward.
@@ -24,7 +36,7 @@ class Quantum:
     25
     """
 
-    __slots__ = ("per_reward", "step")
+    __slots__ = ("per_reward", "square_unit", "step")
 
     def __init__(self, step: float) -> None:
         if not (is_number(step) and SMALLEST_QUANTUM <= step <= 1.0):
@@ -39,6 +51,15 @@ class Quantum:
         self.step = float(step)
         self.per_reward: int = per_reward
         """How many quanta a reward of 1 has."""
+        self.square_unit: int = square_unit(per_reward)
+
+    def square(self, units: int) -> int:
+        """Return the square of a reward of so many quanta, in units of squares, rounded down.
+
+        >>> Quantum(0.01).square(25), Quantum(1e-6).square(1_000_000)
+        (625, 1072961373)
+        """
+        return units * units // self.square_unit
 
     def units(self, reward: float) -> int:
         """Convert a reward to quanta, rounding to the nearest.

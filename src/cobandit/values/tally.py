@@ -1,8 +1,8 @@
 """Per-arm counts and reward sums: the one data type that everybody shares.
 
-A tally says, for each arm of a fixed set, how many observations there are and what their rewards add up to. It does not
-know whose observations they are, when they were made, or what they are for. Rewards are whole quanta (see
-`cobandit.values.quantum`), so adding, subtracting and comparing tallies is exact.
+A tally says, for each arm of a fixed set, how many observations there are, what their rewards add up to, and what the
+squares of their rewards add up to. It does not know whose observations they are, when they were made, or what they are
+for. All of them are whole numbers (see `cobandit.values.quantum`), so adding, subtracting and comparing is exact.
 """
 
 from collections import Counter
@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from cobandit.values.checks import check_name
 from cobandit.values.errors import LocalError
+from cobandit.values.quantum import square_unit
 
 Arm = str
 """An arm's name. Names, not positions, because agents may have different arm sets."""
@@ -23,49 +24,71 @@ LONGEST_NAME = 200
 
 
 class ArmTally(NamedTuple):
-    """Some observations of one arm: how many, and the sum of their rewards in quanta."""
+    """Some observations of one arm: how many, the sum of their rewards in quanta, and the sum of their squares."""
 
     arm: Arm
     observations: int
     reward_sum: int
+    square_sum: int
+    """In the unit of `square_unit`. Where a reward is one quantum or none, it equals `reward_sum`."""
+
+    def can_be(self, per_reward: int) -> bool:
+        """Return whether any rewards in [0, 1], counted in quanta of 1/per_reward, can add up to this.
+
+        >>> ArmTally("A", 2, 1, 1).can_be(per_reward=1), ArmTally("A", 2, 1, 2).can_be(per_reward=1)
+        (True, False)
+        """
+        _, count, total, squares = self
+        unit = square_unit(per_reward)
+        rounding = count if unit > 1 else 0  # a square is rounded down, by less than one unit
+        return (
+            0 <= total <= count * per_reward
+            and 0 <= squares * unit <= total * per_reward
+            and (squares + rounding) * unit * count >= total * total
+        )
 
 
 class Tally:
     """Counts and reward sums of a fixed set of arms.
 
     >>> tally = Tally(["A", "B"])
-    >>> tally.add("A", 2, 1)
+    >>> tally.add("A", 2, 1, 1)
     >>> tally.counts, tally.sums, tally.observations
     ({'A': 2, 'B': 0}, {'A': 1, 'B': 0}, 2)
     """
 
-    __slots__ = ("counts", "observations", "sums")
+    __slots__ = ("counts", "observations", "squares", "sums")
 
     def __init__(self, arms: Iterable[Arm]) -> None:
         self.counts: dict[Arm, int] = dict.fromkeys(arms, 0)
         self.sums: dict[Arm, int] = dict.fromkeys(self.counts, 0)
+        self.squares: dict[Arm, int] = dict.fromkeys(self.counts, 0)
         self.observations: int = 0
 
-    def add(self, arm: Arm, count: int, reward_sum: int) -> None:
+    def add(self, arm: Arm, count: int, reward_sum: int, square_sum: int) -> None:
         """Add `count` observations of one arm with rewards of `reward_sum` quanta together."""
         self.counts[arm] += count
         self.sums[arm] += reward_sum
+        self.squares[arm] += square_sum
         self.observations += count
 
     def add_all(self, entries: Iterable[ArmTally]) -> None:
         """Add every entry."""
-        for arm, count, reward_sum in entries:
-            self.add(arm, count, reward_sum)
+        for entry in entries:
+            self.add(*entry)
 
     def entries(self) -> tuple[ArmTally, ...]:
         """Return the arms that have observations, in the order of the arm set."""
-        return tuple(ArmTally(arm, count, self.sums[arm]) for arm, count in self.counts.items() if count)
+        return tuple(
+            ArmTally(arm, count, self.sums[arm], self.squares[arm]) for arm, count in self.counts.items() if count
+        )
 
     def copy(self) -> "Tally":
         """Return an independent tally with the same content."""
         twin = Tally(())
         twin.counts = dict(self.counts)
         twin.sums = dict(self.sums)
+        twin.squares = dict(self.squares)
         twin.observations = self.observations
         return twin
 
@@ -76,12 +99,14 @@ class Tally:
 
     def __sub__(self, other: "Tally") -> "Tally":
         rest = self.copy()
-        for arm, count, reward_sum in other.entries():
-            rest.add(arm, -count, -reward_sum)
+        for arm, count, reward_sum, square_sum in other.entries():
+            rest.add(arm, -count, -reward_sum, -square_sum)
         return rest
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tally) and self.counts == other.counts and self.sums == other.sums
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return self.counts == other.counts and self.sums == other.sums and self.squares == other.squares
 
     __hash__ = None  # type: ignore[assignment]  # a tally changes, so it cannot be a key
 

@@ -21,7 +21,7 @@ from playwright.sync_api import BrowserContext, Page
 import cobandit.dashboard
 from cobandit.dashboard.frame import ArmShown, Event, Frame, Line, MemberShown, Messages, Pairs, Series
 from cobandit.look import style_sheet
-from cobandit.testing.servers import HOST, free_port
+from lab.servers import HOST, free_port
 
 ASSETS = Path(cobandit.dashboard.__file__).parent / "page"
 TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html", ".svg": "image/svg+xml"}

@@ -1,11 +1,14 @@
 """Breaks the journal: which decisions were rewarded is not written down. Run inside a worker."""
 
-from cobandit.runtime import sqlite_journal
-from cobandit.runtime.journal import Batch, encode_batch
+import msgspec
+
+from cobandit.runtime.journal import BATCHES, Batch
+
+_encode = BATCHES.encode
 
 
 def encode_without_settled(batch: Batch) -> bytes:
-    return encode_batch(Batch(batch.decided, (), batch.records, batch.settings, batch.rewards_kept, batch.rewards_gone))
+    return _encode(msgspec.structs.replace(batch, settled=()))
 
 
-setattr(sqlite_journal, "encode_batch", encode_without_settled)  # noqa: B010  # it is only imported there
+setattr(BATCHES, "encode", encode_without_settled)  # noqa: B010  # every journal writes with it

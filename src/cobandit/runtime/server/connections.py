@@ -66,12 +66,12 @@ class Connection(HttpToolsProtocol):
                 )
 
     def on_message_begin(self) -> None:
-        """Take it that a head begins."""
+        """Note that a head begins."""
         self._is_in_head = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Take it that a head is complete: pass the request on, or refuse it."""
+        """Note that a head is complete: pass the request on, or refuse it."""
         self._is_in_head = False
         self._stop_clock()
         app = self.app
@@ -83,7 +83,7 @@ class Connection(HttpToolsProtocol):
         self.app = app
 
     def on_message_complete(self) -> None:
-        """Take it that a request is complete."""
+        """Note that a request is complete."""
         self._read = 0
         super().on_message_complete()
 

@@ -84,7 +84,7 @@ class Sidecar:
     Args:
         app: The application.
         listen: Where, `host:port`; port 0 picks a free one.
-        token: The application's token, for whoever wants to say where it is.
+        token: The application's token, for callers that say where it is.
         stopping: Set when it is about to stop.
 
     Raises:
@@ -157,7 +157,7 @@ class Sidecar:
     def _run(self) -> None:
         try:
             self._server.run(sockets=[self._socket])
-        except BaseException as error:  # noqa: BLE001  # whoever started the thread gets it
+        except BaseException as error:  # noqa: BLE001  # the thread that started this one gets it
             self._failures.append(error)
         finally:
             self._server.is_up.set()

@@ -1,6 +1,6 @@
 """The bearer token: where it comes from, and who has it.
 
-One token opens everything that a sidecar does: whoever has it decides, rewards and turns the kill switch.
+One token opens everything that a sidecar does: its owner decides, rewards and turns the kill switch.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ SHORTEST_TOKEN, LONGEST_TOKEN = 16, 1024
 
 
 class Token(NamedTuple):
-    """A token, and where whoever needs it finds it."""
+    """A token, and where to find it."""
 
     text: str
     origin: str
@@ -35,13 +35,13 @@ class Token(NamedTuple):
 
 
 def find_token(serving: Serving, state: Path, environment: Mapping[str, str] | None = None) -> Token:
-    """Return the token: of the environment variable `COBANDIT_TOKEN`, or of the file that is named, or else one that was
-    made before or is made now, in a file beside the state that only its owner can read.
+    """Return the token: of the environment variable `COBANDIT_TOKEN`, or of the file that is named, or else one that
+    was made before or is made now, in a file beside the state that only its owner can read.
 
     Args:
         serving: What the agent's file says.
         state: The member's state file.
-        environment: The variables to look at; this process's unless told otherwise.
+        environment: The variables to look at; this process's by default.
 
     Raises:
         LocalError: The token cannot be read, or cannot be one.

@@ -29,6 +29,9 @@ class Refusal(Enum):
     ABSURD = "saying what cannot be"
     FLOOD = "too many from one sender"
     QUARANTINED = "from a sender who was wrong too often"
+    FUTURE = "of a later version than this side reads"
+    OUTDATED = "of an earlier version than this side still reads"
+    UNKNOWN_KIND = "of a kind that this side does not know yet"
 
 
 class Inbox(Protocol):
@@ -38,7 +41,7 @@ class Inbox(Protocol):
         """Take a frame. The sender is a name that the transport has proved, or `None` if it cannot prove any."""
 
     def reachable(self, peer: str | None) -> None:
-        """Take it that this member can now reach others: this peer, or (`None`) whoever hears an announcement.
+        """Note that this member can now reach others: this peer, or (`None`) all who hear an announcement.
 
         Called whenever a connection is made, also again, so that the member can say that it is here.
         """
@@ -47,7 +50,7 @@ class Inbox(Protocol):
         """Count something that the transport did not let in. The sender as claimed, if it claimed any."""
 
     def trouble(self, what: str | None) -> None:
-        """Take it that the network does not work, in words for the person who must act; `None` when it works again.
+        """Note that the network does not work, in words for the person who must act; `None` when it works again.
 
         A transport says each trouble once, however often it tries.
         """

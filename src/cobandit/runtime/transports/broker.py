@@ -190,7 +190,7 @@ class BrokerTransport(Transport):
             self._inbox.frame(frame, None)
 
     def overflow(self) -> None:
-        """Take it that a frame came in that nobody had room for."""
+        """Note that a frame came in that nobody had room for."""
         if self._inbox is not None and not self._closing.is_set():
             self._inbox.refused(Refusal.FLOOD, None)
 

@@ -1,7 +1,7 @@
 """One connection of a mesh: bytes from a stream cut into frames, and frames put on it, with bounds on both.
 
 A frame is preceded by its length, four bytes; the highest bit says that it is not for the member but between the
-transports (`Word`). This file knows nothing of who is at the other end: whoever uses it proves that.
+transports (`Word`). This file knows nothing of who is at the other end: its callers prove that.
 """
 
 import asyncio

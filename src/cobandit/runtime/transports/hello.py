@@ -5,13 +5,14 @@ Only what members say who have proved to be of the group comes here; all the sam
 
 import msgspec
 
+from cobandit.codec.serializer import NotSoError, reader, write
 from cobandit.runtime.transports.addresses import LONGEST_ADDRESS, Address, parse_address
 
 MOST_TOLD = 1000
 """Members in one hello. A mesh of more is found in several."""
 
 
-class Hello(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=True):
+class Hello(msgspec.Struct, array_like=True, frozen=True):
     """What a member says of itself and others."""
 
     boot: int
@@ -22,22 +23,21 @@ class Hello(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=
     """Names and addresses of the members it is connected with."""
 
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Hello).decode
+_read = reader(Hello)
 
 
 def write_hello(hello: Hello) -> bytes:
     """Return a hello as bytes."""
-    return _encode(hello)
+    return write(hello)
 
 
 def read_hello(content: bytes, *, seen_at: str) -> Hello | None:
     """Return what was said, or `None` if it is no hello. Where it names no host, the one it was seen at is put in."""
     try:
-        hello = _decode(content)
+        hello = _read(content)
         address = parse_address(hello.address) if hello.address else None
         told = [parse_address(there) for there in hello.others.values()]
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except (NotSoError, ValueError):
         return None
     if (
         len(told) > MOST_TOLD

@@ -37,7 +37,7 @@ _ALONE = "alone"
 
 
 class Refused(Exception):  # noqa: N818  # it is a fact about the other side, which a person must hear of
-    """Nobody of this group is where one was dialled, and trying again will not help unless somebody acts."""
+    """Nobody of this group is where one was dialled, and trying again will not help unless a person acts."""
 
 
 class Dial(Protocol):
@@ -67,7 +67,7 @@ class Mesh:
     # What the transport calls.
 
     def dial(self, address: str) -> None:
-        """Keep a link with whoever is at a configured address."""
+        """Keep a link with the member at a configured address."""
         self._keep_linked(address, who=None)
 
     def link(self, peer: str) -> Connection | None:
@@ -105,7 +105,7 @@ class Mesh:
             self._inbox.refused(Refusal.MALFORMED, connection.peer)
             connection.abort()
         elif connection.peer == self._name:
-            connection.boot = hello.boot  # it is this process, or another of its name; whoever dialled sees which
+            connection.boot = hello.boot  # it is this process, or another of its name; the side that dialled sees which
             connection.abort()
         else:
             if not connection.is_ready:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from cobandit.runtime.transports.broker import Address, BrokerTransport, Connection, NotConnectedError
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
 
 if TYPE_CHECKING:
     from aiomqtt import Client, Message
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 LARGEST_PACKET = 2**20
-"""Bytes of a frame, unless told otherwise. A broker closes the connection if it gets more than it likes, and libraries
+"""The default limit of a frame, in bytes. A broker closes the connection if it gets more than it likes, and libraries
 do not say how much that is."""
 
 ANSWER_WITHIN = 5.0
@@ -31,11 +32,20 @@ ANSWER_WITHIN = 5.0
 KEEP_ALIVE = 15
 """Seconds without a word after which each side asks whether the other is there."""
 
+LONGEST_IDENTIFIER = 23
+"""Characters of a client's name that every broker must take. Some take no more."""
+
 _silent = logging.getLogger("cobandit.runtime.transports.mqtt.library")
 _silent.setLevel(logging.CRITICAL + 1)  # what is wrong is said by `Inbox.trouble`
 
 _leaving: set[asyncio.Task[None]] = set()
 """Connections that were made only after nobody wanted them any more, on their way out."""
+
+
+def own_identifier() -> str:
+    """Return a name that no other client has: a broker throws out the older of two that are equal."""
+    ours = "cobandit"
+    return ours + secrets.token_hex((LONGEST_IDENTIFIER - len(ours)) // 2)
 
 
 class MqttTransport(BrokerTransport):
@@ -64,10 +74,8 @@ class MqttTransport(BrokerTransport):
         largest_frame: int = LARGEST_PACKET,
         keep_alive: int = KEEP_ALIVE,
     ) -> None:
-        try:
+        with needed_by("MQTT"):
             import aiomqtt  # noqa: F401, PLC0415
-        except ImportError:
-            raise LocalError("aiomqtt is not installed: pip install cobandit[mqtt]") from None
         self._address = Address.read(url, PORTS)
         super().__init__(str(self._address))
         secure = self._address.scheme == "mqtts"
@@ -119,7 +127,7 @@ class MqttTransport(BrokerTransport):
             tls_context=self._ssl_context,
             protocol=ProtocolVersion.V5,
             clean_start=True,
-            identifier=f"cobandit{secrets.token_hex(8)}",  # its own: a broker throws out the older of two that are equal
+            identifier=own_identifier(),
             queue_type=Door,
             timeout=ANSWER_WITHIN,
             keepalive=self._keep_alive,
@@ -131,7 +139,7 @@ class MqttTransport(BrokerTransport):
         from paho.mqtt.reasoncodes import ReasonCode  # noqa: PLC0415
         from paho.mqtt.subscribeoptions import SubscribeOptions  # noqa: PLC0415
 
-        # Nobody hears its own announcements, nor what somebody left at the broker before.
+        # Nobody hears its own announcements, nor what was left at the broker before.
         options = SubscribeOptions(qos=0, noLocal=True, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND)
         for topic in (self.topic_of(self._name), self.announcements):
             try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cobandit.runtime.transports.base import LARGEST_FRAME
 from cobandit.runtime.transports.broker import FAREWELL, Address, BrokerTransport, Connection, NotConnectedError, token
 from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -58,10 +59,8 @@ class NatsTransport(BrokerTransport):
     def __init__(
         self, url: str | Sequence[str], *, ssl_context: ssl.SSLContext | None = None, tls_first: bool = False
     ) -> None:
-        try:
+        with needed_by("NATS"):
             import nats.aio.client  # noqa: F401, PLC0415
-        except ImportError:
-            raise LocalError("nats-py is not installed: pip install cobandit[nats]") from None
         addresses = [Address.read(one, PORTS) for one in ((url,) if isinstance(url, str) else url)]
         if not addresses:
             raise LocalError("give the address of at least one NATS server")

@@ -21,7 +21,7 @@ from cobandit.values.errors import LocalError
 HANDSHAKE_SECONDS = 10.0
 CLOSING_SECONDS = 1.0
 MOST_UNPROVED = 64
-"""Incoming connections that have not proved anything yet. Whoever comes when there are so many is turned away."""
+"""Incoming connections that have not proved anything yet. With so many, further ones are turned away."""
 BACKLOG = 128
 """Incoming connections that the operating system holds until they are taken."""
 BREATH_SECONDS = 0.1

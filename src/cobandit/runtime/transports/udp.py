@@ -7,7 +7,7 @@ nothing is looked at before the seal has opened it.
 
 A member says hello to the addresses it was given and to every member it knows, and tells whom it knows; a member that
 has not said hello for a while is gone. Where a member listens on all of a machine's addresses, it is answered where its
-hello came from; somebody in between could then divert (never change or make up) what is sent to it, as somebody in
+hello came from; a machine in between could then divert (never change or make up) what is sent to it, as one in
 between always can. Frames are neither ordered nor repeated if lost; the protocol does that.
 """
 
@@ -31,7 +31,7 @@ DATAGRAM = 1200
 """Bytes. What every network carries in one piece, as QUIC has found."""
 LARGEST_UDP_FRAME = 2**16
 SMALLEST_PIECE = 256
-"""A seal that leaves less room in a datagram is of somebody with a very long name."""
+"""A seal that leaves less room in a datagram is of a member with a very long name."""
 HELLO_SECONDS = 5.0
 GONE_SECONDS = 18.0
 """A member that has not said hello for so long, three times, cannot be reached."""
@@ -48,7 +48,7 @@ LONGEST_TOLD = 48
 """Bytes of a name and an address. Those with longer ones are met only where they say hello themselves."""
 
 _HELLO, _PIECE, _CALL = b"\x01", b"\x02", b"\x03"
-"""A call is a hello to an address: whoever hears it says hello, known or not."""
+"""A call is a hello to an address: its receiver says hello, known or not."""
 
 
 class _Member:
@@ -63,7 +63,7 @@ class _Member:
 
 
 class _Wanted:
-    """An address at which somebody is looked for."""
+    """An address at which a member is looked for."""
 
     __slots__ = ("attempt", "due", "is_configured")
 
@@ -182,7 +182,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
             return
         sender, payload = result.sender, result.payload
         kind, content = payload[:1], payload[1:]
-        if not payload:  # an introduction of somebody who did not understand the last hello
+        if not payload:  # an introduction of a member that did not understand the last hello
             self._put(self._seal.wrap(sender, self._hello(self._members.get(sender))), addr)
         elif kind in (_HELLO, _CALL):
             self._take_hello(sender, content, addr, is_call=kind == _CALL)

@@ -56,7 +56,7 @@ def run(
         LocalError: The scenario uses something of your own that has no compiled form, or is too large.
     """
     run_tables = run_with_index(scenario.policy.index) if isinstance(scenario.policy, IndexFunction) else engine.run
-    is_lossy = not scenario.faults.are_none or scenario.sharing.patience is not None
+    is_lossy = not scenario.faults.are_none or scenario.sharing.retry is not None
     may_wait = is_lossy or scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
     mail_room = max(_FIRST_ROOM, 2 * len(scenario.agents) ** 2) if may_wait else 1
     trace_room = 0 if trace is None else _FIRST_ROOM
@@ -134,7 +134,7 @@ def prepare(
 
 def _believed(seen: Table, world: Record) -> Table:
     """Return which arms every agent thinks that every peer considers, where it must be known arm by arm."""
-    if not world.lossy or not world.settles or world.same_arms:
+    if not world.lossy or not world.settles or (world.same_arms and not world.tolerant):
         return np.zeros((0, 0, 0), np.bool_)
     has_arm = seen.position >= 0
     return np.repeat(has_arm[None], len(has_arm), axis=0)

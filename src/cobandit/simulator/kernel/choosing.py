@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from cobandit.values import chance
 from cobandit.policies import kl_ucb, thompson, ucb
 from cobandit.policies.kl_ucb import kl_ucb_index
 from cobandit.policies.thompson import thompson_index
@@ -12,6 +11,7 @@ from cobandit.policies.ucb import confidence_width, ucb_index
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.jit import borrow, compiled
 from cobandit.simulator.kernel.tables import Record, Table
+from cobandit.values import chance
 
 for _formula in (
     chance.mix,

@@ -4,7 +4,13 @@ import numpy as np
 
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.hearing import follow, greet, receive_acknowledgement, receive_share
+from cobandit.simulator.kernel.hearing import (
+    follow_known,
+    greet,
+    receive_acknowledgement,
+    receive_elimination,
+    receive_share,
+)
 from cobandit.simulator.kernel.jit import compiled
 from cobandit.simulator.kernel.lossy import CURRENT, SCRATCH, account, delays, keep_letter, send, tell_loss, turn_round
 from cobandit.simulator.kernel.mail import KEPT, tell
@@ -50,16 +56,22 @@ def deliver_current(
             letters, counted, believed, gone, np.float64(slot),
         )  # fmt: skip
     elif letter.kind == codes.ACKNOWLEDGEMENT:
-        receive_acknowledgement(world, agents, pairs, bonds, demanded, seen, links, believed, letter)
+        receive_acknowledgement(world, agents, pairs, bonds, demanded, seen, links, letter)
     elif letter.kind == codes.ELIMINATED:
-        follow(world, agents, bonds, seen, own_arms, believed, gone, receiver, sender, letter.since)
-    elif not world.tolerant or letter.notice > links[receiver, sender].peer_notice:
-        links[receiver, sender].peer_notice = letter.notice
-        if letter.kind == codes.JOIN:
-            greet(world, agents, bonds, demanded, seen, links, receiver, sender)
-        else:
-            withdraw(demanded, receiver, sender)
-            links[receiver, sender].present = False
+        receive_elimination(world, agents, bonds, seen, own_arms, links, believed, gone, letter)
+    else:
+        link = links[receiver, sender]
+        if letter.notice > link.peer_notice:
+            link.peer_notice = letter.notice
+            agents[receiver].number += 1
+            if letter.kind == codes.JOIN:
+                greet(world, agents, bonds, demanded, seen, links, receiver, sender)
+            else:
+                withdraw(demanded, receiver, sender)
+                link.present = False
+            follow_known(world, agents, seen, own_arms, believed, gone, receiver, sender)
+        if letter.claim_from <= link.held:
+            link.held = max(link.held, letter.claim_upto)
     turn_round(world, letters, below)
 
 

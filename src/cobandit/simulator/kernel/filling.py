@@ -6,9 +6,10 @@ from functools import lru_cache, partial
 import numpy as np
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
-from cobandit.core.delivery import UNKNOWN
-from cobandit.core.exchange import ON_DEMAND
-from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.core.protocols.immediate import IMMEDIATE
+from cobandit.core.protocols.on_demand import ON_DEMAND
+from cobandit.core.protocols.silent import SILENT
+from cobandit.core.retransmit import UNKNOWN
 from cobandit.core.thresholds import TABULATED_SHARES
 from cobandit.policies import AAE, UCB, Confidence, Horizon
 from cobandit.policies.confidence import log_inverse_delta
@@ -50,7 +51,7 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     constant = len(thresholds) == 1 and not world.per_candidate
     nobody_waits = scenario.delay == 0 and not any(agent.absences for agent in scenario.agents)
     simple = constant and nobody_waits and world.same_order
-    faults, patience = scenario.faults, scenario.sharing.patience
+    faults, patience = scenario.faults, scenario.sharing.retry
     world.has_faults = not faults.are_none
     world.tolerant = patience is not None
     world.lossy = world.has_faults or world.tolerant
@@ -87,7 +88,7 @@ def _fill_choice(world: Record, scenario: Scenario) -> None:
 def _fill_talk(world: Record, scenario: Scenario) -> None:
     sharing = scenario.sharing
     for rules, protocol in ((ON_DEMAND, codes.ON_DEMAND), (IMMEDIATE, codes.IMMEDIATE), (SILENT, codes.SILENT)):
-        if sharing.rules == rules:
+        if sharing.rules == rules.table:
             world.protocol = protocol
             break
     else:

@@ -1,7 +1,7 @@
 """How functions are compiled: one source, unchanged, ahead of fast-math, outside the GIL, and kept between processes.
 
-Formulas live where they are explained (`cobandit.policies`, `cobandit.values.chance`, `cobandit.scenario.schedules`). `borrow` makes
-the very same functions callable from compiled code, so there is no second copy that could differ.
+Formulas live where they are explained (`cobandit.policies`, `cobandit.values.chance`, `cobandit.scenario.schedules`).
+`borrow` makes the very same functions callable from compiled code, so there is no second copy that could differ.
 
 Numba looks only at the file of a compiled function when it decides whether a kept version is still good. Ours call
 functions of other files, so what is kept goes into a folder named after a hash of all of them.

@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from cobandit.values import chance
 from cobandit.scenario import faults
 from cobandit.scenario.faults import DOUBLED, FIRST_COPY, LOST, SECOND_COPY, holdup
 from cobandit.scenario.trace import Kind
@@ -17,6 +16,7 @@ from cobandit.simulator.kernel.jit import borrow, compiled
 from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, tell
 from cobandit.simulator.kernel.sizes import letter_size, notice_size
 from cobandit.simulator.kernel.tables import Record, Table
+from cobandit.values import chance
 
 borrow(faults.holdup)
 
@@ -28,7 +28,7 @@ CURRENT, SCRATCH = range(2)
 
 
 @compiled
-def new_letter(world: Record, letters: Table, kind: int, sender: int, receiver: int) -> Record:
+def new_letter(world: Record, agents: Table, letters: Table, kind: int, sender: int, receiver: int) -> Record:
     """Put an empty message on top of the stack, and return it to be filled."""
     if world.letters_end + 1 >= letters.shape[0]:
         world.overflow = True
@@ -37,8 +37,11 @@ def new_letter(world: Record, letters: Table, kind: int, sender: int, receiver: 
     letter = letters[world.letters_end]
     letter.kind, letter.sender, letter.receiver = kind, sender, receiver
     letter.since = letter.version = letter.number = letter.count = letter.attempt = 0
-    letter.seen = letter.held = letter.known_gone = letter.known_notice = letter.gone = letter.notice = 0
+    letter.seen = letter.held = letter.held_version = letter.gone = letter.notice = letter.claim_from = (
+        letter.claim_upto
+    ) = 0
     letter.is_answer = False
+    letter.is_introduced = agents[sender].presence_at > 0
     return letter
 
 
@@ -72,7 +75,17 @@ def account(
     is_notice = letter.kind not in (codes.SHARE, codes.ACKNOWLEDGEMENT)
     if world.counts_sizes:
         if is_notice:
-            world.bytes += notice_size(agents, seen, letter.kind, sender, receiver, letter.since, letter.notice)
+            world.bytes += notice_size(
+                agents,
+                seen,
+                letter.kind,
+                sender,
+                receiver,
+                letter.since,
+                letter.notice,
+                letter.claim_from,
+                letter.claim_upto,
+            )
         else:
             world.bytes += letter_size(world, agents, seen, history, gone, letter)
     if letter.kind == codes.SHARE:
@@ -85,7 +98,7 @@ def account(
             tell(world, trace, slot, _RETRY, sender, receiver, letter.number, letter.attempt, agents[sender].own_pulls)
     elif letter.kind == codes.ACKNOWLEDGEMENT:
         bond.acknowledgements += 1
-        tell(world, trace, slot, _ACKNOWLEDGE, sender, receiver, letter.seen, letter.held, 0)
+        tell(world, trace, slot, _ACKNOWLEDGE, sender, receiver, letter.seen, letter.held_version, 0)
     else:
         bond.notices += 1
 

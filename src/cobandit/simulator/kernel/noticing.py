@@ -81,7 +81,8 @@ def notify(
     """Send a notice: an arm was eliminated, or an agent joins or leaves."""
     bonds[sender, receiver].notices += 1
     if world.counts_sizes:
-        world.bytes += notice_size(agents, seen, kind, sender, receiver, arm, 0)
+        number = agents[sender].notices + (1 if kind == codes.LEAVE else 0)
+        world.bytes += notice_size(agents, seen, kind, sender, receiver, arm, number, 0, 0)
     if world.delay > 0:
         post(world, mail, slot + world.delay, kind, sender, receiver, arm, 0, 0)
     elif agents[receiver].away:
@@ -176,6 +177,7 @@ def move(
     leaves = kind == _LEAVE
     tell(world, trace, slot, kind, agent, 0, 0, 0, 0)
     agents[agent].away = leaves
+    agents[agent].notices += 0 if leaves else 2
     for peer in range(world.agents):
         if peer != agent:
             said = codes.LEAVE if leaves else codes.JOIN

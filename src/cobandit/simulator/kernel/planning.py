@@ -8,12 +8,12 @@ import math
 
 import numpy as np
 
-from cobandit.values import chance
 from cobandit.scenario import schedules
 from cobandit.scenario.schedules import NEVER, gap, log_of_miss
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.jit import borrow, compiled, compiled_with_memory
 from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table
+from cobandit.values import chance
 from cobandit.values.chance import uniform
 
 for _formula in (chance.mix, chance.unit, chance.uniform, schedules.gap, schedules.log_of_miss):

@@ -21,7 +21,6 @@ from cobandit.simulator.kernel.waiting import (
     has_reached,
     has_unsaid,
     owes,
-    owes_notice,
     schedule,
     wake_by,
 )
@@ -32,6 +31,7 @@ def write_share(
     world: Record,
     agents: Table,
     pairs: Table,
+    bonds: Table,
     links: Table,
     usable: Table,
     letters: Table,
@@ -40,28 +40,30 @@ def write_share(
     count: int,
     is_answer: bool,
 ) -> None:
-    """Write the newest state with the number of the last share (`TolerantEndpoint._message`)."""
+    """Write the newest state with the number of the last share (`Endpoint._say`)."""
     pair, link, version = pairs[agent, peer], links[agent, peer], agents[agent].own_pulls
     pair.shared_version = version
     if not world.same_arms:
         pair.shared_usable = usable[agent, agents[peer].arm_set]
-    letter = new_letter(world, letters, codes.SHARE, agent, peer)
+    letter = new_letter(world, agents, letters, codes.SHARE, agent, peer)
     letter.number = pair.shares
     letter.count = count
     letter.attempt = link.attempts
     letter.is_answer = is_answer
-    if version > link.acknowledged_version:
-        letter.since, letter.version = link.acknowledged_version, version
-    if link.acknowledged_gone < eliminated(agents, agent):
+    if version > link.confirmed:
+        letter.since, letter.version = link.confirmed, version
+    if agents[agent].eliminated_at > link.acknowledged and bonds[agent, peer].common > 0:
         letter.gone = eliminated(agents, agent)
+    if agents[agent].presence_at > link.acknowledged:
+        letter.notice = agents[agent].notices
+    letter.claim_from, letter.claim_upto = link.acknowledged, agents[agent].number
     write_receipt(link, letter)
 
 
 @compiled
 def write_receipt(link: Record, letter: Record) -> None:
     """Write what the sender has of the receiver's."""
-    letter.seen, letter.held, letter.known_gone = link.seen, link.held, link.peer_gone
-    letter.known_notice = link.peer_notice
+    letter.seen, letter.held_version, letter.held = link.seen, link.held_version, link.held
 
 
 @compiled
@@ -69,6 +71,7 @@ def share(
     world: Record,
     agents: Table,
     pairs: Table,
+    bonds: Table,
     links: Table,
     usable: Table,
     thresholds: Table,
@@ -78,7 +81,7 @@ def share(
     is_answer: bool,
     now: float,
 ) -> None:
-    """Write a fresh share (`Exchange._take`, and `_share` of either endpoint)."""
+    """Write a fresh share (`Exchange._take`, `Endpoint._share`)."""
     pair = pairs[agent, peer]
     count, base = buffered(world, agents, pair, usable, agent, peer), np.int64(pair.shared_version)
     pair.shares += 1
@@ -93,12 +96,12 @@ def share(
         link.can_be_timed = True
         expect(world, link, now)
         schedule(world, agents, link, agent)
-        write_share(world, agents, pairs, links, usable, letters, agent, peer, count, False)
+        write_share(world, agents, pairs, bonds, links, usable, letters, agent, peer, count, False)
         return
     pair.shared_version = agents[agent].own_pulls
     if not world.same_arms:
         pair.shared_usable = usable[agent, agents[peer].arm_set]
-    letter = new_letter(world, letters, codes.SHARE, agent, peer)
+    letter = new_letter(world, agents, letters, codes.SHARE, agent, peer)
     letter.number, letter.count = pair.shares, count
     letter.since, letter.version = base, agents[agent].own_pulls
 
@@ -108,6 +111,7 @@ def repeat(
     world: Record,
     agents: Table,
     pairs: Table,
+    bonds: Table,
     links: Table,
     usable: Table,
     thresholds: Table,
@@ -117,9 +121,9 @@ def repeat(
     now: float,
     is_answer: bool,
 ) -> None:
-    """Write the last share again: the same number, the newest state (`TolerantEndpoint._repeat`)."""
+    """Write the last share again: the same number, the newest state (`Endpoint._repeat`)."""
     link = links[agent, peer]
-    carried = agents[agent].own_pulls - link.acknowledged_version
+    carried = agents[agent].own_pulls - link.confirmed
     if has_reached(world, agents, pairs, usable, thresholds, agent, peer):
         pairs[agent, peer].share_number += 1
     link.attempts += 1
@@ -128,9 +132,7 @@ def repeat(
     link.sent_at = now
     link.retry_at = now + link.wait
     schedule(world, agents, link, agent)
-    if link.is_unheard:
-        new_letter(world, letters, codes.JOIN, agent, peer).notice = agents[agent].notices
-    write_share(world, agents, pairs, links, usable, letters, agent, peer, carried, is_answer)
+    write_share(world, agents, pairs, bonds, links, usable, letters, agent, peer, carried, is_answer)
 
 
 @compiled
@@ -153,10 +155,11 @@ def repeat_what_is_due(
         if peer == agent or not owes(world, agents, bonds, link, agent, peer):
             continue
         if now >= link.retry_at and (
-            has_reached(world, agents, pairs, usable, thresholds, agent, peer)
-            or owes_notice(agents, bonds, link, agent, peer)
+            link.urgent > link.acknowledged
+            or not link.present
+            or has_reached(world, agents, pairs, usable, thresholds, agent, peer)
         ):
-            repeat(world, agents, pairs, links, usable, thresholds, letters, agent, peer, now, False)
+            repeat(world, agents, pairs, bonds, links, usable, thresholds, letters, agent, peer, now, False)
         agents[agent].next_retry = min(agents[agent].next_retry, link.retry_at)
 
 
@@ -183,12 +186,15 @@ def after_decision(
     for place in range(world.dropped if world.policy == codes.AAE else 0):
         before = eliminated(agents, agent) - world.dropped + place
         gone[agent, before] = dropped[place]
-        agents[agent].own_eliminations = before + 1
+        agents[agent].number += 1
+        agents[agent].eliminated_at = agents[agent].own_eliminated_at = agents[agent].number
         if world.tolerant:
             expect_from_all(world, agents, links, agent, now)
         for peer in range(world.agents):
             if peer != agent and bonds[agent, peer].common > 0:
-                new_letter(world, letters, codes.ELIMINATED, agent, peer).since = dropped[place]
+                links[agent, peer].urgent = agents[agent].number
+                new_letter(world, agents, letters, codes.ELIMINATED, agent, peer).since = dropped[place]
+    agents[agent].number += 1
     sent = False
     if world.protocol != codes.SILENT:
         for word in range(demanded.shape[1]):
@@ -202,7 +208,7 @@ def after_decision(
                     continue
                 if world.protocol == codes.ON_DEMAND:
                     withdraw(demanded, agent, peer)
-                share(world, agents, pairs, links, usable, thresholds, letters, agent, peer, False, now)
+                share(world, agents, pairs, bonds, links, usable, thresholds, letters, agent, peer, False, now)
                 sent = True
     if world.tolerant:
         agents[agent].last_observed = now
@@ -227,7 +233,7 @@ def wake(
     slot: int,
     agent: int,
 ) -> None:
-    """Write what is not acknowledged, if an agent has not observed anything for long (`TolerantEndpoint.wake`)."""
+    """Write what is not acknowledged, if an agent has not observed anything for long (`Endpoint.wake`)."""
     now = np.float64(slot)
     agents[agent].wake_at = math.inf
     for peer in range(world.agents):
@@ -237,20 +243,24 @@ def wake(
         ):
             continue
         if now >= flush_at(world, agents, link, agent):
-            repeat(world, agents, pairs, links, usable, thresholds, letters, agent, peer, now, False)
+            repeat(world, agents, pairs, bonds, links, usable, thresholds, letters, agent, peer, now, False)
         wake_by(world, agents, agent, flush_at(world, agents, link, agent))
 
 
 @compiled
 def write_move(world: Record, agents: Table, links: Table, letters: Table, slot: int, agent: int, leaves: bool) -> None:
-    """Write the notices of an agent that leaves or is back (`Endpoint.leave`, `join` of either endpoint)."""
-    if world.tolerant and not leaves:
-        agents[agent].notices += 2
+    """Write the notices of an agent that leaves or is back (`Endpoint.leave`, `Endpoint.join`)."""
+    me = agents[agent]
+    if not leaves:
+        me.notices += 2
+        me.number += 1
+        me.presence_at = me.number
     for peer in range(world.agents):
         if peer != agent:
-            letter = new_letter(world, letters, codes.LEAVE if leaves else codes.JOIN, agent, peer)
-            if world.tolerant:
-                letter.notice = agents[agent].notices + (1 if leaves else 0)
-                links[agent, peer].is_unheard = links[agent, peer].is_unheard or not leaves
+            letter = new_letter(world, agents, letters, codes.LEAVE if leaves else codes.JOIN, agent, peer)
+            letter.notice = me.notices + (1 if leaves else 0)
+            if world.tolerant and not leaves:
+                letter.claim_from, letter.claim_upto = me.number - 1, me.number
+                links[agent, peer].urgent = me.number
     if world.tolerant and not leaves:
         expect_from_all(world, agents, links, agent, np.float64(slot))

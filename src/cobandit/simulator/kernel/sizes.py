@@ -1,4 +1,4 @@
-"""The bytes of a message on the wire, compiled: what `cobandit.wire.encode` would make, without making it."""
+"""The bytes of a message on the wire, compiled: what `cobandit.codec.encode` would make, without making it."""
 
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.jit import compiled, inlined
@@ -7,26 +7,32 @@ from cobandit.simulator.kernel.tables import Record, Table
 MESSAGE_FRAME = 8
 """A checksum; the head of the envelope, wire version, the empty group and kind."""
 
-SHARE_FRAME = MESSAGE_FRAME + 6
-"""Heads of the share, its list of records, the record and its tallies; the boot; and that there is no handling."""
+CHANGES_FRAME = 4
+"""Heads of the changes and of their three lists."""
 
-NOTICE_FRAME = MESSAGE_FRAME + 2
-"""And the head of the notice, and the boot."""
+NO_CLAIM = 2
+"""Changes from 0 up to 0."""
 
-HANDLED_FRAME = MESSAGE_FRAME + 7
-"""Heads of the share, its list of records, the handling and its list of eliminations; boot, formers, is_answer."""
+CELLS_FRAME = 6
+"""Heads of the cells and of their tallies; incarnation, bandit, segment and period, of which there is one each."""
 
-RECORD_FRAME = 3
-"""Heads of the record and its tallies; the boot."""
+SHARE_FRAME = MESSAGE_FRAME + 1 + CHANGES_FRAME + NO_CLAIM + CELLS_FRAME + 1
+"""The head of the share; its changes, with one entry of cells; and that there is no delivery."""
 
-RECEIPT_FRAME = 3
-"""Its head, boot and formers."""
+ELIMINATIONS_FRAME = 3
+"""Heads of the eliminations and of their arms; the incarnation."""
 
-ACKNOWLEDGEMENT_FRAME = MESSAGE_FRAME + 2
-"""Its head and boot."""
+PRESENCE_FRAME = 6
+"""Heads of the presence and of its arms; session, incarnation, whether it is here, and the quantum of 0 and 1."""
 
-JOIN_QUANTUM = 1
-"""A join notice tells the quantum; rewards of simulated arms are 0 or 1."""
+DELIVERY_FRAME = 6
+"""Heads of the delivery and of its receipt; both sessions, is_answer, is_introduced."""
+
+NOTICE_FRAME = MESSAGE_FRAME + 1 + CHANGES_FRAME + 2
+"""And the head of the notice, the session, is_introduced."""
+
+ACKNOWLEDGEMENT_FRAME = MESSAGE_FRAME + 1
+"""And its head."""
 
 
 @compiled
@@ -46,7 +52,7 @@ def integer_size(value: int) -> int:
 @compiled
 def entry_size(seen: Record) -> int:
     """Return the bytes of an arm's cumulative tally."""
-    return 1 + seen.name_size + integer_size(seen.pulls) + integer_size(seen.rewards)
+    return 1 + seen.name_size + integer_size(seen.pulls) + 2 * integer_size(seen.rewards)  # squares of 0 and 1
 
 
 @inlined
@@ -57,7 +63,7 @@ def share_size(
     me, version = agents[sender], agents[sender].own_pulls
     listed = 0
     size = SHARE_FRAME + 2 * me.name_size + agents[receiver].name_size
-    size += integer_size(number) + integer_size(count) + integer_size(base) + integer_size(version)
+    size += integer_size(number) + integer_size(count)
     if version - base < seen.shape[1]:
         for place in range(base, version):  # an arm is listed for its last observation in the slice
             arm = history[me.history + place] >> 1
@@ -73,43 +79,50 @@ def share_size(
 
 
 @compiled
+def presence_size(agents: Table, seen: Table, agent: int, number: int) -> int:
+    """Return the bytes of what an agent says of its being here."""
+    size = PRESENCE_FRAME + agents[agent].name_size + integer_size(number) + (0 if agents[agent].arm_count < 16 else 2)
+    for arm in range(seen.shape[1]):
+        if seen[agent, arm].position >= 0:
+            size += seen[agent, arm].name_size
+    return size
+
+
+@compiled
 def letter_size(world: Record, agents: Table, seen: Table, history: Table, gone: Table, letter: Record) -> int:
     """Return the bytes of a share or of a bare acknowledgement, where messages may be lost."""
     sender, receiver = letter.sender, letter.receiver
     names = agents[sender].name_size + agents[receiver].name_size
     if not world.tolerant:
         return share_size(agents, seen, history, sender, receiver, letter.number, letter.count, letter.since)
-    receipt = RECEIPT_FRAME + integer_size(letter.seen) + integer_size(letter.held)
-    receipt += integer_size(letter.known_gone) + integer_size(letter.known_notice)
+    delivery = DELIVERY_FRAME + integer_size(letter.attempt) + integer_size(letter.seen) + integer_size(letter.held)
     if letter.kind == codes.ACKNOWLEDGEMENT:
-        return ACKNOWLEDGEMENT_FRAME + names + receipt
-    size = HANDLED_FRAME + names + receipt
-    size += integer_size(letter.number) + integer_size(letter.count) + integer_size(letter.attempt)
-    size += 0 if letter.gone < 16 else 2
-    for place in range(letter.gone):
-        size += seen[sender, gone[sender, place]].name_size
-    if letter.version == 0:
-        return size
+        return ACKNOWLEDGEMENT_FRAME + names + delivery
+    size = MESSAGE_FRAME + 1 + names + delivery + integer_size(letter.number) + integer_size(letter.count)
+    size += CHANGES_FRAME + integer_size(letter.claim_from) + integer_size(letter.claim_upto)
+    if letter.notice > 0:
+        size += presence_size(agents, seen, sender, letter.notice)
+    if letter.gone > 0:
+        size += ELIMINATIONS_FRAME + agents[sender].name_size + (0 if letter.gone < 16 else 2)
+        for place in range(letter.gone):
+            size += seen[sender, gone[sender, place]].name_size
     listed = 0
-    for arm in range(seen.shape[1]):
+    for arm in range(seen.shape[1] if letter.version > 0 else 0):
         if seen[sender, arm].changed_at > letter.since and seen[receiver, arm].position >= 0:
             listed += 1
             size += seen[sender, arm].entry_size
-    size += RECORD_FRAME + agents[sender].name_size + integer_size(letter.since) + integer_size(letter.version)
+    if listed > 0:
+        size += CELLS_FRAME + agents[sender].name_size
     return size + (0 if listed < 16 else 2)
 
 
 @compiled
-def notice_size(agents: Table, seen: Table, kind: int, sender: int, receiver: int, arm: int, number: int) -> int:
+def notice_size(
+    agents: Table, seen: Table, kind: int, sender: int, receiver: int, arm: int, number: int, base: int, upto: int
+) -> int:
     """Return the bytes of a notice."""
     size = NOTICE_FRAME + agents[sender].name_size + agents[receiver].name_size
+    size += integer_size(base) + integer_size(upto)
     if kind == codes.ELIMINATED:
-        return size + seen[sender, arm].name_size
-    size += integer_size(number)
-    if kind == codes.LEAVE:
-        return size
-    size += JOIN_QUANTUM + (1 if agents[sender].arm_count < 16 else 3)
-    for place in range(seen.shape[1]):
-        if seen[sender, place].position >= 0:
-            size += seen[sender, place].name_size
-    return size
+        return size + ELIMINATIONS_FRAME + agents[sender].name_size + seen[sender, arm].name_size
+    return size + presence_size(agents, seen, sender, number)

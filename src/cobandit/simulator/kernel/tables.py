@@ -47,7 +47,7 @@ WORLD = np.dtype(
         ("jitter", np.int64),
         ("reordering", np.float64),
         ("held_back", np.int64),
-        ("first", np.float64),  # of `Patience`, as the next four
+        ("first", np.float64),  # of `RetryTimers`, as the next four
         ("least", np.float64),
         ("growth", np.float64),
         ("tick", np.float64),
@@ -103,8 +103,14 @@ AGENT = np.dtype(
         ("online_until", np.int64),
         ("network_key", np.uint64),
         ("settled_after", np.int64),  # own pulls, where everybody always knows the same
-        ("own_eliminations", np.int64),  # changes during a run, as do the next four
-        ("notices", np.int64),  # how often the agent said that it is here, times two
+        (
+            "notices",
+            np.int64,
+        ),  # changes during a run, as do the next seven: how often it said that it is here, times two
+        ("number", np.int64),  # of its log (`Replica.number`), where messages may be lost, as the next three
+        ("eliminated_at", np.int64),  # the number at which an arm was last dropped
+        ("own_eliminated_at", np.int64),  # and not only because others did
+        ("presence_at", np.int64),  # the number at which it last said that it is here
         ("last_observed", np.float64),
         ("wake_at", np.float64),
         ("next_retry", np.float64),
@@ -140,29 +146,28 @@ LINK = np.dtype(
     [
         ("phase", np.int64),
         ("seen", np.int64),  # the highest number of the peer's shares
-        ("held", np.int64),  # the version of the peer that is held
-        ("peer_gone", np.int64),  # how many of the peer's eliminations are known
-        ("acknowledged_number", np.int64),
-        ("acknowledged_version", np.int64),
-        ("acknowledged_gone", np.int64),
-        ("acknowledged_notice", np.int64),
+        ("held_version", np.int64),  # how many of the peer's observations are held
+        ("held", np.int64),  # up to which number of the peer's log
+        ("seen_by_peer", np.int64),  # the highest number of this agent's shares that the peer has seen
+        ("confirmed", np.int64),  # how many of this agent's observations the peer has acknowledged
+        ("acknowledged", np.int64),  # up to which number of this agent's log
+        ("urgent", np.int64),  # up to which number something does not wait until a buffer is full
         ("peer_notice", np.int64),  # the newest notice of the peer's coming or going
-        ("is_heard", np.bool_),  # whether anything was heard of the peer
+        ("is_heard", np.bool_),  # whether the peer has said what it has
         ("attempts", np.int64),
         ("can_be_timed", np.bool_),
-        ("is_unheard", np.bool_),
         ("present", np.bool_),
         ("shared_at", np.float64),
         ("sent_at", np.float64),
         ("retry_at", np.float64),
-        ("filled", np.float64),  # how much the buffer had to hold for the last share (`Delivery.size`)
+        ("filled", np.float64),  # how much the buffer had to hold for the last share (`Retransmit.size`)
         ("wait", np.float64),
         ("mean_wait", np.float64),
         ("deviation", np.float64),
     ],
     align=True,
 )
-"""What an agent keeps for a peer where messages may be lost: `Delivery`."""
+"""What an agent keeps for a peer where messages may be lost: `Link` and `Retransmit`."""
 
 OWN_ARM = np.dtype([("arm", np.int64), ("success", np.float64), ("candidate", np.bool_)], align=True)
 
@@ -192,12 +197,14 @@ MESSAGE = np.dtype(
         ("count", np.int64),  # how many observations a share carries
         ("attempt", np.int64),
         ("gone", np.int64),  # how many eliminations a share carries
+        ("claim_from", np.int64),  # what a message claims to tell of its sender's log
+        ("claim_upto", np.int64),
         ("seen", np.int64),  # the receipt
+        ("held_version", np.int64),
         ("held", np.int64),
-        ("known_gone", np.int64),
-        ("known_notice", np.int64),
-        ("notice", np.int64),  # the number of a notice of coming or going
+        ("notice", np.int64),  # the number of a notice of coming or going, or of the presence that a share carries
         ("is_answer", np.bool_),
+        ("is_introduced", np.bool_),  # whether the sender has said that it is here
     ],
     align=True,
 )

@@ -1,4 +1,4 @@
-"""When to talk and what to say, compiled: `Exchange`, `Ledger` and `Endpoint` on tables.
+"""When to talk and what to say, compiled: `Exchange`, `Replica` and `Endpoint` on tables.
 
 Functions carry the names of the readable methods, so that the two can be read side by side.
 """
@@ -22,7 +22,7 @@ _SHARE, _DELIVERY = int(Kind.SHARE), int(Kind.DELIVERY)
 def observe(
     world: Record, agents: Table, knowledge: Table, seen: Table, history: Table, agent: int, arm: int, reward: int
 ) -> None:
-    """Count one own observation (`Policy.update_units`, `Ledger.observe`)."""
+    """Count one own observation (`Policy.update_all`, `Replica.observe`)."""
     me, mine = agents[agent], seen[agent, arm]
     knowledge[me.row, mine.position] += ONE_OBSERVATION + reward
     agents[me.row].observed += 1
@@ -55,7 +55,7 @@ def merge(
     base: int,
     version: int,
 ) -> None:
-    """Add a slice of the sender's history to what the receiver knows (`Ledger.merge`, Algorithm 1, line 16)."""
+    """Add a slice of the sender's history to what the receiver knows (`Replica.merge`, Algorithm 1, line 16)."""
     begin = agents[sender].history
     if world.same_order:
         add_slice(knowledge, history, receiver, begin + base, begin + version)
@@ -333,7 +333,7 @@ def broadcast(
     number = me.own_pulls  # every pull so far was shared with everybody; `engine.finish` copies it to all pairs
     pairs[agent, agent].shares = number
     if world.counts_sizes:
-        size = SHARE_FRAME + 1 + 2 * me.name_size + 2 * integer_size(number) + integer_size(number - 1)
+        size = SHARE_FRAME + 1 + 2 * me.name_size + integer_size(number)
         world.bytes += (world.agents - 1) * (size + seen[agent, arm].entry_size)
         world.bytes += world.agent_names_size - me.name_size
         world.bits += 2 * me.arm_count * (world.agents - 1)

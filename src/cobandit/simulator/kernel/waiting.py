@@ -1,17 +1,17 @@
-"""What is owed and for how long to wait, compiled: `Delivery`, and the debts of `TolerantEndpoint`.
+"""What is owed and for how long to wait, compiled: `Retransmit` and `Agenda`.
 
 Functions carry the names of the readable methods, so that the two can be read side by side. Nobody restarts in a
-simulated run, so there are no boots here.
+simulated run, so there are no sessions and incarnations here.
 """
 
-from cobandit.core import delivery
-from cobandit.core.delivery import first_wait, learned_deviation, learned_mean
+from cobandit.core import retransmit
+from cobandit.core.retransmit import first_wait, learned_deviation, learned_mean
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.jit import borrow, compiled
 from cobandit.simulator.kernel.tables import Record, Table
 from cobandit.simulator.kernel.talking import buffered, settled, threshold_at
 
-for _formula in (delivery.first_wait, delivery.learned_mean, delivery.learned_deviation):
+for _formula in (retransmit.first_wait, retransmit.learned_mean, retransmit.learned_deviation):
     borrow(_formula)
 
 
@@ -22,20 +22,20 @@ def eliminated(agents: Table, agent: int) -> int:
 
 
 @compiled
-def owes_notice(agents: Table, bonds: Table, link: Record, agent: int, peer: int) -> bool:
-    """Return whether the peer must acknowledge something that does not wait until a buffer is full."""
-    return link.is_unheard or (
-        link.acknowledged_gone < agents[agent].own_eliminations and bonds[agent, peer].common > 0
-    )
+def find_urgent(agents: Table, bonds: Table, link: Record, agent: int, peer: int) -> None:
+    """Find out up to which number of the log there is something urgent for a peer."""
+    link.urgent = agents[agent].presence_at
+    if bonds[agent, peer].common > 0:
+        link.urgent = max(link.urgent, agents[agent].own_eliminated_at)
 
 
 @compiled
 def owes(world: Record, agents: Table, bonds: Table, link: Record, agent: int, peer: int) -> bool:
     """Return whether the peer must acknowledge something."""
-    return (link.present or link.is_unheard) and (
-        (link.phase == codes.WAITING and not settled(world, agents, bonds, agent, peer))
-        or owes_notice(agents, bonds, link, agent, peer)
-    )
+    if not link.present:
+        return agents[agent].presence_at > link.acknowledged
+    is_waiting = link.phase == codes.WAITING and not settled(world, agents, bonds, agent, peer)
+    return is_waiting or link.urgent > link.acknowledged
 
 
 @compiled
@@ -44,7 +44,7 @@ def has_unsaid(world: Record, agents: Table, bonds: Table, seen: Table, link: Re
     if not link.present or settled(world, agents, bonds, agent, peer):
         return False
     for arm in range(world.arms):
-        if seen[peer, arm].position >= 0 and seen[agent, arm].changed_at > link.acknowledged_version:
+        if seen[peer, arm].position >= 0 and seen[agent, arm].changed_at > link.confirmed:
             return True
     return False
 
@@ -75,14 +75,14 @@ def wake_by(world: Record, agents: Table, agent: int, time: float) -> None:
 
 @compiled
 def schedule(world: Record, agents: Table, link: Record, agent: int) -> None:
-    """Take it that a wait has changed."""
+    """Note that something is expected of a peer."""
     agents[agent].next_retry = min(agents[agent].next_retry, link.retry_at)
     wake_by(world, agents, agent, flush_at(world, agents, link, agent))
 
 
 @compiled
 def expect(world: Record, link: Record, now: float) -> None:
-    """Wait for something new to be acknowledged, as for an answer (`Delivery.expect`)."""
+    """Wait for something new to be acknowledged, as for an answer (`Retransmit.expect`)."""
     link.wait = first_wait(link.mean_wait, link.deviation, link.filled, world.first, world.least, world.longest)
     link.sent_at = now
     link.retry_at = now + link.wait
@@ -101,7 +101,7 @@ def expect_from_all(world: Record, agents: Table, links: Table, agent: int, now:
 
 @compiled
 def answered(link: Record, now: float) -> None:
-    """Learn how long an answer took (`Delivery.answered`)."""
+    """Learn how long an answer took (`Retransmit.answered`)."""
     if link.phase == codes.OPEN or not link.can_be_timed:
         return
     wait = max(0.0, now - link.shared_at) / link.filled

@@ -55,10 +55,10 @@ def explain(
         scenario: The world.
         seed: The seed of all chance.
         trial: Which of the trials with this seed it is.
-        agents: Positions of the two; the one that decides most and the one that decides least, unless told otherwise.
-        slots: How many slots to show; as many as a dozen shares take, unless told otherwise.
+        agents: Positions of the two; the one that decides most and the one that decides least by default.
+        slots: How many slots to show; as many as a dozen shares take by default.
         title: What the scenario is called.
-        names: What to call the two; "agent" and their positions unless told otherwise.
+        names: What to call the two; "agent" and their positions by default.
         command: What makes the same page again.
 
     Raises:

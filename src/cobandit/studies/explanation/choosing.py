@@ -23,7 +23,7 @@ def chosen_pair(scenario: Scenario, tape: Tape, agents: Sequence[int] | None = N
     Args:
         scenario: The world.
         tape: The chance that decision times depend on.
-        agents: Positions of the two; the one that decides most and the one that decides least, unless told otherwise.
+        agents: Positions of the two; the one that decides most and the one that decides least by default.
 
     Raises:
         LocalError: The scenario has one agent, or the two have no arm in common or are not two.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from cobandit.core.delivery import Phase
+from cobandit.core.retransmit import Phase
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.trace import Row
 

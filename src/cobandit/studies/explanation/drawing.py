@@ -1,8 +1,8 @@
 """Two timelines as one SVG picture: pulls, what waits on each side, and messages that fly between them.
 
 The picture is complete as it stands. Elements carry `data-` numbers, so that a script can show them one after the
-other. Colours are the tokens of `cobandit.look`, and nothing is told by colour alone. This file knows no sentences: they
-are handed in.
+other. Colours are the tokens of `cobandit.look`, and nothing is told by colour alone. This file knows no sentences:
+they are handed in.
 """
 
 import math
@@ -110,7 +110,8 @@ class Drawing:
         """Draw a timeline: thick while the other has asked, dotted while the agent is away."""
         y = LANES[side]
         here = True
-        thick = _THICK.get(self.conversation.scenario.sharing.rules.name, "asked")
+        rules = self.conversation.scenario.sharing.rules
+        thick = "asked" if rules.asks else "here" if rules.talks else ""
         stretches: list[tuple[int, str]] = [(0, thick if self.conversation.start[side].demanded else "")]
         for place, moment in zip(self.places, self.conversation.moments, strict=True):
             if moment.actor == side and moment.cause in (Cause.LEAVE, Cause.JOIN):
@@ -230,9 +231,6 @@ class Drawing:
         what = f"{flight.form.value} from {self.names[flight.sender]} to {self.names[1 - flight.sender]}"
         return f"{what}: {flight.says or _says(flight)}; {fate}"
 
-
-_THICK = {"immediate": "here", "silent": ""}
-"""What a thick line means, where it does not mean that a share was asked for."""
 
 _PILL_AT = {Form.NOTICE: 0.66, Form.ACKNOWLEDGEMENT: 0.55}
 """How far along an arrow its words stand, so that they do not hide each other."""

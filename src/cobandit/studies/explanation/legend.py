@@ -1,6 +1,5 @@
 """What the signs of the picture mean: only those that are in it."""
 
-from cobandit.core.immediate import IMMEDIATE, SILENT
 from cobandit.studies.explanation.conversation import Conversation, Form
 
 
@@ -9,10 +8,10 @@ def legend(conversation: Conversation) -> str:
     present = {flight.form for flight in conversation.flights}
     rules = conversation.scenario.sharing.rules
     items = list(_ALWAYS)
-    if rules != SILENT:
-        asked = "the other is here" if rules == IMMEDIATE else "the other has asked"
+    if rules.talks:
+        asked = "the other has asked" if rules.asks else "the other is here"
         items.append(('<line class="lane side-0 thick" x1="0" x2="24" y1="9" y2="9"/>', f"thick line: {asked}"))
-    shares = "share, without being asked" if rules == IMMEDIATE else "share of own accord, which also asks for one"
+    shares = "share of own accord, which also asks for one" if rules.asks else "share, without being asked"
     items += [(drawn, words or shares) for form, drawn, words in _ARROWS if form in present]
     if any(flight.is_lost for flight in conversation.flights):
         items.append(('<path class="cross" d="M6 3 18 15M6 15 18 3"/>', "lost on the way"))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from cobandit.core import Acknowledgement, Eliminated, Leave, Message, Share
+from cobandit.core import Acknowledgement, Message, Notice, Share
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Kind, Row
@@ -42,7 +42,7 @@ def listen(
         seed: The seed of all chance.
         trial: Which of the trials with this seed it is.
         slots: How many slots to listen, from the first in which one of the two does something. As long as a dozen
-            shares take, unless told otherwise.
+            shares take by default.
     """
     rows: list[Row] = []
     listener = _Listener(pair, rows, slots)
@@ -95,7 +95,7 @@ class _Listener:
         new = [row for row in self._rows[self._read :] if self._concerns(row)]
         self._read = len(self._rows)
         sides = self.look(engine)
-        if not (new or self._in_the_air or engine.scenario.sharing.patience):  # nobody of the two can have spoken
+        if not (new or self._in_the_air or engine.scenario.sharing.retry):  # nobody of the two can have spoken
             self.sides = sides
             return
         flying = self._flying(engine)
@@ -172,7 +172,7 @@ class _Listener:
         self._add(told, row)
 
     def _depart(self, row: Row) -> None:
-        """Take it that a message goes out: the first of its kind that has not."""
+        """Note that a message goes out: the first of its kind that has not."""
         forms = {
             Kind.SHARE: (Form.SHARE, Form.ANSWER),
             Kind.RETRY: (Form.REPETITION,),
@@ -199,7 +199,7 @@ class _Listener:
     def _arrive(
         self, engine: ReferenceRun, row: Row, sides: tuple[Side, Side], flying: dict[int, tuple[Message, int]]
     ) -> None:
-        """Take it that a share arrives: one of which fewer copies fly now, or else a copy of a doubled one."""
+        """Note that a share arrives: one of which fewer copies fly now, or else a copy of a doubled one."""
         sender = self._names[self._pair.index(row.other)]
         same = [
             key
@@ -214,7 +214,7 @@ class _Listener:
     def _arrive_untold(
         self, engine: ReferenceRun, sides: tuple[Side, Side], flying: dict[int, tuple[Message, int]]
     ) -> None:
-        """Take it that notices and acknowledgements arrive, of which fewer copies fly now."""
+        """Note that notices and acknowledgements arrive, of which fewer copies fly now."""
         for key, (message, count, _) in list(self._in_the_air.items()):
             if isinstance(message, Share):
                 continue
@@ -229,7 +229,7 @@ class _Listener:
         flying: dict[int, tuple[Message, int]],
         first: int,
     ) -> None:
-        """Take it that messages were produced, by what happened in this step or else by waking up."""
+        """Note that messages were produced, by what happened in this step or else by waking up."""
         air: dict[int, tuple[Message, int, int]] = {}
         for key, (message, count) in flying.items():
             if key in self._in_the_air:
@@ -261,7 +261,7 @@ class _Listener:
 
     def _moment(self, engine: ReferenceRun, actor: int, cause: Cause, sides: tuple[Side, Side]) -> Moment:
         before = self.sides[actor]
-        candidates = len(engine.agents[self._pair[actor]].endpoint.candidates)
+        candidates = len(engine.agents[self._pair[actor]].policy.candidates)
         needed = engine.scenario.sharing.threshold.at(before.share_number, candidates)
         return Moment(engine.slot, actor, cause, before, sides, needed)
 
@@ -272,7 +272,7 @@ class _Listener:
 
 
 def _is_fresh(message: Message) -> bool:
-    return isinstance(message, Share) and (message.handling is None or not message.handling.attempt)
+    return isinstance(message, Share) and message.is_fresh
 
 
 def _flight(message: Message, sender: int, sent: int, *, is_answer: bool) -> Flight:
@@ -282,26 +282,24 @@ def _flight(message: Message, sender: int, sent: int, *, is_answer: bool) -> Fli
             if _is_fresh(message):
                 form = Form.ANSWER if is_answer else Form.SHARE
             return Flight(form, sender, number, observations, sent)
-        case Acknowledgement(receipt=receipt):
-            return Flight(Form.ACKNOWLEDGEMENT, sender, receipt.number, 0, sent)
-        case Eliminated(arm=arm):
-            return Flight(Form.NOTICE, sender, 0, 0, sent, f"gives up arm {arm}")
-        case Leave():
-            return Flight(Form.NOTICE, sender, 0, 0, sent, "leaves")
-        case _:
-            return Flight(Form.NOTICE, sender, 0, 0, sent, "is here")
+        case Acknowledgement(delivery=delivery):
+            return Flight(Form.ACKNOWLEDGEMENT, sender, delivery.receipt.number, 0, sent)
+        case Notice(changes=changes):
+            gone = [arm for told in changes.eliminations for arm in told.arms]
+            if gone:
+                return Flight(Form.NOTICE, sender, 0, 0, sent, f"gives up arm {', '.join(gone)}")
+            is_here = all(told.is_present for told in changes.presences)
+            return Flight(Form.NOTICE, sender, 0, 0, sent, "is here" if is_here else "leaves")
 
 
 def _side(engine: ReferenceRun, one: int, other: int) -> Side:
-    endpoint = engine.agents[one].endpoint
-    link = endpoint.links[str(other)]
-    exchange = link.exchange
+    link = engine.agents[one].link(str(other))
     return Side(
-        exchange.demanded,
-        exchange.buffered,
-        exchange.threshold.at(exchange.share_number, len(endpoint.candidates)),
-        exchange.share_number,
+        link.demanded,
+        link.buffered,
+        link.threshold,
+        link.c,
         link.shares_received,
-        endpoint.settled(link),
-        None if link.delivery is None else link.delivery.phase,
+        link.is_settled,
+        link.phase,
     )

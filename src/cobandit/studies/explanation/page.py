@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 import cobandit
-from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.core.protocols.immediate import IMMEDIATE
 from cobandit.look import single_file_page
 from cobandit.scenario.trace import Kind, transcript
 from cobandit.scenario.words import count_of, scenario_in_words
@@ -79,12 +79,13 @@ class Explanation:
 
     def _result(self) -> str:
         shares, immediate = sum(self.counts.shares), sum(self.counts.immediate)
-        if self.conversation.scenario.sharing.rules == SILENT:
+        rules = self.conversation.scenario.sharing.rules
+        if not rules.talks:
             return "They do not. Each learns from its own pulls alone."
         sent = f"{count_of(sum(self.counts.decisions), 'pull')}, and {count_of(shares, 'share')} between the two"
-        if self.conversation.scenario.sharing.rules == IMMEDIATE:
-            return f"{sent}: this is immediate broadcast."
-        return f"{sent}. Immediate broadcast would have sent {immediate:,}."
+        if rules == IMMEDIATE.table:
+            return f"{sent}: this is {IMMEDIATE.title}."
+        return f"{sent}. {capital(IMMEDIATE.title)} would have sent {immediate:,}."
 
     # The player.
 
@@ -129,11 +130,11 @@ class Explanation:
 
     def _asked(self, state: Side, other: str) -> str:
         rules = self.conversation.scenario.sharing.rules
-        if rules == SILENT:
+        if not rules.talks:
             return "nobody talks"
-        if rules == IMMEDIATE:
-            return f"✓ {other} is here" if state.demanded else f"{other} is away"
-        return f"✓ {other} has asked" if state.demanded else f"{other} has not asked"
+        if rules.asks:
+            return f"✓ {other} has asked" if state.demanded else f"{other} has not asked"
+        return f"✓ {other} is here" if state.demanded else f"{other} is away"
 
     def _moments(self, drawing: Drawing) -> str:
         """Return what the script needs, as JSON that is safe inside a page."""
@@ -164,9 +165,9 @@ class Explanation:
         for side, (name, other) in enumerate((self.names, self.names[::-1])):
             pulls = count_of(counts.decisions[side], "pull")
             yield _card(f"{counts.shares[side]:,}", f"shares from {name} to {other}", f"{pulls} of {name}")
-        if self.conversation.scenario.sharing.rules != IMMEDIATE:
+        if self.conversation.scenario.sharing.rules != IMMEDIATE.table:
             saved = f"{counts.immediate[0]:,} and {counts.immediate[1]:,}: one for every pull that the other can use"
-            yield _card(f"{sum(counts.immediate):,}", "immediate broadcast would have sent", saved)
+            yield _card(f"{sum(counts.immediate):,}", f"{IMMEDIATE.title} would have sent", saved)
         if counts.allowed is None:
             yield _card("–", "Theorem 2 says nothing here", f"{counts.why_none}.")  # noqa: RUF001  # a dash for no number
         else:
@@ -215,8 +216,8 @@ class Explanation:
 
     def _keeping(self, state: Side) -> str:
         rules = self.conversation.scenario.sharing.rules
-        notes = {True: "", False: ", other away"} if rules == IMMEDIATE else {True: ", asked", False: ""}
-        note = "" if rules == SILENT else notes[state.demanded]
+        notes = {True: ", asked", False: ""} if rules.asks else {True: "", False: ", other away"}
+        note = notes[state.demanded] if rules.talks else ""
         return f"{state.buffered:,} (threshold {state.threshold:,}){note}"
 
     def _what(self, event: Event) -> str:
@@ -234,9 +235,9 @@ class Explanation:
         told = "".join(f"<li>{escape(sentence)}</li>" for sentence in scenario_in_words(conversation.scenario))
         command = shlex.join(self.command)
         return (
-            f"<ul>{told}</ul><p>{escape(self._window())}</p><p class='soft'>Made by cobandit {escape(cobandit.__version__)} "
-            f"with its readable engine, seed {conversation.seed}, trial {conversation.trial}. Again: "
-            f"<code>{escape(command)}</code></p>"
+            f"<ul>{told}</ul><p>{escape(self._window())}</p><p class='soft'>Made by cobandit "
+            f"{escape(cobandit.__version__)} with its readable engine, seed {conversation.seed}, trial "
+            f"{conversation.trial}. Again: <code>{escape(command)}</code></p>"
         )
 
     def _window(self) -> str:

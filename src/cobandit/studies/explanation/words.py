@@ -1,30 +1,18 @@
 """A plain sentence for every moment of a conversation, and the rule that decided it.
 
-The cases are those of the tables in `cobandit.core.exchange` and `cobandit.core.immediate`. What an agent did is
-taken from the run, never computed here; a test holds the two together.
+The cases are those of the protocol's table, and so are the sentences (`cobandit.core.protocols`); what does not depend
+on the protocol is said here. What an agent did is taken from the run, never computed here; a test holds the two
+together.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cobandit.core.delivery import Phase
-from cobandit.core.exchange import ON_DEMAND, Input, Rules
-from cobandit.core.immediate import IMMEDIATE, SILENT
+from cobandit.core.protocols.registry import protocol_of
+from cobandit.core.protocols.rules import Case, Input
+from cobandit.core.retransmit import Phase
 from cobandit.scenario.words import count_of
 from cobandit.studies.explanation.conversation import Cause, Conversation, Flight, Form, Moment
-
-LINES = {
-    (Input.OBSERVATION, True, True): "lines 8 to 11",
-    (Input.OBSERVATION, True, False): "line 7",
-    (Input.OBSERVATION, False, True): "line 7",
-    (Input.OBSERVATION, False, False): "line 7",
-    (Input.SHARE, True, True): "lines 17 to 19",
-    (Input.SHARE, False, True): "lines 17 to 19",
-    (Input.SHARE, True, False): "line 21",
-    (Input.SHARE, False, False): "line 21",
-}
-"""Which lines of Algorithm 1 decide what: whether the input is a share, whether one is demanded, whether the threshold
-is reached."""
 
 
 class Told(NamedTuple):
@@ -56,6 +44,7 @@ class _Telling:
     def __init__(self, conversation: Conversation, names: Sequence[str], moment: Moment) -> None:
         self.moment = moment
         self.sharing = conversation.scenario.sharing
+        self.protocol = protocol_of(self.sharing.rules)
         self.me, self.other = names[moment.actor], names[1 - moment.actor]
         self.flight = None if moment.flight is None else conversation.flights[moment.flight]
         self.sent = [conversation.flights[place] for place in moment.sent]
@@ -91,40 +80,11 @@ class _Telling:
             told = Told(f"{pulled}. {capital(self.other)} cannot pull that arm, so nothing is kept for it.", "")
         elif moment.after.is_settled:
             told = Told(f"{pulled}. Both have one candidate left, and nothing more to say.", "Section 3.3")
-        elif self.sharing.rules == SILENT:
-            told = Told(f"{pulled}. Nobody talks here: it learns alone.", "no communication")
-        elif self.sharing.rules == IMMEDIATE:
-            told = Told(f"{pulled}. {self._pull_immediate()}", "immediate broadcast")
         else:
-            told = Told(f"{pulled}. {self._pull_on_demand()}", self._rule(Input.OBSERVATION))
+            told = self._decided(Input.OBSERVATION, pulled=pulled)
         if repeated:
             return self._pull_and_repeat(pulled, repeated)
         return told
-
-    def _pull_on_demand(self) -> str:
-        moment = self.moment
-        if self._sent(Form.SHARE):
-            asked = f"{self.other} has asked"
-            if moment.before.share_number == 1 and not moment.before.heard:
-                asked = f"{self.other} counts as having asked from the start"
-            return (
-                f"{capital(asked)} and {_wait(moment.counted)}, which reaches the threshold of {moment.needed:,}: it "
-                f"shares {_them(moment.counted)}, and with that asks {self.other} for a share."
-            )
-        if moment.before.demanded:
-            return f"{capital(self.other)} has asked, but only {self._of()}: it keeps on collecting."
-        if moment.is_reached:
-            enough = f"{capital(_wait(moment.counted))}, enough for a share"
-            return f"{enough}, but {self.other} has not asked since the last one: it keeps on collecting."
-        return f"{capital(self.other)} has not asked since the last share, and {self._of()}: it keeps on collecting."
-
-    def _pull_immediate(self) -> str:
-        moment = self.moment
-        if self._sent(Form.SHARE):
-            return f"{capital(_wait(moment.counted))}, which is enough: it shares at once, asked or not."
-        if moment.before.demanded:
-            return f"Only {self._of()}: it keeps on collecting."
-        return f"{capital(self.other)} is away: {_wait(moment.counted)} for its return."
 
     def _pull_and_repeat(self, pulled: str, repeated: Flight) -> Told:
         if self.moment.is_reached and self.moment.before.phase is Phase.WAITING:
@@ -149,18 +109,7 @@ class _Telling:
             return Told(f"{got}. {lacks}", _tolerance(7))
         if moment.after.is_settled:
             return Told(f"{got}. Both have one candidate left, and nothing more to say.", "Section 3.3")
-        if self.sharing.rules == IMMEDIATE:
-            return Told(f"{got}, and learns from it. Nothing was asked.", "immediate broadcast")
-        if self._sent(Form.ANSWER):
-            waits = f"{_wait(moment.counted)}, which reaches the threshold of {moment.needed:,}"
-            answer = f"That asks for a share, and {waits}: it answers at once with {_them(moment.counted)}."
-            return Told(f"{got}. {answer}", self._rule(Input.SHARE))
-        waits = self._of() if moment.counted else "nothing waits yet"
-        only = f"only {waits}" if moment.counted else waits
-        noted = (
-            f"That asks for a share, but {only}: it notes that {self.other} has asked, and collects until it can share."
-        )
-        return Told(f"{got}. {noted}", self._rule(Input.SHARE))
+        return self._decided(Input.SHARE, got=got)
 
     def _share_again(self, got: str) -> Told:
         if self._sent(Form.REPETITION):
@@ -168,7 +117,7 @@ class _Telling:
             return Told(f"{got}. {again}", _tolerance(6))
         if self._sent(Form.ACKNOWLEDGEMENT):
             return Told(f"{got}. It knew that already, and says so with a bare acknowledgement.", _tolerance(6))
-        rule = "numbers only grow" if self.sharing.patience is None else _tolerance(2)
+        rule = "numbers only grow" if self.sharing.retry is None else _tolerance(2)
         return Told(f"{got}. It, or a later one, has come before: this one asks for nothing.", rule)
 
     def _notice(self) -> Told:
@@ -176,18 +125,32 @@ class _Telling:
         heard = f"{capital(self.me)} hears that {self.other} {self.flight.says}"
         match self.flight.says:
             case "leaves":
-                return Told(f"{heard}. From now on it keeps everything for its return.", _SECTION)
+                return self._decided(Input.LEAVE, heard=heard)._replace(rule=_SECTION)
             case "is here":
-                back = "That counts as asking: what waits may go with the next pull."
-                return Told(f"{heard} again. {back}", _SECTION)
+                return self._decided(Input.JOIN, heard=heard)._replace(rule=_SECTION)
         return Told(f"{heard}.", "Algorithm 3")
 
     # Words that recur.
 
-    def _rule(self, happened: Input) -> str:
-        if self.sharing.rules != ON_DEMAND:
-            return f"the table {_name(self.sharing.rules)}"
-        return f"Algorithm 1, {LINES[happened, self.moment.before.demanded, self.moment.is_reached]}"
+    def _decided(self, happened: Input, **what: str) -> Told:
+        """Return what the protocol says about a case, and which rule decided it."""
+        moment = self.moment
+        case: Case = (happened, moment.before.demanded, moment.is_reached)
+        asked = f"{self.other} has asked"
+        if moment.before.share_number == 1 and not moment.before.heard:
+            asked = f"{self.other} counts as having asked from the start"
+        words = {
+            "other": self.other,
+            "asked": asked,
+            "wait": _wait(moment.counted),
+            "of": self._of(),
+            "only": f"only {self._of()}" if moment.counted else "nothing waits yet",
+            "needed": f"{moment.needed:,}",
+            "them": _them(moment.counted),
+            **what,
+        }
+        words |= {capital(name): capital(word) for name, word in words.items()}
+        return Told(self.protocol.sentence(case).format(**words), self.protocol.cited(case))
 
     def _got(self, what: str) -> str:
         assert self.flight is not None
@@ -205,7 +168,8 @@ class _Telling:
             return ""
         what = _list([f"the {flight.form.value}" for flight in lost])
         told = f" {capital(what)} {'is' if len(lost) == 1 else 'are'} lost on the way."
-        if self.sharing.patience is None and any(flight.form in (Form.SHARE, Form.ANSWER) for flight in lost):
+        asks = self.sharing.rules.asks and self.sharing.retry is None
+        if asks and any(flight.form in (Form.SHARE, Form.ANSWER) for flight in lost):
             told += f" {capital(self.other)} never learns that it was asked."
         return told
 
@@ -215,10 +179,6 @@ _SECTION = "Section 3.1, last paragraph"
 
 def _tolerance(number: int) -> str:
     return f"loss tolerance, rule {number}"
-
-
-def _name(rules: Rules) -> str:
-    return rules.name.replace("_", " ")
 
 
 def arm_named(arm: str) -> str:

@@ -1,0 +1,213 @@
+"""A worker process: one live member that decides, rewards, syncs, and writes down what it does. Run by `process.py`.
+
+It knows nothing of the faults it will meet. Started as `python -m lab.faults.worker`, with a `Spec` as the
+first line of its input and an `Order` in each further one.
+"""
+
+import logging
+import os
+import queue
+import runpy
+import sys
+import threading
+import time
+
+from cobandit.codec import decode_snapshot
+from cobandit.runtime.clock import SystemClock
+from cobandit.runtime.member import Member, connect
+from cobandit.values.chance import stream, uniform
+from cobandit.values.errors import CobanditError, LocalError
+from cobandit.values.tally import ArmTally
+from lab.faults import orders
+from lab.faults.orders import Order, Spec
+from lab.faults.truth import TruthFile, reward_of
+
+SYNC_EVERY = 0.05
+"""Seconds."""
+
+MOST_AT_ONCE = 50
+"""So many late decisions are made up for in one go, if this process could not keep its rate."""
+
+SYNC_WITHIN = 20.0
+SUBJECTS = 500
+"""One decision in ten is for one of a tenth of them."""
+
+
+class ShiftedClock:
+    """A clock that is behind."""
+
+    def __init__(self, behind_s: float) -> None:
+        self._clock = SystemClock()
+        self._behind_s = behind_s
+
+    def now(self) -> float:
+        """Return the time."""
+        return self._clock.now() - self._behind_s
+
+
+class Mouth(logging.Handler):
+    """Says things to the parent: one whole line each, in one write."""
+
+    def say(self, event: orders.Event) -> None:
+        """Say something."""
+        os.write(sys.stdout.fileno(), orders.encode(event) + b"\n")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        trace = f" {record.exc_info[1]!r}" if record.exc_info else ""
+        self.say(orders.Said(record.levelno, record.getMessage() + trace))
+
+
+class Worker:
+    """One member at work."""
+
+    def __init__(self, spec: Spec, member: Member, mouth: Mouth) -> None:
+        self._spec = spec
+        self._member = member
+        self._mouth = mouth
+        self._truth = TruthFile(spec.truth)
+        self._chance, self._drawn = stream(spec.seed, *spec.name.encode(), spec.start), 0
+        self._kept: list[str] = []
+        """Decisions that are rewarded a little later, by their id."""
+        self._is_deciding = True
+
+    def run(self, inbox: "queue.SimpleQueue[Order | None]") -> None:
+        """Decide and obey until told to stop."""
+        due = synced_at = time.monotonic()
+        while True:
+            try:
+                order = inbox.get(timeout=max(0.0, min(due - time.monotonic(), SYNC_EVERY)) or 0.0001)
+            except queue.Empty:
+                pass
+            else:
+                if order is None or order.do == "close":
+                    break
+                self._obey(order)
+            now = time.monotonic()
+            late = min(int((now - due) * self._spec.rate) + 1, MOST_AT_ONCE) if now >= due else 0
+            if self._is_deciding:
+                for _ in range(late):
+                    self._decide()
+            if late:
+                due = now + (1.0 / self._spec.rate if self._is_deciding else SYNC_EVERY)
+            if self._is_deciding and now - synced_at >= SYNC_EVERY:
+                self._sync()
+                synced_at = time.monotonic()
+        self._member.close()
+        self._mouth.say(orders.Done("close"))
+
+    def _decide(self) -> None:
+        self._drawn += 2
+        subject = uniform(self._chance, self._drawn)
+        decision = self._member.select_arm(f"user {int(subject * SUBJECTS)}" if subject < 0.1 else None)
+        draw = uniform(self._chance, self._drawn + 1)
+        if draw < self._spec.given_away:
+            self._mouth.say(orders.GivenAway((decision.id,)))
+        elif draw < self._spec.given_away + 0.1:
+            self._kept.append(decision.id)
+        else:
+            token = decision.id
+            self._truth.hand(token)
+            try:
+                self._member.update(decision, reward_of(token))
+            except LocalError:
+                self._truth.refuse(token)
+                return
+            if self._member.update(token, reward_of(token)):
+                self._mouth.say(orders.Twice(token))
+
+    def _reward(self, token: str) -> None:
+        self._truth.hand(token)
+        try:
+            self._member.update(token, reward_of(token))
+        except LocalError:
+            self._truth.refuse(token)
+
+    def _sync(self) -> str | None:
+        kept, self._kept = self._kept, []
+        for token in kept:
+            self._reward(token)
+        try:
+            self._member.sync(SYNC_WITHIN)
+        except LocalError as error:
+            self._mouth.say(orders.Synced(str(error)))
+            return str(error)
+        self._truth.sync()
+        self._mouth.say(orders.Synced())
+        return None
+
+    def _obey(self, order: Order) -> None:
+        match order.do:
+            case "look":
+                self._mouth.say(look(self._member))
+                return
+            case "go" | "rest":
+                self._is_deciding = order.do == "go"
+            case "observe":
+                token = self._member.select_arm().id
+                self._reward(token)
+            case "reward":
+                for token in order.tokens:
+                    self._reward(token)
+                return  # nobody waits: the next sync, by any caller, covers them
+        self._mouth.say(orders.Done(order.do, None if order.do == "go" else self._sync()))
+
+
+def look(member: Member) -> orders.Look:
+    """Return how a member is."""
+    statistics, endpoint = member.statistics(), decode_snapshot(member.snapshot()).endpoint
+    origins: dict[tuple[str, int], tuple[ArmTally, ...]] = {(endpoint.agent, endpoint.incarnation): ()}
+    for fact in endpoint.facts:
+        for told in fact.told.cells:
+            origin = (told.agent, told.incarnation)
+            origins[origin] = (*origins.get(origin, ()), *told.tallies)
+    return orders.Look(
+        incarnation=statistics.incarnation,
+        origins=tuple(orders.Origin(*origin, tallies) for origin, tallies in origins.items()),
+        troubles=statistics.troubles,
+        refused=statistics.refused,
+        is_superseded=statistics.is_superseded,
+        decisions=statistics.decisions,
+        owes=len(member._node.clerk.errands.rewards),  # noqa: SLF001  # nobody else needs to know
+    )
+
+
+def main() -> int:
+    """Run one worker."""
+    spec = orders.decode_spec(sys.stdin.buffer.readline())
+    mouth = Mouth()
+    logger = logging.getLogger("cobandit")
+    logger.addHandler(mouth)
+    logger.propagate = False
+    if spec.sabotage is not None:
+        runpy.run_path(spec.sabotage)
+    try:
+        member = connect(
+            spec.url,
+            group=spec.group,
+            name=spec.name,
+            arms=spec.arms,
+            state=spec.state,
+            sharing=spec.sharing(),
+            peers=spec.peers,
+            keys=spec.keys,
+            clock=ShiftedClock(spec.clock_behind_s),
+        )
+    except CobanditError as error:
+        mouth.say(orders.NotStarted(str(error)))
+        return 1
+    inbox: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    worker = Worker(spec, member, mouth)
+    threading.Thread(target=_listen, args=(inbox,), daemon=True).start()
+    mouth.say(orders.Ready(member.statistics().incarnation))
+    worker.run(inbox)
+    return 0
+
+
+def _listen(inbox: "queue.SimpleQueue[Order | None]") -> None:
+    for line in sys.stdin.buffer:
+        inbox.put(orders.decode_order(line))
+    inbox.put(None)  # the parent is gone
+
+
+if __name__ == "__main__":
+    sys.exit(main())

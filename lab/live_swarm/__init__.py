@@ -1,0 +1,10 @@
+"""A swarm of seeds for whole live members: node, clerk, desk, journal and packets as they ship, in virtual time.
+
+Each seed is a small fleet whose machines are killed, lose power and disks, have wrong clocks and a bad network, while
+people decide, reward, and turn switches. `python -m lab swarm --live --seeds 4711 --transcript` shows one line by line.
+"""
+
+from lab.live_swarm.allowed import Allowed
+from lab.live_swarm.running import run_seed, run_seeds
+
+__all__ = ["Allowed", "run_seed", "run_seeds"]

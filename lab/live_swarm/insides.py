@@ -1,0 +1,190 @@
+"""The only file of this world that knows how members are made inside; everything else asks here.
+
+Three kinds of things: what a member knows, for the checks; what a process takes from its surroundings besides time,
+network and disk (chance, pauses, the log), so that a seed decides it; and how a member is made and thrown away.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import msgspec
+
+from cobandit.runtime import node as node_module
+from cobandit.runtime import restoring, sessions
+from cobandit.runtime.clerk import Clerk
+from cobandit.runtime.controls import Setting
+from cobandit.runtime.journal import NodeState
+from cobandit.runtime.member import Member
+from cobandit.runtime.transports.base import Refusal
+from cobandit.values.tally import Arm
+from lab.swarm.dice import Dice
+
+
+class Origin(NamedTuple):
+    """Where observations were made: by which member, in which of its incarnations."""
+
+    member: str
+    incarnation: int
+
+
+Tallies = dict[Arm, tuple[int, int]]
+"""Of each arm how many observations, and their rewards added up, in quanta. Arms without any are not there."""
+
+View = Mapping[Origin, Tallies]
+"""What somebody knows, and of whom."""
+
+
+def view_of(clerk: Clerk) -> View:
+    """Return what a member knows, by where it was observed."""
+    view: dict[Origin, Tallies] = {}
+    for key, (arm, count, units, _) in clerk.agent.endpoint.replica.cells():
+        view.setdefault(Origin(key.agent, key.incarnation), {})[arm] = (count, units)
+    return view
+
+
+def _tallies(tally: Any) -> Tallies:  # noqa: ANN401  # the core's
+    sums = tally.sums
+    return {arm: (count, sums[arm]) for arm, count in tally.counts.items() if count}
+
+
+def totals_of(clerk: Clerk) -> Tallies:
+    """Return what a member decides by."""
+    return _tallies(clerk.agent.policy.tally)
+
+
+def incarnation_of(clerk: Clerk) -> int:
+    """Return in which incarnation a member is."""
+    return clerk.agent.incarnation
+
+
+def settings_of(clerk: Clerk) -> tuple[Setting, ...]:
+    """Return the controls that a member has heard of."""
+    return clerk.controls.settings
+
+
+def may_choose(clerk: Clerk) -> tuple[Arm, ...]:
+    """Return what the controls that a member has heard of let it choose."""
+    offered, killed, frozen = clerk.offered, clerk.controls.control_arm, clerk.controls.frozen
+    if killed in offered:
+        return (killed,)
+    return tuple(arm for arm in offered if arm not in frozen) or offered
+
+
+def is_killed(clerk: Clerk) -> bool:
+    """Return whether the kill switch is on, as far as a member has heard and can obey."""
+    return clerk.controls.control_arm in clerk.offered
+
+
+def waiting_rewards(clerk: Clerk) -> tuple[tuple[str, str, float], ...]:
+    """Return the rewards that a member has to bring to others."""
+    return clerk.errands.rewards
+
+
+def open_decisions(clerk: Clerk) -> frozenset[int]:
+    """Return the numbers of the decisions that wait for their reward."""
+    return frozenset(clerk.outstanding.open)
+
+
+def arms_of(clerk: Clerk) -> tuple[Arm, ...]:
+    """Return the arms that a member knows, removed ones too."""
+    return clerk.agent.arms
+
+
+def candidates_of(clerk: Clerk) -> tuple[Arm, ...]:
+    """Return the arms that the policy has not ruled out."""
+    return clerk.agent.policy.candidates
+
+
+def is_superseded(clerk: Clerk) -> bool:
+    """Return whether a member says that another process speaks for it."""
+    return clerk.superseded_by is not None
+
+
+def quarantined_by(clerk: Clerk) -> tuple[str, ...]:
+    """Return to whom a member does not listen."""
+    return clerk.guard.quarantined(clerk.clock.now())
+
+
+def refusals_of(clerk: Clerk) -> Counter[Refusal]:
+    """Return what a member has refused."""
+    return clerk.guard.refusals
+
+
+def rank(setting: Setting) -> tuple[int, str]:
+    """Return which of two words on the same control wins: the higher."""
+    return setting.counter, setting.by
+
+
+def as_unclean(state: NodeState) -> NodeState:
+    """Return what is read from a disk that is not the one that was left."""
+    return msgspec.structs.replace(state, is_clean=False)
+
+
+# What a process takes from its surroundings.
+
+
+class _Secrets:
+    """Stands where `secrets` is."""
+
+    def __init__(self, dice: Dice) -> None:
+        self._dice = dice
+
+    def token_bytes(self, count: int) -> bytes:
+        return bytes(self._dice.whole(0, 255) for _ in range(count))
+
+    def randbits(self, count: int) -> int:
+        return self._dice.whole(0, (1 << count) - 1)
+
+
+class _Ear(logging.Handler):
+    """Hears of bugs that a member has caught, and says that it goes on."""
+
+    def __init__(self, bugs: list[str]) -> None:
+        super().__init__(logging.ERROR)
+        self._bugs = bugs
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info:
+            self._bugs.append(f"{record.getMessage()}: {record.exc_info[1]!r}")
+
+
+@contextmanager
+def surroundings(dice: Dice, *, batches_until_snapshot: int, bugs: list[str]) -> Iterator[None]:
+    """Let a seed decide what members draw by chance and how long they pause; and hear of bugs that they log."""
+    changes = {
+        (restoring, "secrets"): _Secrets(dice),
+        (sessions, "secrets"): _Secrets(dice),
+        (node_module, "MAIL_EVERY"): node_module.MAIL_EVERY,  # see `look_for_mail_every`
+        (node_module, "BATCHES_UNTIL_SNAPSHOT"): batches_until_snapshot,
+        (node_module, "LOOK_EVERY"): 0.05,  # not 5 ms: nobody is in a hurry here, and each look costs real time
+        (node_module, "LOOKS_UNTIL_IDLE"): 2,
+    }
+    before = {place: getattr(*place) for place in changes}
+    log, ear = logging.getLogger("cobandit"), _Ear(bugs)
+    level, propagates = log.level, log.propagate
+    log.addHandler(ear)
+    log.setLevel(logging.ERROR)
+    log.propagate = False
+    try:
+        for (module, name), value in changes.items():
+            setattr(module, name, value)
+        yield
+    finally:
+        for (module, name), value in before.items():
+            setattr(module, name, value)
+        log.removeHandler(ear)
+        log.setLevel(level)
+        log.propagate = propagates
+
+
+def look_for_mail_every(seconds: float) -> None:
+    """Let members look into their mailboxes so often from now on."""
+    node_module.MAIL_EVERY = seconds
+
+
+def throw_away(member: Member) -> None:
+    """Take it that the process of a member is gone: nothing is left to close when the interpreter ends."""
+    member._shut("was killed")  # noqa: SLF001  # to close it would be a farewell

@@ -1,0 +1,200 @@
+"""Looks at every turn of every member, and compares what it knows with what really happened.
+
+Every function here says what is wrong in a sentence; no sentence is what everybody wants to see.
+"""
+
+from cobandit.runtime.desk import Settled
+from cobandit.runtime.transports.base import Refusal
+from cobandit.runtime.turn import Turn
+from cobandit.values.tally import Arm
+from lab.live_swarm.insides import (
+    Origin,
+    View,
+    incarnation_of,
+    may_choose,
+    quarantined_by,
+    rank,
+    refusals_of,
+    totals_of,
+)
+from lab.live_swarm.machine import Disk
+from lab.live_swarm.plan import Plan
+from lab.live_swarm.process import Process
+from lab.live_swarm.timeline import Timeline
+from lab.live_swarm.truth import Made, Place, Truth
+
+NEVER_HONEST = (Refusal.ABSURD, Refusal.MALFORMED, Refusal.OVERSIZED, Refusal.FOREIGN_GROUP, Refusal.FLOOD)
+"""No honest member says what is refused for these reasons. A token may be refused as forged: it may be older than the
+disk of the member that made it."""
+
+
+class Inspector:
+    """Knows what really happened, and compares."""
+
+    def __init__(self, plan: Plan, timeline: Timeline) -> None:
+        self.truth = Truth()
+        self.violations: list[str] = []
+        self._plan = plan
+        self._timeline = timeline
+        self._per_reward = round(1.0 / plan.quantum)
+        self._ranks: dict[tuple[int, str], tuple[int, str]] = {}
+        """The highest word on each control that each process has heard of."""
+
+    def complain(self, what: str) -> None:
+        """Note that something is wrong."""
+        self.violations.append(what)
+
+    # What people do.
+
+    def decided(self, process: Process, made: Made) -> None:
+        """Take it that a member has decided."""
+        if made.arm not in may_choose(process.clerk):
+            self.complain(f"{process.name} chose {made.arm}, but controls let it choose {may_choose(process.clerk)}")
+        known = self.truth.decisions.get((made.member, made.number))
+        if known is not None:
+            self.complain(f"{process.name} gave number {made.number} to two decisions")
+        self.truth.decisions[made.member, made.number] = made
+
+    def given(self, made: Made) -> None:
+        """Take it that somebody brings a decision's reward somewhere."""
+        made.is_given = True
+        self.truth.may_count(made.member, made.number, made.arm, made.units)
+
+    # What members do.
+
+    def restored(self, process: Process) -> None:
+        """Look at a member that is as its disk knows it, before it has done anything."""
+        before, now = process.disk.content.known, process.view
+        if before != now:
+            self.complain(f"{process.name} starts with {dict(now)}, but its disk knew {dict(before)}")
+        if process.settings != process.disk.content.settings:
+            self.complain(f"{process.name} starts with controls {process.settings}, not those on its disk")
+        self._begin_incarnation(process)
+        self._compare_totals(process)
+
+    def turned(self, process: Process, turn: Turn) -> None:
+        """Look at a member that has taken a turn, before any of it is written."""
+        origin = self._origin(process)
+        if self.truth.used.get(origin) != process.number:
+            self._begin_incarnation(process)
+        for entry in turn.batch.settled:
+            self._settled(process, origin, entry)
+        process.promises += [token for _, token, _ in turn.batch.rewards_kept]
+        self._compare_view(process, origin)
+        self._compare_totals(process)
+        self._compare_settings(process)
+        for pair in self.truth.twice:
+            if all(_knows(process.view, place) for place in pair):
+                self.complain(f"{process.name} counts a decision twice: as {pair[0]} and as {pair[1]}")
+        if quarantined := quarantined_by(process.clerk):
+            self.complain(f"{process.name} does not listen to {', '.join(quarantined)}, who did nothing wrong")
+        refused = refusals_of(process.clerk)
+        for reason in NEVER_HONEST:
+            if refused[reason]:
+                self.complain(f"{process.name} refused something {reason.value}")
+
+    def wrote(self, process: Process) -> None:
+        """Take it that what a process has done is on its disk."""
+        self.truth.wrote(self._origin(process))
+        if process.settings != process.disk.content.settings:
+            self.complain(f"{process.name} has heard {process.settings}, and wrote {process.disk.content.settings}")
+        for setting in process.settings:
+            self.truth.written_words[setting.key] = max(
+                self.truth.written_words.get(setting.key, (0, "")), rank(setting)
+            )
+        for token in process.promises:
+            self.promised(token, process.disk)
+        process.promises.clear()
+
+    def promised(self, token: str, disk: Disk) -> None:
+        """Take it that a reward is on a disk, and must come to the member that decided."""
+        self.truth.promised.setdefault(token, []).append(disk)
+
+    def ended(self, process: Process) -> None:
+        """Take it that a process is gone."""
+        if hasattr(process, "clerk"):
+            self.truth.forgot(self._origin(process))
+        for failure in process.loop.failures:
+            self.complain(f"{process.name} failed: {failure}")
+
+    # How.
+
+    def _origin(self, process: Process) -> Origin:
+        return Origin(process.name, incarnation_of(process.clerk))
+
+    def _begin_incarnation(self, process: Process) -> None:
+        """Take it that a process is in an incarnation: a new one, or that in which it was stopped in good order."""
+        origin = self._origin(process)
+        last = self.truth.used.get(origin)
+        if last is not None and process.disk.left_clean_by != last:
+            self.complain(f"{process.name} uses incarnation {origin.incarnation} again, after a start that may forget")
+        self.truth.used[origin] = process.number
+
+    def _settled(self, process: Process, origin: Origin, entry: Settled) -> None:
+        made = self.truth.decisions.get((process.name, entry.number))
+        if entry.number in process.settled:
+            self.complain(f"{process.name} settled decision {entry.number} a second time")
+        process.settled.add(entry.number)
+        if made is None or made.arm != entry.arm:
+            self.complain(f"{process.name} settled decision {entry.number} for {entry.arm}, which nobody made")
+            return
+        if entry.is_expired:
+            self._expired(process, entry, made)
+        elif entry.units is not None and not (made.is_given and entry.units == made.units):
+            self.complain(f"{process.name} counted {entry.units} for decision {entry.number}, which nobody gave")
+        if entry.units is not None:
+            self.truth.observed(origin, entry.arm, entry.number, entry.units)
+
+    def _expired(self, process: Process, entry: Settled, made: Made) -> None:
+        self.truth.expired.add((process.name, entry.number))
+        default = self._plan.default_reward
+        if entry.units is not None:
+            if default is None or entry.units != round(default * self._per_reward):
+                self.complain(f"{process.name} counted {entry.units} for a decision that expired")
+            self.truth.may_count(process.name, entry.number, entry.arm, entry.units)
+            age = self._timeline.time - made.at
+            if age < 0.99 * self._plan.expire_after - self._plan.forgiven:
+                self.complain(f"{process.name} let a decision expire after {age:g} seconds")
+
+    def _compare_view(self, process: Process, own: Origin) -> None:
+        for origin, tallies in process.view.items():
+            logs = self.truth.logs.get(origin, {})
+            for arm, (count, total) in tallies.items():
+                log = logs.get(arm)
+                written = 0 if log is None else len(log.numbers) if origin == own else log.written
+                if log is None or count > written:
+                    self.complain(f"{process.name} knows {count} of {arm} of {origin}, who has written {written}")
+                elif log.sums[count] != total:
+                    self.complain(f"{process.name} has {total} for {count} of {arm} of {origin}: {log.sums[count]}")
+        mine, known = self.truth.logs.get(own, {}), process.view.get(own, {})
+        for arm, log in mine.items():
+            if len(log.numbers) != known.get(arm, (0, 0))[0]:
+                self.complain(f"{process.name} knows {known.get(arm)} of its own {len(log.numbers)} of {arm}")
+
+    def _compare_totals(self, process: Process) -> None:
+        """Compare what a member decides by: it is the sum of its parts, and no more than there ever was."""
+        parts: dict[Arm, tuple[int, int]] = {}
+        for tallies in process.view.values():
+            for arm, (count, total) in tallies.items():
+                before = parts.get(arm, (0, 0))
+                parts[arm] = before[0] + count, before[1] + total
+        if (totals := totals_of(process.clerk)) != parts:
+            self.complain(f"{process.name} decides by {totals}, but its parts add up to {parts}")
+        for arm, (count, total) in totals.items():
+            bounds, lost = self.truth.bounds[arm], count * self._per_reward - total
+            if count > bounds.count or total > bounds.most or lost > bounds.count * self._per_reward - bounds.least:
+                self.complain(f"{process.name} has {total} in {count} of {arm}; there is no more than {bounds}")
+
+    def _compare_settings(self, process: Process) -> None:
+        for setting in process.settings:
+            key = (process.number, setting.key)
+            if (setting.key, setting.value, setting.by) not in self.truth.words:
+                self.complain(f"{process.name} has heard {setting}, which nobody said")
+            if rank(setting) < self._ranks.get(key, (0, "")):
+                self.complain(f"{process.name} went back from {self._ranks[key]} to {setting}")
+            self._ranks[key] = rank(setting)
+
+
+def _knows(view: View, place: Place) -> bool:
+    tallies = view.get(place.origin)
+    return tallies is not None and tallies.get(place.arm, (0, 0))[0] >= place.nth

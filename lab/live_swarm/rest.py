@@ -1,0 +1,127 @@
+"""What must be so when the world has healed and time has passed: all know the same, and nobody has more to say."""
+
+from collections.abc import Mapping, Sequence
+
+from cobandit.values.tally import Arm
+from lab.live_swarm.insides import (
+    Origin,
+    arms_of,
+    candidates_of,
+    is_superseded,
+    open_decisions,
+    rank,
+    waiting_rewards,
+)
+from lab.live_swarm.machine import promised
+from lab.live_swarm.network import Network
+from lab.live_swarm.plan import Plan
+from lab.live_swarm.process import Process
+from lab.live_swarm.truth import Made, Truth
+
+PATIENCE = 700.0
+"""Seconds after which an idle member has certainly looked at its clock: it says that it is here every ten minutes."""
+
+
+def at_rest(plan: Plan, living: Sequence[Process], truth: Truth, network: Network) -> list[str]:
+    """Return what is wrong at the end."""
+    wrong = [f"{process.name} does not run" for process in living if not process.is_up]
+    if wrong:
+        return wrong
+    wrong += [f"{process.name} is said to run elsewhere" for process in living if is_superseded(process.clerk)]
+    wrong += [f"it should be quiet, but {said}" for said in (network.unquiet or ())[:3]]
+    wrong += (
+        _different_settings(living)
+        + _lost_settings(plan, living, truth)
+        + _undelivered(living)
+        + _different_views(living, truth)
+    )
+    for made in truth.decisions.values():
+        wrong += _unrewarded(plan, living, truth, made)
+    return wrong
+
+
+def _different_settings(living: Sequence[Process]) -> list[str]:
+    first, *others = living
+    return [
+        f"{other.name} has controls {other.settings}, {first.name} has {first.settings}"
+        for other in others
+        if other.settings != first.settings
+    ]
+
+
+def _lost_settings(plan: Plan, living: Sequence[Process], truth: Truth) -> list[str]:
+    """Return which controls were written down once, and are not known any more."""
+    if not plan.keeps_controls:
+        return []
+    known = {setting.key: rank(setting) for setting in living[0].settings}
+    return [
+        f"the word {word} on {key} was written down and lost"
+        for key, word in truth.written_words.items()
+        if known.get(key, (0, "")) < word
+    ]
+
+
+def _undelivered(living: Sequence[Process]) -> list[str]:
+    """Return who still has to bring rewards to somebody who is there."""
+    names = {process.name for process in living}
+    wrong = [f"{process.name} has mail that it does not look at" for process in living if process.disk.content.mail]
+    for process in living:
+        waiting = {to for to, _, _ in waiting_rewards(process.clerk)} | {
+            to for to, _ in promised(process.disk.stored())
+        }
+        wrong += [f"{process.name} still has a reward for {to}" for to in sorted(waiting & names)]
+    return wrong
+
+
+def _unrewarded(plan: Plan, living: Sequence[Process], truth: Truth, made: Made) -> list[str]:
+    """Return whether a decision waits that should not: it has expired, or somebody has promised to bring its reward."""
+    owner = next((process for process in living if process.name == made.member), None)
+    if owner is None:
+        return []
+    what, is_open = f"decision {made.number} of {made.member}", made.number in open_decisions(owner.clerk)
+    wrong: list[str] = []
+    if is_open and plan.ends_at - made.at > plan.expire_after + plan.clock_error + PATIENCE:
+        wrong.append(f"{what} is still open, and should have expired")
+    disks = {process.disk for process in living}
+    is_promised = owner.disk.forgot_at is None and any(disk in disks for disk in truth.promised.get(made.token, ()))
+    if is_promised and is_open:
+        wrong.append(f"{what} is still open, though its reward was taken")
+    can_expire = plan.expire_after < plan.ends_at + plan.forgiven
+    is_over = made.is_withdrawn or can_expire or made.arm not in arms_of(owner.clerk)
+    if is_promised and not is_over and not truth.counted.get((made.member, made.number)):
+        wrong.append(f"{what} was never counted, though its reward was taken")
+    return wrong
+
+
+def _different_views(living: Sequence[Process], truth: Truth) -> list[str]:
+    """Return who does not know what the living have written down of each other, or of themselves."""
+    if any(len(candidates_of(process.clerk)) == 1 for process in living):
+        return []  # who has ruled out all arms but one need not be told any more
+    arms = {process.name: set(arms_of(process.clerk)) for process in living}
+    best = _known_to_disks(living, arms)
+    for process in living:
+        if process.disk.forgot_at is None:
+            for origin, logs in truth.logs.items():
+                if origin.member == process.name:
+                    best.update({(origin, arm): (log.written, log.sums[log.written]) for arm, log in logs.items()})
+    return [
+        f"{process.name} knows {known} of {arm} of {origin}: others know {tally}"
+        for (origin, arm), tally in best.items()
+        for process in living
+        if arm in arms[process.name] and arm in arms[origin.member]
+        for known in (process.view.get(origin, {}).get(arm, (0, 0)),)
+        if known != tally
+    ]
+
+
+def _known_to_disks(
+    living: Sequence[Process], arms: Mapping[str, set[Arm]]
+) -> dict[tuple[Origin, Arm], tuple[int, int]]:
+    """Return the most that is on any disk of what each of the living has observed in each of its incarnations."""
+    best: dict[tuple[Origin, Arm], tuple[int, int]] = {}
+    for process in living:
+        for origin, tallies in process.disk.content.known.items():
+            if origin.member in arms:
+                for arm, tally in tallies.items():
+                    best[origin, arm] = max(best.get((origin, arm), (0, 0)), tally)
+    return best

@@ -1,0 +1,22 @@
+"""Invariant 9: `acknowledged` never runs ahead of what the neighbour holds: what counts as told, the neighbour has."""
+
+from cobandit.core import Endpoint
+from cobandit.core.replica import CellKey
+
+
+def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:
+    """Return what one agent takes another to hold and it does not."""
+    link, back = one.links.get(other.name), other.links.get(one.name)
+    if link is None or back is None or link.peer.session != other.session or link.is_unconfirmed:
+        return []
+    if back.peer.session == one.session and link.acknowledged > back.held:
+        return [f"{one.name} takes {other.name} to hold {link.acknowledged} of its log: it holds {back.held}"]
+    held = dict(other.replica.cells())
+    return [
+        f"{one.name} takes {other.name} to hold {fact.key}, which it does not"
+        for fact in one.replica.wanted(0, link.wants)
+        if fact.number <= link.acknowledged
+        and isinstance(fact.key, CellKey)
+        and fact.key.arm in other.arms
+        and (fact.key not in held or held[fact.key].observations < fact.cell[0])
+    ]

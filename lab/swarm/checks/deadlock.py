@@ -1,0 +1,25 @@
+"""Invariant 3: never do both sides wait, and each has seen the other's last share.
+
+That is: of any two agents that are here and not done with each other, one may share or must say something again.
+"""
+
+from cobandit.core import Endpoint
+from cobandit.core.link import Link
+
+
+def deadlock(one: Endpoint, other: Endpoint) -> list[str]:
+    """Return whether nobody of a pair has anything to do but wait."""
+    there, back = one.links.get(other.name), other.links.get(one.name)
+    if there is None or back is None or not there.peer.common:
+        return []  # they have not met, or have nothing to tell each other
+    if one.candidates.are_settled(there.peer) or other.candidates.are_settled(back.peer):
+        return []
+    if there.exchange.demanded or back.exchange.demanded or one.agenda.owes(there) or other.agenda.owes(back):
+        return []
+    return [f"{_standing(one, there)} and {_standing(other, back)} both wait, and neither has anything to say again"]
+
+
+def _standing(endpoint: Endpoint, link: Link) -> str:
+    assert link.retransmit is not None
+    phase, number = link.retransmit.phase.value, link.exchange.shares_sent
+    return f"{endpoint.name} (session {endpoint.session}, {phase}, share {number})"

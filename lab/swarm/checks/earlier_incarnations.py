@@ -1,0 +1,26 @@
+"""Invariant 7: an owner knows as much of its earlier incarnations as its peers do, and so does everyone here."""
+
+from collections.abc import Sequence
+
+from cobandit.agent import Agent
+from cobandit.core.replica import CellKey
+
+
+def unknown_earlier_incarnations(agents: Sequence[Agent]) -> list[str]:
+    """Return who knows less of an earlier incarnation than another, for the owners that are here."""
+    known = {agent.name: {key: entry.observations for key, entry in agent.endpoint.replica.cells()} for agent in agents}
+    best: dict[CellKey, int] = {}
+    for cells in known.values():
+        for key, count in cells.items():
+            best[key] = max(best.get(key, 0), count)
+    wrong: list[str] = []
+    for owner in agents:
+        for key, count in best.items():
+            if key.agent != owner.name or key.incarnation == owner.incarnation or key.arm not in owner.arms:
+                continue  # only an owner that has the arm can pass on what is known of it
+            wrong += [
+                f"{agent.name} knows {known[agent.name].get(key, 0)} of {key}: others {count}"
+                for agent in agents
+                if key.arm in agent.arms and known[agent.name].get(key, 0) != count
+            ]
+    return wrong

@@ -1,0 +1,39 @@
+"""Messages, records and snapshots to bytes and back: one envelope, one checksum, one serializer.
+
+Read `format.py` first: the envelope, and what a version is. `tables.py` has the kinds, `frames.py` what is said and
+`stored.py` what is kept. Decoding is strict: damaged bytes, a foreign group, a wrong type and a missing field that has
+no default are refused with a reason. Only fields behind those that are known here are ignored: they are from later.
+"""
+
+from cobandit.codec.format import Format, NotSpokenError, Translated
+from cobandit.codec.frames import LARGEST_MESSAGE, FrameCodec, decode, encode
+from cobandit.codec.stored import (
+    StateCodec,
+    decode_record,
+    decode_snapshot,
+    encode_record,
+    encode_snapshot,
+)
+from cobandit.codec.tables import STATE_VERSION, WIRE_VERSION
+from cobandit.values.errors import ForeignGroupError, FutureError, OutdatedError, UnknownKindError
+
+__all__ = [
+    "LARGEST_MESSAGE",
+    "STATE_VERSION",
+    "WIRE_VERSION",
+    "ForeignGroupError",
+    "Format",
+    "FrameCodec",
+    "FutureError",
+    "NotSpokenError",
+    "OutdatedError",
+    "StateCodec",
+    "Translated",
+    "UnknownKindError",
+    "decode",
+    "decode_record",
+    "decode_snapshot",
+    "encode",
+    "encode_record",
+    "encode_snapshot",
+]

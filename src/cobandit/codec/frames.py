@@ -1,0 +1,121 @@
+"""What is said, as bytes: frames. What is wrong with one is the error of a peer, and says who must act."""
+
+from typing import Any
+
+from cobandit.codec.format import Format, Formats, UnreadableError, Why, check_bytes
+from cobandit.codec.tables import MESSAGES, WIRE_VERSION
+from cobandit.core import Message
+from cobandit.values.errors import (
+    ForeignGroupError,
+    FutureError,
+    LocalError,
+    OutdatedError,
+    PeerError,
+    UnknownKindError,
+)
+
+LARGEST_MESSAGE = 4 * 2**20
+"""Bytes. More than the facts of one message need (`cobandit.core.replica.MAX_FACTS_PER_MESSAGE`)."""
+
+
+class FrameCodec:
+    """Values to frames and back, in every version that a program reads.
+
+    Args:
+        newest: The format of the newest version.
+        previous: That of the version before, if it is still read.
+    """
+
+    def __init__(self, newest: Format, previous: Format | None = None) -> None:
+        self._formats = Formats(newest, previous)
+        self.reads = self._formats.reads
+        """The versions that are read, upwards: the first is the oldest that is also written."""
+
+    def encode(self, value: object, group: str = "", version: int | None = None) -> bytes:
+        """Return a value as a frame, in this version or the newest.
+
+        Raises:
+            NotSpokenError: That version has no such kind of value.
+            LocalError: No version has, or it is too large.
+        """
+        try:
+            frame = self._formats.seal(value, group, version)
+        except KeyError:
+            raise LocalError(f"only messages can be encoded, not {value!r}") from None
+        if len(frame) > LARGEST_MESSAGE:
+            raise LocalError(
+                f"a message of {len(frame)} bytes is more than anybody takes: the limit is {LARGEST_MESSAGE}"
+            )
+        return frame
+
+    def decode(self, frame: bytes, group: str = "") -> Any:  # noqa: ANN401  # any of the kinds
+        """Return what is in a frame.
+
+        Raises:
+            FutureError: It is of a later version.
+            OutdatedError: It is of an earlier version than those that are read.
+            ForeignGroupError: It is of another group.
+            UnknownKindError: It is of a kind that came later in its version.
+            PeerError: It is damaged, too large, or nothing of cobandit's.
+        """
+        check_bytes(frame)
+        if len(frame) > LARGEST_MESSAGE:
+            raise PeerError(f"a message of {len(frame)} bytes was refused: the limit is {LARGEST_MESSAGE}")
+        try:
+            return self._formats.open(frame, group)
+        except UnreadableError as error:
+            raise self._refusal(error, frame, group) from error
+
+    def _refusal(self, error: UnreadableError, frame: bytes, group: str) -> PeerError:
+        ours, what = _listed(self.reads), error.what
+        match error.why:
+            case Why.DAMAGED:
+                return PeerError(f"a message of {len(frame)} bytes was refused: it is damaged (its checksum is wrong)")
+            case Why.LATER:
+                return FutureError(
+                    f"messages of wire version {what} are refused: this side reads {ours}, so upgrade this side"
+                )
+            case Why.EARLIER:
+                return OutdatedError(
+                    f"messages of wire version {what} are refused: this side reads {ours}, so upgrade their sender to "
+                    f"a cobandit of wire version {self.reads[0]} at least"
+                )
+            case Why.FOREIGN:
+                return ForeignGroupError(f"a message of group {what!r} was refused: this side is of group {group!r}")
+            case Why.UNKNOWN_KIND:
+                return UnknownKindError(
+                    f"messages of unknown kind {what} are refused: their sender is of a later release than this side"
+                )
+        return PeerError(f"bytes that are not a message were refused: {what}")
+
+
+def _listed(versions: tuple[int, ...]) -> str:
+    return " and ".join(f"version {version}" for version in versions)
+
+
+_MESSAGES = FrameCodec(Format(WIRE_VERSION, MESSAGES))
+
+
+def encode(message: Message, group: str = "") -> bytes:
+    """Return a message as bytes.
+
+    Args:
+        message: The message.
+        group: The group or experiment that it belongs to; others refuse it.
+
+    >>> from cobandit.core import Changes, Notice
+    >>> decode(encode(Notice("j", "p", Changes()))) == Notice("j", "p", Changes())
+    True
+    """
+    return _MESSAGES.encode(message, group)
+
+
+def decode(frame: bytes, group: str = "") -> Message:
+    """Return the message in these bytes.
+
+    Raises:
+        FutureError: It is of a later version than this program reads.
+        PeerError: The bytes are damaged, or are not a message of a version and group that is read here.
+    """
+    message: Message = _MESSAGES.decode(frame, group)
+    return message

@@ -1,0 +1,66 @@
+"""What the protocol says and keeps: the tables of its kinds, one for each version that is read.
+
+Within a version: append, never reorder, and add fields only behind, with defaults. Anything else is a new version. Then
+the tables here are of the new one, and those of the one before stay beside them, with `Translated` for every kind whose
+shape or meaning has changed. Numbers below 16 are messages and from 32 to 63 what an agent keeps; live members have
+those from 16 (`cobandit.runtime.letters`) and from 64 (`cobandit.runtime.journal`).
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from cobandit.codec.format import Format, Kinds, Translated
+from cobandit.core import (
+    Acknowledgement,
+    Began,
+    Flushed,
+    Introduced,
+    Notice,
+    Observed,
+    PeerJoined,
+    PeerLeft,
+    Received,
+    Share,
+    Woke,
+)
+from cobandit.core.state import Snapshot
+
+WIRE_VERSION = 1
+"""What is said between agents."""
+
+STATE_VERSION = 1
+"""What is kept. A record holds a message, so a new version of the wire is a new one of the state too."""
+
+MESSAGES: Kinds = {0: Share, 1: Notice, 2: Acknowledgement}
+
+
+class KeptMessage(NamedTuple):
+    """A message that was received, as it is kept: a message in the shapes of the state's version."""
+
+    kind: int
+    body: msgspec.Raw
+    now: float
+
+
+def received(messages: Format) -> Translated:
+    """Return how the receipt of a message is kept, with the messages of a format."""
+
+    def kept(record: Received) -> tuple[int, object, float]:
+        return *messages.numbered(record.message), record.now
+
+    return Translated(KeptMessage, Received, lambda one: Received(messages.read(one.kind, one.body), one.now), kept)
+
+
+RECORDS: Kinds = {
+    32: Observed,
+    33: received(Format(WIRE_VERSION, MESSAGES)),
+    34: PeerJoined,
+    35: PeerLeft,
+    36: Introduced,
+    37: Woke,
+    38: Flushed,
+    39: Began,
+}
+
+SNAPSHOTS: Kinds = {48: Snapshot}

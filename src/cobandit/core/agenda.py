@@ -1,0 +1,153 @@
+"""What one agent owes its peers where messages may be lost, and when it looks at that again.
+
+Four things are said again until they are acknowledged. The last share, because it is also the request for the peer's:
+but only when a buffer is full again, so that a repetition has as much to say as a share. And without waiting for that,
+because they are *urgent*: which arms this agent has eliminated itself, what earlier incarnations observed (its own and
+the peer's), and that it is here, once it said so.
+
+What it observes needs no repetition as long as it goes on: the next share carries everything that was not acknowledged.
+It looks at its waits with every observation. Only if it has observed nothing for long must it be woken.
+
+Where no message is lost, links have no `Retransmit`, nothing is ever owed, and nobody needs to be woken.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+
+from cobandit.core.candidates import Candidates
+from cobandit.core.link import Link
+from cobandit.core.messages import AgentId
+from cobandit.core.replica import CellKey, EliminationsKey, Fact, PresenceKey, Replica
+from cobandit.core.retransmit import Effect, Event, Phase, Retransmit, RetryTimers
+from cobandit.values.checks import check_time
+
+
+class Agenda:
+    """One agent's waits and debts."""
+
+    def __init__(
+        self, timers: RetryTimers | None, replica: Replica, candidates: Candidates, links: dict[AgentId, Link]
+    ) -> None:
+        self.last_observed: float | None = None
+        self.wake_at: float | None = None
+        self.own_eliminated_at = 0
+        """The number of the log at which this agent last eliminated an arm itself, and did not only follow others."""
+        self._tick = math.inf if timers is None else timers.tick
+        self._replica = replica
+        self._candidates = candidates
+        self._links = links
+        self._next_retry = math.inf if timers is None else -math.inf
+        """No wait for a peer is over before this. It may be too early, never too late."""
+        self._latest = -math.inf
+        """The latest time that any input has had."""
+
+    def look(self, now: float) -> None:
+        """Take the time. A wait that was computed by a clock which went back since is not trusted."""
+        check_time(now)
+        if now < self._latest and self._tick < math.inf:
+            self._next_retry = -math.inf
+        self._latest = now
+
+    # What is owed.
+
+    def owes(self, link: Link) -> bool:
+        """Return whether the peer must acknowledge something."""
+        if link.retransmit is None:
+            return False
+        if not link.peer.is_present:  # it may be back already, and its notice under way or lost
+            return not link.is_gone and self._replica.number_of(PresenceKey(link.owner)) > link.acknowledged
+        is_waiting = link.retransmit.phase is Phase.WAITING and not self._candidates.are_settled(link.peer)
+        return is_waiting or link.urgent > link.acknowledged
+
+    def has_unsaid(self, link: Link) -> bool:
+        """Return whether the peer can use observations that it has not acknowledged."""
+        if not link.peer.is_present or self._candidates.are_settled(link.peer):
+            return False
+        wanted = self._replica.wanted(link.acknowledged, link.wants)
+        return any(isinstance(fact.key, CellKey) for fact in wanted)
+
+    def find_urgent(self, link: Link, *, is_met_now: bool = False) -> None:
+        """Find out up to which number of the log there is something urgent for a peer.
+
+        Who is met for the first time knows that this agent is here, or will ask: that waits for the next share.
+        """
+        wanted = self._replica.wanted(0, link.wants)
+        facts = (fact for fact in wanted if not (is_met_now and isinstance(fact.key, PresenceKey)))
+        link.urgent = max(map(self._urgency, facts), default=0)
+
+    def _urgency(self, fact: Fact) -> int:
+        """Return the number of the last change of a fact that does not wait for a full buffer."""
+        if isinstance(fact.key, EliminationsKey):
+            return self.own_eliminated_at  # what others eliminated, they tell themselves
+        present = (self._replica.agent, self._replica.incarnation)
+        return 0 if isinstance(fact.key, CellKey) and fact.key[:2] == present else fact.number
+
+    # When to look at it.
+
+    def expect(self, link: Link, now: float) -> None:
+        """Give the peer the usual time to acknowledge something new; a wait that is under way goes on."""
+        if link.retransmit is not None:
+            if link.retransmit.retry_at <= now:
+                link.retransmit.expect(now)
+            self.schedule(link)
+
+    def expect_from_all(self, now: float) -> None:
+        """Give every peer the usual time to acknowledge something new."""
+        for link in self._links.values():
+            self.expect(link, now)
+
+    def schedule(self, link: Link) -> None:
+        """Note that something is expected of a peer."""
+        if link.retransmit is not None:
+            self._next_retry = min(self._next_retry, link.retransmit.retry_at)
+            self._wake_by(self._flush_at(link.retransmit))
+
+    def schedule_if_needed(self, link: Link) -> None:
+        """Note that something is expected of a peer, if anything is."""
+        if link.retransmit is not None and (self.owes(link) or self.has_unsaid(link)):
+            self.schedule(link)
+
+    def observed(self, now: float) -> Iterator[Link]:
+        """Something was observed. Return the peers to whom the last share is repeated now.
+
+        A share is repeated if there is as much to say as a share must have. So, but for what is urgent and for idle
+        times, an agent never speaks more often on its own accord than its buffers fill.
+        """
+        self.last_observed = now
+        self.wake_at = None if self._tick == math.inf else now + self._tick
+        if now < self._next_retry:
+            return
+        self._next_retry = math.inf
+        for link, retransmit in self._retransmitting(self.owes):
+            if retransmit.is_over(now) and self._is_worth_it(link, retransmit):
+                yield link
+            self._next_retry = min(self._next_retry, retransmit.retry_at)
+
+    def woken(self, now: float) -> Iterator[Link]:
+        """The time has come. Return the peers to whom the last share is repeated now, because nothing is observed."""
+        self.wake_at = None
+        for link, retransmit in self._retransmitting(lambda one: self.owes(one) or self.has_unsaid(one)):
+            if now >= self._flush_at(retransmit) or now < retransmit.sent_at:
+                yield link
+            self._wake_by(self._flush_at(retransmit))
+
+    def _is_worth_it(self, link: Link, retransmit: Retransmit) -> bool:
+        if link.urgent > link.acknowledged or not link.peer.is_present:
+            return True
+        is_unseen = retransmit.take(Event.DUE) is Effect.REPEAT and not self._candidates.are_settled(link.peer)
+        return is_unseen and link.exchange.has_reached(len(self._candidates.own))
+
+    def _retransmitting(self, is_meant: Callable[[Link], bool]) -> Iterator[tuple[Link, Retransmit]]:
+        for link in self._links.values():
+            if link.retransmit is not None and is_meant(link):
+                yield link, link.retransmit
+
+    def _flush_at(self, retransmit: Retransmit) -> float:
+        """Return when an agent that observes nothing says again what a peer has not acknowledged."""
+        quiet_since = retransmit.sent_at
+        if self.last_observed is not None:
+            quiet_since = max(quiet_since, self.last_observed)
+        return max(retransmit.retry_at, quiet_since + self._tick)
+
+    def _wake_by(self, time: float) -> None:
+        self.wake_at = time if self.wake_at is None else min(self.wake_at, time)

@@ -1,0 +1,173 @@
+"""What a peer cannot have said, whatever the network does; and what it has said, but to another session.
+
+Functions that check raise `PeerError` and change nothing. A message that is only old, doubled or out of order is none
+of their business.
+"""
+
+from cobandit.core.candidates import Candidates
+from cobandit.core.link import Link
+from cobandit.core.members import Members
+from cobandit.core.messages import (
+    MAX_INCARNATION,
+    MAX_NUMBER,
+    MAX_OBSERVATIONS,
+    AgentId,
+    Cells,
+    Changes,
+    Delivery,
+    Notice,
+    Presence,
+    Receipt,
+    Share,
+)
+from cobandit.core.replica import Replica
+from cobandit.values.errors import LocalError, PeerError
+from cobandit.values.tally import MOST_ARMS, Arm, ArmTally
+
+SPARE_SESSIONS = 2**40
+"""Sessions that nobody is driven into by a peer who says that it knows them: an agent must always find a later one."""
+
+
+def check_share(share: Share, agent: AgentId, *, is_tolerant: bool) -> None:
+    """Refuse a share of an agent that follows other rules, or with numbers that no agent has."""
+    sender = share.sender
+    if (share.delivery is not None) != is_tolerant:
+        one, other = (agent, sender) if is_tolerant else (sender, agent)
+        raise PeerError(f"{one} is loss-tolerant and {other} is not: a whole group must agree")
+    least = 0 if is_tolerant else 1
+    if not (least <= share.number <= MAX_NUMBER and least <= share.observations <= MAX_NUMBER):
+        raise PeerError(f"{sender} sent share {share.number} with {share.observations} observations")
+    if not (is_tolerant or share.changes.cells):
+        raise PeerError(f"{sender} sent an empty share")
+
+
+def check_delivery(sender: AgentId, delivery: Delivery, agent: AgentId, session: int) -> None:
+    """Refuse sessions and receipts that no agent has."""
+    receipt = delivery.receipt
+    if not (0 <= delivery.session < MAX_INCARNATION and 0 <= delivery.attempt <= MAX_NUMBER):
+        raise PeerError(f"{sender} speaks of itself as session {delivery.session}, attempt {delivery.attempt}")
+    if not (0 <= receipt.session < MAX_INCARNATION and all(0 <= value <= MAX_NUMBER for value in receipt[1:])):
+        raise PeerError(f"{sender} sent an impossible receipt: {receipt}")
+    if receipt.session > session and receipt.session >= MAX_INCARNATION - SPARE_SESSIONS:
+        raise PeerError(f"{sender} knows session {receipt.session} of {agent}, after which there are few more")
+
+
+def check_receipt(link: Link | None, delivery: Delivery, agent: AgentId, session: int, number: int) -> None:
+    """Refuse a receipt for what an agent never said in this session, whose log has come to a number."""
+    receipt = delivery.receipt
+    if link is None or link.retransmit is None or receipt.session != session:
+        return
+    sent = link.exchange.shares_sent
+    # Another session of the peer may have seen shares that this agent has forgotten.
+    is_present = link.retransmit.is_known and delivery.session == link.peer.session
+    if (is_present and receipt.number > sent) or receipt.held > number:
+        raise PeerError(
+            f"{link.peer.name} acknowledges share {receipt.number} and number {receipt.held}, but {agent} has said "
+            f"only {sent} and {number}: do two processes run under one name?"
+        )
+
+
+def check_speaker(sender: AgentId, changes: Changes, replica: Replica) -> None:
+    """Refuse what an agent may not speak of: it speaks of itself, and of other incarnations of the receiver."""
+    for told in changes.cells:
+        if told.agent != sender and (told.agent != replica.agent or told.incarnation == replica.incarnation):
+            raise PeerError(f"{sender} speaks of {told.agent}: agents share only what they observed")
+    for agent in (*(told.agent for told in changes.eliminations), *(told.agent for told in changes.presences)):
+        if agent != sender:
+            raise PeerError(f"{sender} speaks of {agent}: agents share only what they observed")
+
+
+def check_changes(changes: Changes, sender: AgentId, replica: Replica) -> None:
+    """Refuse facts that cannot be true, from any teller."""
+    if not 0 <= changes.base <= changes.upto <= MAX_NUMBER:
+        raise PeerError(f"{sender} tells of its log from {changes.base} to {changes.upto}")
+    incarnations = [told.incarnation for told in changes.cells]
+    incarnations += [told.incarnation for told in changes.eliminations]
+    incarnations += [number for told in changes.presences for number in (told.incarnation, told.session)]
+    for number in incarnations:
+        if not 0 <= number < MAX_INCARNATION:
+            raise PeerError(f"{sender} tells of incarnation or session {number}, which cannot be")
+    if len({(*told[:2], *told[3:]) for told in changes.cells}) < len(changes.cells):
+        raise PeerError(f"{sender} tells of the cells of one incarnation twice")
+    for told in changes.cells:
+        _check_cells(told, sender, replica)
+    for eliminations in changes.eliminations:
+        if not len(set(eliminations.arms)) == len(eliminations.arms) <= MOST_ARMS:
+            raise PeerError(f"{sender} tells of {len(eliminations.arms)} eliminated arms, some of them twice")
+    for presence in changes.presences:
+        if not 0 <= presence.number <= MAX_NUMBER:
+            raise PeerError(f"{sender} sent notice {presence.number} of session {presence.session}")
+
+
+def _check_cells(told: Cells, sender: AgentId, replica: Replica) -> None:
+    if not 0 <= told.period <= MAX_NUMBER:
+        raise PeerError(f"{sender} tells of period {told.period}")
+    listed: set[Arm] = set()
+    for entry in told.tallies:
+        arm, count, reward_sum, square_sum = entry
+        if arm in listed:
+            raise PeerError(f"{sender} listed arm {arm!r} twice")
+        listed.add(arm)
+        before = replica.held(told, arm)
+        if arm not in replica.arms or 0 < count <= before[0]:
+            continue  # of no use here; or old news, which is no news, whatever it says
+        added = ArmTally(arm, count - before[0], reward_sum - before[1], square_sum - before[2])
+        if not (0 < count <= MAX_OBSERVATIONS and added.can_be(replica.units_per_reward)):
+            raise PeerError(
+                f"{sender} sent {entry[1:]} for arm {arm!r} of {told.agent} after {before}: no rewards of at most "
+                f"{replica.units_per_reward} add up to that (do both sides declare the same quantum?)"
+            )
+
+
+def check_presence(link: Link | None, presence: Presence, members: Members, replica: Replica) -> None:
+    """Refuse who counts rewards otherwise, cannot be a peer, or has other arms in the same session."""
+    sender = presence.agent
+    if presence.units_per_reward != replica.units_per_reward:
+        raise PeerError(
+            f"{sender} counts {presence.units_per_reward} quanta in a reward, {replica.agent} counts "
+            f"{replica.units_per_reward}: a whole group must declare the same quantum"
+        )
+    try:
+        arms = members.check(sender, presence.arms)
+    except LocalError as error:  # here the arms and the name are the sender's, so the sender must act
+        raise PeerError(f"{sender} cannot join: {error}") from error
+    said = replica.presence_of(sender)
+    if (link is not None and link.retransmit is None) or (said is not None and said.session == presence.session):
+        check_arms(link, arms)
+
+
+def check_arms(link: Link | None, arms: tuple[Arm, ...]) -> None:
+    """Refuse other arms than a known peer had: only in a later session may it serve others."""
+    if link is not None and set(link.peer.arms) != set(arms):
+        raise PeerError(
+            f"{link.peer.name} joined with arms {', '.join(arms)} but had {', '.join(link.peer.arms)} before: "
+            "start it with the same arms, or under a new name"
+        )
+
+
+def check_eliminations(link: Link, changes: Changes, candidates: Candidates, *, same_arms: bool) -> None:
+    """Refuse eliminations that cannot be on a network that loses nothing. Elsewhere the arms may not be known yet."""
+    for told in changes.eliminations if link.retransmit is None else ():
+        left = candidates.of(link.peer).difference(told.arms)
+        if not set(told.arms) <= set(link.peer.arms) or not (left or same_arms):
+            raise PeerError(f"{told.agent} eliminated {', '.join(told.arms)}, of {', '.join(link.peer.arms)}")
+
+
+def is_heeded(link: Link, speaker: Delivery | Notice, changes: Changes) -> bool:
+    """Return whether a message is of the peer's present session, or begins a later one by introducing it.
+
+    What a session wants, and why it has eliminated an arm, is not known before it has said which arms it serves.
+    """
+    session, known = speaker.session, link.peer.session
+    if known is None and not speaker.is_introduced:
+        return True  # the driver's word is all there is
+    return session == known or (session > (known or -1) and any(told.session == session for told in changes.presences))
+
+
+def is_meant(receipt: Receipt, session: int) -> bool:
+    """Return whether a share asks the present session, and not an earlier one, which may have answered already.
+
+    A peer that asked an earlier one asks again as soon as it hears of this one. A peer that has nothing of this agent's
+    yet has not been answered by anyone.
+    """
+    return receipt.session == session or not (receipt.number or receipt.held)

@@ -1,0 +1,82 @@
+"""All that an agent keeps for one peer: who it is, when to talk to it, what it has, and when to say it again.
+
+A link is put together from parts, each of which is one idea:
+
+    peer          who it is and which arms it serves                                    members.py
+    exchange      when to talk: Algorithm 1                                             exchange.py
+    acknowledged  up to which number of this agent's log the peer holds what it wants   replica.py
+    held          up to which number of the peer's log this agent does
+    retransmit    when to say it again; `None` where no message is lost                 retransmit.py
+
+A new session of either side sets both numbers back to 0. What is told again then is told in vain, and does no harm.
+"""
+
+from cobandit.core.exchange import Exchange
+from cobandit.core.members import Peer
+from cobandit.core.messages import AgentId
+from cobandit.core.replica import CellKey, Fact, PresenceKey
+from cobandit.core.retransmit import Retransmit
+
+
+class Link:
+    """One agent's side of a pair."""
+
+    __slots__ = (
+        "acknowledged",
+        "exchange",
+        "held",
+        "is_gone",
+        "is_heard",
+        "is_unconfirmed",
+        "owner",
+        "peer",
+        "retransmit",
+        "shares_received",
+        "urgent",
+    )
+
+    def __init__(self, owner: AgentId, peer: Peer, exchange: Exchange, retransmit: Retransmit | None) -> None:
+        self.owner = owner
+        self.peer = peer
+        self.exchange = exchange
+        self.retransmit = retransmit
+        self.acknowledged = 0
+        """Where no message is lost: up to which number the peer was told."""
+        self.held = 0
+        self.shares_received = 0
+        """The highest number of a share that came from the peer."""
+        self.urgent = 0
+        """Up to which number of the log there is something that the peer must hear without waiting for a full buffer:
+        all but the observations of this incarnation."""
+        self.is_gone = False
+        """Whether the driver said that the peer is gone. A farewell says less: the peer may be back already."""
+        self.is_heard = False
+        """Whether the peer's present session has said what it has of this agent's."""
+        self.is_unconfirmed = False
+        """Whether the peer has begun a new session, and has not said yet what it holds."""
+
+    def wants(self, fact: Fact) -> bool:
+        """Return whether the peer wants to hear a fact: who tells whom what is decided here, and only here.
+
+        An agent tells what is its own, of every incarnation, for arms that the peer serves; and what other incarnations
+        of the peer observed, which the peer may have forgotten. A peer is not told what it has told itself.
+        """
+        key, peer = fact.key, self.peer
+        if key.agent == self.owner:
+            if isinstance(key, CellKey):
+                return key.arm in peer.common_set and fact.teller != (peer.name, peer.session)
+            # Where no message is lost, the notice was enough.
+            return self.retransmit is not None and (isinstance(key, PresenceKey) or bool(peer.common))
+        return (
+            isinstance(key, CellKey)
+            and key.agent == peer.name
+            and key.incarnation != peer.incarnation
+            and key.arm in peer.common_set
+            and fact.teller != (peer.name, peer.session)
+        )
+
+    def begin(self) -> None:
+        """Begin anew, because either side has begun a new session: nothing is acknowledged, nothing is held."""
+        self.acknowledged = self.held = 0
+        if self.retransmit is not None:
+            self.retransmit.forget()

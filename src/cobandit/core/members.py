@@ -1,0 +1,111 @@
+"""Who is here: the other agents of the group, which arms they serve, and which of those they have in common.
+
+This file knows nothing of observations and of exchanges. An agent that left stays known, absent, because the others go
+on buffering for it (Section 3.1, last paragraph).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from cobandit.core.messages import AgentId
+from cobandit.values.checks import check_name
+from cobandit.values.errors import LocalError, StrangerError
+from cobandit.values.tally import LONGEST_NAME, Arm, checked_arms
+
+MAX_PEERS = 100_000
+"""The largest number of other agents that one agent may know."""
+
+
+class Peer:
+    """One other agent, as seen from here."""
+
+    __slots__ = ("arms", "common", "common_set", "incarnation", "is_present", "last_heard", "name", "session")
+
+    arms: tuple[Arm, ...]
+    common: tuple[Arm, ...]
+    """The arms that both sides serve: all that this pair ever counts."""
+    common_set: frozenset[Arm]
+
+    def __init__(self, name: AgentId) -> None:
+        self.name = name
+        self.is_present = True
+        self.session: int | None = None
+        """Its newest session that was heard of; `None` while the driver's word is all there is."""
+        self.incarnation = 0
+        """The incarnation of that session, as far as is known."""
+        self.last_heard: float | None = None
+
+
+class Members:
+    """The agents that one agent knows."""
+
+    def __init__(self, agent: AgentId, arms: Sequence[Arm]) -> None:
+        check_name("an agent's name", agent, LONGEST_NAME)
+        self.agent = agent
+        self.arms = checked_arms(arms)
+        self.same_arms = True
+        """Whether every known agent has the same arm set: then there is one set of candidates for all."""
+        self._peers: dict[AgentId, Peer] = {}
+        self._commons: dict[frozenset[Arm], tuple[frozenset[Arm], tuple[Arm, ...]]] = {}
+        """The arms in common, once for all peers that have the same: a large group has few different sets."""
+
+    def check(self, name: AgentId, arms: Sequence[Arm]) -> tuple[Arm, ...]:
+        """Return the arms of a peer, or say what is wrong.
+
+        Raises:
+            LocalError: The name is this agent's own, or not a usable name; the arms are no usable arm set; or there are
+                too many peers.
+        """
+        check_name("an agent's name", name, LONGEST_NAME)
+        if name == self.agent:
+            raise LocalError(f"agent {name!r} cannot be its own peer: every agent of a group needs a name of its own")
+        if name not in self._peers and len(self._peers) >= MAX_PEERS:
+            raise LocalError(f"{MAX_PEERS} peers are known already, which is the limit")
+        return checked_arms(arms)
+
+    def join(self, name: AgentId, arms: tuple[Arm, ...]) -> Peer:
+        """Mark a peer as present, with these arms, which were checked. Return it."""
+        peer = self._peers.get(name)
+        if peer is None:
+            peer = self._peers[name] = Peer(name)
+            self._set_arms(peer, arms)
+            self.same_arms = self.same_arms and self._is_same(peer)
+        elif set(peer.arms) != set(arms):
+            self._set_arms(peer, arms)
+            self._compare()
+        peer.is_present = True
+        return peer
+
+    def grow(self, arms: Sequence[Arm]) -> None:
+        """Serve more arms than before."""
+        self.arms = checked_arms(arms)
+        self._commons.clear()
+        for peer in self:
+            self._set_arms(peer, peer.arms)
+        self._compare()
+
+    def get(self, name: AgentId) -> Peer:
+        """Return a known peer.
+
+        Raises:
+            StrangerError: No agent of that name has joined.
+        """
+        peer = self._peers.get(name)
+        if peer is None:
+            raise StrangerError(f"{name!r} is not known to {self.agent}: an agent must join before it is heard")
+        return peer
+
+    def __iter__(self) -> Iterator[Peer]:
+        return iter(self._peers.values())
+
+    def _set_arms(self, peer: Peer, arms: tuple[Arm, ...]) -> None:
+        peer.arms = arms
+        common = frozenset(arms).intersection(self.arms)
+        if common not in self._commons:
+            self._commons[common] = (common, tuple(arm for arm in self.arms if arm in common))
+        peer.common_set, peer.common = self._commons[common]
+
+    def _compare(self) -> None:
+        self.same_arms = all(self._is_same(peer) for peer in self)
+
+    def _is_same(self, peer: Peer) -> bool:
+        return len(peer.common) == len(self.arms) == len(peer.arms)

@@ -1,0 +1,74 @@
+"""On-demand communication (ODC): Algorithm 1 of the paper, and the last paragraph of Section 3.1 for the notices.
+
+A share is itself the request for one. So who decides rarely asks rarely, and is told rarely.
+"""
+
+from cobandit.core.exchange import Sharing
+from cobandit.core.protocols.rules import Input, Protocol, Rule, rules
+from cobandit.core.retransmit import RetryTimers
+from cobandit.core.thresholds import Threshold, checked_threshold
+from cobandit.values.errors import LocalError
+
+ON_DEMAND = Protocol(
+    rules(
+        "on_demand",
+        Rule(Input.OBSERVATION, demanded=True, reached=True, demanded_after=False, shares=True, lines="lines 8 to 11"),
+        Rule(Input.OBSERVATION, demanded=True, reached=False, demanded_after=None, shares=False, lines="line 7"),
+        Rule(Input.OBSERVATION, demanded=False, reached=None, demanded_after=None, shares=False, lines="line 7"),
+        Rule(Input.SHARE, demanded=None, reached=True, demanded_after=None, shares=True, lines="lines 17 to 19"),
+        Rule(Input.SHARE, demanded=None, reached=False, demanded_after=True, shares=False, lines="line 21"),
+        Rule(Input.LEAVE, demanded=None, reached=None, demanded_after=False, shares=False),
+        Rule(Input.JOIN, demanded=None, reached=None, demanded_after=True, shares=False),
+    ),
+    word="odc",
+    title="on demand",
+    told="They talk on demand (ODC)",
+    rule=(
+        "What an agent observes **waits**, for each other agent, until it is shared.",
+        "It is shared when two things hold: the other **has asked**, and as much waits as the **threshold** says.",
+        (
+            "A share carries all that waits, and **is itself the request** for a share of the other. "
+            "So who decides rarely asks rarely, and is told rarely."
+        ),
+    ),
+    says={
+        (Input.OBSERVATION, True, True): (
+            "{pulled}. {Asked} and {wait}, which reaches the threshold of {needed}: it shares {them}, "
+            "and with that asks {other} for a share."
+        ),
+        (Input.OBSERVATION, True, False): "{pulled}. {Other} has asked, but only {of}: it keeps on collecting.",
+        (Input.OBSERVATION, False, True): (
+            "{pulled}. {Wait}, enough for a share, but {other} has not asked since the last one: "
+            "it keeps on collecting."
+        ),
+        (Input.OBSERVATION, False, False): (
+            "{pulled}. {Other} has not asked since the last share, and {of}: it keeps on collecting."
+        ),
+        (Input.SHARE, None, True): (
+            "{got}. That asks for a share, and {wait}, which reaches the threshold of {needed}: "
+            "it answers at once with {them}."
+        ),
+        (Input.SHARE, None, False): (
+            "{got}. That asks for a share, but {only}: it notes that {other} has asked, "
+            "and collects until it can share."
+        ),
+        (Input.JOIN, None, None): "{heard} again. That counts as asking: what waits may go with the next pull.",
+    },
+    source="Algorithm 1",
+    theorems=(1, 2),
+    tolerant=True,
+)
+
+
+def on_demand(threshold: Threshold | None = None, *, loss_tolerant: bool | RetryTimers = False) -> Sharing:
+    """Talk on demand (ODC, Algorithm 1).
+
+    Args:
+        threshold: How much a buffer must hold: one observation by default.
+        loss_tolerant: Whether messages may be lost, and if you like how long to wait before one is repeated. The paper
+            assumes that none is.
+    """
+    if not isinstance(loss_tolerant, bool | RetryTimers):
+        raise LocalError(f"loss_tolerant must be True, False or RetryTimers(...), not {loss_tolerant!r}")
+    retry = RetryTimers() if loss_tolerant is True else loss_tolerant or None
+    return Sharing(ON_DEMAND.table, checked_threshold(threshold), retry)

@@ -1,0 +1,346 @@
+"""What is known, and in which order it became known: facts, one log, and one rule for merging each kind of fact.
+
+A *cell* says what one incarnation of an agent has observed of one arm: how often, the sum of the rewards, the sum of
+their squares. Only that incarnation ever adds to it, and a count only grows. So merging is: of two values of a cell,
+the one with the higher count is the later one. It does not matter how often a value comes, in which order, or through
+whom. The same holds for the two other kinds of facts, each with its own rule:
+
+    fact            written by              of two values, the later one is
+    cell            one incarnation         the one with the higher count
+    eliminations    one incarnation         the longer one: arms are only ever added
+    presence        one agent               the one with the higher session, then number
+
+Every change of a fact, own or received, gets the next number of the *log*: observations advance it by how many are new,
+anything else by one. So what a neighbour lacks is what changed after the number that it holds. Facts are kept in the
+order of their last change, and are read from the end.
+
+The buffer of the paper (b_n, b_mu of Algorithm 1) is not stored. It is the difference between what is in a cell now and
+what was in it when the neighbour was last told.
+
+This file does not know who is present, who wants what, or when to send.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from cobandit.core.messages import (
+    MAX_INCARNATION,
+    MAX_OBSERVATIONS,
+    AgentId,
+    Cells,
+    Changes,
+    Eliminations,
+    Presence,
+)
+from cobandit.core.state import FactState
+from cobandit.values.checks import check_whole
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import Arm, ArmTally, Tally
+
+MAX_FACTS_PER_MESSAGE = 8192
+"""A message tells at most so many facts, the oldest changes first; the next one goes on from there."""
+
+
+class CellKey(NamedTuple):
+    """Whose observations, of what."""
+
+    agent: AgentId
+    incarnation: int
+    arm: Arm
+    bandit: str = ""
+    segment: str = ""
+    period: int = 0
+
+
+class EliminationsKey(NamedTuple):
+    """Who ruled arms out."""
+
+    agent: AgentId
+    incarnation: int
+
+
+class PresenceKey(NamedTuple):
+    """Who is here, or is not."""
+
+    agent: AgentId
+
+
+Key = CellKey | EliminationsKey | PresenceKey
+CellValue = tuple[int, int, int]
+Teller = tuple[AgentId, int | None]
+
+
+class Fact:
+    """The newest that is known of one key."""
+
+    __slots__ = ("key", "number", "teller", "value")
+
+    def __init__(self, key: Key, value: object, teller: Teller | None) -> None:
+        self.key = key
+        self.value = value
+        """A cell's (count, reward sum, square sum); a tuple of arms; or a `Presence`."""
+        self.number = 0
+        """The number of its last change in this agent's log."""
+        self.teller = teller
+        """Who told it, in which of its sessions: that one needs no telling. `None` for what is this agent's own."""
+
+    @property
+    def cell(self) -> CellValue:
+        """The value of a cell."""
+        assert isinstance(self.key, CellKey)
+        return self.value  # type: ignore[return-value]
+
+
+class News(NamedTuple):
+    """What a merge changed."""
+
+    cells: tuple[tuple[CellKey, ArmTally], ...] = ()
+    """Cells that grew, each with the observations that were not counted before."""
+    eliminations: tuple[EliminationsKey, ...] = ()
+    presences: tuple[Presence, ...] = ()
+
+
+class Replica:
+    """All that one agent knows.
+
+    >>> replica = Replica("j", 0, ("A", "B"), units_per_reward=1)
+    >>> replica.observe([ArmTally("A", 1, 1, 1)])
+    >>> [told.tallies for told in replica.changes(0, lambda fact: True).cells]
+    [(ArmTally(arm='A', observations=1, reward_sum=1, square_sum=1),)]
+    """
+
+    def __init__(self, agent: AgentId, incarnation: int, arms: Iterable[Arm], units_per_reward: int) -> None:
+        check_whole("incarnation", incarnation, 0, MAX_INCARNATION - 1)
+        self.agent = agent
+        self.incarnation = incarnation
+        self.arms = set(arms)
+        """The arms that this agent serves. What it is told of others it passes over."""
+        self.units_per_reward = units_per_reward
+        self.number = 0
+        """The number of the last change."""
+        self.observations = 0
+        """How many observations this incarnation has made."""
+        self._facts: dict[Key, Fact] = {}
+        self._log: dict[Fact, None] = {}
+        """The facts, in the order of their last change."""
+        self._own: dict[Arm, Fact] = {}
+        """The cells of this incarnation."""
+
+    # What this agent observes.
+
+    def check_observations(self, tallies: Sequence[ArmTally]) -> None:
+        """Refuse own observations that cannot be, or that nobody could be told of.
+
+        Raises:
+            LocalError: There are none, an arm is not this agent's or comes twice, no rewards add up to that, or there
+                would be too many.
+        """
+        if not (isinstance(tallies, list | tuple) and tallies):
+            raise LocalError(f"a batch must be a list of at least one ArmTally, not {tallies!r}")
+        total = self.observations
+        for entry in tallies:
+            if not isinstance(entry, ArmTally):
+                raise LocalError(
+                    f"a batch must be a list of ArmTally(arm, observations, reward_sum, square_sum), not of {entry!r}"
+                )
+            arm, count, reward_sum, square_sum = entry
+            if not isinstance(arm, str) or arm not in self.arms:
+                arms = ", ".join(sorted(self.arms))
+                raise LocalError(f"arm {arm!r} is not one of {arms}: update only arms of this agent")
+            check_whole(f"the number of observations of arm {arm!r}", count, 1, MAX_OBSERVATIONS)
+            check_whole(f"the reward sum of arm {arm!r}, in quanta,", reward_sum, 0, count * self.units_per_reward)
+            check_whole(f"the square sum of arm {arm!r}", square_sum, 0)
+            if not entry.can_be(self.units_per_reward):
+                raise LocalError(
+                    f"no {count} rewards of arm {arm!r} add up to {reward_sum} and squares of {square_sum}"
+                )
+            total += count
+        if len({entry.arm for entry in tallies}) < len(tallies):
+            raise LocalError("an arm is in the batch twice: add the two up")
+        if total > MAX_OBSERVATIONS:
+            raise LocalError(
+                f"{total} observations are more than the {MAX_OBSERVATIONS} of one incarnation: start another one"
+            )
+
+    def observe(self, tallies: Iterable[ArmTally]) -> None:
+        """Count own observations that were checked."""
+        for arm, count, reward_sum, square_sum in tallies:
+            fact = self._own.get(arm)
+            if fact is None:
+                key = CellKey(self.agent, self.incarnation, arm)
+                fact = self._own[arm] = self._facts[key] = Fact(key, (0, 0, 0), None)
+            before = fact.cell
+            fact.value = (before[0] + count, before[1] + reward_sum, before[2] + square_sum)
+            self.observations += count
+            self._changed(fact, by=count)
+
+    def begin(self, incarnation: int) -> None:
+        """Begin a new incarnation: what was observed so far stays as it is, in cells that grow no more."""
+        check_whole("incarnation", incarnation, self.incarnation + 1, MAX_INCARNATION - 1)
+        self.incarnation, self.observations = incarnation, 0
+        self._own.clear()
+
+    # What it knows.
+
+    def put(self, key: Key, value: object, teller: Teller | None = None) -> int:
+        """Put down a fact that is not a cell, or replace it. Return the number of the change."""
+        fact = self._facts.get(key)
+        if fact is None:
+            fact = self._facts[key] = Fact(key, value, teller)
+        fact.value, fact.teller = value, teller
+        self._changed(fact, by=1)
+        return self.number
+
+    def eliminated(self, agent: AgentId, incarnation: int) -> tuple[Arm, ...]:
+        """Return the arms that an incarnation no longer considers, as far as is known."""
+        fact = self._facts.get(EliminationsKey(agent, incarnation))
+        return () if fact is None else fact.value  # type: ignore[return-value]
+
+    def number_of(self, key: Key) -> int:
+        """Return the number of a fact's last change; 0 if it is not known."""
+        fact = self._facts.get(key)
+        return 0 if fact is None else fact.number
+
+    def presence_of(self, agent: AgentId) -> Presence | None:
+        """Return how an agent last said that it is here, or goes away; `None` if it has said neither."""
+        fact = self._facts.get(PresenceKey(agent))
+        return None if fact is None else fact.value  # type: ignore[return-value]
+
+    def observations_of(self, agent: AgentId, incarnation: int) -> int:
+        """Return how many observations of an incarnation are held."""
+        return sum(entry.observations for key, entry in self.cells() if key[:2] == (agent, incarnation))
+
+    def own_count(self, arm: Arm) -> int:
+        """Return how often this incarnation has observed an arm."""
+        fact = self._own.get(arm)
+        return 0 if fact is None else fact.cell[0]
+
+    def cells(self) -> Iterator[tuple[CellKey, ArmTally]]:
+        """Return all cells."""
+        for fact in self._log:
+            if isinstance(fact.key, CellKey):
+                yield fact.key, ArmTally(fact.key.arm, *fact.cell)
+
+    def total(self) -> Tally:
+        """Return all that is known: own observations and everybody else's, each counted once."""
+        total = Tally(self.arms)
+        total.add_all(entry for _, entry in self.cells() if entry.arm in self.arms)
+        return total
+
+    # What it tells.
+
+    def changes(self, base: int, wants: Callable[[Fact], bool]) -> Changes:
+        """Return what changed after `base` and is wanted: all of it, or as much as one message tells."""
+        wanted = list(self.wanted(base, wants))
+        upto = self.number
+        if len(wanted) > MAX_FACTS_PER_MESSAGE:
+            introductions = [fact for fact in wanted if isinstance(fact.key, PresenceKey)]  # or nothing is heeded
+            wanted = wanted[-MAX_FACTS_PER_MESSAGE:]  # the oldest
+            upto = wanted[0].number
+            wanted = [fact for fact in introductions if fact not in wanted] + wanted
+        return _told(reversed(wanted), base, upto)
+
+    def wanted(self, base: int, wants: Callable[[Fact], bool]) -> Iterator[Fact]:
+        """Return what changed after `base` and is wanted, the newest first."""
+        for fact in reversed(self._log):
+            if fact.number <= base:
+                return
+            if wants(fact):
+                yield fact
+
+    # What it is told, after `credibility.py` has looked at it.
+
+    def held(self, told: Cells, arm: Arm) -> CellValue:
+        """Return what is known of a cell that is told."""
+        fact = self._facts.get(_cell_key(told, arm))
+        return (0, 0, 0) if fact is None else fact.cell
+
+    def merge(self, changes: Changes, teller: Teller | None) -> News:
+        """Take what was checked. Return what of it is new."""
+        cells: list[tuple[CellKey, ArmTally]] = []
+        for told in changes.cells:
+            served = (entry for entry in told.tallies if entry.arm in self.arms)
+            merged = (self._merge_cell(_cell_key(told, entry.arm), entry, teller) for entry in served)
+            cells += [added for added in merged if added is not None]
+        eliminations: list[EliminationsKey] = []
+        for eliminated in changes.eliminations:
+            key = EliminationsKey(eliminated.agent, eliminated.incarnation)
+            known = self.eliminated(*key)
+            if more := tuple(arm for arm in eliminated.arms if arm not in known):
+                self.put(key, known + more, teller)
+                eliminations.append(key)
+        presences: list[Presence] = []
+        for presence in changes.presences:
+            before = self._facts.get(PresenceKey(presence.agent))
+            if before is None or presence[1:3] > before.value[1:3]:  # type: ignore[index]
+                self.put(PresenceKey(presence.agent), presence, teller)
+                presences.append(presence)
+        return News(tuple(cells), tuple(eliminations), tuple(presences))
+
+    def _merge_cell(self, key: CellKey, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
+        fact = self._facts.get(key)
+        if fact is None:
+            fact = self._facts[key] = Fact(key, (0, 0, 0), teller)
+        before = fact.cell
+        if entry.observations <= before[0]:
+            return None
+        _, count, reward_sum, square_sum = entry
+        added = ArmTally(entry.arm, count - before[0], reward_sum - before[1], square_sum - before[2])
+        fact.value, fact.teller = entry[1:], teller
+        self._changed(fact, by=added.observations)
+        return key, added
+
+    def _changed(self, fact: Fact, *, by: int) -> None:
+        self.number += by
+        fact.number = self.number
+        self._log.pop(fact, None)
+        self._log[fact] = None  # at the end
+
+    # State.
+
+    def state(self) -> tuple[FactState, ...]:
+        """Return all that is known as plain values, in the order of its last change."""
+        return tuple(FactState(fact.number, fact.teller, _told([fact])) for fact in self._log)
+
+    def restore(self, number: int, facts: Iterable[FactState]) -> None:
+        """Take over what `state` returned, and up to which number the log had come.
+
+        Raises:
+            LocalError: A fact is there twice, or out of order.
+        """
+        for state in facts:
+            known, last = len(self._facts), self.number
+            self.merge(state.told, state.teller)
+            if len(self._facts) != known + 1 or not last < state.number <= number:
+                raise LocalError("a fact is there twice, or out of order")
+            fact = next(reversed(self._log))
+            self.number = fact.number = state.number
+            if isinstance(fact.key, CellKey) and fact.key[:2] == (self.agent, self.incarnation):
+                self._own[fact.key.arm] = fact
+                self.observations += fact.cell[0]
+        self.number = number
+
+
+def _told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
+    """Return facts as a message tells them."""
+    cells: dict[tuple[object, ...], list[ArmTally]] = {}
+    eliminations: list[Eliminations] = []
+    presences: list[Presence] = []
+    for fact in facts:
+        match fact.key:
+            case CellKey(agent, incarnation, arm, bandit, segment, period):
+                place = (agent, incarnation, bandit, segment, period)
+                cells.setdefault(place, []).append(ArmTally(arm, *fact.cell))
+            case EliminationsKey(agent, incarnation):
+                eliminations.append(Eliminations(agent, incarnation, fact.value))  # type: ignore[arg-type]
+            case PresenceKey():
+                presences.append(fact.value)  # type: ignore[arg-type]
+    told = tuple(
+        Cells(agent, incarnation, tuple(tallies), bandit, segment, period)  # type: ignore[arg-type]
+        for (agent, incarnation, bandit, segment, period), tallies in cells.items()
+    )
+    return Changes(base, upto, told, tuple(eliminations), tuple(presences))
+
+
+def _cell_key(told: Cells, arm: Arm) -> CellKey:
+    return CellKey(told.agent, told.incarnation, arm, told.bandit, told.segment, told.period)

@@ -1,0 +1,286 @@
+"""When to say it again: share numbers, receipts and waits of one directed pair. Loss tolerance, and nothing else.
+
+The paper assumes that no message is lost. If one is, both sides wait for each other for ever. Here is what makes up
+for it, and it changes nothing as long as answers come within their time:
+
+* Every fresh share has the next number. Only a number above every number seen so far asks for a share, so neither a
+  repetition nor a duplicate can ask twice.
+* Every message carries a `Receipt`: the highest number seen from the receiver, and how far its log is held.
+* A share whose number is not acknowledged in time is repeated: the same number, the newest state. The wait adapts to
+  how long the peer takes to answer, and grows with every repetition.
+* A repetition of what has arrived already is answered: with the answer again if that is what is missing, and else with
+  a bare acknowledgement, which ends the repetitions.
+
+A pair is in one of three phases, seen from one side. The table is `RETRIES` below.
+
+    OPEN      the peer has asked: the next share is this side's to send
+    WAITING   this side has shared, and does not know whether the share has arrived
+    TRUSTING  the peer has the share, so the next one is the peer's to send, and the peer's to repeat
+
+    what happens                                          in       then      effect
+    a fresh share goes out                                any      WAITING
+    a fresh share comes in and is not answered at once    any      OPEN
+    a receipt shows that the peer has seen the share      WAITING  TRUSTING
+    the peer has restarted and has not seen the share     TRUSTING WAITING
+    the wait is over                                      WAITING  WAITING   repeat
+    a repetition comes in, from a peer that lacks         WAITING  WAITING   repeat
+      this side's last share                              other    as it was acknowledge
+    a repetition comes in, from a peer that has it        any      as it was acknowledge
+
+A link has this object where messages may be lost, and has none where they cannot: `link.py` puts the two together.
+A repetition that is itself an answer to one is acknowledged and no more (`endpoint.py`), so answers come to an end.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from cobandit.core.state import RetransmitState
+from cobandit.values.checks import check_positive
+from cobandit.values.errors import LocalError
+
+MEAN_GAIN, DEVIATION_GAIN, DEVIATIONS = 0.125, 0.25, 5.0
+"""How a mean wait and its deviation are learned, as TCP does (RFC 6298), and how many deviations to wait on top. TCP
+takes four; five because an answer comes when the peer decides, which is far more irregular than a network."""
+
+UNKNOWN = -1.0
+"""Stands for a mean wait when no answer has been timed."""
+
+MAX_IN_FLIGHT = 256
+"""So many tellings to one peer are remembered until one is acknowledged. More are sent to nobody but a peer that is
+gone, and then only how many observations it lacks is known less exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryTimers:
+    """How long to wait before a share is repeated. Times are in the unit of `now`: slots in a simulation.
+
+    Args:
+        first: The wait for a peer whose answers have not been timed yet.
+        least: No wait is shorter.
+        growth: By how much the wait grows with every repetition.
+        tick: After so long without an own observation, what the peers have not acknowledged is sent all the same.
+        longest: No wait is longer: so often is a peer probed that seems to be gone.
+    """
+
+    first: float = 256.0
+    least: float = 1.0
+    growth: float = 1.5
+    tick: float = 16_384.0
+    longest: float = 65_536.0
+
+    def __post_init__(self) -> None:
+        for name in ("first", "least", "growth", "tick", "longest"):
+            check_positive(name, getattr(self, name))
+        if not self.least <= self.first <= self.longest:
+            raise LocalError(
+                f"waits must be ordered, least <= first <= longest, but are {self.least}, {self.first}, {self.longest} "
+                "(1, 256 and 65536 where not given)"
+            )
+        if self.growth < 1.0:
+            raise LocalError(f"growth must be at least 1, not {self.growth!r}")
+
+
+class Phase(Enum):
+    """Where a pair stands, seen from one side."""
+
+    OPEN = "open"
+    WAITING = "waiting"
+    TRUSTING = "trusting"
+
+
+class Event(Enum):
+    """What can happen to a phase."""
+
+    SHARED = "a fresh share goes out"
+    ASKED = "a fresh share comes in and is not answered at once"
+    SEEN = "a receipt shows that the peer has seen the last share"
+    FORGOTTEN = "the peer has restarted and has not seen the last share"
+    DUE = "the wait is over"
+    REPEATED_LACKING = "a repetition comes in, from a peer that lacks the last share"
+    REPEATED = "a repetition comes in, from a peer that has the last share"
+
+
+class Effect(Enum):
+    """What to do about it."""
+
+    NOTHING = "nothing"
+    REPEAT = "repeat the last share"
+    ACKNOWLEDGE = "acknowledge"
+
+
+class Step(NamedTuple):
+    """What the table decides: the phase after, and what to do."""
+
+    phase: Phase
+    effect: Effect
+
+
+def _retries() -> dict[tuple[Phase, Event], Step]:
+    nothing, repeat, acknowledge = Effect.NOTHING, Effect.REPEAT, Effect.ACKNOWLEDGE
+    table: dict[tuple[Phase, Event], Step] = {}
+    for phase in Phase:
+        table[phase, Event.SHARED] = Step(Phase.WAITING, nothing)
+        table[phase, Event.ASKED] = Step(Phase.OPEN, nothing)
+        table[phase, Event.SEEN] = Step(phase, nothing)
+        table[phase, Event.FORGOTTEN] = Step(phase, nothing)
+        table[phase, Event.DUE] = Step(phase, nothing)
+        table[phase, Event.REPEATED_LACKING] = Step(phase, acknowledge)
+        table[phase, Event.REPEATED] = Step(phase, acknowledge)
+    table[Phase.WAITING, Event.SEEN] = Step(Phase.TRUSTING, nothing)
+    table[Phase.TRUSTING, Event.FORGOTTEN] = Step(Phase.WAITING, nothing)
+    table[Phase.WAITING, Event.DUE] = Step(Phase.WAITING, repeat)
+    table[Phase.WAITING, Event.REPEATED_LACKING] = Step(Phase.WAITING, repeat)
+    return table
+
+
+RETRIES = _retries()
+
+
+def first_wait(mean: float, deviation: float, size: float, first: float, least: float, longest: float) -> float:
+    """Return how long to wait for the answer to a fresh share.
+
+    Waits are learned per observation that a buffer must hold (`size`), because a peer answers when its own buffer is
+    full: with doubling thresholds every exchange takes twice as long as the one before.
+
+    >>> first_wait(UNKNOWN, 0.0, 1.0, 64.0, 1.0, 65536.0), first_wait(10.0, 5.0, 2.0, 64.0, 1.0, 65536.0)
+    (64.0, 70.0)
+    """
+    wait = first * size if mean < 0.0 else (mean + DEVIATIONS * deviation) * size
+    return min(max(wait, least), longest)
+
+
+def learned_mean(mean: float, wait: float) -> float:
+    """Return the mean wait after one more."""
+    return wait if mean < 0.0 else mean + MEAN_GAIN * (wait - mean)
+
+
+def learned_deviation(mean: float, deviation: float, wait: float) -> float:
+    """Return the mean deviation after one more wait; `mean` is the mean before it."""
+    return wait / 2.0 if mean < 0.0 else deviation + DEVIATION_GAIN * (abs(wait - mean) - deviation)
+
+
+class Retransmit:
+    """What one side of a pair keeps so that nothing is lost for good."""
+
+    __slots__ = (
+        "attempts",
+        "can_be_timed",
+        "confirmed",
+        "deviation",
+        "in_flight",
+        "is_known",
+        "mean",
+        "phase",
+        "retry_at",
+        "seen",
+        "sent_at",
+        "shared_at",
+        "size",
+        "timers",
+        "wait",
+    )
+
+    def __init__(self, timers: RetryTimers) -> None:
+        self.timers = timers
+        self.phase = Phase.OPEN
+        self.seen = 0
+        """The highest number of a share of this side that the peer has seen, as far as its messages say."""
+        self.is_known = False
+        """Whether the peer has heard of this side's session. From then on it heeds no earlier one."""
+        self.attempts = 0
+        """How often the last share was repeated."""
+        self.can_be_timed = False
+        """Whether the next answer is surely one to the last share as it was first sent."""
+        self.shared_at = 0.0
+        self.sent_at = 0.0
+        self.retry_at = 0.0
+        self.size = 1.0
+        self.wait = timers.first  # the wait must grow even if nothing was ever shared, only said
+        self.mean = UNKNOWN
+        self.deviation = 0.0
+        self.confirmed = 0
+        """How many of this side's observations, of this incarnation, the peer has acknowledged."""
+        self.in_flight: dict[int, int] = {}
+        """For each number of the log up to which the peer was told and has not acknowledged: how many observations."""
+
+    def state(self) -> RetransmitState:
+        """Return everything that is kept, as plain frozen values."""
+        values = {name: getattr(self, name) for name in RetransmitState._fields}
+        return RetransmitState(**{**values, "phase": self.phase.value, "in_flight": tuple(self.in_flight.items())})
+
+    def restore(self, state: RetransmitState) -> None:
+        """Take over what `state` returned."""
+        for name in RetransmitState._fields:
+            setattr(self, name, getattr(state, name))
+        self.phase, self.in_flight = Phase(state.phase), dict(state.in_flight)
+
+    def take(self, event: Event) -> Effect:
+        """Look an event up in the table."""
+        self.phase, effect = RETRIES[self.phase, event]
+        return effect
+
+    def told(self, upto: int, observations: int) -> None:
+        """Note that the peer is told up to a number of the log, at which this side had made so many observations."""
+        self.in_flight[upto] = observations
+        while len(self.in_flight) > MAX_IN_FLIGHT:
+            del self.in_flight[next(iter(self.in_flight))]
+
+    def acknowledged(self, held: int) -> None:
+        """Note that the peer holds the log up to a number."""
+        self.confirmed = self.observations_at(held)
+        self.in_flight = {upto: observations for upto, observations in self.in_flight.items() if upto > held}
+
+    def observations_at(self, held: int) -> int:
+        """Return how many observations of this side a peer has that holds the log up to a number."""
+        return max((self.confirmed, *(told for upto, told in self.in_flight.items() if upto <= held)))
+
+    def forget(self) -> None:
+        """Begin anew: a new session of either side has acknowledged nothing yet."""
+        self.confirmed = 0
+        self.in_flight.clear()
+
+    def shared(self, size: float, now: float) -> None:
+        """Note that a fresh share goes out."""
+        self.take(Event.SHARED)
+        self.shared_at = now
+        self.size = float(size)
+        self.attempts = 0
+        self.can_be_timed = True
+        self.expect(now)
+
+    def expect(self, now: float) -> None:
+        """Wait for something new to be acknowledged, as for an answer."""
+        timers = self.timers
+        self.wait = first_wait(self.mean, self.deviation, self.size, timers.first, timers.least, timers.longest)
+        self.sent_at = now
+        self.retry_at = now + self.wait
+
+    def repeated(self, now: float) -> None:
+        """Note that the last share goes out again."""
+        self.attempts += 1
+        self.can_be_timed = False
+        self.wait = min(self.wait * self.timers.growth, self.timers.longest)
+        self.sent_at = now
+        self.retry_at = now + self.wait
+
+    def is_over(self, now: float) -> bool:
+        """Return whether the wait is over. A clock that went backwards ends it too, or it might never end."""
+        return now >= self.retry_at or now < self.sent_at
+
+    def quenched(self) -> None:
+        """Take a bare acknowledgement: the last share had arrived before it was repeated."""
+        if self.phase is Phase.WAITING and self.attempts == 1:
+            self.can_be_timed = True
+
+    def answered(self, now: float) -> None:
+        """Take the answer to the last share, and learn how long it took.
+
+        A repetition leaves open which of the two was answered, so such a wait is not learned from (Karn's rule), unless
+        the peer said that the first one had arrived.
+        """
+        if self.phase is Phase.OPEN or not self.can_be_timed:
+            return
+        wait = max(0.0, now - self.shared_at) / self.size
+        self.deviation = learned_deviation(self.mean, self.deviation, wait)
+        self.mean = learned_mean(self.mean, wait)

@@ -1,0 +1,169 @@
+"""How an endpoint stands, as plain values: for drivers, who look into nothing else, and for what is kept."""
+
+from typing import NamedTuple
+
+from cobandit.core.credibility import check_changes
+from cobandit.core.endpoint import Endpoint
+from cobandit.core.exchange import Sharing
+from cobandit.core.link import Link
+from cobandit.core.messages import AgentId
+from cobandit.core.retransmit import Phase
+from cobandit.core.state import EndpointState, LinkState
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import Arm
+
+
+class LinkView(NamedTuple):
+    """How a link stands, for drivers: nobody else looks into it."""
+
+    peer: AgentId
+    arms: tuple[Arm, ...]
+    common: tuple[Arm, ...]
+    candidates: frozenset[Arm]
+    """The arms that the peer still considers, as far as it said (C_j' of Algorithm 5)."""
+    is_present: bool
+    session: int | None
+    incarnation: int
+    last_heard: float | None
+    demanded: bool
+    buffered: int
+    c: int
+    threshold: int
+    """f(c): how much must be buffered before the next share."""
+    shares_sent: int
+    shares_received: int
+    is_settled: bool
+    """Whether the pair has nothing left to learn."""
+    held: int
+    """How many observations of the peer's present incarnation this agent holds."""
+    unacknowledged: int
+    """How many observations of this incarnation the peer has not acknowledged."""
+    owes: bool
+    """Whether the peer must acknowledge something."""
+    phase: Phase | None
+    attempts: int
+    is_known: bool
+    """Whether the peer has heard of this agent's session."""
+
+
+def view(endpoint: Endpoint, peer: AgentId) -> LinkView:
+    """Return how the link to a peer stands.
+
+    Raises:
+        StrangerError: No agent of that name has joined.
+    """
+    known = endpoint.members.get(peer)
+    link, candidates, replica = endpoint.links[peer], endpoint.candidates, endpoint.replica
+    exchange, retransmit = link.exchange, link.retransmit
+    return LinkView(
+        peer=known.name,
+        arms=known.arms,
+        common=known.common,
+        candidates=candidates.of(known),
+        is_present=known.is_present,
+        session=known.session,
+        incarnation=known.incarnation,
+        last_heard=known.last_heard,
+        demanded=exchange.demanded,
+        buffered=exchange.buffered,
+        c=exchange.c,
+        threshold=exchange.threshold.at(exchange.c, len(candidates.own)),
+        shares_sent=exchange.shares_sent,
+        shares_received=link.shares_received,
+        is_settled=candidates.are_settled(known),
+        held=replica.observations_of(known.name, known.incarnation),
+        unacknowledged=0 if retransmit is None else replica.observations - retransmit.confirmed,
+        owes=endpoint.agenda.owes(link),
+        phase=None if retransmit is None else retransmit.phase,
+        attempts=0 if retransmit is None else retransmit.attempts,
+        is_known=retransmit is not None and retransmit.is_known,
+    )
+
+
+def state(endpoint: Endpoint) -> EndpointState:
+    """Return everything that an endpoint knows, as plain frozen values."""
+    replica, agenda = endpoint.replica, endpoint.agenda
+    return EndpointState(
+        agent=endpoint.name,
+        incarnation=replica.incarnation,
+        session=endpoint.session,
+        arms=endpoint.arms,
+        units_per_reward=replica.units_per_reward,
+        notices=endpoint.notices,
+        own_eliminated_at=agenda.own_eliminated_at,
+        number=replica.number,
+        facts=replica.state(),
+        links=tuple(link_state(link) for link in endpoint.links.values()),
+        last_observed=agenda.last_observed,
+        wake_at=agenda.wake_at,
+    )
+
+
+def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -> Endpoint:
+    """Rebuild an endpoint from what `state` returned.
+
+    Raises:
+        LocalError: The state is damaged, or was made with another `loss_tolerant`.
+        PeerError: One of the facts in it cannot be true.
+    """
+    endpoint = Endpoint(
+        state.agent,
+        state.arms,
+        sharing,
+        units_per_reward=state.units_per_reward,
+        incarnation=state.incarnation,
+        settles=settles,
+    )
+    candidates, agenda = endpoint.candidates, endpoint.agenda
+    endpoint.session, endpoint.notices = state.session, state.notices
+    for fact in state.facts:
+        check_changes(fact.told, state.agent, endpoint.replica)
+    endpoint.replica.restore(state.number, state.facts)
+    if not set(candidates.eliminated) < candidates.own:
+        raise LocalError("the eliminated arms are not some of the arms")
+    candidates.own.difference_update(candidates.eliminated)
+    for saved in state.links:
+        if saved.peer in endpoint.links:
+            raise LocalError(f"{saved.peer} is listed twice")
+        endpoint.peer_joined(saved.peer, saved.arms, 0.0)
+    for saved in state.links:
+        link = endpoint.links[saved.peer]
+        if (link.retransmit is None) != (saved.retransmit is None):
+            raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
+        restore_link(link, saved)
+    agenda.own_eliminated_at = state.own_eliminated_at
+    agenda.last_observed, agenda.wake_at = state.last_observed, state.wake_at  # joining may have set a timer
+    return endpoint
+
+
+def link_state(link: Link) -> LinkState:
+    """Return everything that is kept for one peer, as plain frozen values."""
+    peer = link.peer
+    return LinkState(
+        peer=peer.name,
+        arms=peer.arms,
+        is_present=peer.is_present,
+        session=peer.session,
+        incarnation=peer.incarnation,
+        last_heard=peer.last_heard,
+        exchange=link.exchange.state(),
+        shares_received=link.shares_received,
+        acknowledged=link.acknowledged,
+        held=link.held,
+        urgent=link.urgent,
+        is_gone=link.is_gone,
+        is_heard=link.is_heard,
+        is_unconfirmed=link.is_unconfirmed,
+        retransmit=None if link.retransmit is None else link.retransmit.state(),
+    )
+
+
+def restore_link(link: Link, state: LinkState) -> None:
+    """Take over what `link_state` returned."""
+    for name in ("is_present", "session", "incarnation", "last_heard"):
+        setattr(link.peer, name, getattr(state, name))
+    for name in ("shares_received", "acknowledged", "held", "urgent", "is_gone", "is_heard", "is_unconfirmed"):
+        setattr(link, name, getattr(state, name))
+    link.exchange.restore(state.exchange)
+    if link.retransmit is not None and state.retransmit is not None:
+        link.retransmit.restore(state.retransmit)

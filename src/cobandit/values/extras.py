@@ -1,0 +1,69 @@
+"""Packages that only parts of cobandit need: which extra brings each, and what is said where one is missing.
+
+This file knows their names and imports none of them. It is the one place that tells people to install something.
+"""
+
+from types import TracebackType
+
+from cobandit.values.errors import MissingExtraError
+
+EXTRAS = {
+    "aiomqtt": "mqtt",
+    "cryptography": "keys",
+    "distributed": "cluster",
+    "httptools": "serve",
+    "llvmlite": "sim",
+    "matplotlib": "sim",
+    "nats": "nats",
+    "numba": "sim",
+    "numpy": "sim",
+    "paho": "mqtt",
+    "pandas": "sim",
+    "prometheus_client": "metrics",
+    "pyarrow": "sim",
+    "starlette": "serve",
+    "uvicorn": "serve",
+}
+"""The smallest extra that brings a package, by the name that is imported. What works without it, such as uvloop, is not
+here."""
+
+
+class needed_by:  # noqa: N801 - it is read as a verb: with needed_by("a plot"): import matplotlib
+    """Say which extra is missing, where an import in this block finds a package of an extra missing.
+
+    The outermost block has the word, because it knows best what was wanted. If another module is missing, its error
+    stays as it is.
+
+    >>> with needed_by("a key"):
+    ...     raise ModuleNotFoundError("No module named 'cryptography'", name="cryptography")
+    Traceback (most recent call last):
+    ...
+    cobandit.values.errors.MissingExtraError: a key needs the extra "keys": pip install 'cobandit[keys]'
+
+    Args:
+        what: What needs the package, for a sentence that goes on with "needs".
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        """Go in."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Tell a package of an extra from anything else."""
+        if isinstance(error, ModuleNotFoundError) and (extra := extra_of(error)) is not None:
+            raise MissingExtraError(
+                f"{self._what} needs the extra \"{extra}\": pip install 'cobandit[{extra}]'", name=error.name
+            ) from error
+
+
+def extra_of(error: ModuleNotFoundError) -> str | None:
+    """Return the extra that brings the module, or `None` if no extra does.
+
+    >>> extra_of(ModuleNotFoundError(name="matplotlib.figure")), extra_of(ModuleNotFoundError(name="surely_not"))
+    ('sim', None)
+    """
+    return EXTRAS.get((error.name or "").partition(".")[0])

@@ -1,0 +1,145 @@
+"""One value of every kind that is said or kept: what `tools/write_golden_frames.py` writes into the files beside it.
+
+Names are kept for good. A field more in the present version is another value under another name, behind.
+"""
+
+from contextlib import closing
+from pathlib import Path
+
+from cobandit import AAE, Agent, on_demand
+from cobandit.codec import encode_record, encode_snapshot
+from cobandit.core import (
+    Acknowledgement,
+    Began,
+    Cells,
+    Changes,
+    Delivery,
+    Eliminations,
+    Flushed,
+    InputRecord,
+    Introduced,
+    Message,
+    Notice,
+    Observed,
+    PeerJoined,
+    PeerLeft,
+    Presence,
+    Receipt,
+    Received,
+    Share,
+    Woke,
+)
+from cobandit.core.state import Snapshot
+from cobandit.runtime.controls import Setting
+from cobandit.runtime.desk import Decided, Settled
+from cobandit.runtime.journal import Batch, NodeState
+from cobandit.runtime.letters import (
+    AnyLetter,
+    ControlsHeard,
+    ControlsTold,
+    ControlWanted,
+    Hello,
+    Rewards,
+    RewardsTaken,
+    StatusAsked,
+    StatusTold,
+)
+from cobandit.runtime.outstanding import OutstandingState
+from cobandit.runtime.sqlite_journal import SqliteJournal, leave_mail
+from cobandit.values.tally import ArmTally
+
+GROUP = "homepage"
+
+_CELLS = (
+    Cells("ann", 2, (ArmTally("A", 200, 70_000, 30_000), ArmTally("ü", 100, 0, 0))),
+    Cells("bob", 2**52, (ArmTally("A", 1, 1, 1),), "homepage", "de/mobile", 70_000),
+)
+_ELIMINATIONS = (Eliminations("ann", 2, ("B", "C")),)
+_HERE = Presence("ann", 2**52 + 1, 2, 2**52, is_present=True, arms=("A", "ü"), units_per_reward=10**6)
+_CHANGES = Changes(3, 70_000, _CELLS, _ELIMINATIONS, (_HERE,))
+_RECEIPT = Receipt(session=4, number=5, held=70_000)
+_SETTINGS = (Setting("freeze A", "frozen", 3, "ann"), Setting("kill", None, 70_000, "bob"))
+
+MESSAGES: dict[str, Message] = {
+    "share": Share("ann", "bob", 1, 300, Changes(0, 3, _CELLS[:1])),
+    "share, where messages may be lost": Share(
+        "ann", "bob", 2, 300, _CHANGES, Delivery(3, 1, _RECEIPT, is_answer=True, is_introduced=True)
+    ),
+    "notice of an elimination": Notice("ann", "bob", Changes(eliminations=_ELIMINATIONS)),
+    "notice of a return": Notice("ann", "bob", Changes(presences=(_HERE,))),
+    "notice of a farewell": Notice("ann", "bob", Changes(presences=(_HERE._replace(number=3, is_present=False),))),
+    "acknowledgement": Acknowledgement("ann", "bob", Delivery(3, 0, _RECEIPT)),
+}
+
+LETTERS: dict[str, AnyLetter] = {
+    "hello": Hello("ann", ("A", "ü"), 10**6, 2**52, 4, b"digest", wants_answer=True, incarnation=2**51, reads=(1,)),
+    "controls told": ControlsTold("ann", _SETTINGS),
+    "controls heard": ControlsHeard("ann", b"digest"),
+    "control wanted": ControlWanted("operator", "kill", "A"),
+    "rewards": Rewards("ann", (("d1.x", 0.5), ("d1.y", 1.0))),
+    "rewards taken": RewardsTaken("ann", ("d1.x",)),
+    "status asked": StatusAsked("operator"),
+    "status told": StatusTold("ann", b"statistics"),
+}
+
+RECORDS: dict[str, InputRecord] = {
+    "observed": Observed((ArmTally("A", 2, 1, 1), ArmTally("B", 1, 0, 0)), 1.5),
+    "received": Received(MESSAGES["share, where messages may be lost"], 2.5),
+    "peer joined": PeerJoined("bob", ("A", "ü"), 0.0),
+    "peer left": PeerLeft("bob", 3.0),
+    "introduced": Introduced(4.5),
+    "woke": Woke(5.5),
+    "flushed": Flushed(7.5),
+    "began": Began(2**52 + 1, 2**52, ("A", "ü"), 8.5),
+}
+
+
+def snapshot() -> Snapshot:
+    """Of an agent with something in everything that it keeps."""
+    agent = Agent("ann", AAE(["A", "B", "C"], quantum=0.5), on_demand(loss_tolerant=True), incarnation=3)
+    agent.peer_joined("bob", ["A", "B", "C"])
+    agent.update("B", 0.5, now=1.5)
+    agent.endpoint.eliminate("A", 2.0)
+    former = Cells("bob", 1, (ArmTally("B", 2, 4, 8),))
+    present = Cells("bob", 4, (ArmTally("C", 1, 0, 0),))
+    here = Presence("bob", 5, 2, 4, is_present=True, arms=("A", "B", "C"), units_per_reward=2)
+    changes = Changes(0, 7, (former, present), (Eliminations("bob", 4, ("C",)),), (here,))
+    delivery = Delivery(5, 1, Receipt(3, 1, 1), is_introduced=True)
+    agent.receive(Share("bob", "ann", 1, 2, changes, delivery), now=2.5)
+    agent.join(now=3.0)
+    return agent.snapshot()
+
+
+BATCHES: tuple[Batch, ...] = (
+    Batch(
+        decided=(
+            Decided(2**32 + 7, "B", 0.25, 12.5, "user 1", is_forced=True),
+            Decided(2**32 + 8, "A", None, 13.0, None),
+        ),
+        settled=(Settled(2**32 + 7, "B", 1, 14.0), Settled(2**32 + 8, "A", None, 15.0)),
+        records=tuple(map(encode_record, RECORDS.values())),
+        settings=_SETTINGS,
+        rewards_kept=(("bob", "d1.x", 0.5),),
+        rewards_gone=(("bob", "d1.y"),),
+        trusted_since=1,
+    ),
+    Batch(),
+)
+
+
+def state() -> NodeState:
+    """Of a member with something in everything that it keeps."""
+    outstanding = OutstandingState(((2**32 + 6, "A", 11.0),), (("user 1", "B", 0.25),), ((1, 6),), (2**32 + 3,), 1)
+    rewards = (("bob", "d1.z", 0.5),)
+    return NodeState(encode_snapshot(snapshot()), 1, b"secret", True, _SETTINGS, rewards, outstanding, GROUP)
+
+
+def write_state_file(path: Path) -> None:
+    """Write a state file that is the same each time, except for what SQLite itself puts into its header."""
+    with closing(SqliteJournal(path)) as journal:
+        journal.write(BATCHES[:1])
+        journal.replace(state())
+        journal.write(BATCHES)
+        leave_mail(path, "d1.mail", 0.5)
+        journal._database.execute("UPDATE home SET place = 'here'")
+        journal._database.execute("PRAGMA journal_mode = DELETE")
