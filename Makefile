@@ -16,14 +16,14 @@ run: $(READY)
 paper: $(READY)
 	$(BIN)/cobandit reproduce --out reproduction
 
-# Everything, the documentation site too. Many tests wait for processes more than they work, so there are three at a time.
-# About the site: tests/site builds it once, with warnings as errors, in a temporary folder.
 # The protocol alone, in well under a minute: values, core, policies, agent, codec, and the paper's sentences.
 core: $(READY)
 	$(BIN)/ruff check src/cobandit/values src/cobandit/core src/cobandit/policies src/cobandit/codec
 	$(BIN)/pytest -n 2 -q tests/values tests/core tests/policies tests/paper tests/codec tests/golden_codec tests/stories \
 		tests/test_agent.py tests/test_batches.py --ignore tests/paper/test_message_counts.py -k "not fuzz"
 
+# Everything, the documentation site too. Many tests wait for processes more than they work, so there are three at a time.
+# About the site: tests/site builds it once, with warnings as errors, in a temporary folder.
 test: $(READY)
 	tools/install-programs
 	$(BIN)/ruff format --check .
@@ -37,11 +37,11 @@ test: $(READY)
 wheel: $(READY)
 	$(BIN)/python tools/check_wheel.py $(PYTHONS:%=--python %)
 
-# Ten thousand worlds of the protocol and two thousand of whole live members, in which everything goes wrong; a failing
+# Ten thousand worlds of the protocol and five thousand of whole live members, in which everything goes wrong; a failing
 # seed prints the command that shows it again.
 swarm: $(READY)
 	$(BIN)/python -m lab swarm --seeds 0:10000
-	$(BIN)/python -m lab swarm --live --seeds 0:2000
+	$(BIN)/python -m lab swarm --live --seeds 0:5000
 
 # Live fleets of real processes under real faults: about twenty minutes, and all of it only as root. `--quick` is small.
 faults: $(READY)

@@ -63,6 +63,7 @@ REASONS = (
     ("log", "tells of its log from"),
     ("incarnation or session", "tells of incarnation or session"),
     ("period", "tells of period"),
+    ("doubled cells", "tells of the cells of one incarnation twice"),
     ("doubled arm", "listed arm"),
     ("impossible cell", "no rewards of at most"),
     ("doubled eliminations", "eliminated arms, some of them twice"),
@@ -452,7 +453,7 @@ def own_cells(agent: Agent) -> dict[CellKey, ArmTally]:
 
 
 def check_own(agent: Agent, before: dict[CellKey, ArmTally], message: Message) -> None:
-    """See that a peer has changed nothing of an agent's own, but for what it returned of earlier incarnations."""
+    """See that a peer has changed nothing of an agent's own, but for what it returned of other incarnations."""
     returned = {
         (CellKey(told.agent, told.incarnation, entry.arm, told.bandit, told.segment, told.period), entry)
         for told in (() if isinstance(message, Acknowledgement) else message.changes.cells)
@@ -462,7 +463,7 @@ def check_own(agent: Agent, before: dict[CellKey, ArmTally], message: Message) -
     assert before.keys() <= after.keys(), f"own observations are gone after {message}"
     for key, entry in after.items():
         is_as_it_was = before.get(key) == entry
-        is_returned = key.incarnation < agent.incarnation and (key, entry) in returned
+        is_returned = key.incarnation != agent.incarnation and (key, entry) in returned
         assert is_as_it_was or is_returned, f"own observations {key} were changed by {message}"
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cobandit import UCB, Agent
-from cobandit.core import Constant, Join, Message, Outcome, Share, on_demand
+from cobandit.core import Changes, Constant, Message, Notice, Outcome, Presence, Share, on_demand
 from cobandit.runtime.clock import SystemClock
 from cobandit.runtime.letters import Hello, Letter, pack, unpack
 from cobandit.runtime.member import LIVE_PATIENCE
@@ -52,9 +52,10 @@ class Load:
         self._client, self._group, self._member = client, group, member
         self._now = SystemClock().now
         self._arms = arms(arm_count)
-        boot = int(self._now() * 1000)
+        start = int(self._now() * 1000)
         self.agents = {
-            name: Agent(name, UCB(self._arms), SHARING, boot=boot) for name in (f"load-{i}" for i in range(agents))
+            name: Agent(name, UCB(self._arms), SHARING, incarnation=start)
+            for name in (f"load-{i}" for i in range(agents))
         }
         self._strangers = dict.fromkeys(self.agents)
         """Agents that the member has not answered yet."""
@@ -72,7 +73,17 @@ class Load:
                 raise SystemExit(f"{self._member} did not answer {len(self._strangers)} agents")
             for name in tuple(self._strangers):
                 agent = self.agents[name]
-                hello = Hello(name, agent.arms, agent.policy.quantum.per_reward, agent.boot, 0, b"", wants_answer=True)
+                me = agent.presence
+                hello = Hello(
+                    name,
+                    me.arms,
+                    me.units_per_reward,
+                    me.session,
+                    me.number,
+                    controls=b"",
+                    wants_answer=True,
+                    incarnation=me.incarnation,
+                )
                 self._outbox.append(pack(hello, self._group))
             await self._flush()
             await asyncio.sleep(HELLO_EVERY_S)
@@ -101,8 +112,17 @@ class Load:
             return
         content = unpack(packet.data, self._group)
         if isinstance(content, Hello):
-            join = Join(content.sender, name, content.arms, content.units_per_reward, content.boot, content.notice)
-            self._take(name, agent.receive(join, self._now()))
+            member = Presence(
+                content.sender,
+                content.session,
+                content.notice,
+                content.incarnation,
+                is_present=True,
+                arms=content.arms,
+                units_per_reward=content.units_per_reward,
+            )
+            notice = Notice(content.sender, name, Changes(presences=(member,)))
+            self._take(name, agent.receive(notice, self._now()))
             if name in self._strangers:
                 del self._strangers[name]
                 self._asked.append(name)

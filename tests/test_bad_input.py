@@ -34,6 +34,7 @@ from cobandit.core import (
     Share,
     Threshold,
 )
+from cobandit.core.credibility import check_observations
 from cobandit.core.members import Members
 from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER
 from cobandit.core.snapshots import state
@@ -137,7 +138,7 @@ def test_an_unknown_arm_is_refused_by_a_policy_alone() -> None:
 def test_an_unknown_arm_is_refused_by_a_replica_alone() -> None:
     agent = seasoned_agent()
     with refused(agent, LocalError, "arm 'Z' is not one of A, B"):
-        agent.endpoint.replica.check_observations([rewards("Z", 1)])
+        check_observations([rewards("Z", 1)], agent.endpoint.replica)
 
 
 @pytest.mark.parametrize("reward", [-0.01, 1.01, 7])
@@ -203,7 +204,7 @@ def test_too_many_arms_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["", "x" * 201, 7, None])
 def test_an_agent_needs_a_usable_name(name: object) -> None:
-    with pytest.raises(LocalError, match="an agent's name must be a string of 1 to 200 characters"):
+    with pytest.raises(LocalError, match="an agent's name must be a string of 1 to 200 bytes in UTF-8"):
         Agent(name, UCB(ARMS))  # type: ignore[arg-type]
 
 

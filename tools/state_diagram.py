@@ -5,19 +5,17 @@
 The diagram in docs/loss-tolerance.md is what this prints; a test compares the two.
 """
 
-from cobandit.core.retransmit import RETRIES, Effect, Event, Phase
+from cobandit.core.retransmit import PHASES, Event, Phase
 
 
 def diagram() -> str:
-    """Return the table as a Mermaid state diagram; what changes nothing and does nothing is left out."""
+    """Return the table as a Mermaid state diagram; what changes nothing is left out, but for a share."""
     lines = ["stateDiagram-v2", f"    [*] --> {Phase.OPEN.name}"]
     for event in Event:
-        steps = {phase: RETRIES[phase, event] for phase in Phase}
-        for phase, step in steps.items():
-            if step.phase is phase and step.effect is Effect.NOTHING and event is not Event.SHARED:
-                continue
-            effect = "" if step.effect is Effect.NOTHING else f" / {step.effect.value}"
-            lines.append(f"    {phase.name} --> {step.phase.name}: {event.value}{effect}")
+        for phase in Phase:
+            after = PHASES.get((phase, event), phase)
+            if after is not phase or event is Event.SHARED:
+                lines.append(f"    {phase.name} --> {after.name}: {event.value}")
     return "\n".join(lines)
 
 

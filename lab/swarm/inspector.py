@@ -12,6 +12,7 @@ from lab.swarm.checks import (
     deadlock,
     incompleteness,
     told_in_vain,
+    unfollowed,
     unknown_earlier_incarnations,
     untrue_acknowledgement,
     untrue_cells,
@@ -85,6 +86,7 @@ class Inspector:
             if other.name != process.name:
                 self.violations += deadlock(process.endpoint, other.endpoint)
                 self.violations += untrue_acknowledgement(process.endpoint, other.endpoint)
+                self.violations += unfollowed(process.endpoint, other.endpoint)
 
     def at_rest(self, processes: Sequence[Process]) -> None:
         """Look at everyone who is here when it is quiet."""

@@ -26,6 +26,7 @@ from cobandit.core import (
     Woke,
     on_demand,
 )
+from cobandit.core.credibility import check_observations
 from cobandit.core.invariants import endpoint_violations
 from cobandit.core.snapshots import restored, state, view
 from cobandit.core.state import EndpointState, Snapshot
@@ -320,7 +321,7 @@ class Agent:
 
     def _observe(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
         check_time(now)
-        self.endpoint.replica.check_observations(tallies)
+        check_observations(tallies, self.endpoint.replica)
         candidates_before = self.policy.candidates
         if len(tallies) == 1 and tallies[0].observations == 1:
             self.policy.update_units(tallies[0].arm, tallies[0].reward_sum)

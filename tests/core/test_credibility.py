@@ -22,7 +22,7 @@ from cobandit.core import (
     on_demand,
 )
 from cobandit.core.credibility import SPARE_SESSIONS
-from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER
+from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER, MAX_OBSERVATIONS
 from cobandit.core.snapshots import state
 from cobandit.values.errors import LocalError, PeerError, StrangerError
 from cobandit.values.tally import ArmTally
@@ -145,7 +145,10 @@ TOLERANT: dict[str, tuple[Message, str]] = {
     "a log that never was": (honest(number=2, delivery=receipt(held=6)), "p acknowledges share 1 and number 6"),
     # Who may speak of what.
     "a third one's cells": (telling(Changes(cells=(Cells("q", 0, (ONE,)),))), "p speaks of q: agents share only what"),
-    "the receiver's present cells": (telling(Changes(cells=(Cells("j", INCARNATION, (ONE,)),))), "p speaks of j"),
+    "more of the receiver's present cells than it has": (
+        telling(Changes(cells=(Cells("j", INCARNATION, (ONE._replace(observations=MAX_OBSERVATIONS),)),))),
+        "p speaks of j",
+    ),
     "a third one's eliminations": (telling(Changes(eliminations=(Eliminations("q", 0, ("A",)),))), "p speaks of q"),
     "the receiver's eliminations": (telling(Changes(eliminations=(Eliminations("j", 0, ("A",)),))), "p speaks of j"),
     "a third one's presence": (telling(Changes(presences=(presence(agent="q"),))), "p speaks of q"),
@@ -165,7 +168,7 @@ TOLERANT: dict[str, tuple[Message, str]] = {
     ),
     "a name that cannot be": (
         Notice("r" * 201, "j", Changes(presences=(presence(agent="r" * 201),))),
-        "cannot join: an agent's name must be a string of 1 to 200 characters",
+        "cannot join: an agent's name must be a string of 1 to 200 bytes in UTF-8",
     ),
     # Facts that cannot be: `Replica.check` has them all.
     "rewards that cannot be": (telling(Changes(cells=(Cells("p", 5, (ArmTally("A", 2, 9, 9),)),))), "no rewards of at"),
@@ -250,6 +253,7 @@ def taken(j: Endpoint, message: Message) -> Outcome:
         honest(number=2, delivery=delivery(attempt=MAX_NUMBER)),
         honest(number=2, delivery=receipt(number=1, held=5)),  # all that was ever said
         telling(Changes(cells=(Cells("j", INCARNATION - 1, (ONE,)),))),
+        telling(Changes(cells=(Cells("j", INCARNATION + 1, (ONE,)),))),  # which this one has forgotten, as its clock
         telling(Changes(cells=(Cells("p", 5, (ArmTally("Z", 100, -1, 7),)),))),
         telling(Changes(eliminations=(Eliminations("p", 5, ("A", "B", "Z")),))),  # its arms may not be known yet
         here(number=4, arms=("B", "A")),

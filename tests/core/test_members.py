@@ -112,7 +112,7 @@ def test_arms_that_cannot_be_are_refused(arms: tuple[str, ...]) -> None:
 def test_a_name_that_cannot_be_is_refused(name: str) -> None:
     known = members(("p", ARMS))
     for ask in (lambda: known.check(name, ARMS), lambda: Members(name, ARMS)):
-        with pytest.raises(LocalError, match="an agent's name must be a string of 1 to 200 characters"):
+        with pytest.raises(LocalError, match="an agent's name must be a string of 1 to 200 bytes in UTF-8"):
             ask()
 
 

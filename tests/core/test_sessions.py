@@ -22,6 +22,7 @@ from cobandit.core import (
 from cobandit.core.replica import CellKey
 from cobandit.core.retransmit import Phase
 from cobandit.core.snapshots import state
+from cobandit.values.errors import PeerError
 from cobandit.values.tally import ArmTally
 
 ARMS = ("A", "B")
@@ -267,3 +268,25 @@ def test_what_a_peer_forgot_is_returned_to_it() -> None:
     hear(j, Notice("p", "j", Changes(presences=(presence(THEIRS + 1),))))
     told = [message for message in j.flush(4.0).outgoing if isinstance(message, Share)]
     assert [Cells("p", THEIRS, (tally(5),)) in message.changes.cells for message in told] == [True]
+
+
+def test_a_session_that_is_not_heeded_yet_is_told_of_itself_without_harm() -> None:
+    """j does not know yet what session 11 serves, nor that it is the present one. Seed 975 of the swarm shows it."""
+    j, later = met(), THEIRS + 1
+    p = Endpoint("p", ARMS, on_demand(loss_tolerant=True), units_per_reward=1, incarnation=later)
+    p.peer_joined("j", ARMS, 0.0)
+    p.observe((tally(6),), 1.0)
+    hear(j, share(2, (4, 9), delivery(session=later), Cells("p", later, (tally(6),))))
+    assert (j.links["p"].peer.session, j.replica.observations_of("p", later)) == (THEIRS, 6)
+    (echo,) = (
+        Share("j", "p", 1, 0, Changes(cells=(told,)), delivery(MINE, receipt=(THEIRS, 1, 8)))
+        for message in j.flush(9.0).outgoing
+        if isinstance(message, Share)
+        for told in message.changes.cells
+        if told.agent == "p" and told.incarnation == later
+    )
+    before = list(p.replica.cells())
+    p.receive(echo, 9.0)
+    assert list(p.replica.cells()) == before
+    with pytest.raises(PeerError, match="j speaks of p: agents share only what they observed"):
+        p.receive(echo._replace(changes=Changes(cells=(Cells("p", later, (tally(7),)),))), 9.0)

@@ -66,7 +66,7 @@ def _an_unclean_stop_is_taken_for_a_clean_one(patch: pytest.MonkeyPatch) -> None
 
 
 def _the_incarnation_is_counted_from_the_disk(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(restoring, "fresh_boot", lambda last, _clock: last + 1)
+    patch.setattr(restoring, "fresh_session", lambda last, _clock: last + 1)
 
 
 def _a_batch_is_applied_twice(patch: pytest.MonkeyPatch) -> None:

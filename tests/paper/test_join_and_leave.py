@@ -73,7 +73,7 @@ def test_information_is_buffered_for_an_agent_that_left() -> None:
 
 def test_an_agent_notifies_all_others_when_it_joins_again() -> None:
     _, p = pair()
-    assert p.join(0.0).outgoing == (here("p"),)
+    assert p.join(0.0).outgoing == (here("p")._replace(is_introduced=True),)
 
 
 def test_a_join_notice_sets_demand_to_true_and_sends_nothing_by_itself() -> None:

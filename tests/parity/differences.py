@@ -16,6 +16,7 @@ from cobandit.core import (
     on_demand,
     silent,
 )
+from cobandit.core.protocols.rules import Input, Rule, Rules, rules
 from cobandit.scenario import (
     Absence,
     AgentSpec,
@@ -49,7 +50,7 @@ THRESHOLDS: list[Threshold] = [
 def main() -> int:
     """Compare the engines in as many worlds as the first argument says."""
     for seed in range(int(sys.argv[1])):
-        world = random_world(random.Random(seed))
+        world = SPECIAL[seed]() if seed < len(SPECIAL) else random_world(random.Random(seed))
         ref_trace: list[Row] = []
         got_trace: list[Row] = []
         ref = reference.run(world, seed=seed, trace=ref_trace, checkpoints=(0, 50))
@@ -75,11 +76,33 @@ def random_world(luck: random.Random) -> Scenario:
         held_back=9,
         partitions=random_partitions(luck) if luck.random() < 0.3 else (),
     )
-    patience = RetryTimers(
+    retry = RetryTimers(
         first=luck.choice([1.0, 5.0]), growth=1.5, tick=luck.choice([4.0, 20.0]), longest=luck.choice([6.0, 50.0])
     )
-    sharing = on_demand(luck.choice(THRESHOLDS), loss_tolerant=patience) if luck.random() < 0.8 else world.sharing
+    sharing = on_demand(luck.choice(THRESHOLDS), loss_tolerant=retry) if luck.random() < 0.8 else world.sharing
+    if luck.random() < 0.1:
+        sharing = Sharing(random_table(luck), luck.choice(THRESHOLDS), retry)
     return replace(world, sharing=sharing, faults=faults)
+
+
+def woken_world() -> Scenario:
+    """Return a world in which a decision wakes an agent before others decide in the slot."""
+    agents = (AgentSpec(Slots((0,))), AgentSpec(Rate(1.0), absences=(Absence(5, 20),)), AgentSpec(Rate(1.0)))
+    sharing = on_demand(Constant(3), loss_tolerant=RetryTimers(first=4, tick=8, longest=64))
+    cut = Faults(partitions=(Partition(10, 30, (0,), (1,)),))  # agent 0 does not hear that agent 1 is back, until 32
+    return Scenario(HORIZON, Arms.of([0.5]), agents, BuiltIn("ucb"), sharing, faults=cut)
+
+
+def unheeded_world() -> Scenario:
+    """Return a world in which the first word that arrives of an agent, which was away, is that it drops an arm."""
+    agents = (AgentSpec(Slots((60, 70, 80, 90))), AgentSpec(Slots(tuple(range(26, 50))), absences=(Absence(1, 20),)))
+    sharing = on_demand(Constant(50), loss_tolerant=RetryTimers(first=64, tick=64, longest=64))
+    cut = Faults(partitions=(Partition(0, 25, (0,), (1,)),))
+    return Scenario(HORIZON, Arms.of([0.1, 0.9]), agents, BuiltIn("aae", 0.02, "observed"), sharing, faults=cut)
+
+
+SPECIAL = (woken_world, unheeded_world)
+"""Worlds that luck rarely finds."""
 
 
 def random_partitions(luck: random.Random) -> tuple[Partition, ...]:
@@ -132,7 +155,20 @@ def random_sharing(luck: random.Random) -> Sharing:
     """Return one of the ways of sharing."""
     if luck.random() < 0.05:
         return silent()
+    if luck.random() < 0.1:
+        return Sharing(random_table(luck), luck.choice(THRESHOLDS))
     return luck.choice([on_demand, on_demand, immediate])(luck.choice(THRESHOLDS))
+
+
+def random_table(luck: random.Random) -> Rules:
+    """Return a protocol that nobody would want: any table that can be followed."""
+    rows = []
+    for what in Input:
+        for demanded in (False, True):
+            for reached in (False, True) if what in (Input.OBSERVATION, Input.SHARE) else (None,):
+                shares = reached is True and luck.random() < 0.5
+                rows.append(Rule(what, demanded, reached, demanded_after=luck.random() < 0.5, shares=shares))
+    return rules("random", *rows)
 
 
 if __name__ == "__main__":

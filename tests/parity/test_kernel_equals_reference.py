@@ -26,6 +26,8 @@ from cobandit.core import (
     on_demand,
     silent,
 )
+from cobandit.core.protocols.on_demand import ON_DEMAND
+from cobandit.core.protocols.rules import Input, Rule, Rules, rules
 from cobandit.policies import Horizon
 from cobandit.scenario import (
     Absence,
@@ -98,15 +100,29 @@ faults = st.builds(
     held_back=st.sampled_from([1, 9]),
 )
 protocols: st.SearchStrategy[Callable[..., Sharing]] = st.sampled_from([on_demand, on_demand, immediate])
-sharings = st.one_of(
-    st.builds(lambda protocol, threshold: protocol(threshold), protocols, thresholds), st.just(silent())
-)
+known_sharings = st.builds(lambda protocol, threshold: protocol(threshold), protocols, thresholds)
 confidences = st.sampled_from(["own", "observed", Horizon(500)])
 policies: st.SearchStrategy[BuildPolicy] = st.one_of(
     st.builds(BuiltIn, st.sampled_from(["ucb", "aae"]), st.sampled_from([0.1, 3.0]), confidences),
     st.builds(BuiltIn, st.sampled_from(["kl-ucb", "thompson", "aae"]), st.sampled_from([0.05, None]), confidences),
     st.builds(IndexFunction, st.just(optimist), st.just(1.0), confidences),
 )
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Rules:
+    """Protocols that nobody would want: all tables that can be followed."""
+    rows = []
+    for what in Input:
+        for demanded in (False, True):
+            for reached in (False, True) if what in (Input.OBSERVATION, Input.SHARE) else (None,):
+                shares = reached is True and draw(st.booleans())
+                rows.append(Rule(what, demanded, reached, demanded_after=draw(st.booleans()), shares=shares))
+    return rules("random", *rows)
+
+
+own_sharings = st.tuples(tables(), thresholds).map(lambda both: Sharing(*both))
+sharings = st.one_of(known_sharings, known_sharings, own_sharings, st.just(silent()))
 
 
 @st.composite
@@ -145,7 +161,8 @@ def faulty_worlds(draw: st.DrawFn) -> Scenario:
         partitions = (Partition(start, start + 30, (0,), tuple(range(1, len(world.agents))), one_way),)
     sharing = world.sharing
     if draw(st.sampled_from([True, True, False])):
-        sharing = on_demand(draw(thresholds), loss_tolerant=draw(impatient))
+        rules = draw(st.one_of(st.just(sharing.rules), st.just(ON_DEMAND.table), st.just(ON_DEMAND.table)))
+        sharing = Sharing(rules, draw(thresholds), draw(impatient))
     return replace(world, sharing=sharing, faults=replace(draw(faults), partitions=partitions))
 
 

@@ -101,7 +101,7 @@ def test_a_file_gives_arms_in_its_order(tmp_path: Path) -> None:
         ("arm,mean\nred,1.5\n", r"the mean of arm red must be a number in \[0, 1\], not 1.5"),
         ("arm,mean\nred,nan\n", r"the mean of arm red must be a number in \[0, 1\], not nan"),
         ("arm,mean\nred,0.5\nred,0.6\n", "arm names must differ, but red is given more than once"),
-        ("arm,mean\n,0.5\n", "an arm's name must be a string of 1 to 200 characters, not ''"),
+        ("arm,mean\n,0.5\n", "an arm's name must be a string of 1 to 200 bytes in UTF-8, not ''"),
         ("name,mean\nred,0.5\n", r"arms\.csv has no column 'arm': it needs arm,mean"),
         ("arm,chance\nred,0.5\n", r"arms\.csv has no column 'mean': it needs arm,mean"),
         ("arm,mean\n", r"arms\.csv has no rows: it needs a header arm,mean and at least one row"),

@@ -24,7 +24,7 @@ LIMITS: dict[str, tuple[object, object]] = {
     "`trials`": (1, MOST_TRIALS),
     "`seed`, `arms.seed`": (0, LARGEST_SEED),
     "arms": (1, MOST_ARMS),
-    "characters in a name": (1, LONGEST_NAME),
+    "bytes in a name": (1, LONGEST_NAME),
     "agents, all together": (1, MOST_AGENTS),
     "decisions of a trial on the compiled engine": (0, MOST_DECISIONS),
     "`start`, `leave`, `rejoin`, a slot of `slots`": (0, "horizon - 1"),
@@ -102,5 +102,5 @@ def test_as_many_means_and_as_long_names_as_the_limit_are_accepted_and_more_are_
     scenario_from_mapping(world(arms={"means": [0.2, 0.8], "names": longest}))
     with pytest.raises(LocalError, match=r"^arms\.means: 4097 arms are more than the limit of 4096"):
         scenario_from_mapping(world(arms={"means": [0.5] * (MOST_ARMS + 1)}))
-    with pytest.raises(LocalError, match=r"^arms\.names: an arm's name must be a string of 1 to 200 characters"):
+    with pytest.raises(LocalError, match=r"^arms\.names: an arm's name must be a string of 1 to 200 bytes in UTF-8"):
         scenario_from_mapping(world(arms={"means": [0.2, 0.8], "names": [longest[0] + "x", "y"]}))

@@ -16,10 +16,11 @@ from cobandit.core import (
     on_demand,
     silent,
 )
-from cobandit.core.invariants import endpoint_violations, pair_violations
+from cobandit.core.invariants import endpoint_violations
 from cobandit.scenario import Absence, AgentSpec, Arms, BuiltIn, OnOff, Rate, Scenario, Sine, Slots
 from cobandit.simulator import run
 from cobandit.simulator.reference import ReferenceRun
+from lab.pairs import pair_violations
 
 HORIZON = 60
 ARMS = Arms(("A", "B", "C"), (0.9, 0.5, 0.1))

@@ -7,11 +7,12 @@ from tests.stories.words import message_in_words, outcome_in_words
 
 from cobandit import AAE, UCB, Agent, on_demand
 from cobandit.codec import decode, decode_record, decode_snapshot, encode, encode_snapshot
-from cobandit.core import Message, Outcome, Share, Sharing
-from cobandit.core.invariants import endpoint_violations, pair_violations
+from cobandit.core import Message, Notice, Outcome, Share, Sharing
+from cobandit.core.invariants import endpoint_violations
 from cobandit.policies import Policy
 from cobandit.values.errors import PeerError
 from cobandit.values.tally import ArmTally
+from lab.pairs import pair_violations
 from lab.swarm.checks import (
     deadlock,
     incompleteness,
@@ -45,8 +46,8 @@ class Stage:
         self.processes: dict[str, Process] = {}
         self.arms: dict[str, tuple[str, ...]] = {}
         self.sent: list[Message] = []
-        self.served: list[frozenset[str]] = []
-        """For each message, which arms its sender served then."""
+        self.reasons: dict[str, list[frozenset[str]]] = {}
+        """For each arm, which arms those served who have ruled it out themselves, when they did."""
         self.under_way: list[int] = []
         self.lost: set[int] = set()
         self.is_orderly = True
@@ -146,16 +147,11 @@ class Stage:
             self.under_way.remove(number)
         process = self.processes[label or message.receiver]
         if process.is_running:
-            dropped = self._hear(process, decode(encode(message)), str(number))
-            if dropped and not self.served[number - 1] <= set(process.agent.arms):
-                self.lines.append(
-                    f"{WRONG}{process.label} drops {' '.join(dropped)} because of arms that it does not serve"
-                )
+            self._hear(process, decode(encode(message)), str(number))
         else:
             self.lines.append(f"{process.label} is not there to hear {number}")
 
-    def _hear(self, process: Process, message: Message, called: str) -> tuple[str, ...]:
-        """Let a process hear a message. Return which arms it drops for that."""
+    def _hear(self, process: Process, message: Message, called: str) -> None:
         before = process.agent.snapshot()
         try:
             outcome = process.agent.receive(message, self.now)
@@ -163,9 +159,8 @@ class Stage:
             self.lines.append(f"{process.label} refuses {called}: {error}")
             if process.agent.snapshot() != before:
                 self.lines.append(f"{WRONG}{process.label} refused it, and changed")
-            return ()
-        self._take(process, outcome, f"hears {called}")
-        return outcome.ruled_out
+        else:
+            self._take(process, outcome, f"hears {called}")
 
     def _input(self, label: str, act: Callable[[Agent], Outcome]) -> None:
         process = self._running(label)
@@ -176,9 +171,15 @@ class Stage:
         process.disk.append(outcome.records)
         if effects := (*effects, *outcome_in_words(outcome)):
             self.lines.append(f"{process.label} {', '.join(effects)}")
+        served = frozenset(process.agent.arms)
+        for arm in outcome.ruled_out:
+            if not any(reason <= served for reason in self.reasons.get(arm, ())):
+                self.lines.append(f"{WRONG}{process.label} drops {arm} because of arms that it does not serve")
         for message in outcome.outgoing:
             self.sent.append(message)
-            self.served.append(frozenset(process.agent.arms))
+            if isinstance(message, Notice):
+                for arm in (arm for told in message.changes.eliminations for arm in told.arms):
+                    self.reasons.setdefault(arm, []).append(served)
             self.under_way.append(len(self.sent))
             self.lines.append(f"{len(self.sent)}> {message_in_words(message)}")
             told = message.changes.cells if isinstance(message, Share) else ()

@@ -29,7 +29,8 @@ def test_a_story_is_true(path: Path, request: pytest.FixtureRequest) -> None:
         path.write_text(told, encoding="utf-8")
     if told != path.read_text(encoding="utf-8"):
         pytest.fail(untrue(path, told), pytrace=False)
-    assert [line for line in told.splitlines() if line.startswith(WRONG)] == []
+    wrong = [line for line in told.splitlines() if line.startswith(WRONG)]
+    assert not wrong, wrong
 
 
 @pytest.mark.parametrize("path", STORIES, ids=lambda path: path.stem)

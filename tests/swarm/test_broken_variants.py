@@ -19,20 +19,21 @@ from cobandit.core.exchange import Exchange
 from cobandit.core.link import Link
 from cobandit.core.members import Members, Peer
 from cobandit.core.replica import CellKey, EliminationsKey, Fact, News, PresenceKey, Replica, Teller
-from cobandit.core.retransmit import RETRIES, Effect, Event, Phase, Retransmit, Step
+from cobandit.core.retransmit import Event, Phase, Retransmit
 from cobandit.values.errors import CobanditError
 from cobandit.values.tally import ArmTally
 from lab.swarm import run_seed
 
 Break = Callable[[pytest.MonkeyPatch], None]
 VARIANTS: dict[str, Break] = {}
+FIRST_SEED: dict[str, int] = {}
 
 
-def variant(name: str) -> Callable[[Break], Break]:
-    """Give a variant its name."""
+def variant(name: str, first_seed: int = 0) -> Callable[[Break], Break]:
+    """Give a variant its name, and say which is the first seed that notices."""
 
     def named(change: Break) -> Break:
-        VARIANTS[name] = change
+        VARIANTS[name], FIRST_SEED[name] = change, first_seed
         return change
 
     return named
@@ -68,7 +69,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Replica, "_merge_cell", changed)
 
 
-@variant("what comes last says who is here, not session and number")
+@variant("what comes last says who is here, not session and number", first_seed=88)
 def _(patch: pytest.MonkeyPatch) -> None:
     merge = Replica.merge
 
@@ -82,16 +83,17 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Replica, "merge", changed)
 
 
-@variant("the log is not renumbered by what is received")
+@variant("the log is not renumbered by what is received", first_seed=17)
 def _(patch: pytest.MonkeyPatch) -> None:
-    merge_cell, renumber = Replica._merge_cell, Replica._changed
+    merge_cell = Replica._merge_cell
 
     def changed(self: Replica, key: CellKey, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
-        patch.setattr(Replica, "_changed", lambda replica, fact, by: replica._log.setdefault(fact, None))  # noqa: ARG005
-        try:
-            return merge_cell(self, key, entry, teller)
-        finally:
-            patch.setattr(Replica, "_changed", renumber)
+        fact, number, log = self._facts.get(key), self.number, list(self._log)
+        before = fact.number if fact is not None else 0
+        added = merge_cell(self, key, entry, teller)
+        if fact is not None and added is not None:
+            self.number, fact.number, self._log = number, before, dict.fromkeys(log)
+        return added
 
     patch.setattr(Replica, "_merge_cell", changed)
 
@@ -163,19 +165,19 @@ def _retold(fact: Fact) -> Fact:
     return again
 
 
-@variant("what a peer does not serve is returned to it")
+@variant("what a peer does not serve is returned to it", first_seed=8)
 def _(patch: pytest.MonkeyPatch) -> None:
     wants = Link.wants
 
     def changed(self: Link, fact: Fact) -> bool:
         key, peer = fact.key, self.peer
-        is_earlier = isinstance(key, CellKey) and key.agent == peer.name and key.incarnation < peer.incarnation
+        is_earlier = isinstance(key, CellKey) and key.agent == peer.name and key.incarnation != peer.incarnation
         return wants(self, fact) or (is_earlier and fact.teller != (peer.name, peer.session))
 
     patch.setattr(Link, "wants", changed)
 
 
-@variant("eliminations go with no share")
+@variant("eliminations go with no share", first_seed=13)
 def _(patch: pytest.MonkeyPatch) -> None:
     _wants(patch, lambda _, fact: not isinstance(fact.key, EliminationsKey))
 
@@ -193,7 +195,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Members, "_set_arms", changed)
 
 
-@variant("others are taken to have dropped what this agent has")
+@variant("others are taken to have dropped what this agent has", first_seed=43)
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Candidates, "follow_all", lambda _self, *, was_same: ())  # noqa: ARG005
 
@@ -212,12 +214,12 @@ def _begin(patch: pytest.MonkeyPatch, numbers: Callable[[Agent, int, int | None]
     patch.setattr(Agent, "begin", changed)
 
 
-@variant("a crash does not begin a new incarnation")
+@variant("a crash does not begin a new incarnation", first_seed=2)
 def _(patch: pytest.MonkeyPatch) -> None:
     _begin(patch, lambda _agent, session, _incarnation: (session, None))
 
 
-@variant("an incarnation is used twice")
+@variant("an incarnation is used twice", first_seed=26)
 def _(patch: pytest.MonkeyPatch) -> None:
     """It counts on from what the disk remembers, which may have been rolled back."""
     _begin(patch, lambda agent, session, new: (session, None if new is None else agent.incarnation + 1))
@@ -229,7 +231,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     _begin(patch, lambda agent, session, new: (agent.session + 1, None if new is None else session))
 
 
-@variant("an arm is added without a new session")
+@variant("an arm is added without a new session", first_seed=5)
 def _(patch: pytest.MonkeyPatch) -> None:
     begin = Endpoint.begin
 
@@ -247,7 +249,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Endpoint, "begin", changed)
 
 
-@variant("what is held outlives an own new session")
+@variant("what is held outlives an own new session", first_seed=34)
 def _(patch: pytest.MonkeyPatch) -> None:
     begin = Endpoint.begin
 
@@ -292,7 +294,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Endpoint, "_begin_session_of", changed)
 
 
-@variant("a receipt counts for every session of its receiver")
+@variant("a receipt counts for every session of its receiver", first_seed=2)
 def _(patch: pytest.MonkeyPatch) -> None:
     hear = Endpoint._hear
 
@@ -312,7 +314,7 @@ def _heeds(patch: pytest.MonkeyPatch, instead: Callable[[Link, Delivery], bool])
     )
 
 
-@variant("an acknowledgement of an old session is heeded")
+@variant("an acknowledgement of an old session is heeded", first_seed=88)
 def _(patch: pytest.MonkeyPatch) -> None:
     receive = Endpoint._receive_acknowledgement
 
@@ -326,7 +328,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Endpoint, "_receive_acknowledgement", changed)
 
 
-@variant("a late word of a former session is heeded")
+@variant("a late word of a former session is heeded", first_seed=54)
 def _(patch: pytest.MonkeyPatch) -> None:
     _heeds(patch, lambda link, delivery: link.peer.session is not None and delivery.session < link.peer.session)
 
@@ -336,35 +338,22 @@ def _(patch: pytest.MonkeyPatch) -> None:
     _heeds(patch, lambda link, delivery: link.peer.session is None or delivery.session >= link.peer.session)
 
 
-@variant("a share that asked a former session is answered")
-def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(endpoint_module, "is_meant", lambda _receipt, _session: True)
-
-
 # What is held.
 
 
-@variant("what is held moves on, whatever it builds on")
+@variant("what is held moves on, whatever it builds on", first_seed=4)
 def _(patch: pytest.MonkeyPatch) -> None:
-    receive_share = Endpoint._receive_share
-    patch.setattr(
-        Endpoint,
-        "_receive_share",
-        lambda self, share, now: receive_share(self, share._replace(changes=share.changes._replace(base=0)), now),
-    )
+    receive = Endpoint.receive
+
+    def changed(self: Endpoint, message: Message, now: float) -> Outcome:
+        if not isinstance(message, Acknowledgement):
+            message = message._replace(changes=message.changes._replace(base=0))
+        return receive(self, message, now)
+
+    patch.setattr(Endpoint, "receive", changed)
 
 
-@variant("what is held moves on with a notice, whatever it builds on")
-def _(patch: pytest.MonkeyPatch) -> None:
-    receive_notice = Endpoint._receive_notice
-    patch.setattr(
-        Endpoint,
-        "_receive_notice",
-        lambda self, notice, now: receive_notice(self, notice._replace(changes=notice.changes._replace(base=0)), now),
-    )
-
-
-@variant("what is held moves on with a share for another session")
+@variant("what is held moves on with a share for another session", first_seed=5)
 def _(patch: pytest.MonkeyPatch) -> None:
     receive_share = Endpoint._receive_share
 
@@ -393,7 +382,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 # Tokens and repetitions.
 
 
-@variant("a repetition asks again")
+@variant("a repetition asks again", first_seed=1)
 def _(patch: pytest.MonkeyPatch) -> None:
     def changed(self: Endpoint, link: Link, _delivery: Delivery, now: float) -> tuple[Message, ...]:
         observations = link.exchange.share_received(len(self.candidates.own))
@@ -413,7 +402,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Exchange, "repeat", changed)
 
 
-@variant("any word of the peer stops the repetition")
+@variant("any word of the peer stops the repetition", first_seed=2)
 def _(patch: pytest.MonkeyPatch) -> None:
     hear = Endpoint._hear
 
@@ -437,12 +426,18 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Endpoint, "_receive_share", changed)
 
 
-@variant("a lost answer is acknowledged and not repeated")
+@variant("a lost answer is acknowledged and not repeated", first_seed=2)
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setitem(RETRIES, (Phase.WAITING, Event.REPEATED_LACKING), Step(Phase.TRUSTING, Effect.ACKNOWLEDGE))
+    def changed(self: Endpoint, link: Link, delivery: Delivery, _now: float) -> tuple[Message, ...]:
+        assert link.retransmit is not None
+        if link.retransmit.phase is Phase.WAITING and delivery.receipt.number < link.exchange.shares_sent:
+            link.retransmit.phase = Phase.TRUSTING
+        return (self._acknowledge(link),)
+
+    patch.setattr(Endpoint, "_take_repetition", changed)
 
 
-@variant("answers are answered")
+@variant("answers are answered", first_seed=3)
 def _(patch: pytest.MonkeyPatch) -> None:
     take_repetition = Endpoint._take_repetition
     patch.setattr(
@@ -477,7 +472,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Agenda, "owes", lambda _self, _link: False)
 
 
-@variant("what is urgent is not repeated")
+@variant("what is urgent is not repeated", first_seed=1)
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Agenda, "_urgency", lambda _self, _fact: 0)
     put_presence = Endpoint._put_presence
@@ -491,7 +486,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Endpoint, "_put_presence", changed)
 
 
-@variant("eliminations are said only once")
+@variant("eliminations are said only once", first_seed=13)
 def _(patch: pytest.MonkeyPatch) -> None:
     eliminate = Endpoint.eliminate
 
@@ -506,12 +501,12 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Endpoint, "eliminate", changed)
 
 
-@variant("nothing is flushed by the tick")
+@variant("nothing is flushed by the tick", first_seed=1)
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Agenda, "has_unsaid", lambda _self, _link: False)
 
 
-@variant("a notice cancels the timer")
+@variant("a notice cancels the timer", first_seed=241)
 def _(patch: pytest.MonkeyPatch) -> None:
     receive = Agent.receive
 
@@ -522,18 +517,15 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Agent, "receive", changed)
 
 
-FIRST_SEED: dict[str, int] = {}
-"""The first seed that notices; 0 where it is not said."""
-
 TRIED = 10
-"""So many seeds are tried from there on, and if none notices, all up to the last."""
+"""So many seeds are tried from the first on that noticed once, and if none does, all up to the last."""
 
 LAST_SEED = 300
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_swarm_notices_that(name: str) -> None:
-    first = FIRST_SEED.get(name, 0)
+    first = FIRST_SEED[name]
     seeds = (*range(first, first + TRIED), *range(first), *range(first + TRIED, LAST_SEED))
     with pytest.MonkeyPatch.context() as patch:
         VARIANTS[name](patch)

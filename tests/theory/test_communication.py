@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
-from cobandit.core.invariants import largest_share_count
 from cobandit.theory import (
     aae_share_counts,
     constant_order,
@@ -21,6 +20,7 @@ from cobandit.theory import (
     unsettled_share_bounds,
 )
 from cobandit.values.errors import LocalError
+from lab.pairs import largest_share_count
 
 TEN_MILLION = 10**7
 

@@ -8,6 +8,7 @@ from lab.swarm.checks.completeness import incompleteness
 from lab.swarm.checks.deadlock import deadlock
 from lab.swarm.checks.earlier_incarnations import unknown_earlier_incarnations
 from lab.swarm.checks.economy import told_in_vain
+from lab.swarm.checks.following import unfollowed
 from lab.swarm.checks.held_cells import untrue_cells, untrue_holding
 from lab.swarm.checks.pace import Pace
 from lab.swarm.checks.sameness import difference
@@ -21,6 +22,7 @@ __all__ = [
     "difference",
     "incompleteness",
     "told_in_vain",
+    "unfollowed",
     "unknown_earlier_incarnations",
     "untrue_acknowledgement",
     "untrue_cells",

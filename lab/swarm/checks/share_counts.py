@@ -7,7 +7,7 @@ holds: min(C_j, C_p) + 1.
 from collections import Counter
 
 from cobandit.core import AgentId, Endpoint
-from cobandit.core.invariants import largest_share_count
+from lab.pairs import largest_share_count
 
 
 class ShareCounts:

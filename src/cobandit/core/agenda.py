@@ -18,7 +18,7 @@ from cobandit.core.candidates import Candidates
 from cobandit.core.link import Link
 from cobandit.core.messages import AgentId
 from cobandit.core.replica import CellKey, EliminationsKey, Fact, PresenceKey, Replica
-from cobandit.core.retransmit import Effect, Event, Phase, Retransmit, RetryTimers
+from cobandit.core.retransmit import Phase, Retransmit, RetryTimers
 from cobandit.values.checks import check_time
 
 
@@ -46,6 +46,10 @@ class Agenda:
         check_time(now)
         if now < self._latest and self._tick < math.inf:
             self._next_retry = -math.inf
+            if self.last_observed is not None:
+                self.last_observed = min(self.last_observed, now)
+            if self.wake_at is not None:
+                self.wake_at = min(self.wake_at, now + self._tick)
         self._latest = now
 
     # What is owed.
@@ -134,7 +138,7 @@ class Agenda:
     def _is_worth_it(self, link: Link, retransmit: Retransmit) -> bool:
         if link.urgent > link.acknowledged or not link.peer.is_present:
             return True
-        is_unseen = retransmit.take(Event.DUE) is Effect.REPEAT and not self._candidates.are_settled(link.peer)
+        is_unseen = retransmit.phase is Phase.WAITING and not self._candidates.are_settled(link.peer)
         return is_unseen and link.exchange.has_reached(len(self._candidates.own))
 
     def _retransmitting(self, is_meant: Callable[[Link], bool]) -> Iterator[tuple[Link, Retransmit]]:

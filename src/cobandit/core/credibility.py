@@ -1,8 +1,10 @@
-"""What a peer cannot have said, whatever the network does; and what it has said, but to another session.
+"""What cannot be: what nobody can have observed, and no peer can have said, whatever the network does.
 
-Functions that check raise `PeerError` and change nothing. A message that is only old, doubled or out of order is none
-of their business.
+Functions that check raise `LocalError` or `PeerError` and change nothing. A message that is only old, doubled or out of
+order is none of their business.
 """
+
+from collections.abc import Sequence
 
 from cobandit.core.candidates import Candidates
 from cobandit.core.link import Link
@@ -21,11 +23,45 @@ from cobandit.core.messages import (
     Share,
 )
 from cobandit.core.replica import Replica
+from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import MOST_ARMS, Arm, ArmTally
 
 SPARE_SESSIONS = 2**40
 """Sessions that nobody is driven into by a peer who says that it knows them: an agent must always find a later one."""
+
+
+def check_observations(tallies: Sequence[ArmTally], replica: Replica) -> None:
+    """Refuse own observations that cannot be, or that nobody could be told of.
+
+    Raises:
+        LocalError: There are none, an arm is not this agent's or comes twice, no rewards add up to that, or there
+            would be too many.
+    """
+    if not (isinstance(tallies, list | tuple) and tallies):
+        raise LocalError(f"a batch must be a list of at least one ArmTally, not {tallies!r}")
+    total = replica.observations
+    for entry in tallies:
+        if not isinstance(entry, ArmTally):
+            raise LocalError(
+                f"a batch must be a list of ArmTally(arm, observations, reward_sum, square_sum), not of {entry!r}"
+            )
+        arm, count, reward_sum, square_sum = entry
+        if not isinstance(arm, str) or arm not in replica.arms:
+            arms = ", ".join(sorted(replica.arms))
+            raise LocalError(f"arm {arm!r} is not one of {arms}: update only arms of this agent")
+        check_whole(f"the number of observations of arm {arm!r}", count, 1, MAX_OBSERVATIONS)
+        check_whole(f"the reward sum of arm {arm!r}, in quanta,", reward_sum, 0, count * replica.units_per_reward)
+        check_whole(f"the square sum of arm {arm!r}", square_sum, 0)
+        if not entry.can_be(replica.units_per_reward):
+            raise LocalError(f"no {count} rewards of arm {arm!r} add up to {reward_sum} and squares of {square_sum}")
+        total += count
+    if len({entry.arm for entry in tallies}) < len(tallies):
+        raise LocalError("an arm is in the batch twice: add the two up")
+    if total > MAX_OBSERVATIONS:
+        raise LocalError(
+            f"{total} observations are more than the {MAX_OBSERVATIONS} of one incarnation: start another one"
+        )
 
 
 def check_share(share: Share, agent: AgentId, *, is_tolerant: bool) -> None:
@@ -68,9 +104,16 @@ def check_receipt(link: Link | None, delivery: Delivery, agent: AgentId, session
 
 
 def check_speaker(sender: AgentId, changes: Changes, replica: Replica) -> None:
-    """Refuse what an agent may not speak of: it speaks of itself, and of other incarnations of the receiver."""
+    """Refuse what an agent may not speak of: it speaks of itself, and of what the receiver observed.
+
+    Who has not heard yet which incarnation of the receiver is the present one may tell of that, too: nothing new.
+    """
     for told in changes.cells:
-        if told.agent != sender and (told.agent != replica.agent or told.incarnation == replica.incarnation):
+        if told.agent == replica.agent and told.incarnation == replica.incarnation:
+            is_news = any(entry.observations > replica.held(told, entry.arm)[0] for entry in told.tallies)
+        else:
+            is_news = told.agent not in (sender, replica.agent)
+        if is_news:
             raise PeerError(f"{sender} speaks of {told.agent}: agents share only what they observed")
     for agent in (*(told.agent for told in changes.eliminations), *(told.agent for told in changes.presences)):
         if agent != sender:
@@ -89,8 +132,9 @@ def check_changes(changes: Changes, sender: AgentId, replica: Replica) -> None:
             raise PeerError(f"{sender} tells of incarnation or session {number}, which cannot be")
     if len({(*told[:2], *told[3:]) for told in changes.cells}) < len(changes.cells):
         raise PeerError(f"{sender} tells of the cells of one incarnation twice")
-    for told in changes.cells:
-        _check_cells(told, sender, replica)
+    new = sum(_check_cells(told, sender, replica) for told in changes.cells)
+    if new and replica.number + new > MAX_NUMBER // 2:
+        raise PeerError(f"{sender} tells of {new} observations: {replica.agent} has heard of too many")
     for eliminations in changes.eliminations:
         if not len(set(eliminations.arms)) == len(eliminations.arms) <= MOST_ARMS:
             raise PeerError(f"{sender} tells of {len(eliminations.arms)} eliminated arms, some of them twice")
@@ -99,10 +143,12 @@ def check_changes(changes: Changes, sender: AgentId, replica: Replica) -> None:
             raise PeerError(f"{sender} sent notice {presence.number} of session {presence.session}")
 
 
-def _check_cells(told: Cells, sender: AgentId, replica: Replica) -> None:
+def _check_cells(told: Cells, sender: AgentId, replica: Replica) -> int:
+    """Refuse observations that cannot be. Return how many of them are new."""
     if not 0 <= told.period <= MAX_NUMBER:
         raise PeerError(f"{sender} tells of period {told.period}")
     listed: set[Arm] = set()
+    new = 0
     for entry in told.tallies:
         arm, count, reward_sum, square_sum = entry
         if arm in listed:
@@ -117,6 +163,8 @@ def _check_cells(told: Cells, sender: AgentId, replica: Replica) -> None:
                 f"{sender} sent {entry[1:]} for arm {arm!r} of {told.agent} after {before}: no rewards of at most "
                 f"{replica.units_per_reward} add up to that (do both sides declare the same quantum?)"
             )
+        new += added.observations
+    return new
 
 
 def check_presence(link: Link | None, presence: Presence, members: Members, replica: Replica) -> None:

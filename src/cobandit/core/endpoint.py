@@ -41,19 +41,9 @@ from cobandit.core.messages import (
     Receipt,
     Share,
 )
-from cobandit.core.outcome import (
-    Began,
-    Flushed,
-    Introduced,
-    Observed,
-    Outcome,
-    PeerJoined,
-    PeerLeft,
-    Received,
-    Woke,
-)
+from cobandit.core.outcome import Began, Flushed, Introduced, Observed, Outcome, PeerJoined, PeerLeft, Received, Woke
 from cobandit.core.replica import News, PresenceKey, Replica
-from cobandit.core.retransmit import Effect, Event, Retransmit
+from cobandit.core.retransmit import Event, Phase, Retransmit
 from cobandit.values.checks import check_time, check_whole
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import Arm, ArmTally
@@ -112,7 +102,7 @@ class Endpoint:
     def observe(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
         """Take own observations, one or several, and share with every peer that has asked and has enough buffered.
 
-        `Replica.check_observations` must have found nothing wrong with them.
+        `credibility.check_observations` must have found nothing wrong with them.
         """
         self.agenda.look(now)
         self.replica.observe(tallies)
@@ -344,7 +334,7 @@ class Endpoint:
         heeded = is_heeded(link, delivery, share.changes)
         if heeded:
             self._hear(link, delivery, now)
-        outcome = self._merge(link, share.changes, delivery.session, now, follows=heeded)
+        outcome = self._merge(link, share.changes, delivery.session, now, is_heeded=heeded)
         outcome = outcome._replace(records=(Received(share, now),))
         if not heeded:  # what it observed counts, what it asks for does not; it may not know of a later session
             is_over = delivery.session < (link.peer.session or 0)
@@ -360,7 +350,7 @@ class Endpoint:
         """Take a share on a network that loses nothing."""
         if share.number <= link.shares_received:
             return Outcome()  # it has come before, or a later one has
-        outcome = self._merge(link, share.changes, None, now, follows=True)  # Algorithm 1, line 16
+        outcome = self._merge(link, share.changes, None, now, is_heeded=True)  # Algorithm 1, line 16
         link.shares_received = share.number
         answer: tuple[Message, ...] = ()
         # The question of lines 17 to 21 is not put to a settled pair: it has nothing left to say.
@@ -395,8 +385,7 @@ class Endpoint:
         """
         assert link.retransmit is not None
         is_lacking = delivery.receipt.number < link.exchange.shares_sent
-        effect = link.retransmit.take(Event.REPEATED_LACKING if is_lacking else Event.REPEATED)
-        is_missing = effect is Effect.REPEAT
+        is_missing = is_lacking and link.retransmit.phase is Phase.WAITING
         if self.candidates.are_settled(link.peer):
             is_missing = self._knows_more_eliminations(link)
         if is_missing and not delivery.is_answer:
@@ -424,8 +413,8 @@ class Endpoint:
         for presence in notice.changes.presences:
             if link.peer.session is not None and presence.session < link.peer.session and link.retransmit is not None:
                 return Outcome(outgoing=(self._acknowledge(link),))  # it should know that its session is over
-        follows = link.retransmit is None or is_heeded(link, notice, notice.changes)
-        outcome = self._merge(link, notice.changes, notice.session, now, follows=follows)
+        heeded = link.retransmit is None or is_heeded(link, notice, notice.changes)
+        outcome = self._merge(link, notice.changes, notice.session, now, is_heeded=heeded)
         for presence in notice.changes.presences:  # all that is claimed is this one fact, whatever else is wanted
             if presence.session == link.peer.session and notice.changes.base <= link.held:
                 link.held = max(link.held, notice.changes.upto)
@@ -477,11 +466,13 @@ class Endpoint:
             link.is_unconfirmed = True
             self.agenda.find_urgent(link)
 
-    def _merge(self, link: Link, changes: Changes, session: int | None, now: float, *, follows: bool) -> Outcome:
+    def _merge(self, link: Link, changes: Changes, session: int | None, now: float, *, is_heeded: bool) -> Outcome:
         """Take what a peer tells. Return what is new: of others, of this agent's own other incarnations.
 
-        What it has eliminated is followed only if the arms are known because of which it did.
+        What it has eliminated counts only if the arms are known because of which it did.
         """
+        if not is_heeded:
+            changes = changes._replace(eliminations=())
         news = self.replica.merge(changes, (link.peer.name, session))
         own = tuple(added for key, added in news.cells if key.agent == self.name)
         others = tuple(added for key, added in news.cells if key.agent != self.name)
@@ -494,7 +485,7 @@ class Endpoint:
             ruled_out += self._meet(link, presence)
         before = link.peer.incarnation
         self._find_returns(link, news, now)
-        if follows and (news.eliminations or news.presences or link.peer.incarnation != before):
+        if is_heeded and (news.eliminations or news.presences or link.peer.incarnation != before):
             ruled_out += self.candidates.follow(link.peer)
         return Outcome(news=others, ruled_out=ruled_out, returned=own)
 

@@ -20,24 +20,16 @@ what was in it when the neighbour was last told.
 This file does not know who is present, who wants what, or when to send.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from cobandit.core.messages import (
-    MAX_INCARNATION,
-    MAX_OBSERVATIONS,
-    AgentId,
-    Cells,
-    Changes,
-    Eliminations,
-    Presence,
-)
+from cobandit.core.messages import MAX_INCARNATION, AgentId, Cells, Changes, Eliminations, Presence
 from cobandit.core.state import FactState
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm, ArmTally, Tally
 
-MAX_FACTS_PER_MESSAGE = 8192
+MAX_FACTS_PER_MESSAGE = 4096
 """A message tells at most so many facts, the oldest changes first; the next one goes on from there."""
 
 
@@ -128,42 +120,8 @@ class Replica:
 
     # What this agent observes.
 
-    def check_observations(self, tallies: Sequence[ArmTally]) -> None:
-        """Refuse own observations that cannot be, or that nobody could be told of.
-
-        Raises:
-            LocalError: There are none, an arm is not this agent's or comes twice, no rewards add up to that, or there
-                would be too many.
-        """
-        if not (isinstance(tallies, list | tuple) and tallies):
-            raise LocalError(f"a batch must be a list of at least one ArmTally, not {tallies!r}")
-        total = self.observations
-        for entry in tallies:
-            if not isinstance(entry, ArmTally):
-                raise LocalError(
-                    f"a batch must be a list of ArmTally(arm, observations, reward_sum, square_sum), not of {entry!r}"
-                )
-            arm, count, reward_sum, square_sum = entry
-            if not isinstance(arm, str) or arm not in self.arms:
-                arms = ", ".join(sorted(self.arms))
-                raise LocalError(f"arm {arm!r} is not one of {arms}: update only arms of this agent")
-            check_whole(f"the number of observations of arm {arm!r}", count, 1, MAX_OBSERVATIONS)
-            check_whole(f"the reward sum of arm {arm!r}, in quanta,", reward_sum, 0, count * self.units_per_reward)
-            check_whole(f"the square sum of arm {arm!r}", square_sum, 0)
-            if not entry.can_be(self.units_per_reward):
-                raise LocalError(
-                    f"no {count} rewards of arm {arm!r} add up to {reward_sum} and squares of {square_sum}"
-                )
-            total += count
-        if len({entry.arm for entry in tallies}) < len(tallies):
-            raise LocalError("an arm is in the batch twice: add the two up")
-        if total > MAX_OBSERVATIONS:
-            raise LocalError(
-                f"{total} observations are more than the {MAX_OBSERVATIONS} of one incarnation: start another one"
-            )
-
     def observe(self, tallies: Iterable[ArmTally]) -> None:
-        """Count own observations that were checked."""
+        """Count own observations, with which `credibility.check_observations` found nothing wrong."""
         for arm, count, reward_sum, square_sum in tallies:
             fact = self._own.get(arm)
             if fact is None:
@@ -177,6 +135,11 @@ class Replica:
     def begin(self, incarnation: int) -> None:
         """Begin a new incarnation: what was observed so far stays as it is, in cells that grow no more."""
         check_whole("incarnation", incarnation, self.incarnation + 1, MAX_INCARNATION - 1)
+        if any(fact.key[:2] == (self.agent, incarnation) for fact in self._log):
+            raise LocalError(f"{self.agent} has had incarnation {incarnation} before: begin another one")
+        stale = self._facts.pop(EliminationsKey(self.agent, self.incarnation), None)
+        if stale is not None:  # only those of the present incarnation are of use to others
+            del self._log[stale]
         self.incarnation, self.observations = incarnation, 0
         self._own.clear()
 

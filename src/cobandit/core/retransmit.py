@@ -11,21 +11,20 @@ for it, and it changes nothing as long as answers come within their time:
 * A repetition of what has arrived already is answered: with the answer again if that is what is missing, and else with
   a bare acknowledgement, which ends the repetitions.
 
-A pair is in one of three phases, seen from one side. The table is `RETRIES` below.
+A pair is in one of three phases, seen from one side. The table is `PHASES` below.
 
     OPEN      the peer has asked: the next share is this side's to send
     WAITING   this side has shared, and does not know whether the share has arrived
     TRUSTING  the peer has the share, so the next one is the peer's to send, and the peer's to repeat
 
-    what happens                                          in       then      effect
-    a fresh share goes out                                any      WAITING
-    a fresh share comes in and is not answered at once    any      OPEN
-    a receipt shows that the peer has seen the share      WAITING  TRUSTING
-    the peer has restarted and has not seen the share     TRUSTING WAITING
-    the wait is over                                      WAITING  WAITING   repeat
-    a repetition comes in, from a peer that lacks         WAITING  WAITING   repeat
-      this side's last share                              other    as it was acknowledge
-    a repetition comes in, from a peer that has it        any      as it was acknowledge
+    what happens                                          in        then
+    a fresh share goes out                                any       WAITING
+    a fresh share comes in and is not answered at once    any       OPEN
+    a receipt shows that the peer has seen the share      WAITING   TRUSTING
+    the peer has restarted and has not seen the share     TRUSTING  WAITING
+
+The last share is repeated only while WAITING: when the wait is over, and in answer to a repetition of a peer that lacks
+it. Every other repetition that comes in is acknowledged.
 
 A link has this object where messages may be lost, and has none where they cannot: `link.py` puts the two together.
 A repetition that is itself an answer to one is acknowledged and no more (`endpoint.py`), so answers come to an end.
@@ -33,7 +32,6 @@ A repetition that is itself an answer to one is acknowledged and no more (`endpo
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
 
 from cobandit.core.state import RetransmitState
 from cobandit.values.checks import check_positive
@@ -96,45 +94,15 @@ class Event(Enum):
     ASKED = "a fresh share comes in and is not answered at once"
     SEEN = "a receipt shows that the peer has seen the last share"
     FORGOTTEN = "the peer has restarted and has not seen the last share"
-    DUE = "the wait is over"
-    REPEATED_LACKING = "a repetition comes in, from a peer that lacks the last share"
-    REPEATED = "a repetition comes in, from a peer that has the last share"
 
 
-class Effect(Enum):
-    """What to do about it."""
-
-    NOTHING = "nothing"
-    REPEAT = "repeat the last share"
-    ACKNOWLEDGE = "acknowledge"
-
-
-class Step(NamedTuple):
-    """What the table decides: the phase after, and what to do."""
-
-    phase: Phase
-    effect: Effect
-
-
-def _retries() -> dict[tuple[Phase, Event], Step]:
-    nothing, repeat, acknowledge = Effect.NOTHING, Effect.REPEAT, Effect.ACKNOWLEDGE
-    table: dict[tuple[Phase, Event], Step] = {}
-    for phase in Phase:
-        table[phase, Event.SHARED] = Step(Phase.WAITING, nothing)
-        table[phase, Event.ASKED] = Step(Phase.OPEN, nothing)
-        table[phase, Event.SEEN] = Step(phase, nothing)
-        table[phase, Event.FORGOTTEN] = Step(phase, nothing)
-        table[phase, Event.DUE] = Step(phase, nothing)
-        table[phase, Event.REPEATED_LACKING] = Step(phase, acknowledge)
-        table[phase, Event.REPEATED] = Step(phase, acknowledge)
-    table[Phase.WAITING, Event.SEEN] = Step(Phase.TRUSTING, nothing)
-    table[Phase.TRUSTING, Event.FORGOTTEN] = Step(Phase.WAITING, nothing)
-    table[Phase.WAITING, Event.DUE] = Step(Phase.WAITING, repeat)
-    table[Phase.WAITING, Event.REPEATED_LACKING] = Step(Phase.WAITING, repeat)
-    return table
-
-
-RETRIES = _retries()
+PHASES = {
+    **{(phase, Event.SHARED): Phase.WAITING for phase in Phase},
+    **{(phase, Event.ASKED): Phase.OPEN for phase in Phase},
+    (Phase.WAITING, Event.SEEN): Phase.TRUSTING,
+    (Phase.TRUSTING, Event.FORGOTTEN): Phase.WAITING,
+}
+"""The phase after an event; where there is none, it stays."""
 
 
 def first_wait(mean: float, deviation: float, size: float, first: float, least: float, longest: float) -> float:
@@ -215,10 +183,9 @@ class Retransmit:
             setattr(self, name, getattr(state, name))
         self.phase, self.in_flight = Phase(state.phase), dict(state.in_flight)
 
-    def take(self, event: Event) -> Effect:
+    def take(self, event: Event) -> None:
         """Look an event up in the table."""
-        self.phase, effect = RETRIES[self.phase, event]
-        return effect
+        self.phase = PHASES.get((self.phase, event), self.phase)
 
     def told(self, upto: int, observations: int) -> None:
         """Note that the peer is told up to a number of the log, at which this side had made so many observations."""
@@ -236,8 +203,9 @@ class Retransmit:
         return max((self.confirmed, *(told for upto, told in self.in_flight.items() if upto <= held)))
 
     def forget(self) -> None:
-        """Begin anew: a new session of either side has acknowledged nothing yet."""
+        """Begin anew: a new session has acknowledged nothing yet, and the time of a stop is not that of an answer."""
         self.confirmed = 0
+        self.can_be_timed = False
         self.in_flight.clear()
 
     def shared(self, size: float, now: float) -> None:

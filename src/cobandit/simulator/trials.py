@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate
-from cobandit.core.protocols.immediate import IMMEDIATE
-from cobandit.core.protocols.on_demand import ON_DEMAND
-from cobandit.core.protocols.silent import SILENT
 from cobandit.scenario.scenario import BuiltIn, IndexFunction, Scenario
 from cobandit.simulator import kernel, reference
 from cobandit.simulator.result import Result
@@ -144,10 +141,7 @@ def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "refer
         raise LocalError(f"engine {engine!r} is not one of {', '.join(get_args(Engine))}")
     if engine != "auto":
         return engine
-    rules, threshold, _ = scenario.sharing
-    compiles = (
-        isinstance(scenario.policy, BuiltIn | IndexFunction)
-        and isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
-        and rules in (ON_DEMAND.table, IMMEDIATE.table, SILENT.table)
-    )
+    threshold = scenario.sharing.threshold
+    has_form = isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
+    compiles = has_form and isinstance(scenario.policy, BuiltIn | IndexFunction)
     return "compiled" if compiles else "reference"

@@ -47,6 +47,9 @@ def is_number(value: object) -> bool:
 
 
 def check_name(what: str, value: object, longest: int) -> None:
-    """Raise `LocalError` unless the value is a string of a usable length that can be written as UTF-8."""
-    if not (isinstance(value, str) and 0 < len(value) <= longest and value.encode(errors="ignore").decode() == value):
-        raise LocalError(f"{what} must be a string of 1 to {longest} characters, not {value!r}")
+    """Raise `LocalError` unless the value is a string that UTF-8 writes in a usable number of bytes."""
+    if isinstance(value, str):
+        written = value.encode(errors="ignore")
+        if 0 < len(written) <= longest and written.decode() == value:
+            return
+    raise LocalError(f"{what} must be a string of 1 to {longest} bytes in UTF-8, not {value!r}")

@@ -20,7 +20,7 @@ MOST_ARMS = 4096
 """The largest arm set that an agent may have."""
 
 LONGEST_NAME = 200
-"""The longest name of an arm or an agent, in characters."""
+"""The longest name of an arm or an agent, in bytes of UTF-8."""
 
 
 class ArmTally(NamedTuple):
@@ -45,6 +45,7 @@ class ArmTally(NamedTuple):
             0 <= total <= count * per_reward
             and 0 <= squares * unit <= total * per_reward
             and (squares + rounding) * unit * count >= total * total
+            and (unit > 1 or squares >= total)  # of whole numbers no square is below its root
         )
 
 

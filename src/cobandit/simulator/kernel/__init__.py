@@ -19,6 +19,7 @@ from cobandit.simulator.kernel.filling import (
     fill_cuts,
     fill_links,
     fill_moves,
+    fill_rules,
     fill_thresholds,
     fill_world,
     records,
@@ -65,7 +66,7 @@ def run(
             tables = prepare(
                 scenario, Tape(seed, trial), checkpoints, sizes=sizes, mail_room=mail_room, trace_room=trace_room
             )
-            run_tables(*tables)
+            run_tables(tables)
             if not tables.world.overflow:
                 break
             mail_room, trace_room = 4 * mail_room, 4 * trace_room
@@ -102,7 +103,9 @@ def prepare(
         agents=agents,
         pairs=pairs,
         bonds=bonds,
+        rules=fill_rules(scenario.sharing.rules),
         demanded=full_sets(count),
+        others=full_sets(count),
         knowledge=np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64),
         seen=seen,
         history=np.zeros(most, np.uint16),

@@ -9,8 +9,8 @@ from cobandit.policies.kl_ucb import kl_ucb_index
 from cobandit.policies.thompson import thompson_index
 from cobandit.policies.ucb import confidence_width, ucb_index
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.jit import borrow, compiled
-from cobandit.simulator.kernel.tables import Record, Table
+from cobandit.simulator.kernel.jit import borrow, inlined
+from cobandit.simulator.kernel.tables import Record, Table, Tables
 from cobandit.values import chance
 
 for _formula in (
@@ -29,55 +29,55 @@ for _formula in (
     borrow(_formula)
 
 
-@compiled
+@inlined
 def custom_index(mean: float, count: int, budget: float) -> float:
     """Stand where a user's own index function goes (`cobandit.simulator.kernel.custom`)."""
     return mean + 0.0 * count + 0.0 * budget
 
 
-@compiled
+@inlined
 def observations(known: int) -> float:
     """Return the upper half of what is known of an arm, as a float because floats divide faster."""
     return np.float64(np.int32(known >> 32))
 
 
-@compiled
+@inlined
 def rewards(known: int) -> float:
     """Return the lower half."""
     return np.float64(np.int32(known & 0xFFFFFFFF))
 
 
-@compiled
-def budget(world: Record, agents: Table, position: int) -> float:
+@inlined
+def budget(t: Tables, position: int) -> float:
     """Return alpha log(1/delta)."""
-    if world.confidence == codes.OWN:
-        return world.alpha * math.log(max(1, agents[position].own_pulls))
-    if world.confidence == codes.OBSERVED:
-        return world.alpha * math.log(max(1, agents[agents[position].row].observed))
-    return world.alpha * world.horizon_log
+    if t.world.confidence == codes.OWN:
+        return t.world.alpha * math.log(max(1, t.agents[position].own_pulls))
+    if t.world.confidence == codes.OBSERVED:
+        return t.world.alpha * math.log(max(1, t.agents[t.agents[position].row].observed))
+    return t.world.alpha * t.world.horizon_log
 
 
-@compiled
-def select_arm(world: Record, agents: Table, knowledge: Table, own_arms: Table, index: Table, position: int) -> int:
+@inlined
+def select_arm(t: Tables, position: int) -> int:
     """Return the own position of the arm to pull."""
-    row = agents[position].row
-    if world.policy == codes.AAE:
-        return least_observed(knowledge[row], own_arms[row], agents[position].arm_count)
-    if world.policy == codes.THOMPSON:
-        return highest_draw(agents[position], knowledge[row])
-    return highest_index(world, budget(world, agents, position), knowledge[row], index[: agents[position].arm_count])
+    row = t.agents[position].row
+    if t.world.policy == codes.AAE:
+        return least_observed(t.knowledge[row], t.own_arms[row], t.agents[position].arm_count)
+    if t.world.policy == codes.THOMPSON:
+        return highest_draw(t.agents[position], t.knowledge[row])
+    return highest_index(t, budget(t, position), t.knowledge[row], t.index[: t.agents[position].arm_count])
 
 
-@compiled
-def highest_index(world: Record, spend: float, known: Table, index: Table) -> int:
+@inlined
+def highest_index(t: Tables, spend: float, known: Table, index: Table) -> int:
     """Return the arm with the highest index; an arm without observations first (`IndexPolicy.select_arm`)."""
     count = index.shape[0]
-    if world.policy == codes.UCB:
+    if t.world.policy == codes.UCB:
         for arm in range(count):
             n = observations(known[arm])
             bound = ucb_index(rewards(known[arm]) / n, n, spend)
             index[arm] = math.inf if n == 0.0 else bound
-    elif world.policy == codes.KL_UCB:
+    elif t.world.policy == codes.KL_UCB:
         for arm in range(count):
             n = observations(known[arm])
             index[arm] = math.inf if n == 0.0 else kl_ucb_index(rewards(known[arm]) / n, n, spend)
@@ -95,7 +95,7 @@ def highest_index(world: Record, spend: float, known: Table, index: Table) -> in
     return 0
 
 
-@compiled
+@inlined
 def highest_draw(agent: Record, known: Table) -> int:
     """Return the arm with the highest draw from its posterior (`Thompson.select_arm`)."""
     best, best_draw = 0, -1.0
@@ -107,7 +107,7 @@ def highest_draw(agent: Record, known: Table) -> int:
     return best
 
 
-@compiled
+@inlined
 def least_observed(known: Table, own: Table, count: int) -> int:
     """Return the candidate with the fewest observations; what the decision rules out is gone already."""
     best = -1
@@ -117,7 +117,7 @@ def least_observed(known: Table, own: Table, count: int) -> int:
     return best
 
 
-@compiled
+@inlined
 def highest_lower_bound(known: Table, count: int, spend: float) -> float:
     """Return the highest lower confidence bound of any arm with observations (`AAE.survivors`)."""
     highest = -math.inf
@@ -128,7 +128,7 @@ def highest_lower_bound(known: Table, count: int, spend: float) -> float:
     return highest
 
 
-@compiled
+@inlined
 def is_dominated(known: int, spend: float, highest: float) -> bool:
     """Return whether an arm's interval lies wholly below the highest lower bound."""
     if known == 0:

@@ -1,7 +1,5 @@
 """Names for the numbers that compiled code branches on."""
 
-ON_DEMAND, IMMEDIATE, SILENT = range(3)
-
 UCB, KL_UCB, AAE, THOMPSON, CUSTOM_INDEX = range(5)
 
 OWN, OBSERVED, HORIZON = range(3)

@@ -6,9 +6,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
-from cobandit.core.protocols.immediate import IMMEDIATE
-from cobandit.core.protocols.on_demand import ON_DEMAND
-from cobandit.core.protocols.silent import SILENT
+from cobandit.core.protocols.rules import Input, Rules, Step
 from cobandit.core.retransmit import UNKNOWN
 from cobandit.core.thresholds import TABULATED_SHARES
 from cobandit.policies import AAE, UCB, Confidence, Horizon
@@ -18,8 +16,9 @@ from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Sl
 from cobandit.scenario.tape import Stream, Tape
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
+from cobandit.simulator.kernel.bits import WORD
 from cobandit.simulator.kernel.lossy import SCRATCH
-from cobandit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, SEEN, WORLD, Record, Table
+from cobandit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, SEEN, STEP, WORLD, Record, Table
 from cobandit.values.errors import LocalError
 
 _POLICIES = {"ucb": codes.UCB, "kl-ucb": codes.KL_UCB, "aae": codes.AAE, "thompson": codes.THOMPSON}
@@ -51,20 +50,20 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     constant = len(thresholds) == 1 and not world.per_candidate
     nobody_waits = scenario.delay == 0 and not any(agent.absences for agent in scenario.agents)
     simple = constant and nobody_waits and world.same_order
-    faults, patience = scenario.faults, scenario.sharing.retry
+    faults, retry = scenario.faults, scenario.sharing.retry
     world.has_faults = not faults.are_none
-    world.tolerant = patience is not None
+    world.tolerant = retry is not None
     world.lossy = world.has_faults or world.tolerant
     world.loss, world.duplication, world.jitter = faults.loss, faults.duplication, faults.jitter
     world.reordering, world.held_back = faults.reordering, faults.held_back
-    if patience is not None:
-        world.first, world.least, world.growth = patience.first, patience.least, patience.growth
-        world.tick, world.longest = patience.tick, patience.longest
+    if retry is not None:
+        world.first, world.least, world.growth = retry.first, retry.least, retry.growth
+        world.tick, world.longest = retry.tick, retry.longest
     world.next_wake = np.inf
     world.letters_end = SCRATCH
     simple = simple and not world.lossy
-    world.one_table = simple and world.protocol == codes.IMMEDIATE and thresholds[0] == 1
-    world.plain = simple and world.protocol == codes.ON_DEMAND and not (world.settles or traced)
+    world.one_table = simple and thresholds[0] == 1 and _shares_everything(scenario.sharing.rules)
+    world.plain = simple and _shares_if_asked(scenario.sharing.rules) and not (world.settles or traced)
     return table
 
 
@@ -87,15 +86,37 @@ def _fill_choice(world: Record, scenario: Scenario) -> None:
 
 def _fill_talk(world: Record, scenario: Scenario) -> None:
     sharing = scenario.sharing
-    for rules, protocol in ((ON_DEMAND, codes.ON_DEMAND), (IMMEDIATE, codes.IMMEDIATE), (SILENT, codes.SILENT)):
-        if sharing.rules == rules.table:
-            world.protocol = protocol
-            break
-    else:
-        raise LocalError("a sharing table of your own has no compiled form: use the readable engine")
+    world.if_asked, world.if_not_asked = (
+        np.uint64(2**WORD - 1 if _matters(sharing.rules, demanded=demanded) else 0) for demanded in (True, False)
+    )
     world.answers_advance = sharing.threshold.answers_advance
     world.per_candidate = isinstance(sharing.threshold, PerCandidate)
     world.cap = sharing.threshold.cap if isinstance(sharing.threshold, PerCandidate) else 0
+
+
+def _matters(rules: Rules, *, demanded: bool) -> bool:
+    """Return whether an own observation shares or changes anything, with a demand or without."""
+    return any(rules[Input.OBSERVATION, demanded, reached] != Step(demanded, shares=False) for reached in (True, False))
+
+
+def _shares_everything(rules: Rules) -> bool:
+    """Return whether everybody always knows the same, where one observation is enough for a share."""
+    shares = rules[Input.OBSERVATION, True, True] == Step(demanded=True, shares=True)
+    return shares and rules[Input.SHARE, True, False] == Step(demanded=True, shares=False)
+
+
+def _shares_if_asked(rules: Rules) -> bool:
+    """Return whether an own observation is shared if it was asked for and is enough, and changes nothing otherwise."""
+    waits = rules[Input.OBSERVATION, True, False] == Step(demanded=True, shares=False)
+    return waits and rules[Input.OBSERVATION, True, True].shares and not _matters(rules, demanded=False)
+
+
+def fill_rules(rules: Rules) -> Table:
+    """Return a protocol's table."""
+    table = records((len(Input), 2, 2), STEP)
+    for (happened, demanded, reached), step in rules.items():
+        table[int(happened), int(demanded), int(reached)] = step
+    return table
 
 
 @lru_cache(maxsize=64)

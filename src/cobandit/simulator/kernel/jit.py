@@ -5,6 +5,9 @@ Formulas live where they are explained (`cobandit.policies`, `cobandit.values.ch
 
 Numba looks only at the file of a compiled function when it decides whether a kept version is still good. Ours call
 functions of other files, so what is kept goes into a folder named after a hash of all of them.
+
+Every function takes all tables as one argument, `t`. LLVM makes hundreds of arguments of it, so a function that is
+called often must be `inlined`. Decision record 0018 has the measurements.
 """
 
 import hashlib
@@ -23,35 +26,48 @@ import cobandit
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def entrance(function: Function) -> Function:
+    """Compile a function that Python calls, or take the compiled version of an earlier process."""
+    return _kept(function)
+
+
+def entrance_with_memory(function: Function) -> Function:
+    """Compile a function that Python calls and that makes arrays of its own."""
+    return _kept(function, _nrt=True)
+
+
 def compiled(function: Function) -> Function:
-    """Compile a function when it is first called, or take the compiled version of an earlier process."""
-    return _kept(function, **_OPTIONS)
+    """Compile a function that only compiled functions call: for what is large, and called from several places."""
+    return _kept(function, **_WITHIN)
 
 
 def inlined(function: Function) -> Function:
-    """Compile a function into each of its callers: for what happens several times in every decision."""
-    return _kept(function, inline="always", **_OPTIONS)
+    """Compile a function into each of its callers."""
+    return _kept(function, forceinline=True, **_WITHIN)
 
 
-def compiled_with_memory(function: Function) -> Function:
-    """Compile a function that makes arrays of its own."""
-    return _kept(function, **{**_OPTIONS, "_nrt": True})
-
-
-def compiled_here(function: Function) -> Function:
-    """Compile a function that cannot be kept, because it depends on a function of the user's."""
+def entrance_here(function: Function) -> Function:
+    """Compile a function that Python calls and that cannot be kept, because it depends on a function of the user's."""
     return numba.njit(**_OPTIONS)(function)
+
+
+def inlined_here(function: Function) -> Function:
+    """Compile such a function, or the user's, into each of its callers."""
+    return numba.njit(forceinline=True, **_OPTIONS, **_WITHIN)(function)
 
 
 # Without Numba's memory manager (`_nrt`) no references to arrays are counted: half of a run would be counting them.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
+# What Python never calls needs no wrapper that unpacks all tables: that would be a third of the time to compile.
+_WITHIN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def _kept(function: Function, **options: Any) -> Function:  # noqa: ANN401
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_folder)
     try:
-        return numba.njit(cache=True, **options)(function)
+        return numba.njit(cache=True, **{**_OPTIONS, **options})(function)
     finally:
         numba.config.CACHE_DIR = before
 

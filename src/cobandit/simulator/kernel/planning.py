@@ -11,8 +11,8 @@ import numpy as np
 from cobandit.scenario import schedules
 from cobandit.scenario.schedules import NEVER, gap, log_of_miss
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.jit import borrow, compiled, compiled_with_memory
-from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table
+from cobandit.simulator.kernel.jit import borrow, compiled, entrance_with_memory, inlined
+from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
 from cobandit.values import chance
 from cobandit.values.chance import uniform
 
@@ -20,7 +20,7 @@ for _formula in (chance.mix, chance.unit, chance.uniform, schedules.gap, schedul
     borrow(_formula)
 
 
-@compiled
+@inlined
 def next_of_rate(agent: Record, after: int) -> int:
     """Return the next decision slot of a clock with a rate."""
     drawn = uniform(agent.decision_key, np.uint64(agent.drawn))
@@ -28,7 +28,7 @@ def next_of_rate(agent: Record, after: int) -> int:
     return after + gap(drawn, agent.log_miss)
 
 
-@compiled
+@inlined
 def next_toggle(agent: Record, after: int) -> int:
     """Return the next slot in which a clock goes offline or online."""
     drawn = uniform(agent.toggle_key, np.uint64(agent.toggles_drawn))
@@ -99,7 +99,7 @@ def walk_rate(agent: Record, position: int, room: Table, after: int) -> tuple[in
     return room.shape[0], slot
 
 
-@compiled_with_memory
+@entrance_with_memory
 def plan(agents: Table, slots: Table, horizon: int, room: int) -> tuple[Table, int]:
     """Walk every clock. Return the decisions, unsorted, and how many there may be in all.
 
@@ -132,12 +132,12 @@ def plan(agents: Table, slots: Table, horizon: int, room: int) -> tuple[Table, i
 
 
 @compiled
-def plan_halving(world: Record, agents: Table, heap: Table, position: int, after: int) -> None:
+def plan_halving(t: Tables, position: int, after: int) -> None:
     """Put the next decision of an agent whose clock halves on the heap."""
-    agent = agents[position]
+    agent = t.agents[position]
     slot = next_of_rate(agent, after)
     if slot < agent.stop:
-        push(world, heap, slot << AGENT_BITS | position)
+        push(t, slot << AGENT_BITS | position)
 
 
 @compiled
@@ -147,36 +147,36 @@ def halve(agent: Record) -> None:
     agent.log_miss = log_of_miss(agent.rate)
 
 
-@compiled
-def push(world: Record, heap: Table, key: int) -> None:
+@inlined
+def push(t: Tables, key: int) -> None:
     """Add a key to a binary heap."""
-    hole = world.heap_size
-    world.heap_size += 1
+    hole = t.world.heap_size
+    t.world.heap_size += 1
     while hole > 0:
         parent = (hole - 1) >> 1
-        if heap[parent] <= key:
+        if t.heap[parent] <= key:
             break
-        heap[hole] = heap[parent]
+        t.heap[hole] = t.heap[parent]
         hole = parent
-    heap[hole] = key
+    t.heap[hole] = key
 
 
-@compiled
-def pop(world: Record, heap: Table) -> int:
+@inlined
+def pop(t: Tables) -> int:
     """Take the smallest key off a binary heap."""
-    smallest = heap[0]
-    world.heap_size -= 1
-    end = world.heap_size
-    key = heap[end]
+    smallest = t.heap[0]
+    t.world.heap_size -= 1
+    end = t.world.heap_size
+    key = t.heap[end]
     hole = 0
     child = 1
     while child < end:
-        if child + 1 < end and heap[child + 1] < heap[child]:
+        if child + 1 < end and t.heap[child + 1] < t.heap[child]:
             child += 1
-        if heap[child] >= key:
+        if t.heap[child] >= key:
             break
-        heap[hole] = heap[child]
+        t.heap[hole] = t.heap[child]
         hole = child
         child = 2 * hole + 1
-    heap[hole] = key
+    t.heap[hole] = key
     return smallest

@@ -1,8 +1,8 @@
 """The bytes of a message on the wire, compiled: what `cobandit.codec.encode` would make, without making it."""
 
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.jit import compiled, inlined
-from cobandit.simulator.kernel.tables import Record, Table
+from cobandit.simulator.kernel.jit import inlined
+from cobandit.simulator.kernel.tables import Record, Tables
 
 MESSAGE_FRAME = 8
 """A checksum; the head of the envelope, wire version, the empty group and kind."""
@@ -35,7 +35,7 @@ ACKNOWLEDGEMENT_FRAME = MESSAGE_FRAME + 1
 """And its head."""
 
 
-@compiled
+@inlined
 def integer_size(value: int) -> int:
     """Return how many bytes a whole number takes in MessagePack."""
     if value < 128:
@@ -49,80 +49,77 @@ def integer_size(value: int) -> int:
     return 9
 
 
-@compiled
+@inlined
 def entry_size(seen: Record) -> int:
     """Return the bytes of an arm's cumulative tally."""
     return 1 + seen.name_size + integer_size(seen.pulls) + 2 * integer_size(seen.rewards)  # squares of 0 and 1
 
 
 @inlined
-def share_size(
-    agents: Table, seen: Table, history: Table, sender: int, receiver: int, number: int, count: int, base: int
-) -> int:
+def share_size(t: Tables, sender: int, receiver: int, number: int, count: int, base: int) -> int:
     """Return the bytes of a share: a frame, and an entry for each common arm that changed after `base`."""
-    me, version = agents[sender], agents[sender].own_pulls
+    me, version = t.agents[sender], t.agents[sender].own_pulls
     listed = 0
-    size = SHARE_FRAME + 2 * me.name_size + agents[receiver].name_size
+    size = SHARE_FRAME + 2 * me.name_size + t.agents[receiver].name_size
     size += integer_size(number) + integer_size(count)
-    if version - base < seen.shape[1]:
+    if version - base < t.seen.shape[1]:
         for place in range(base, version):  # an arm is listed for its last observation in the slice
-            arm = history[me.history + place] >> 1
-            if seen[sender, arm].changed_at == place + 1 and seen[receiver, arm].position >= 0:
+            arm = t.history[me.history + place] >> 1
+            if t.seen[sender, arm].changed_at == place + 1 and t.seen[receiver, arm].position >= 0:
                 listed += 1
-                size += seen[sender, arm].entry_size
+                size += t.seen[sender, arm].entry_size
     else:
-        for arm in range(seen.shape[1]):
-            if seen[sender, arm].changed_at > base and seen[receiver, arm].position >= 0:
+        for arm in range(t.seen.shape[1]):
+            if t.seen[sender, arm].changed_at > base and t.seen[receiver, arm].position >= 0:
                 listed += 1
-                size += seen[sender, arm].entry_size
+                size += t.seen[sender, arm].entry_size
     return size + (0 if listed < 16 else 2)
 
 
-@compiled
-def presence_size(agents: Table, seen: Table, agent: int, number: int) -> int:
+@inlined
+def presence_size(t: Tables, agent: int, number: int) -> int:
     """Return the bytes of what an agent says of its being here."""
-    size = PRESENCE_FRAME + agents[agent].name_size + integer_size(number) + (0 if agents[agent].arm_count < 16 else 2)
-    for arm in range(seen.shape[1]):
-        if seen[agent, arm].position >= 0:
-            size += seen[agent, arm].name_size
+    me = t.agents[agent]
+    size = PRESENCE_FRAME + me.name_size + integer_size(number) + (0 if me.arm_count < 16 else 2)
+    for arm in range(t.seen.shape[1]):
+        if t.seen[agent, arm].position >= 0:
+            size += t.seen[agent, arm].name_size
     return size
 
 
-@compiled
-def letter_size(world: Record, agents: Table, seen: Table, history: Table, gone: Table, letter: Record) -> int:
+@inlined
+def letter_size(t: Tables, letter: Record) -> int:
     """Return the bytes of a share or of a bare acknowledgement, where messages may be lost."""
     sender, receiver = letter.sender, letter.receiver
-    names = agents[sender].name_size + agents[receiver].name_size
-    if not world.tolerant:
-        return share_size(agents, seen, history, sender, receiver, letter.number, letter.count, letter.since)
+    names = t.agents[sender].name_size + t.agents[receiver].name_size
+    if not t.world.tolerant:
+        return share_size(t, sender, receiver, letter.number, letter.count, letter.since)
     delivery = DELIVERY_FRAME + integer_size(letter.attempt) + integer_size(letter.seen) + integer_size(letter.held)
     if letter.kind == codes.ACKNOWLEDGEMENT:
         return ACKNOWLEDGEMENT_FRAME + names + delivery
     size = MESSAGE_FRAME + 1 + names + delivery + integer_size(letter.number) + integer_size(letter.count)
     size += CHANGES_FRAME + integer_size(letter.claim_from) + integer_size(letter.claim_upto)
     if letter.notice > 0:
-        size += presence_size(agents, seen, sender, letter.notice)
+        size += presence_size(t, sender, letter.notice)
     if letter.gone > 0:
-        size += ELIMINATIONS_FRAME + agents[sender].name_size + (0 if letter.gone < 16 else 2)
+        size += ELIMINATIONS_FRAME + t.agents[sender].name_size + (0 if letter.gone < 16 else 2)
         for place in range(letter.gone):
-            size += seen[sender, gone[sender, place]].name_size
+            size += t.seen[sender, t.gone[sender, place]].name_size
     listed = 0
-    for arm in range(seen.shape[1] if letter.version > 0 else 0):
-        if seen[sender, arm].changed_at > letter.since and seen[receiver, arm].position >= 0:
+    for arm in range(t.seen.shape[1] if letter.version > 0 else 0):
+        if t.seen[sender, arm].changed_at > letter.since and t.seen[receiver, arm].position >= 0:
             listed += 1
-            size += seen[sender, arm].entry_size
+            size += t.seen[sender, arm].entry_size
     if listed > 0:
-        size += CELLS_FRAME + agents[sender].name_size
+        size += CELLS_FRAME + t.agents[sender].name_size
     return size + (0 if listed < 16 else 2)
 
 
-@compiled
-def notice_size(
-    agents: Table, seen: Table, kind: int, sender: int, receiver: int, arm: int, number: int, base: int, upto: int
-) -> int:
+@inlined
+def notice_size(t: Tables, kind: int, sender: int, receiver: int, arm: int, number: int, claim: tuple[int, int]) -> int:
     """Return the bytes of a notice."""
-    size = NOTICE_FRAME + agents[sender].name_size + agents[receiver].name_size
-    size += integer_size(base) + integer_size(upto)
+    size = NOTICE_FRAME + t.agents[sender].name_size + t.agents[receiver].name_size
+    size += integer_size(claim[0]) + integer_size(claim[1])
     if kind == codes.ELIMINATED:
-        return size + ELIMINATIONS_FRAME + agents[sender].name_size + seen[sender, arm].name_size
-    return size + presence_size(agents, seen, sender, number)
+        return size + ELIMINATIONS_FRAME + t.agents[sender].name_size + t.seen[sender, arm].name_size
+    return size + presence_size(t, sender, number)

@@ -24,7 +24,8 @@ WORLD = np.dtype(
         ("agents", np.int64),
         ("arms", np.int64),
         ("delay", np.int64),
-        ("protocol", np.int64),
+        ("if_asked", np.uint64),  # all bits, if an own observation can matter to a peer that has asked; or none
+        ("if_not_asked", np.uint64),  # the same for a peer that has not
         ("policy", np.int64),
         ("alpha", np.float64),
         ("confidence", np.int64),
@@ -106,7 +107,7 @@ AGENT = np.dtype(
         (
             "notices",
             np.int64,
-        ),  # changes during a run, as do the next seven: how often it said that it is here, times two
+        ),  # how often it said that it is here, times two; changes during a run, as do the next seven
         ("number", np.int64),  # of its log (`Replica.number`), where messages may be lost, as the next three
         ("eliminated_at", np.int64),  # the number at which an arm was last dropped
         ("own_eliminated_at", np.int64),  # and not only because others did
@@ -117,6 +118,9 @@ AGENT = np.dtype(
     ],
     align=True,
 )
+
+STEP = np.dtype([("demanded", np.bool_), ("shares", np.bool_)])
+"""What a table of a protocol decides in one case (`cobandit.core.protocols.rules.Step`)."""
 
 PAIR = np.dtype(
     [
@@ -220,10 +224,7 @@ AGENT_BITS = 20
 
 
 class Tables(NamedTuple):
-    """All the tables of one run, in the order in which compiled functions take those that they need.
-
-    They are passed one by one: a compiled function that took them all at once would count references at every call.
-    """
+    """All the tables of one run: what compiled functions take as `t`."""
 
     world: Record
     agents: Table
@@ -231,8 +232,12 @@ class Tables(NamedTuple):
     """By sender and receiver."""
     bonds: Table
     """By agent and peer."""
+    rules: Table
+    """The protocol's table: by input, whether a share is demanded, and whether the threshold is reached."""
     demanded: Table
     """By sender, a bit for each receiver."""
+    others: Table
+    """The same, with all bits but the sender's own."""
     knowledge: Table
     """By row and own position: see `ONE_OBSERVATION`."""
     seen: Table

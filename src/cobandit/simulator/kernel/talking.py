@@ -7,339 +7,252 @@ import math
 
 import numpy as np
 
+from cobandit.core.protocols.rules import Input
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.bits import WORD, lowest
-from cobandit.simulator.kernel.jit import compiled, inlined
+from cobandit.simulator.kernel.jit import inlined
 from cobandit.simulator.kernel.mail import keep, post, tell
 from cobandit.simulator.kernel.sizes import SHARE_FRAME, entry_size, integer_size, share_size
-from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Table
+from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
 
 _SHARE, _DELIVERY = int(Kind.SHARE), int(Kind.DELIVERY)
 
+_OBSERVED, _HEARD, LEFT, JOINED = (int(happened) for happened in Input)
+"""What can happen to a pair: places in the protocol's table."""
+
 
 @inlined
-def observe(
-    world: Record, agents: Table, knowledge: Table, seen: Table, history: Table, agent: int, arm: int, reward: int
-) -> None:
+def observe(t: Tables, agent: int, arm: int, reward: int) -> None:
     """Count one own observation (`Policy.update_all`, `Replica.observe`)."""
-    me, mine = agents[agent], seen[agent, arm]
-    knowledge[me.row, mine.position] += ONE_OBSERVATION + reward
-    agents[me.row].observed += 1
-    history[me.history + me.own_pulls] = 2 * arm + reward
+    me, mine = t.agents[agent], t.seen[agent, arm]
+    t.knowledge[me.row, mine.position] += ONE_OBSERVATION + reward
+    t.agents[me.row].observed += 1
+    t.history[me.history + me.own_pulls] = 2 * arm + reward
     me.own_pulls += 1
     mine.pulls += 1
     mine.rewards += reward
     mine.changed_at = me.own_pulls
-    if world.counts_sizes:
+    if t.world.counts_sizes:
         mine.entry_size = entry_size(mine)
+    if not t.world.same_arms:
+        for number in range(t.members.shape[0]):
+            t.usable[agent, number] += t.members[number, arm]
 
 
 @inlined
-def add_slice(knowledge: Table, history: Table, receiver: int, begin: int, end: int) -> None:
+def add_slice(t: Tables, receiver: int, begin: int, end: int) -> None:
     """Add observations, from one place in the history to another, to what an agent knows; all have the same arms."""
     for spot in range(np.uint64(begin), np.uint64(end)):
-        code = history[spot]
-        knowledge[receiver, code >> np.uint16(1)] += ONE_OBSERVATION + np.int64(code & np.uint16(1))
+        code = t.history[spot]
+        t.knowledge[receiver, code >> np.uint16(1)] += ONE_OBSERVATION + np.int64(code & np.uint16(1))
 
 
 @inlined
-def merge(
-    world: Record,
-    agents: Table,
-    knowledge: Table,
-    seen: Table,
-    history: Table,
-    sender: int,
-    receiver: int,
-    base: int,
-    version: int,
-) -> None:
+def merge(t: Tables, sender: int, receiver: int, base: int, version: int) -> None:
     """Add a slice of the sender's history to what the receiver knows (`Replica.merge`, Algorithm 1, line 16)."""
-    begin = agents[sender].history
-    if world.same_order:
-        add_slice(knowledge, history, receiver, begin + base, begin + version)
-        agents[receiver].observed += version - base
+    begin = t.agents[sender].history
+    if t.world.same_order:
+        add_slice(t, receiver, begin + base, begin + version)
+        t.agents[receiver].observed += version - base
         return
     for place in range(begin + base, begin + version):
-        code = history[place]
-        position = seen[receiver, code >> 1].position
+        code = t.history[place]
+        position = t.seen[receiver, code >> 1].position
         if position >= 0:
-            knowledge[receiver, position] += ONE_OBSERVATION + np.int64(code & 1)
-            agents[receiver].observed += 1
+            t.knowledge[receiver, position] += ONE_OBSERVATION + np.int64(code & 1)
+            t.agents[receiver].observed += 1
 
 
 @inlined
-def threshold_at(world: Record, agents: Table, thresholds: Table, agent: int, share_number: int) -> int:
+def threshold_at(t: Tables, agent: int, share_number: int) -> int:
     """Return f(c) for a share with this number (`Threshold.at`)."""
-    if world.per_candidate:
-        candidates, doublings = agents[agents[agent].row].candidates, share_number - 1
-        if doublings >= 62 or candidates > world.cap >> doublings:
-            return world.cap
+    if t.world.per_candidate:
+        candidates, doublings = t.agents[t.agents[agent].row].candidates, share_number - 1
+        if doublings >= 62 or candidates > t.world.cap >> doublings:
+            return t.world.cap
         return candidates << doublings
-    return thresholds[min(share_number, thresholds.shape[0]) - 1]
+    return t.thresholds[min(share_number, t.thresholds.shape[0]) - 1]
 
 
 @inlined
-def buffered(world: Record, agents: Table, pair: Record, usable: Table, agent: int, peer: int) -> int:
+def buffered(t: Tables, pair: Record, agent: int, peer: int) -> int:
     """Return how many observations that the peer can use were made since the last share to it."""
-    if world.same_arms:
-        return agents[agent].own_pulls - pair.shared_version
-    return usable[agent, agents[peer].arm_set] - pair.shared_usable
+    if t.world.same_arms:
+        return t.agents[agent].own_pulls - pair.shared_version
+    return t.usable[agent, t.agents[peer].arm_set] - pair.shared_usable
 
 
 @inlined
-def settled(world: Record, agents: Table, bonds: Table, agent: int, peer: int) -> bool:
+def has_reached(t: Tables, agent: int, peer: int) -> bool:
+    """Return whether the buffer holds enough for a share (`Exchange.has_reached`)."""
+    pair = t.pairs[agent, peer]
+    return buffered(t, pair, agent, peer) >= threshold_at(t, agent, pair.share_number)
+
+
+@inlined
+def settled(t: Tables, agent: int, peer: int) -> bool:
     """Return whether the pair has nothing left to learn (`Endpoint.settled`)."""
-    if not world.settles or agents[agents[agent].row].candidates > 1:
+    if not t.world.settles or t.agents[t.agents[agent].row].candidates > 1:
         return False
-    return world.same_arms or bonds[agent, peer].believed_candidates == 1
+    return t.world.same_arms or t.bonds[agent, peer].believed_candidates == 1
 
 
 @inlined
-def demand(demanded: Table, agent: int, peer: int) -> None:
-    """Set the exchange demand of an agent for a peer to true."""
-    demanded[agent, peer // WORD] |= np.uint64(1) << np.uint64(peer % WORD)
+def take(t: Tables, happened: int, agent: int, peer: int, reached: bool) -> bool:
+    """Look up what an input does to a pair, and do it (`Exchange._take`). Return whether to share now."""
+    word, bit = peer // WORD, np.uint64(1) << np.uint64(peer % WORD)
+    others = t.demanded[agent, word] & ~bit
+    step = t.rules[happened, int(t.demanded[agent, word] != others), int(reached)]
+    t.demanded[agent, word] = others | bit if step.demanded else others
+    return step.shares
 
 
 @inlined
-def withdraw(demanded: Table, agent: int, peer: int) -> None:
-    """Set the exchange demand of an agent for a peer to false."""
-    demanded[agent, peer // WORD] &= ~(np.uint64(1) << np.uint64(peer % WORD))
+def concerned(t: Tables, agent: int, word: int) -> np.uint64:
+    """Return the peers to whom an own observation can matter, by the protocol's table: a word of bits."""
+    asked = t.demanded[agent, word]
+    return asked & t.world.if_asked | t.others[agent, word] & ~asked & t.world.if_not_asked
 
 
 @inlined
-def count_size(
-    world: Record,
-    agents: Table,
-    bonds: Table,
-    seen: Table,
-    history: Table,
-    sender: int,
-    receiver: int,
-    number: int,
-    count: int,
-    base: int,
-) -> None:
+def observed_for(t: Tables, agent: int, peer: int, arm: int) -> bool:
+    """Take an own observation for a peer. Return whether to share now (Algorithm 1, lines 7 and 8)."""
+    if (not t.world.same_arms and t.seen[peer, arm].position < 0) or settled(t, agent, peer):
+        return False
+    return take(t, _OBSERVED, agent, peer, has_reached(t, agent, peer))
+
+
+@inlined
+def share_received(t: Tables, agent: int, peer: int) -> bool:
+    """Take a share of the peer. Return whether it is to be answered now (Algorithm 1, lines 17 to 21)."""
+    return not settled(t, agent, peer) and take(t, _HEARD, agent, peer, has_reached(t, agent, peer))
+
+
+@inlined
+def count_size(t: Tables, sender: int, receiver: int, number: int, count: int, base: int) -> None:
     """Add the size of a share of `count` observations, in bytes on the wire and in bits of Definition 1."""
-    world.bytes += share_size(agents, seen, history, sender, receiver, number, count, base)
-    world.bits += 2 * bonds[sender, receiver].common * (1.0 if count == 1 else math.log2(count + 1))
+    t.world.bytes += share_size(t, sender, receiver, number, count, base)
+    t.world.bits += 2 * t.bonds[sender, receiver].common * (1.0 if count == 1 else math.log2(count + 1))
 
 
 @inlined
-def share(
-    world: Record,
-    agents: Table,
-    pairs: Table,
-    bonds: Table,
-    seen: Table,
-    history: Table,
-    usable: Table,
-    trace: Table,
-    slot: int,
-    sender: int,
-    receiver: int,
-    is_answer: bool,
-) -> int:
+def share(t: Tables, slot: int, sender: int, receiver: int, is_answer: bool) -> int:
     """Renew the buffer and move c on (Algorithm 1, lines 9 to 11, 18 and 19). Return the version shared before."""
-    pair = pairs[sender, receiver]
-    count = buffered(world, agents, pair, usable, sender, receiver)
-    base, version = np.int64(pair.shared_version), agents[sender].own_pulls
+    pair = t.pairs[sender, receiver]
+    count = buffered(t, pair, sender, receiver)
+    base, version = np.int64(pair.shared_version), t.agents[sender].own_pulls
     pair.shared_version = version
-    if not world.same_arms:
-        pair.shared_usable = usable[sender, agents[receiver].arm_set]
+    if not t.world.same_arms:
+        pair.shared_usable = t.usable[sender, t.agents[receiver].arm_set]
     pair.shares += 1
-    if not is_answer or world.answers_advance:
+    if not is_answer or t.world.answers_advance:
         pair.share_number += 1
-    if world.counts_sizes:
-        count_size(world, agents, bonds, seen, history, sender, receiver, pair.shares, count, base)
-    tell(world, trace, slot, _SHARE, sender, receiver, pair.shares, count, version)
+    if t.world.counts_sizes:
+        count_size(t, sender, receiver, pair.shares, count, base)
+    tell(t, slot, _SHARE, sender, receiver, pair.shares, count, version)
     return base
 
 
 @inlined
-def share_received(
-    world: Record,
-    agents: Table,
-    pairs: Table,
-    bonds: Table,
-    demanded: Table,
-    usable: Table,
-    thresholds: Table,
-    agent: int,
-    peer: int,
-) -> bool:
-    """Take a share of the peer. Return whether it is to be answered now (Algorithm 1, lines 17 to 21)."""
-    pair = pairs[agent, peer]
-    if world.protocol != codes.ON_DEMAND or settled(world, agents, bonds, agent, peer):
-        return False
-    if buffered(world, agents, pair, usable, agent, peer) >= threshold_at(
-        world, agents, thresholds, agent, pair.share_number
-    ):
-        return True
-    demand(demanded, agent, peer)
-    return False
-
-
-@inlined
-def send_share(
-    world: Record,
-    agents: Table,
-    pairs: Table,
-    bonds: Table,
-    demanded: Table,
-    knowledge: Table,
-    seen: Table,
-    history: Table,
-    usable: Table,
-    thresholds: Table,
-    mail: Table,
-    trace: Table,
-    slot: int,
-    sender: int,
-    receiver: int,
-    is_answer: bool,
-) -> None:
+def send_share(t: Tables, slot: int, sender: int, receiver: int, is_answer: bool) -> None:
     """Share the buffer. With zero delay go on until the pair is quiet: a share may be answered, and the answer too."""
-    base = share(world, agents, pairs, bonds, seen, history, usable, trace, slot, sender, receiver, is_answer)
-    while world.delay == 0 and not agents[receiver].away:
-        tell(world, trace, slot, _DELIVERY, receiver, sender, pairs[sender, receiver].shares, 0, 0)
-        merge(world, agents, knowledge, seen, history, sender, receiver, base, agents[sender].own_pulls)
-        if not share_received(world, agents, pairs, bonds, demanded, usable, thresholds, receiver, sender):
+    base = share(t, slot, sender, receiver, is_answer)
+    while t.world.delay == 0 and not t.agents[receiver].away:
+        tell(t, slot, _DELIVERY, receiver, sender, t.pairs[sender, receiver].shares, 0, 0)
+        merge(t, sender, receiver, base, t.agents[sender].own_pulls)
+        if not share_received(t, receiver, sender):
             return
         sender, receiver = receiver, sender
-        base = share(world, agents, pairs, bonds, seen, history, usable, trace, slot, sender, receiver, True)
-    version, number = agents[sender].own_pulls, pairs[sender, receiver].shares
-    if world.delay > 0:
-        post(world, mail, slot + world.delay, codes.SHARE, sender, receiver, base, version, number)
+        base = share(t, slot, sender, receiver, True)
+    version, number = t.agents[sender].own_pulls, t.pairs[sender, receiver].shares
+    if t.world.delay > 0:
+        post(t, slot + t.world.delay, codes.SHARE, sender, receiver, base, version, number)
     else:
-        keep(world, mail, codes.SHARE, sender, receiver, base, version, number)
+        keep(t, codes.SHARE, sender, receiver, base, version, number)
 
 
 @inlined
-def share_plainly(
-    world: Record,
-    agents: Table,
-    pairs: Table,
-    bonds: Table,
-    demanded: Table,
-    knowledge: Table,
-    seen: Table,
-    history: Table,
-    enough: int,
-    agent: int,
-) -> bool:
+def share_plainly(t: Tables, enough: int, agent: int) -> bool:
     """Do what `share_with_peers` and `send_share` do, where nothing special is asked for.
 
-    That is: on demand, with a constant threshold, the same arms for all, no delay, nobody away or settled, no trace.
-    It is what most of the paper's experiments are, and most of their time goes here.
+    That is: who has asked gets a share, the threshold is constant, all have the same arms, there is no delay and no
+    trace, and nobody is away or settled. It is what most of the paper's experiments are, and most of their time goes
+    here.
     """
     # Unsigned positions: a compiler that knows that an index is not negative need not look.
-    me, my_place = agents[agent], np.uint64(agent)
+    me, my_place = t.agents[agent], np.uint64(agent)
     version, sent = me.own_pulls, False
-    my_word, my_bit = my_place // np.uint64(WORD), np.uint64(1) << (my_place % np.uint64(WORD))
-    for word in range(np.uint64(demanded.shape[1])):
-        asking = demanded[my_place, word]
+    asked_after = t.rules[_OBSERVED, 1, 1].demanded
+    asked_after_answer = t.rules[_HEARD, int(asked_after), 0].demanded
+    for word in range(np.uint64(t.demanded.shape[1])):
+        asking = t.demanded[my_place, word]
         still_asking = asking
         while asking != 0:
             peer = np.uint64(WORD) * np.uint64(word) + np.uint64(lowest(asking))
             bit = asking & (~asking + np.uint64(1))
             asking ^= bit
-            there, back, other = pairs[my_place, peer], pairs[peer, my_place], agents[peer]
+            there, back, other = t.pairs[my_place, peer], t.pairs[peer, my_place], t.agents[peer]
             fresh = version - there.shared_version
             if fresh < enough:
                 continue
             sent = True
-            add_slice(knowledge, history, peer, me.history + version - fresh, me.history + version)
+            add_slice(t, peer, me.history + version - fresh, me.history + version)
             other.observed += fresh
             there.shared_version = version
             there.shares += 1
-            if world.counts_sizes:
-                count_size(
-                    world, agents, bonds, seen, history, agent, np.int64(peer), there.shares, fresh, version - fresh
-                )
+            if t.world.counts_sizes:
+                count_size(t, agent, np.int64(peer), there.shares, fresh, version - fresh)
             owed = other.own_pulls - back.shared_version
-            if owed >= enough:  # the peer answers at once, and its answer asks again
+            # Two calls, one to a branch, are faster than one.
+            answers = take(t, _HEARD, peer, agent, True) if owed >= enough else take(t, _HEARD, peer, agent, False)
+            if answers:
                 begin = other.history + other.own_pulls - owed
-                add_slice(knowledge, history, my_place, begin, begin + owed)
+                add_slice(t, my_place, begin, begin + owed)
                 me.observed += owed
                 back.shared_version = other.own_pulls
                 back.shares += 1
-                if world.counts_sizes:
-                    since = other.own_pulls - owed
-                    count_size(world, agents, bonds, seen, history, np.int64(peer), agent, back.shares, owed, since)
-            else:
-                demanded[peer, my_word] |= my_bit
+                if t.world.counts_sizes:
+                    count_size(t, np.int64(peer), agent, back.shares, owed, other.own_pulls - owed)
+            if not (asked_after_answer if answers else asked_after):
                 still_asking ^= bit
-        demanded[my_place, word] = still_asking
+        t.demanded[my_place, word] = still_asking
     return sent
 
 
 @inlined
-def share_with_peers(
-    world: Record,
-    agents: Table,
-    pairs: Table,
-    bonds: Table,
-    demanded: Table,
-    knowledge: Table,
-    seen: Table,
-    history: Table,
-    usable: Table,
-    thresholds: Table,
-    mail: Table,
-    trace: Table,
-    slot: int,
-    agent: int,
-    arm: int,
-) -> bool:
-    """Share with every peer that has asked and for which enough is buffered (Algorithm 1, lines 6 to 11)."""
-    if world.protocol == codes.SILENT:
-        return False
-    if world.plain:
-        return share_plainly(world, agents, pairs, bonds, demanded, knowledge, seen, history, thresholds[0], agent)
+def share_with_peers(t: Tables, slot: int, agent: int, arm: int) -> bool:
+    """Share with every peer with which the protocol says so (Algorithm 1, lines 6 to 11)."""
+    if t.world.plain:
+        return share_plainly(t, t.thresholds[0], agent)
     sent = False
-    for place in range(demanded.shape[1]):
-        asking = demanded[agent, place]
-        while asking != 0:
-            peer = WORD * place + lowest(asking)
-            asking &= asking - np.uint64(1)
-            pair = pairs[agent, peer]
-            if not world.same_arms and seen[peer, arm].position < 0:
-                continue
-            enough = threshold_at(world, agents, thresholds, agent, pair.share_number)
-            if buffered(world, agents, pair, usable, agent, peer) < enough or settled(
-                world, agents, bonds, agent, peer
-            ):
-                continue
-            if world.protocol == codes.ON_DEMAND:
-                withdraw(demanded, agent, peer)
-            send_share(
-                world, agents, pairs, bonds, demanded, knowledge, seen, history, usable, thresholds, mail, trace,
-                slot, agent, peer, False,
-            )  # fmt: skip
-            sent = True
+    for word in range(t.demanded.shape[1]):
+        peers = concerned(t, agent, word)
+        while peers != 0:
+            peer = WORD * word + lowest(peers)
+            peers &= peers - np.uint64(1)
+            if observed_for(t, agent, peer, arm):
+                send_share(t, slot, agent, peer, False)
+                sent = True
     return sent
 
 
-@compiled
-def broadcast(
-    world: Record, agents: Table, pairs: Table, seen: Table, trace: Table, slot: int, agent: int, arm: int
-) -> bool:
+@inlined
+def broadcast(t: Tables, slot: int, agent: int, arm: int) -> bool:
     """Share one observation with everybody, when everybody always knows the same: only counting is left."""
-    if world.agents == 1 or (world.settles and agents[0].candidates == 1):
+    if t.world.agents == 1 or (t.world.settles and t.agents[0].candidates == 1):
         return False
-    me = agents[agent]
+    me = t.agents[agent]
     number = me.own_pulls  # every pull so far was shared with everybody; `engine.finish` copies it to all pairs
-    pairs[agent, agent].shares = number
-    if world.counts_sizes:
+    t.pairs[agent, agent].shares = number
+    if t.world.counts_sizes:
         size = SHARE_FRAME + 1 + 2 * me.name_size + integer_size(number)
-        world.bytes += (world.agents - 1) * (size + seen[agent, arm].entry_size)
-        world.bytes += world.agent_names_size - me.name_size
-        world.bits += 2 * me.arm_count * (world.agents - 1)
-    if trace.shape[0] > 0:
-        for peer in range(world.agents):
+        t.world.bytes += (t.world.agents - 1) * (size + t.seen[agent, arm].entry_size)
+        t.world.bytes += t.world.agent_names_size - me.name_size
+        t.world.bits += 2 * me.arm_count * (t.world.agents - 1)
+    if t.trace.shape[0] > 0:
+        for peer in range(t.world.agents):
             if peer != agent:
-                tell(world, trace, slot, _SHARE, agent, peer, number, 1, number)
-                tell(world, trace, slot, _DELIVERY, peer, agent, number, 0, 0)
+                tell(t, slot, _SHARE, agent, peer, number, 1, number)
+                tell(t, slot, _DELIVERY, peer, agent, number, 0, 0)
     return True
