@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 
 PYTHONS ?=
 
-.PHONY: run paper core test wheel swarm faults messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
+.PHONY: run paper core test wheel swarm faults corruptions messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
 
 run: $(READY)
 	$(BIN)/cobandit reproduce --quick --out reproduction
@@ -47,6 +47,10 @@ swarm: $(READY)
 faults: $(READY)
 	$(BIN)/python -m lab faults
 
+# Three hundred damaged state files: each is refused, or recovered with what is missing said.
+corruptions: $(READY)
+	$(BIN)/python -m lab corruptions
+
 # The paper's message counts beside the readable engine's: about eight minutes on two cores.
 messages: $(READY)
 	$(BIN)/cobandit messages
@@ -62,12 +66,14 @@ benchmark: live-benchmark
 live-benchmark: $(READY)
 	PYTHONPATH=. $(BIN)/python benchmarks/live_against_redis.py
 	PYTHONPATH=. $(BIN)/python benchmarks/live_scale.py
+	PYTHONPATH=. $(BIN)/python benchmarks/decide.py
+	PYTHONPATH=. $(BIN)/python benchmarks/conversions.py
 	$(BIN)/python benchmarks/sidecar.py
 	PYTHONPATH=. $(BIN)/python benchmarks/page_paint.py
 
 # A stranger with the OpenAPI document tries everything it can think of. `make test` lets it try a little.
 api: $(READY)
-	COBANDIT_API_EXAMPLES=500 $(BIN)/pytest -q tests/server/test_openapi.py
+	COBANDIT_API_EXAMPLES=500 $(BIN)/pytest -q tests/live/sidecar/test_openapi.py
 
 # A million broken messages for agents that have state: a minute or two. `make test` tries fifty thousand.
 fuzz: $(READY)

@@ -26,8 +26,8 @@ import redis
 from live_load import arms, load
 
 from cobandit import UCB, connect
-from cobandit.runtime.member import Member
-from cobandit.runtime.statistics import Statistics
+from cobandit.live.drive.member import Member
+from cobandit.live.status.statistics import Statistics
 from lab.servers import nats_server, redis_server
 
 ARM_COUNT = 16
@@ -124,7 +124,9 @@ def member_with_journal(url: str) -> Iterator[Member]:
     """Open a member whose state is on the disk."""
     with (
         tempfile.TemporaryDirectory(prefix="cobandit-") as folder,
-        connect(url, group=GROUP, name=NAME, arms=arms(ARM_COUNT), state=Path(folder) / "state") as member,
+        connect(
+            url, group=GROUP, name=NAME, arms=arms(ARM_COUNT), state=Path(folder) / "state", policy="ucb"
+        ) as member,
     ):
         yield member
 

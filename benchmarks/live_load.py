@@ -20,10 +20,10 @@ from typing import Any
 
 from cobandit import UCB, Agent
 from cobandit.core import Changes, Constant, Message, Notice, Outcome, Presence, Share, on_demand
-from cobandit.runtime.clock import SystemClock
-from cobandit.runtime.letters import Hello, Letter, pack, unpack
-from cobandit.runtime.member import LIVE_PATIENCE
-from cobandit.runtime.transports.broker import token
+from cobandit.live.drive.clock import SystemClock
+from cobandit.live.machine.control_messages import ControlMessage, Hello, pack, unpack
+from cobandit.live.machine.sharing import LIVE_PATIENCE
+from cobandit.live.transports.broker import token
 from cobandit.values.errors import StrangerError
 
 SHARING = on_demand(Constant(1), loss_tolerant=LIVE_PATIENCE)
@@ -121,12 +121,12 @@ class Load:
                 arms=content.arms,
                 units_per_reward=content.units_per_reward,
             )
-            notice = Notice(content.sender, name, Changes(presences=(member,)))
+            notice = Notice(content.sender, name, Changes(presences=(member,)), content.session)
             self._take(name, agent.receive(notice, self._now()))
             if name in self._strangers:
                 del self._strangers[name]
                 self._asked.append(name)
-        elif not isinstance(content, Letter):
+        elif not isinstance(content, ControlMessage):
             self._receive(name, agent, content)
 
     def _receive(self, name: str, agent: Agent, message: Message) -> None:

@@ -23,8 +23,8 @@ from live_load import arms
 
 from cobandit import connect
 from cobandit.core import Geometric, RetryTimers, on_demand
-from cobandit.runtime.member import Member
-from cobandit.runtime.statistics import Statistics
+from cobandit.live.drive.member import Member
+from cobandit.live.status.statistics import Statistics
 from lab.servers import nats_server
 
 MEMBERS, DECISIONS, IDLE_S = 200, 200, 60.0

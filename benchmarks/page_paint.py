@@ -22,7 +22,7 @@ from statistics import median
 from playwright.sync_api import Browser, sync_playwright
 
 import cobandit
-from cobandit.runtime.member import Member
+from cobandit.live.drive.member import Member
 from lab.servers import HOST, free_port, nats_server
 
 ARMS = [f"arm-{number:02}" for number in range(16)]

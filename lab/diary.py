@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from cobandit.runtime.transports.base import Inbox, Refusal, Transport
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.transports.base import Inbox, Transport
 
 PATIENCE = 30.0
 """Seconds until something that has not happened counts as something that will not."""
@@ -12,7 +13,7 @@ PATIENCE = 30.0
 class Diary(Inbox):
     """What a transport told its member.
 
-    >>> from cobandit.runtime.transports.memory import Hub, MemoryTransport
+    >>> from cobandit.live.transports.memory import Hub, MemoryTransport
     >>> async def scene() -> list[tuple[bytes, str | None]]:
     ...     hub = Hub()
     ...     ann = await Diary.of(MemoryTransport(hub), "ann", "group")

@@ -3,6 +3,7 @@
 Real servers for the tests of transports: skipped loudly where a program is missing, but never in CI.
 """
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
@@ -11,8 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from cobandit.runtime.identity import Identity
-from cobandit.runtime.keys import issue, make_group
+from cobandit.live.auth.identity import Identity
+from cobandit.live.auth.keys import issue, make_group
 from lab.servers import Missing, Server, mosquitto, nats_server, redis_server
 
 settings.register_profile("cobandit", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -73,3 +74,13 @@ def member(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Identity
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Identity]:
     """Makes identities of another group of the same name."""
     return _identities(tmp_path_factory.mktemp("others"), "homepage")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """A command that ran in this process wrote its log to a standard error that is closed by now."""
+    log = logging.getLogger("cobandit")
+    for handler in [one for one in log.handlers if type(one) is logging.StreamHandler]:
+        log.removeHandler(handler)
+        log.propagate = True
+        log.setLevel(logging.NOTSET)

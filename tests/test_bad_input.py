@@ -35,6 +35,7 @@ from cobandit.core import (
     Threshold,
 )
 from cobandit.core.credibility import check_observations
+from cobandit.core.invariants import total
 from cobandit.core.members import Members
 from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER
 from cobandit.core.snapshots import state
@@ -388,7 +389,7 @@ def test_the_elimination_of_an_arm_that_the_peer_does_not_have_is_refused() -> N
 def test_a_count_that_goes_down_is_old_news() -> None:
     agent = seasoned_agent()
     assert agent.receive(share(rewards("A", 2))).news == ()
-    assert agent.policy.tally == agent.endpoint.replica.total()
+    assert agent.policy.tally == total(agent.endpoint.replica)
     assert agent.policy.tally.counts == {"A": 3, "B": 2}
 
 
@@ -666,4 +667,4 @@ def test_rewards_of_numpy_are_numbers_too() -> None:
     agent = Agent("j", UCB(ARMS))
     agent.update("A", np.float32(0.5))  # type: ignore[arg-type]
     agent.update("A", np.int64(1))  # type: ignore[arg-type]
-    assert agent.endpoint.replica.total().sums["A"] == 1_500_000
+    assert total(agent.endpoint.replica).sums["A"] == 1_500_000

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cobandit import AAE, UCB, Agent, Geometric, LocalError, on_demand
 from cobandit.codec import decode_record, decode_snapshot, encode_record, encode_snapshot
 from cobandit.core import Cells, Changes, Observed, Outcome, RetryTimers, Share, Sharing
-from cobandit.core.invariants import endpoint_violations
+from cobandit.core.invariants import endpoint_violations, total
 from cobandit.core.messages import MAX_OBSERVATIONS
 from cobandit.values.quantum import BERNOULLI
 from cobandit.values.tally import ArmTally
@@ -80,7 +80,7 @@ def test_batches_count_what_single_updates_count_and_are_restored_from_their_rec
         for arm, count, units, _ in tallies:
             for pull in range(count):
                 one.update(arm, float(pull < units), now=float(time))
-    assert many.policy.tally == many.endpoint.replica.total() == one.endpoint.replica.total()
+    assert many.policy.tally == total(many.endpoint.replica) == total(one.endpoint.replica)
     assert many.policy.own_pulls == one.policy.own_pulls
     snapshot = decode_snapshot(encode_snapshot(start))
     again = Agent.restore(snapshot, records, policy=policy(ARMS, alpha=0.3, quantum=BERNOULLI), sharing=sharing)

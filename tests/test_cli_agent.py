@@ -16,10 +16,10 @@ import pytest
 import cobandit
 from cobandit.cli import main
 from cobandit.codec import decode_snapshot
-from cobandit.runtime.asking import Asker
-from cobandit.runtime.keys import issue, make_group
-from cobandit.runtime.sqlite_journal import leave_mail, read_state
-from cobandit.runtime.state_file import read_log
+from cobandit.live.auth.keys import issue, make_group
+from cobandit.live.drive.asking import Asker
+from cobandit.live.store.sqlite_journal import leave_mail, read_state
+from cobandit.live.store.state_file import read_log
 from lab.servers import free_port
 
 WITHIN = 60.0
@@ -80,7 +80,10 @@ def test_it_stops_clean_when_asked_so_that_the_next_start_goes_on(way: signal.Si
             assert not read_state(agent.state).is_clean
             process.send_signal(way)
             out, err = process.communicate(timeout=WITHIN)
-        assert (process.returncode, out, err) == (0, "memory has stopped, with everything written down.\n", "")
+        assert (process.returncode, out) == (0, "memory has stopped, with everything written down.\n")
+        assert [line.split("INFO ")[-1] for line in err.splitlines()] == [
+            "memory: nobody else is here: it starts with its own settings (all are lifted)"
+        ]
         assert read_state(agent.state).is_clean
         boots.append(agent.incarnation())
     assert boots[0] == boots[1]
@@ -173,7 +176,7 @@ def test_a_second_signal_ends_it_at_once(agent: Agent) -> None:
 def test_check_only_looks(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["agent", "--check", str(agent.file)]) == 0
     assert capsys.readouterr().out == (
-        f"{agent.file} is right: group homepage, 2 arms, ucb, tls://127.0.0.1:{agent.port}, {agent.state}\n"
+        f"{agent.file} is right: group homepage, 2 arms, thompson, tls://127.0.0.1:{agent.port}, {agent.state}\n"
     )
     assert not agent.state.exists()
 
@@ -185,7 +188,8 @@ def test_the_state_of_another_member_is_refused(
     cobandit.connect("memory://web", group="homepage", name="web", arms=["A", "B"], state=agent.state).close()
     assert main(["agent", *options, str(agent.file)]) == 2
     assert capsys.readouterr().err == (
-        f"cobandit: state: {agent.state} belongs to member 'web', not to 'memory': give every member its own state\n"
+        f"cobandit: {'state: ' if options else ''}the state {agent.state} belongs to member 'web', not to 'memory': "
+        "give every member its own state\n"
     )
 
 

@@ -1,15 +1,19 @@
 """`cobandit control` turns a switch for a whole fleet, and says who has obeyed."""
 
 import itertools
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from types import SimpleNamespace
 
 import pytest
 
 import cobandit
 from cobandit.cli import main
-from cobandit.runtime.letters import ControlWanted, pack
-from cobandit.runtime.member import Member
+from cobandit.live.drive import asking
+from cobandit.live.drive.member import Member
+from cobandit.live.machine.control_messages import ControlsTold, pack
+from cobandit.live.machine.controls import Setting, stamp_at
 
 NETWORKS = (f"memory://cli-control-{number}" for number in itertools.count())
 Fleet = tuple[str, list[Member]]
@@ -58,11 +62,42 @@ def test_what_cannot_be_is_said(fleet: Fleet, capsys: pytest.CaptureFixture[str]
     assert [member.statistics().control_arm for member in members] == [None] * 3
 
 
-def test_a_switch_that_there_is_not_is_refused_and_the_same_word_twice_is_no_news(fleet: Fleet) -> None:
+def test_a_switch_that_there_is_not_is_refused_and_blames_nobody(fleet: Fleet) -> None:
     node = fleet[1][0]._node
-    for key, value in (("launch", "A"), ("kill", "B"), ("kill", "B")):
-        node.clerk.turn([(pack(ControlWanted("operator", key, value), "homepage"), "operator")])
-    assert node.statistics().refused == {"absurd": 1}
-    assert [(one.key, one.value, one.counter, one.by) for one in node.clerk.controls.settings] == [
-        ("kill", "B", 1, "operator")
-    ]
+    for key in ("launch", "kill"):
+        told = ControlsTold("operator", (Setting(key, "B", stamp_at(time.time()), "operator"),))
+        node.machine.step([(pack(told, "homepage"), "operator")])
+    assert node.statistics().refused == {"setting": 1}
+    assert [(one.key, one.value, one.by) for one in node.machine.controls.settings] == [("kill", "B", "operator")]
+
+
+def test_a_recorded_command_is_old_for_ever(fleet: Fleet) -> None:
+    network, members = fleet
+    recorded = pack(ControlsTold("operator", (Setting("kill", "B", stamp_at(time.time()), "operator"),)), "homepage")
+    node = members[0]._node
+    node.machine.step([(recorded, None)])
+    assert node.machine.controls.control_arm == "B"
+    assert control(network, "lift") == 0
+    node.machine.step([(recorded, None)])
+    assert [member.statistics().control_arm for member in members] == [None] * 3
+
+
+def test_an_operator_whose_clock_is_behind_has_the_last_word_all_the_same(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, members = fleet
+    members[0].kill("B")
+    monkeypatch.setattr(asking, "time", SimpleNamespace(time=lambda: time.time() - 3600.0))
+    assert control(network, "lift") == 0
+    assert [member.statistics().control_arm for member in members] == [None] * 3
+
+
+def test_an_operator_whose_clock_is_far_ahead_is_told_to_set_it(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, members = fleet
+    now = time.time
+    monkeypatch.setattr("cobandit.cli.control.time", SimpleNamespace(time=lambda: now() + 3600.0))
+    assert control(network, "kill", "B") == 1
+    assert "the clock here is 60 minutes ahead of all members, so none would obey: set it" in capsys.readouterr().err
+    assert [member.statistics().control_arm for member in members] == [None] * 3

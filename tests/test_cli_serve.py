@@ -15,11 +15,13 @@ import httpx
 import pytest
 
 from cobandit.cli import main
-from cobandit.runtime.sqlite_journal import read_state
-from cobandit.runtime.state_file import read_log
+from cobandit.live.sidecar.contract import OPERATIONS
+from cobandit.live.store.sqlite_journal import read_state
+from cobandit.live.store.state_file import read_log
 from lab.servers import free_port
 
 WITHIN = 60.0
+ALONE = "nobody else is here: it starts with its own settings"
 
 
 class Serving:
@@ -36,6 +38,7 @@ class Serving:
             f'url = "udp://127.0.0.1:{self.peer_port}"',
             'arms = ["A", "B"]',
             'state = "web-1.db"',
+            'policy = "ucb"',  # which names the arms in their order, at first
             'secret = "a secret for this test, and no other"',
             f'listen = "127.0.0.1:{self.port}"',
             *extra,
@@ -101,7 +104,8 @@ def test_it_says_where_it_is_and_stops_clean_with_a_request_under_way(way: signa
             assert b"HTTP/1.1 200 OK\r\n" in (answer.readline(), answer.readline())
             assert b'"arm":"A"' in answer.read()
         out, err = process.communicate(timeout=WITHIN)
-    assert (process.returncode, out, err) == (0, "web-1 has stopped, with everything written down.\n", "")
+    assert (process.returncode, out) == (0, "web-1 has stopped, with everything written down.\n")
+    assert [line.split("INFO ")[-1] for line in err.splitlines()] == [f"web-1: {ALONE} (all are lifted)"]
     assert read_state(serving.state).is_clean
     assert [entry.arm for entry in read_log(serving.state)] == ["A"]
 
@@ -156,10 +160,10 @@ def test_a_taken_port_is_named_and_nothing_is_left_behind(serving: Serving) -> N
             check=False,
             timeout=WITHIN,
         )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (
+    assert (ended.returncode, ended.stdout, ended.stderr.splitlines()[-1]) == (
         2,
         "",
-        f"cobandit: listen: port {serving.port} on 127.0.0.1 is taken: stop what listens there, or listen on another\n",
+        f"cobandit: listen: port {serving.port} on 127.0.0.1 is taken: stop what listens there, or listen on another",
     )
     assert read_state(serving.state).is_clean
 
@@ -174,6 +178,7 @@ def test_warnings_are_logged_as_configured(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=WITHIN)
     lines = [json.loads(line) for line in err.splitlines()]
     assert [(line["level"], line["message"].split(",")[0]) for line in lines] == [
+        ("info", f"{ALONE} (all are lifted)"),
         ("warning", f"the sidecar listens on 0.0.0.0:{serving.port}"),
         ("warning", "Invalid HTTP request received."),
     ]
@@ -187,6 +192,53 @@ def test_a_second_signal_ends_it_at_once(serving: Serving) -> None:
         process.send_signal(signal.SIGINT)
         os.kill(process.pid, signal.SIGCONT)
         assert process.wait(WITHIN) in {-signal.SIGTERM, -signal.SIGINT}
+
+
+def test_it_answers_until_the_drain_is_over_and_says_that_it_is_not_ready(tmp_path: Path) -> None:
+    serving = Serving(tmp_path, "drain = 2.0")
+    with serving.running() as process, serving.client() as client:
+        assert client.get("/readyz").status_code == 200
+        began = time.monotonic()
+        process.terminate()
+        while client.get("/readyz").status_code != 503:
+            assert time.monotonic() < began + WITHIN
+        assert client.get("/healthz").status_code == 200
+        assert client.post("/v1/select", json={}).status_code == 200
+        out, _ = process.communicate(timeout=WITHIN)
+        assert time.monotonic() >= began + 2.0
+    assert (process.returncode, out) == (0, "web-1 has stopped, with everything written down.\n")
+
+
+def test_a_second_sigterm_ends_the_drain_and_is_no_crash(tmp_path: Path) -> None:
+    serving = Serving(tmp_path, "drain = 600")
+    with serving.running() as process, serving.client() as client:
+        process.terminate()
+        while client.get("/readyz").status_code != 503:
+            time.sleep(0.01)
+        process.terminate()
+        out, _ = process.communicate(timeout=WITHIN)
+    assert (process.returncode, out) == (0, "web-1 has stopped, with everything written down.\n")
+
+
+def test_a_token_that_only_looks_changes_nothing(tmp_path: Path) -> None:
+    serving = Serving(tmp_path)
+    with serving.running(COBANDIT_READ_ONLY_TOKEN="a-token-that-looks") as process:  # no secret
+        looks = {"Authorization": "Bearer a-token-that-looks"}
+        for path in ("/v1/statistics", "/v1/arms", "/v1/kill-switch", "/metrics"):
+            assert httpx.get(serving.url + path, headers=looks, timeout=WITHIN).status_code == 200
+        assert httpx.head(f"{serving.url}/page/stream", headers=looks, timeout=WITHIN).status_code == 200
+        for one in (one for one in OPERATIONS if one.method != "GET"):
+            path = one.path.replace("{arm}", "A")
+            answer = httpx.request(one.method, serving.url + path, headers=looks, json=one.example, timeout=WITHIN)
+            assert (answer.status_code, answer.json()["title"]) == (403, "Forbidden")
+        process.terminate()
+        process.communicate(timeout=WITHIN)
+
+
+def test_a_token_that_only_looks_is_not_the_other_one(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("COBANDIT_TOKEN", "COBANDIT_READ_ONLY_TOKEN"):
+        monkeypatch.setenv(name, "0123456789abcdef")
+    assert main(["serve", "--check", str(serving.file)]) == 2
 
 
 def test_check_only_looks(serving: Serving, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,7 +285,7 @@ def test_an_agent_may_have_the_keys_of_a_sidecar_in_its_file(serving: Serving) -
 
 
 def test_without_the_packages_it_says_what_to_install() -> None:
-    program = "import sys\nsys.modules['uvicorn'] = None\nimport cobandit.runtime.server\n"
+    program = "import sys\nsys.modules['uvicorn'] = None\nimport cobandit.live.sidecar\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
         "cobandit.values.errors.MissingExtraError: serving needs the extra \"serve\": pip install 'cobandit[serve]'"

@@ -13,8 +13,8 @@ import pytest
 
 import cobandit
 from cobandit.cli import main
-from cobandit.runtime.decision import Decision
-from cobandit.runtime.member import Member
+from cobandit.live.decide.decision import Decision
+from cobandit.live.drive.member import Member
 
 NAMES = (f"memory://cli-state-file-{number}" for number in itertools.count())
 
@@ -46,7 +46,7 @@ def test_the_log_is_json_lines(decisions: list[Decision], state: Path, capsys: p
         "number": decisions[0].number,
         "time": decisions[0].at,
         "arm": decisions[0].arm,
-        "propensity": 1.0,
+        "propensity": 0.5,
         "subject": "ann",
         "reward": 0.25,
         "expired": False,
@@ -55,7 +55,7 @@ def test_the_log_is_json_lines(decisions: list[Decision], state: Path, capsys: p
         "number": decisions[1].number,
         "time": decisions[1].at,
         "arm": decisions[1].arm,
-        "propensity": 1.0,
+        "propensity": 0.5,
         "subject": None,
         "reward": None,
         "rewarded_at": None,
@@ -72,6 +72,14 @@ def test_the_log_is_a_table_if_wanted(
         (str(decisions[0].number), "ann", "0.25", "False"),
         (str(decisions[1].number), "", "", "False"),
     ]
+
+
+def test_the_table_commands_no_terminal(member: Member, state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    member.select_arm("a\x1b[2J\n\x9bb, ü")
+    member.sync()
+    assert main(["log", str(state), "--csv"]) == 0
+    said = capsys.readouterr().out
+    assert [row["subject"] for row in csv.DictReader(io.StringIO(said))] == [r"a\x1b[2J\n\x9bb, ü"]
 
 
 def test_a_reader_of_the_log_may_have_seen_enough(member: Member, state: Path) -> None:

@@ -18,10 +18,10 @@ import pytest
 import cobandit
 from cobandit.cli import main
 from cobandit.cli.fleet_table import brief_lines, fleet_lines
-from cobandit.runtime.asking import Asker
-from cobandit.runtime.fleet import Fleet, fleet_of
-from cobandit.runtime.identity import Identity
-from cobandit.runtime.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
+from cobandit.live.auth.identity import Identity
+from cobandit.live.drive.asking import Asker
+from cobandit.live.status.fleet import Fleet, fleet_of
+from cobandit.live.status.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
 from lab.servers import Server, free_port
 
 NAMES = (f"memory://cli-status-{number}" for number in itertools.count())

@@ -14,16 +14,16 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 from tests.golden_codec import values  # noqa: E402
 
 from cobandit.codec import STATE_VERSION, WIRE_VERSION, encode_record, encode_snapshot  # noqa: E402
-from cobandit.runtime.journal import encode_batch, encode_state  # noqa: E402
-from cobandit.runtime.letters import pack  # noqa: E402
-from cobandit.runtime.sqlite_journal import read_stored  # noqa: E402
+from cobandit.live.machine.batch import encode_batch, encode_state  # noqa: E402
+from cobandit.live.machine.control_messages import pack  # noqa: E402
+from cobandit.live.store.sqlite_journal import read_stored  # noqa: E402
 
 FOLDER = ROOT / "tests" / "golden_codec"
 
 
 def main() -> None:
     """Write all of them."""
-    said = {**values.MESSAGES, **values.LETTERS}
+    said = {**values.MESSAGES, **values.CONTROL_MESSAGES}
     _write(f"wire-{WIRE_VERSION}.json", {name: (pack(value, values.GROUP), value) for name, value in said.items()})
     state = FOLDER / f"state-{STATE_VERSION}.db"
     with tempfile.TemporaryDirectory() as folder:

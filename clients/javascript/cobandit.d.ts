@@ -104,6 +104,11 @@ export interface Statistics {
   readonly synced_batches: number;
   readonly observed?: number;
   readonly immediate?: number;
+  readonly rewards_waiting?: number;
+  readonly rewards_brought?: number;
+  readonly rewards_given_up?: number;
+  readonly latest_setting?: number;
+  readonly settings_from?: string | null;
   readonly is_superseded?: boolean;
 }
 

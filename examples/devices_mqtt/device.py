@@ -7,7 +7,7 @@ from pathlib import Path
 
 import cobandit
 from cobandit import Geometric, RetryTimers, on_demand
-from cobandit.runtime.statistics import Statistics
+from cobandit.live.status.statistics import Statistics
 
 CHANNELS = ["868.1", "868.3", "868.5", "867.1"]
 ARRIVES = {"868.1": 0.35, "868.3": 0.55, "868.5": 0.9, "867.1": 0.6}

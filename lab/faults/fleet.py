@@ -9,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from cobandit.runtime.decision import read
-from cobandit.runtime.member import reward
+from cobandit.live.decide.decision import read
+from cobandit.live.drive.member import reward
 from cobandit.values.errors import LocalError
 from lab.faults import accounts
 from lab.faults.networks import GROUP, Place

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from cobandit.runtime.keys import issue, make_group
+from cobandit.live.auth.keys import issue, make_group
 from lab.servers import HOST, free_port
 
 GROUP = "faults"

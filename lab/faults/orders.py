@@ -34,7 +34,7 @@ class Spec(msgspec.Struct, frozen=True):
     clock_behind_s: float = 0.0
     """By how much the member's clock is behind."""
     sabotage: str | None = None
-    """A Python file that breaks the runtime on purpose, to see whether that is noticed."""
+    """A Python file that breaks the live part on purpose, to see whether that is noticed."""
 
     def sharing(self) -> Sharing:
         """Return how the member talks: as live members do, but in a hurry."""

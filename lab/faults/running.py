@@ -65,7 +65,7 @@ def try_scenario(name: str, *, seed: int, is_quick: bool, sabotage: str | None =
         name: The scenario.
         seed: What chance is made of. Times are real, so a repetition is alike and not the same.
         is_quick: Whether to try it small.
-        sabotage: A Python file that breaks the runtime in every process, to see whether that is noticed.
+        sabotage: A Python file that breaks the live part in every process, to see whether that is noticed.
     """
     with tempfile.TemporaryDirectory(prefix="cobandit-faults-") as folder:
         try:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from cobandit.runtime.decision import read
+from cobandit.live.decide.decision import read
 from cobandit.values.quantum import MILLIONTH
 
 THOUSAND = 1000

@@ -13,8 +13,8 @@ import threading
 import time
 
 from cobandit.codec import decode_snapshot
-from cobandit.runtime.clock import SystemClock
-from cobandit.runtime.member import Member, connect
+from cobandit.live.drive.clock import SystemClock
+from cobandit.live.drive.member import Member, connect
 from cobandit.values.chance import stream, uniform
 from cobandit.values.errors import CobanditError, LocalError
 from cobandit.values.tally import ArmTally
@@ -43,6 +43,10 @@ class ShiftedClock:
     def now(self) -> float:
         """Return the time."""
         return self._clock.now() - self._behind_s
+
+    def time_of_day(self) -> float:
+        """Return what this computer says."""
+        return self._clock.time_of_day() - self._behind_s
 
 
 class Mouth(logging.Handler):
@@ -167,7 +171,7 @@ def look(member: Member) -> orders.Look:
         refused=statistics.refused,
         is_superseded=statistics.is_superseded,
         decisions=statistics.decisions,
-        owes=len(member._node.clerk.errands.rewards),  # noqa: SLF001  # nobody else needs to know
+        owes=len(member._node.machine.outbox.rewards),  # noqa: SLF001  # nobody else needs to know
     )
 
 

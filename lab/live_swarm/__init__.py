@@ -1,6 +1,6 @@
-"""A swarm of seeds for whole live members: node, clerk, desk, journal and packets as they ship, in virtual time.
+"""A swarm of seeds for whole live members: node, machine, decider, journal and packets as they ship, in virtual time.
 
-Each seed is a small fleet whose machines are killed, lose power and disks, have wrong clocks and a bad network, while
+Each seed is a small fleet whose computers are killed, lose power and disks, have wrong clocks and a bad network, while
 people decide, reward, and turn switches. `python -m lab swarm --live --seeds 4711 --transcript` shows one line by line.
 """
 

@@ -13,17 +13,9 @@ class Allowed(NamedTuple):
     late_rewards_after_forgetting: bool = False
     """A disk that was rolled back, copied or lost its last writes has forgotten which decisions were rewarded. Until a
     peer has returned what it knows, a reward that comes again, or a default at expiry, counts twice."""
-    clock_jumps_beyond_expiry: bool = False
-    """A decision is as old as the clock says: one that is set two days ahead ends what was just decided."""
     controls_outlive_disks: bool = False
     """What an operator said is acknowledged by one member alone. If its disk is lost, or it goes for good, before the
     others have heard, it is lost."""
-    controls_within_minutes: bool = False
-    """A member that has controls does not notice that one whom it just met has none (`Errands.controls_heard`), until
-    it looks through everything it owes, once in an hour."""
-    clocks_set_back_cost_nothing: bool = False
-    """Waits are kept as times of day. A member whose clock is set back, while it runs or between two starts, says
-    nothing again for as long as the clock went back."""
     idle_after_healing: bool = False
     """Who has lost its disk, and observes nothing after that, is told nothing by members that are idle too: a greeting
     alone does not tell them that it has forgotten what they had told it. So everybody decides once more."""
@@ -34,11 +26,8 @@ class Allowed(NamedTuple):
     steady_delays: bool = False
     """After healing, every packet takes exactly as long as any other. Then two members whose waits are equally long can
     go on for an hour: what one says again comes at the moment when the other would speak, and puts that off."""
-    clocks_behind_forgetful_disks: bool = False
-    """An incarnation is made of the clock, or is the last one on the disk and one, if the clock is behind that. A disk
-    that is rolled back while the clock is behind makes the same number twice."""
     new_arms_with_floors: bool = False
-    """A desk that has floors and gets an arm goes on drawing from its old arms, and fails (`Desk._take_over`)."""
+    """A decider that has floors and gets an arm goes on drawing from its old arms, and fails (`Decider._take_over`)."""
 
 
 AS_IT_IS = Allowed()

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from cobandit.runtime import node as node_module
-from cobandit.runtime import restoring, sessions
-from cobandit.runtime.clerk import Clerk
-from cobandit.runtime.controls import Setting
-from cobandit.runtime.journal import NodeState
-from cobandit.runtime.member import Member
-from cobandit.runtime.transports.base import Refusal
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.drive import node as node_module
+from cobandit.live.drive.member import Member
+from cobandit.live.machine import sessions
+from cobandit.live.machine.batch import NodeState
+from cobandit.live.machine.controls import Setting
+from cobandit.live.machine.machine import Machine
+from cobandit.live.store import restoring
 from cobandit.values.tally import Arm
 from lab.swarm.dice import Dice
 
@@ -37,10 +38,10 @@ View = Mapping[Origin, Tallies]
 """What somebody knows, and of whom."""
 
 
-def view_of(clerk: Clerk) -> View:
+def view_of(machine: Machine) -> View:
     """Return what a member knows, by where it was observed."""
     view: dict[Origin, Tallies] = {}
-    for key, (arm, count, units, _) in clerk.agent.endpoint.replica.cells():
+    for key, (arm, count, units, _) in machine.agent.endpoint.replica.cells():
         view.setdefault(Origin(key.agent, key.incarnation), {})[arm] = (count, units)
     return view
 
@@ -50,72 +51,77 @@ def _tallies(tally: Any) -> Tallies:  # noqa: ANN401  # the core's
     return {arm: (count, sums[arm]) for arm, count in tally.counts.items() if count}
 
 
-def totals_of(clerk: Clerk) -> Tallies:
+def totals_of(machine: Machine) -> Tallies:
     """Return what a member decides by."""
-    return _tallies(clerk.agent.policy.tally)
+    return _tallies(machine.agent.policy.tally)
 
 
-def incarnation_of(clerk: Clerk) -> int:
+def incarnation_of(machine: Machine) -> int:
     """Return in which incarnation a member is."""
-    return clerk.agent.incarnation
+    return machine.agent.incarnation
 
 
-def settings_of(clerk: Clerk) -> tuple[Setting, ...]:
+def settings_of(machine: Machine) -> tuple[Setting, ...]:
     """Return the controls that a member has heard of."""
-    return clerk.controls.settings
+    return machine.controls.settings
 
 
-def may_choose(clerk: Clerk) -> tuple[Arm, ...]:
+def informed_by(machine: Machine) -> str | None:
+    """Return who has told a member, since its start, what is set."""
+    return machine.settings_from
+
+
+def may_choose(machine: Machine) -> tuple[Arm, ...]:
     """Return what the controls that a member has heard of let it choose."""
-    offered, killed, frozen = clerk.offered, clerk.controls.control_arm, clerk.controls.frozen
+    offered, killed, frozen = machine.offered, machine.controls.control_arm, machine.controls.frozen
     if killed in offered:
         return (killed,)
     return tuple(arm for arm in offered if arm not in frozen) or offered
 
 
-def is_killed(clerk: Clerk) -> bool:
+def is_killed(machine: Machine) -> bool:
     """Return whether the kill switch is on, as far as a member has heard and can obey."""
-    return clerk.controls.control_arm in clerk.offered
+    return machine.controls.control_arm in machine.offered
 
 
-def waiting_rewards(clerk: Clerk) -> tuple[tuple[str, str, float], ...]:
+def waiting_rewards(machine: Machine) -> tuple[tuple[str, str, float], ...]:
     """Return the rewards that a member has to bring to others."""
-    return clerk.errands.rewards
+    return machine.outbox.rewards
 
 
-def open_decisions(clerk: Clerk) -> frozenset[int]:
+def open_decisions(machine: Machine) -> frozenset[int]:
     """Return the numbers of the decisions that wait for their reward."""
-    return frozenset(clerk.outstanding.open)
+    return frozenset(machine.open_decisions.open)
 
 
-def arms_of(clerk: Clerk) -> tuple[Arm, ...]:
+def arms_of(machine: Machine) -> tuple[Arm, ...]:
     """Return the arms that a member knows, removed ones too."""
-    return clerk.agent.arms
+    return machine.agent.arms
 
 
-def candidates_of(clerk: Clerk) -> tuple[Arm, ...]:
+def candidates_of(machine: Machine) -> tuple[Arm, ...]:
     """Return the arms that the policy has not ruled out."""
-    return clerk.agent.policy.candidates
+    return machine.agent.policy.candidates
 
 
-def is_superseded(clerk: Clerk) -> bool:
+def is_superseded(machine: Machine) -> bool:
     """Return whether a member says that another process speaks for it."""
-    return clerk.superseded_by is not None
+    return machine.superseded_by is not None
 
 
-def quarantined_by(clerk: Clerk) -> tuple[str, ...]:
+def quarantined_by(machine: Machine) -> tuple[str, ...]:
     """Return to whom a member does not listen."""
-    return clerk.guard.quarantined(clerk.clock.now())
+    return machine.guard.quarantined(machine.clock.now())
 
 
-def refusals_of(clerk: Clerk) -> Counter[Refusal]:
+def refusals_of(machine: Machine) -> Counter[Refusal]:
     """Return what a member has refused."""
-    return clerk.guard.refusals
+    return machine.guard.refusals
 
 
 def rank(setting: Setting) -> tuple[int, str]:
     """Return which of two words on the same control wins: the higher."""
-    return setting.counter, setting.by
+    return setting.stamp, setting.by
 
 
 def as_unclean(state: NodeState) -> NodeState:

@@ -1,23 +1,28 @@
-"""Looks at every turn of every member, and compares what it knows with what really happened.
+"""Looks at every step of every member, and compares what it knows with what really happened.
 
 Every function here says what is wrong in a sentence; no sentence is what everybody wants to see.
 """
 
-from cobandit.runtime.desk import Settled
-from cobandit.runtime.transports.base import Refusal
-from cobandit.runtime.turn import Turn
+from collections.abc import Container, Mapping
+
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.decide.decider import Settled
+from cobandit.live.machine.controls import FURTHEST_AHEAD
+from cobandit.live.machine.step import Step
 from cobandit.values.tally import Arm
+from lab.live_swarm.computer import Disk
 from lab.live_swarm.insides import (
     Origin,
     View,
     incarnation_of,
+    informed_by,
     may_choose,
     quarantined_by,
     rank,
     refusals_of,
+    settings_of,
     totals_of,
 )
-from lab.live_swarm.machine import Disk
 from lab.live_swarm.plan import Plan
 from lab.live_swarm.process import Process
 from lab.live_swarm.timeline import Timeline
@@ -48,8 +53,8 @@ class Inspector:
 
     def decided(self, process: Process, made: Made) -> None:
         """Take it that a member has decided."""
-        if made.arm not in may_choose(process.clerk):
-            self.complain(f"{process.name} chose {made.arm}, but controls let it choose {may_choose(process.clerk)}")
+        if made.arm not in may_choose(process.machine):
+            self.complain(f"{process.name} chose {made.arm}, but controls let it choose {may_choose(process.machine)}")
         known = self.truth.decisions.get((made.member, made.number))
         if known is not None:
             self.complain(f"{process.name} gave number {made.number} to two decisions")
@@ -72,23 +77,34 @@ class Inspector:
         self._begin_incarnation(process)
         self._compare_totals(process)
 
-    def turned(self, process: Process, turn: Turn) -> None:
-        """Look at a member that has taken a turn, before any of it is written."""
+    def came_up(self, process: Process, running: Mapping[str, Process], doubles: Container[str]) -> None:
+        """Look at a member that can be used from now on: it obeys what the one had heard who told it what is set."""
+        teller = informed_by(process.machine)
+        known, settings = process.others.get(teller or "", (None, ()))
+        if known is None or running.get(known.name) is not known or known.name in doubles:
+            return  # it is not certain who that was
+        has = {setting.key: rank(setting) for setting in settings_of(process.machine)}
+        for setting in settings:
+            if self._plan.clock_error <= FURTHEST_AHEAD and has.get(setting.key, (0, "")) < rank(setting):
+                self.complain(f"{process.name} is up, was told by {teller} what is set, and does not know {setting}")
+
+    def stepped(self, process: Process, step: Step) -> None:
+        """Look at a member that has taken a step, before any of it is written."""
         origin = self._origin(process)
         if self.truth.used.get(origin) != process.number:
             self._begin_incarnation(process)
-        for entry in turn.batch.settled:
+        for entry in step.batch.settled:
             self._settled(process, origin, entry)
-        process.promises += [token for _, token, _ in turn.batch.rewards_kept]
+        process.promises += [token for _, token, _ in step.batch.rewards_kept]
         self._compare_view(process, origin)
         self._compare_totals(process)
         self._compare_settings(process)
         for pair in self.truth.twice:
             if all(_knows(process.view, place) for place in pair):
                 self.complain(f"{process.name} counts a decision twice: as {pair[0]} and as {pair[1]}")
-        if quarantined := quarantined_by(process.clerk):
+        if quarantined := quarantined_by(process.machine):
             self.complain(f"{process.name} does not listen to {', '.join(quarantined)}, who did nothing wrong")
-        refused = refusals_of(process.clerk)
+        refused = refusals_of(process.machine)
         for reason in NEVER_HONEST:
             if refused[reason]:
                 self.complain(f"{process.name} refused something {reason.value}")
@@ -112,7 +128,7 @@ class Inspector:
 
     def ended(self, process: Process) -> None:
         """Take it that a process is gone."""
-        if hasattr(process, "clerk"):
+        if hasattr(process, "machine"):
             self.truth.forgot(self._origin(process))
         for failure in process.loop.failures:
             self.complain(f"{process.name} failed: {failure}")
@@ -120,7 +136,7 @@ class Inspector:
     # How.
 
     def _origin(self, process: Process) -> Origin:
-        return Origin(process.name, incarnation_of(process.clerk))
+        return Origin(process.name, incarnation_of(process.machine))
 
     def _begin_incarnation(self, process: Process) -> None:
         """Take it that a process is in an incarnation: a new one, or that in which it was stopped in good order."""
@@ -178,7 +194,7 @@ class Inspector:
             for arm, (count, total) in tallies.items():
                 before = parts.get(arm, (0, 0))
                 parts[arm] = before[0] + count, before[1] + total
-        if (totals := totals_of(process.clerk)) != parts:
+        if (totals := totals_of(process.machine)) != parts:
             self.complain(f"{process.name} decides by {totals}, but its parts add up to {parts}")
         for arm, (count, total) in totals.items():
             bounds, lost = self.truth.bounds[arm], count * self._per_reward - total

@@ -7,9 +7,9 @@ allowed when everything should be quiet.
 from collections.abc import Callable
 from functools import partial
 
-from cobandit.runtime.letters import Hello, unpack
-from cobandit.runtime.transports.base import Inbox, Transport
-from lab.live_swarm.machine import BEFORE_PACKET
+from cobandit.live.machine.control_messages import Hello, unpack
+from cobandit.live.transports.base import Inbox, Transport
+from lab.live_swarm.computer import BEFORE_PACKET
 from lab.live_swarm.plan import GROUP, Plan
 from lab.live_swarm.timeline import ProcessLoop, Timeline
 from lab.swarm.dice import Dice

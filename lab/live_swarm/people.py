@@ -5,11 +5,11 @@ from enum import Enum
 from functools import partial
 from typing import Protocol
 
-from cobandit.runtime.decision import Decision
+from cobandit.live.decide.decision import Decision
 from cobandit.values.errors import CobanditError
+from lab.live_swarm.computer import Disk
 from lab.live_swarm.insides import is_killed, may_choose
 from lab.live_swarm.inspector import Inspector
-from lab.live_swarm.machine import Disk
 from lab.live_swarm.plan import Plan
 from lab.live_swarm.process import Process
 from lab.live_swarm.timeline import Timeline
@@ -128,8 +128,8 @@ class People:
 
     def _check_subject(self, process: Process, subject: str, decision: Decision) -> None:
         """Compare with what the subject had before: it keeps its arm as long as that may be chosen."""
-        kept, choice = process.subjects.get(subject), may_choose(process.clerk)
-        if is_killed(process.clerk):
+        kept, choice = process.subjects.get(subject), may_choose(process.machine)
+        if is_killed(process.machine):
             return  # what that chooses is not the subject's own
         if kept in choice and kept != decision.arm and self._plan.policy != "aae":
             self._inspector.complain(f"{process.name} chose {decision.arm} for {subject}, who had {kept}")

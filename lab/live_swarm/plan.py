@@ -1,4 +1,4 @@
-"""From a seed to a whole live fleet: who is there, on what machines, what people do, and what befalls whom, and when.
+"""From a seed to a whole live fleet: who is there, on what computers, what people do, and what befalls whom, and when.
 
 A plan is a pure function of its seed and is plain data, so that a failing seed is all that must be kept.
 """
@@ -8,6 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from cobandit.core import Constant, Geometric, RetryTimers, Sharing, Threshold, on_demand
+from cobandit.live.machine.controls import FURTHEST_AHEAD
 from cobandit.values.tally import Arm
 from lab.live_swarm.allowed import AS_IT_IS, Allowed
 from lab.swarm.dice import Dice
@@ -20,7 +21,7 @@ NEW_ARMS = ("b0", "b1")
 DECISIONS = 110
 """About how many decisions the whole fleet makes."""
 
-HOUR, DAY = 3_600.0, 86_400.0
+DAY = 86_400.0
 
 _DICE_OF_PLANS = 11
 
@@ -45,7 +46,7 @@ class Kind(Enum):
     UNFREEZE = "is told to give an arm back"
     KILL_SWITCH = "is told to turn the kill switch on"
     LIFT = "is told to turn the kill switch off"
-    ASKED_TO_FREEZE = "gets a letter: freeze an arm"
+    ASKED_TO_FREEZE = "gets a message: freeze an arm"
     ADD_ARM = "gets one more arm"
     REMOVE_ARM = "is told to offer an arm no more"
     CATCH_UP = "is told to ask the others"
@@ -66,7 +67,7 @@ class Incident(NamedTuple):
 
 
 class MemberPlan(NamedTuple):
-    """One member and its machine."""
+    """One member and its computer."""
 
     name: str
     arms: tuple[Arm, ...]
@@ -158,21 +159,14 @@ def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:
     members = _members(dice, count, heals_at)
     incidents = _incidents(dice, count, heals_at)
     is_forgetful = _is_forgetful(members, incidents)
-    if is_forgetful and not allowed.clocks_behind_forgetful_disks:
-        incidents = tuple(
-            incident._replace(amount=abs(incident.amount)) if incident.kind is Kind.CLOCK else incident
-            for incident in incidents
-        )
     clock_error = sum(abs(incident.amount) for incident in incidents if incident.kind is Kind.CLOCK)
     clock_error += max(abs(member.clock_offset) for member in members)
     clocks_follow = dice.happens(0.2)
     rewards_come_late = allowed.late_rewards_after_forgetting or not is_forgetful
     kinds = {incident.kind for incident in incidents}
     quiet_at = heals_at + 3000.0 + 15.0 * (patience.longest + patience.tick)
-    if not allowed.clocks_set_back_cost_nothing:
-        quiet_at += clock_error
-    if kinds & set(_WORDS) and not allowed.controls_within_minutes:
-        quiet_at += 2.0 * HOUR
+    if kinds & set(_WORDS) and clock_error > FURTHEST_AHEAD:
+        quiet_at += clock_error  # what somebody has set whose clock is that far ahead is not heard before
     has_floors = dice.happens(0.2) and (allowed.new_arms_with_floors or Kind.ADD_ARM not in kinds)
     return Plan(
         seed=seed,
@@ -198,7 +192,7 @@ def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:
         ends_at=quiet_at + 1500.0,
         rewards_come_late=rewards_come_late,
         clock_error=clock_error,
-        forgiven=0.0 if allowed.clock_jumps_beyond_expiry else clock_error,
+        forgiven=clock_error if clocks_follow else 0.0,  # a clock of the user's own is believed
         keeps_controls=allowed.controls_outlive_disks or not (is_forgetful or kinds & _LOSING),
         allowed=allowed,
     )
@@ -279,7 +273,7 @@ _FAULTS = (
 )
 _RARE = (Kind.GO, Kind.DIE, Kind.TWIN)
 _WORDS = (Kind.FREEZE, Kind.UNFREEZE, Kind.KILL_SWITCH, Kind.LIFT, Kind.ASKED_TO_FREEZE)
-_ERRANDS = (Kind.ADD_ARM, Kind.REMOVE_ARM, Kind.CATCH_UP, Kind.FLUSH)
+_CHORES = (Kind.ADD_ARM, Kind.REMOVE_ARM, Kind.CATCH_UP, Kind.FLUSH)
 
 
 def _incidents(dice: Dice, count: int, heals_at: float) -> tuple[Incident, ...]:
@@ -292,7 +286,7 @@ def _incidents(dice: Dice, count: int, heals_at: float) -> tuple[Incident, ...]:
     if dice.happens(0.5):
         kinds += [dice.pick(_WORDS) for _ in range(dice.pick((1, 3, 8)))]
     if dice.happens(0.4):
-        kinds += [dice.pick(_ERRANDS) for _ in range(dice.pick((1, 3)))]
+        kinds += [dice.pick(_CHORES) for _ in range(dice.pick((1, 3)))]
     incidents = [_incident(dice, kind, dice.whole(0, count - 1), heals_at) for kind in kinds]
     if dice.happens(0.1):  # everybody at once
         time, lasting = dice.real(0.1, 0.9) * heals_at, dice.pick((0.5, 5.0))

@@ -1,25 +1,27 @@
-"""One process: a real member, made as `cobandit.runtime.starting` makes it, on a machine of this world.
+"""One process: a real member, made as `cobandit.live.drive.starting` makes it, on a computer of this world.
 
 It leaves out what a process has besides: options and their errors, threads, signals, and a state file's lock, of which
-a disk models the mark (`machine.py`).
+a disk models the mark (`computer.py`).
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar, cast
 
-from cobandit.policies import AAE, KLUCB, UCB, Policy, Thompson
-from cobandit.runtime.background import Background
-from cobandit.runtime.clerk import Clerk
-from cobandit.runtime.controls import Setting
-from cobandit.runtime.member import Member
-from cobandit.runtime.node import Node
-from cobandit.runtime.restoring import restore
-from cobandit.runtime.traffic import Traffic
-from cobandit.runtime.turn import Terms, Turn
+from cobandit.live.decide.allocation import Allocation
+from cobandit.live.decide.clock import Clock
+from cobandit.live.drive.background import Background
+from cobandit.live.drive.member import Member
+from cobandit.live.drive.node import Node
+from cobandit.live.machine.controls import Setting
+from cobandit.live.machine.machine import Machine
+from cobandit.live.machine.step import Step, Terms
+from cobandit.live.store.restoring import restore
+from cobandit.policies import Policy
+from cobandit.policies.registry import BuiltIn
 from cobandit.values.tally import Arm
+from lab.live_swarm.computer import AFTER_WRITE, Disk, DiskJournal
 from lab.live_swarm.insides import View, settings_of, throw_away, view_of
-from lab.live_swarm.machine import AFTER_WRITE, Clock, Disk, DiskJournal
 from lab.live_swarm.network import Door, Network
 from lab.live_swarm.plan import GROUP, Plan
 from lab.live_swarm.timeline import Killed, ProcessLoop, Timeline
@@ -39,11 +41,11 @@ class Fuse:
 class Process:
     """A process that runs."""
 
-    clerk: Clerk
+    machine: Machine
     node: Node
     member: Member
     view: View
-    """What its member knew after the last turn."""
+    """What its member knew after the last step."""
     settings: tuple[Setting, ...]
     """The controls that it had heard of then."""
 
@@ -58,7 +60,7 @@ class Process:
         clock: Clock,
         arms: Sequence[Arm],
         number: int,
-        turned: Callable[["Process", Turn], None],
+        stepped: Callable[["Process", Step], None],
         wrote: Callable[["Process"], None],
         killed: Callable[["Process"], None],
     ) -> None:
@@ -73,13 +75,15 @@ class Process:
         """The numbers of decisions that it has settled."""
         self.promises: list[str] = []
         """Tokens of rewards for others that it has taken, and not yet written down."""
+        self.others: dict[str, tuple[Process, tuple[Setting, ...]]] = {}
+        """Who was there when it started, and what those had heard that operators had set."""
         self.subjects: dict[str, Arm] = {}
         """Which arm it gave to whom."""
         self.loop = ProcessLoop(timeline, disk_seconds=lambda: plan.disk_seconds)
         self._plan = plan
         self._clock = clock
         self._arms = tuple(arms)
-        self._turned = turned
+        self._stepped = stepped
         self._wrote = wrote
         self._killed = killed
         """Whom to tell what it has done; the last, when its fuse has burnt down."""
@@ -90,7 +94,7 @@ class Process:
         _ = self.loop.create_task(work)
 
     async def start(self, restored: Callable[["Process"], None]) -> None:
-        """Start the member, as `cobandit.runtime.starting` does.
+        """Start the member, as `cobandit.live.drive.starting` does.
 
         Args:
             restored: Called when it is as its disk knows it, before it has done anything.
@@ -110,13 +114,13 @@ class Process:
         terms = Terms(
             name, GROUP, plan.sharing, lambda arms: _policy(plan, name, arms), plan.expire_after, default_units=default
         )
-        self.clerk = Clerk(terms, found, self._clock)
-        self.view, self.settings = view_of(self.clerk), settings_of(self.clerk)
+        self.machine = Machine(terms, found, self._clock)
+        self.view, self.settings = view_of(self.machine), settings_of(self.machine)
         restored(self)
-        self._watch_turns()
-        self.node = Node(self.clerk, journal, self._door, executor=cast("Any", self))
-        self.clerk.make_desk(
-            Traffic(plan.floors) if plan.floors else None,
+        self._watch_steps()
+        self.node = Node(self.machine, journal, self._door, executor=cast("Any", self))
+        self.machine.make_decider(
+            Allocation(plan.floors) if plan.floors else None,
             seed=self.number,
             wake=lambda: cast("None", self.loop.call_soon_threadsafe(self.node.wake)),
         )
@@ -138,16 +142,16 @@ class Process:
         if hasattr(self, "member"):
             throw_away(self.member)
 
-    def _watch_turns(self) -> None:
-        take_turn = self.clerk.turn
+    def _watch_steps(self) -> None:
+        take_step = self.machine.step
 
-        def turn(*arguments: Any, **options: Any) -> Turn:  # noqa: ANN401  # handed on as they come
-            done = take_turn(*arguments, **options)
-            self.view, self.settings = view_of(self.clerk), settings_of(self.clerk)
-            self._turned(self, done)
+        def step(*arguments: Any, **options: Any) -> Step:  # noqa: ANN401  # handed on as they come
+            done = take_step(*arguments, **options)
+            self.view, self.settings = view_of(self.machine), settings_of(self.machine)
+            self._stepped(self, done)
             return done
 
-        self.clerk.turn = turn  # type: ignore[method-assign]
+        self.machine.step = step  # type: ignore[method-assign]
 
     def _point(self, point: str) -> None:
         """Come past a point of the program."""
@@ -174,7 +178,4 @@ class _Home:
 
 
 def _policy(plan: Plan, name: str, arms: Sequence[Arm]) -> Policy:
-    if plan.policy == "thompson":
-        return Thompson(arms, seed=sum(name.encode()), quantum=plan.quantum)
-    kinds: dict[str, type[UCB | KLUCB | AAE]] = {"ucb": UCB, "kl-ucb": KLUCB, "aae": AAE}
-    return kinds[plan.policy](arms, quantum=plan.quantum)
+    return BuiltIn(plan.policy)(arms, sum(name.encode()), plan.quantum)

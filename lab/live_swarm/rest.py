@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from cobandit.values.tally import Arm
+from lab.live_swarm.computer import promised
 from lab.live_swarm.insides import (
     Origin,
     arms_of,
@@ -12,7 +13,6 @@ from lab.live_swarm.insides import (
     rank,
     waiting_rewards,
 )
-from lab.live_swarm.machine import promised
 from lab.live_swarm.network import Network
 from lab.live_swarm.plan import Plan
 from lab.live_swarm.process import Process
@@ -27,7 +27,7 @@ def at_rest(plan: Plan, living: Sequence[Process], truth: Truth, network: Networ
     wrong = [f"{process.name} does not run" for process in living if not process.is_up]
     if wrong:
         return wrong
-    wrong += [f"{process.name} is said to run elsewhere" for process in living if is_superseded(process.clerk)]
+    wrong += [f"{process.name} is said to run elsewhere" for process in living if is_superseded(process.machine)]
     wrong += [f"it should be quiet, but {said}" for said in (network.unquiet or ())[:3]]
     wrong += (
         _different_settings(living)
@@ -66,7 +66,7 @@ def _undelivered(living: Sequence[Process]) -> list[str]:
     names = {process.name for process in living}
     wrong = [f"{process.name} has mail that it does not look at" for process in living if process.disk.content.mail]
     for process in living:
-        waiting = {to for to, _, _ in waiting_rewards(process.clerk)} | {
+        waiting = {to for to, _, _ in waiting_rewards(process.machine)} | {
             to for to, _ in promised(process.disk.stored())
         }
         wrong += [f"{process.name} still has a reward for {to}" for to in sorted(waiting & names)]
@@ -78,16 +78,16 @@ def _unrewarded(plan: Plan, living: Sequence[Process], truth: Truth, made: Made)
     owner = next((process for process in living if process.name == made.member), None)
     if owner is None:
         return []
-    what, is_open = f"decision {made.number} of {made.member}", made.number in open_decisions(owner.clerk)
+    what, is_open = f"decision {made.number} of {made.member}", made.number in open_decisions(owner.machine)
     wrong: list[str] = []
-    if is_open and plan.ends_at - made.at > plan.expire_after + plan.clock_error + PATIENCE:
+    if is_open and plan.ends_at - max(made.at, plan.heals_at) > plan.expire_after + 2.0 * PATIENCE:
         wrong.append(f"{what} is still open, and should have expired")
     disks = {process.disk for process in living}
     is_promised = owner.disk.forgot_at is None and any(disk in disks for disk in truth.promised.get(made.token, ()))
     if is_promised and is_open:
         wrong.append(f"{what} is still open, though its reward was taken")
     can_expire = plan.expire_after < plan.ends_at + plan.forgiven
-    is_over = made.is_withdrawn or can_expire or made.arm not in arms_of(owner.clerk)
+    is_over = made.is_withdrawn or can_expire or made.arm not in arms_of(owner.machine)
     if is_promised and not is_over and not truth.counted.get((made.member, made.number)):
         wrong.append(f"{what} was never counted, though its reward was taken")
     return wrong
@@ -95,9 +95,9 @@ def _unrewarded(plan: Plan, living: Sequence[Process], truth: Truth, made: Made)
 
 def _different_views(living: Sequence[Process], truth: Truth) -> list[str]:
     """Return who does not know what the living have written down of each other, or of themselves."""
-    if any(len(candidates_of(process.clerk)) == 1 for process in living):
+    if any(len(candidates_of(process.machine)) == 1 for process in living):
         return []  # who has ruled out all arms but one need not be told any more
-    arms = {process.name: set(arms_of(process.clerk)) for process in living}
+    arms = {process.name: set(arms_of(process.machine)) for process in living}
     best = _known_to_disks(living, arms)
     for process in living:
         if process.disk.forgot_at is None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cobandit.values.tally import Arm
+from lab.live_swarm.computer import Disk
 from lab.live_swarm.insides import Origin
-from lab.live_swarm.machine import Disk
 
 
 @dataclass(slots=True, eq=False)

@@ -8,15 +8,16 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any
 
-from cobandit.runtime.controls import FROZEN, freezing
-from cobandit.runtime.journal import JournalError
-from cobandit.runtime.letters import ControlWanted, pack
-from cobandit.runtime.turn import Turn
+from cobandit.live.drive.clock import NeverBack
+from cobandit.live.machine.control_messages import ControlsTold, pack
+from cobandit.live.machine.controls import FROZEN, Setting, freezing, stamp_at
+from cobandit.live.machine.step import Step
+from cobandit.live.store.journal import JournalError
 from cobandit.values.errors import CobanditError
 from cobandit.values.tally import Arm
+from lab.live_swarm.computer import AFTER_WRITE, BEFORE_PACKET, BEFORE_WRITE, START, Clock, Disk, ProcessClock
 from lab.live_swarm.insides import is_superseded, look_for_mail_every, surroundings
 from lab.live_swarm.inspector import Inspector
-from lab.live_swarm.machine import AFTER_WRITE, BEFORE_PACKET, BEFORE_WRITE, Clock, Disk
 from lab.live_swarm.network import Network
 from lab.live_swarm.people import People
 from lab.live_swarm.plan import GROUP, Incident, Kind, Plan
@@ -36,7 +37,7 @@ A_WHILE = 300.0
 """Seconds after healing until operators look, and again until everybody decides once more."""
 
 OPERATOR = "operator"
-"""Who is no member, and writes letters."""
+"""Who is no member, and sends control messages."""
 
 _DICE_OF_SECRETS = 15
 
@@ -90,9 +91,12 @@ class World:
             bugs=bugs,
         ):
             look_for_mail_every(plan.mail_every)
+            # Who is killed for good is probed for ever, as seldom as `longest` says.
+            probes = len(plan.members) ** 2 * plan.ends_at / plan.sharing.retry.longest if plan.sharing.retry else 0.0
+            most_events = MOST_EVENTS + int(20.0 * probes)
             while not (self._is_over or violations or bugs):
                 timeline.step()
-                if timeline.events > MOST_EVENTS:
+                if timeline.events > most_events:
                     violations.append(f"it is not quiet at time {timeline.time:g}, after {timeline.events} events")
             violations += bugs
             for process in (*self.running.values(), *self.doubles.values()):
@@ -169,7 +173,7 @@ class World:
         name, newer = older.name, self.running.get(older.name)
         if self.doubles.get(name) is not older:
             return
-        if newer is not None and newer.is_up and is_superseded(newer.clerk) and not is_superseded(older.clerk):
+        if newer is not None and newer.is_up and is_superseded(newer.machine) and not is_superseded(older.machine):
             newer.kill()
             self._ended(newer)
             del self.doubles[name]
@@ -184,29 +188,30 @@ class World:
 
     def _tell(self, process: Process, incident: Incident) -> bool:
         """Let an operator do something. Return whether it is something that operators do."""
-        clerk, node, arm, name = process.clerk, process.node, incident.arm, process.name
+        machine, node, arm, name = process.machine, process.node, incident.arm, process.name
         match incident.kind:
             case Kind.FREEZE | Kind.UNFREEZE:
                 is_frozen = incident.kind is Kind.FREEZE
                 self._say(freezing(arm), FROZEN if is_frozen else None, name)
-                self._do(process, node.act(lambda: clerk.set_frozen(arm, is_frozen=is_frozen)))
+                self._do(process, node.act(lambda: machine.set_frozen(arm, is_frozen=is_frozen)))
             case Kind.KILL_SWITCH | Kind.LIFT:
                 control_arm = arm if incident.kind is Kind.KILL_SWITCH else None
                 self._say("kill", control_arm, name)
-                self._do(process, node.act(lambda: clerk.set_control_arm(control_arm)))
+                self._do(process, node.act(lambda: machine.set_control_arm(control_arm)))
             case Kind.ASKED_TO_FREEZE:
                 self._say(freezing(arm), FROZEN, OPERATOR)
-                letter = ControlWanted(OPERATOR, freezing(arm), FROZEN)
-                self.network.carry(OPERATOR, name, pack(letter, GROUP))
+                setting = Setting(freezing(arm), FROZEN, stamp_at(START + self.timeline.time), OPERATOR)
+                message = ControlsTold(OPERATOR, (setting,))
+                self.network.carry(OPERATOR, name, pack(message, GROUP))
             case Kind.ADD_ARM:
                 self._arms[name] = tuple(dict.fromkeys((*self._arms[name], arm)))
                 self._do(process, node.add_arm(arm))
             case Kind.REMOVE_ARM:
                 if arm != "a0":
                     self._arms[name] = tuple(known for known in self._arms[name] if known != arm)
-                    self._do(process, node.act(lambda: clerk.remove_arm(arm)))
+                    self._do(process, node.act(lambda: machine.remove_arm(arm)))
             case Kind.CATCH_UP:
-                self._do(process, node.act(clerk.introduce))
+                self._do(process, node.act(machine.introduce))
             case Kind.FLUSH:
                 self._do(process, node.flush(5.0))
             case _:
@@ -242,13 +247,14 @@ class World:
             timeline=self.timeline,
             network=self.network,
             disk=self.disks[name],
-            clock=clock if self.plan.clocks_follow else clock.of_process(),
+            clock=NeverBack(clock) if self.plan.clocks_follow else ProcessClock(clock),
             arms=self._arms[name],
             number=self.starts,
-            turned=self._turned,
+            stepped=self._stepped,
             wrote=self.inspector.wrote,
             killed=self._killed,
         )
+        process.others = {other.name: (other, other.settings) for other in self.running.values() if other.is_up}
         self._note(name, f"starts as number {process.number}")
         self.running[name] = process
         process.run(self._started(process))
@@ -256,6 +262,7 @@ class World:
     async def _started(self, process: Process) -> None:
         try:
             await process.start(self.inspector.restored)
+            self.inspector.came_up(process, self.running, self.doubles)
         except JournalError:
             process.kill()
             self._ended(process)
@@ -263,9 +270,9 @@ class World:
         except Exception as error:  # noqa: BLE001  # whatever it is, it must not be
             self.inspector.complain(f"{process.name} cannot be started: {error!r}")
 
-    def _turned(self, process: Process, turn: Turn) -> None:
-        self._note(process.name, f"takes a turn, {len(turn.batch.records)} records")
-        self.inspector.turned(process, turn)
+    def _stepped(self, process: Process, step: Step) -> None:
+        self._note(process.name, f"takes a step, {len(step.batch.records)} records")
+        self.inspector.stepped(process, step)
 
     def _killed(self, process: Process) -> None:
         self._note(process.name, "is killed at a point of its program")
@@ -306,7 +313,7 @@ class World:
         After a stop in good order they would go on in the incarnation that is over. So they are killed.
         """
         for process in tuple(self.running.values()):
-            if process.is_up and is_superseded(process.clerk):
+            if process.is_up and is_superseded(process.machine):
                 self._note(process.name, "is started again by its operator")
                 self._kill(process, Incident(self.timeline.time, Kind.KILL, 0))
 

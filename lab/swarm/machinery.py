@@ -46,6 +46,8 @@ class Machinery(ABC):
         self._clocks = [0.0] * len(plan.members)
         self._pulls = [0] * len(plan.members)
         self._sent: dict[tuple[AgentId, AgentId], int] = {}
+        self._told: dict[tuple[AgentId, AgentId], int] = {}
+        """Up to which number of its log one told another last."""
         self._pull_dice = [Dice(plan.seed, _PULLS, position) for position in range(len(plan.members))]
         self._double_dice = Dice(plan.seed, _DOUBLES)
         self._reward_keys = [stream(plan.seed, _REWARDS, position) for position in range(len(plan.members))]
@@ -116,7 +118,7 @@ class Machinery(ABC):
                 self.inspector.disturbed(process.name)
             for message in outgoing:
                 is_fresh = isinstance(message, Share) and message.is_fresh
-                length = 0 if is_fresh else chain
+                length = 0 if is_fresh else min(chain, 1) if self._goes_on(message) else chain
                 self.inspector.sends(process, message, now, chain=length)
                 self._send(process, message, length)
         is_double = self.doubles.get(process.name) is process
@@ -131,6 +133,14 @@ class Machinery(ABC):
             self._set_alarm(process)
         if outcome.superseded_by is not None:
             self._superseded(process, outcome.superseded_by)
+
+    def _goes_on(self, message: Message) -> bool:
+        """Return whether a share goes on where the last one ended, which was too small for everything."""
+        if not isinstance(message, Share):
+            return False
+        pair, (base, upto, *_) = (message.sender, message.receiver), message.changes
+        before, self._told[pair] = self._told.get(pair, 0), upto
+        return 0 < base == before < upto
 
     def _set_alarm(self, process: Process) -> None:
         assert process.wakes_at is not None

@@ -30,6 +30,7 @@ class Transcript:
 def in_words(message: Message) -> str:
     """Return a message as a person would say it.
 
+    >>> from cobandit.core import Eliminations
     >>> in_words(Notice("j", "p", Changes(eliminations=(Eliminations("j", 3, ("A",)),))))
     'j to p: j.3 considers no more A'
     """

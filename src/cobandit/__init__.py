@@ -24,12 +24,12 @@ from cobandit.values.errors import CobanditError, LocalError, MissingExtraError,
 from cobandit.values.extras import needed_by
 
 if TYPE_CHECKING:
-    from cobandit.runtime.decision import Decision as Decision
-    from cobandit.runtime.importing import snapshot_of as snapshot_of
-    from cobandit.runtime.member import Member as Member
-    from cobandit.runtime.member import connect as connect
-    from cobandit.runtime.member import join as join
-    from cobandit.runtime.member import reward as reward
+    from cobandit.live.decide.decision import Decision as Decision
+    from cobandit.live.drive.member import Member as Member
+    from cobandit.live.drive.member import connect as connect
+    from cobandit.live.drive.member import join as join
+    from cobandit.live.drive.member import reward as reward
+    from cobandit.live.store.importing import snapshot_of as snapshot_of
     from cobandit.simulator.results import Results as Results
     from cobandit.simulator.simulate import simulate as simulate
 
@@ -62,12 +62,12 @@ __all__ = [
 ]
 
 _LATER = {
-    "Decision": "cobandit.runtime.decision",
-    "Member": "cobandit.runtime.member",
-    "connect": "cobandit.runtime.member",
-    "join": "cobandit.runtime.member",
-    "reward": "cobandit.runtime.member",
-    "snapshot_of": "cobandit.runtime.importing",
+    "Decision": "cobandit.live.decide.decision",
+    "Member": "cobandit.live.drive.member",
+    "connect": "cobandit.live.drive.member",
+    "join": "cobandit.live.drive.member",
+    "reward": "cobandit.live.drive.member",
+    "snapshot_of": "cobandit.live.store.importing",
     "Results": "cobandit.simulator.results",
     "simulate": "cobandit.simulator.simulate",
 }

@@ -31,7 +31,7 @@ from cobandit.core.invariants import endpoint_violations
 from cobandit.core.snapshots import restored, state, view
 from cobandit.core.state import EndpointState, Snapshot
 from cobandit.policies import Policy
-from cobandit.values.checks import check_time
+from cobandit.values.checks import check_time, check_whole
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import Arm, ArmTally, checked_arms
 
@@ -89,6 +89,11 @@ class Agent:
     def incarnation(self) -> int:
         """Which start of this agent it is."""
         return self.endpoint.replica.incarnation
+
+    def limit_facts(self, most: int) -> None:
+        """Tell at most so many facts in one message, because packets are small (`cobandit.codec.facts_that_fit`)."""
+        check_whole("the number of facts in a message", most, 1)
+        self.endpoint.replica.max_facts = most
 
     @property
     def session(self) -> int:
@@ -297,6 +302,26 @@ class Agent:
             policy.eliminate(arm)
         agent._replay_all(records, snapshot)
         return agent
+
+    def relearn(self, records: Iterable[InputRecord]) -> int:
+        """Take what records tell that were made under another `sharing`: what was learned, not who was told.
+
+        Own observations are all taken; what peers said up to the first word that does not fit. Begin a new incarnation
+        then: the peers return the rest.
+
+        Returns:
+            How many records were left out.
+        """
+        left_out, fits = 0, True
+        for record in records:
+            if not (fits or isinstance(record, Observed | Began)):
+                left_out += 1
+                continue
+            try:
+                self._replay(record)
+            except PeerError:
+                left_out, fits = left_out + 1, False
+        return left_out
 
     def _check_tolerant(self, what: str) -> None:
         if self.sharing.retry is None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from cobandit.runtime.keys import issue, make_group
+from cobandit.live.auth.keys import issue, make_group
 from lab.servers import HOST, free_port
 
 MEANS = {"blue": 0.6, "green": 0.5, "red": 0.4}

@@ -1,6 +1,6 @@
 """Bytes on the wire: what goes in comes out, and what is not a message is refused with a reason."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import get_args
 from zlib import crc32
 
@@ -20,6 +20,7 @@ from cobandit.codec import (
     encode,
     encode_record,
     encode_snapshot,
+    facts_that_fit,
 )
 from cobandit.core import (
     Acknowledgement,
@@ -550,3 +551,30 @@ def test_only_messages_and_records_are_encoded() -> None:
 def test_only_bytes_can_be_decoded(read: Callable[[bytes], object], value: bytes) -> None:
     with pytest.raises(LocalError, match="only bytes can be decoded, not"):
         read(value)
+
+
+def told(count: int, arms: Sequence[str], name: str) -> Share:
+    """The longest message of so many facts: every cell of another incarnation."""
+    here = Presence(name, 2**53 - 1, MAX_NUMBER, 2**53 - 1, True, tuple(arms), 10**9)
+    gone = Eliminations(name, 2**53 - 1, tuple(arms))
+    cells = tuple(
+        Cells(name, 2**53 - 1 - place, (ArmTally(max(arms, key=len), MAX_OBSERVATIONS, 2**63 - 1, 2**63 - 1),))
+        for place in range(count)
+    )
+    delivery = Delivery(2**53 - 1, MAX_NUMBER, Receipt(2**53 - 1, MAX_NUMBER, MAX_NUMBER), True, True)
+    changes = Changes(MAX_NUMBER, MAX_NUMBER, cells, (gone,), (here,))
+    return Share(name, name, MAX_NUMBER, MAX_NUMBER, changes, delivery)
+
+
+@pytest.mark.parametrize("largest", [4_096, 65_536, 2**20])
+@pytest.mark.parametrize("arms", [("A",), tuple(f"arm number {place}" for place in range(40)), ("x" * 200, "B")])
+def test_so_many_facts_fit_a_packet(largest: int, arms: tuple[str, ...]) -> None:
+    facts = facts_that_fit(largest, arms)
+    assert len(encode(told(facts, arms, "n" * LONGEST_NAME), "g" * LONGEST_NAME)) <= largest
+    short = len(encode(told(2 * facts + 20, arms, "n" * LONGEST_NAME)))
+    assert short > largest  # and not many more do
+
+
+def test_arms_that_leave_no_room_in_a_packet_are_said() -> None:
+    with pytest.raises(LocalError, match="the names of 9 arms leave no room in a packet of 2048 bytes: use fewer arms"):
+        facts_that_fit(2_048, ["x" * 100 + str(place) for place in range(9)])

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from cobandit.core import Cells, Changes, Constant, Endpoint, RetryTimers, on_demand
+from cobandit.core import Cells, Changes, Constant, Endpoint, Message, Outcome, RetryTimers, on_demand
 from cobandit.core.agenda import Agenda
 from cobandit.core.link import Link
 from cobandit.core.replica import CellKey
@@ -335,3 +335,43 @@ def test_without_timers_nothing_is_owed_and_nobody_is_woken() -> None:
     assert not agenda.owes(link)
     assert names(agenda.observed(1e9)) + names(agenda.woken(1e9)) == []
     assert agenda.wake_at is None
+
+
+@pytest.mark.parametrize("longest", [20.0, 10.0, 2.0])
+@pytest.mark.parametrize("delay", [0.0, 1.0, 10.0, 25.0])
+@pytest.mark.parametrize("growth", [1.0, 1.5])
+def test_agents_that_observe_nothing_fall_silent_though_no_wait_is_longer_than_the_tick(
+    longest: float, delay: float, growth: float
+) -> None:
+    timers = RetryTimers(first=1.0, least=0.1, growth=growth, tick=10.0, longest=longest)
+    agents = {
+        name: Endpoint(name, ARMS, on_demand(Constant(3), loss_tolerant=timers), units_per_reward=1)
+        for name in ("j", "p")
+    }
+    on_the_way: list[tuple[float, Message]] = []
+
+    def said(outcome: Outcome, now: float) -> None:
+        on_the_way.extend((now + delay, message) for message in outcome.outgoing)
+
+    for name, other in (("j", "p"), ("p", "j")):
+        agents[name].peer_joined(other, ARMS, 0.0)
+        said(agents[name].join(0.0), 0.0)
+        for _ in range(5):
+            said(agents[name].observe((ArmTally("A", 1, 1, 1),), 0.0), 0.0)
+    del on_the_way[1:4]  # some are lost
+    for _ in range(200):
+        wake_at = {name: one.wake_at for name, one in agents.items() if one.wake_at is not None}
+        if on_the_way and on_the_way[0][0] <= min(wake_at.values(), default=math.inf):
+            now, message = on_the_way.pop(0)
+            said(agents[message.receiver].receive(message, now), now)
+        elif wake_at:
+            name = min(wake_at, key=lambda one: wake_at[one])
+            said(agents[name].wake(wake_at[name]), wake_at[name])
+        else:
+            break
+    else:
+        pytest.fail("they do not come to an end")
+    assert all(
+        one.replica.observations == 5 and not one.agenda.has_unsaid(one.links[name])
+        for one, name in zip(agents.values(), "pj", strict=True)
+    )

@@ -49,8 +49,8 @@ def test_what_a_peer_considers_is_what_its_newest_incarnation_said() -> None:
     j = Agent(p="ABC")
     peer = j.members.get("p")
     j.hear("p", "A", incarnation=0)
-    j.hear("p", "BZ", incarnation=5)
     assert j.candidates.of(peer) == {"B", "C"}
+    j.hear("p", "BZ", incarnation=5)
     peer.incarnation = 5
     assert j.candidates.of(peer) == {"A", "C"}
 

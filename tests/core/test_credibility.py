@@ -22,6 +22,7 @@ from cobandit.core import (
     on_demand,
 )
 from cobandit.core.credibility import SPARE_SESSIONS
+from cobandit.core.invariants import total
 from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER, MAX_OBSERVATIONS
 from cobandit.core.snapshots import state
 from cobandit.values.errors import LocalError, PeerError, StrangerError
@@ -86,7 +87,7 @@ def gone(*arms: str, agent: str = "p") -> Notice:
 
 def whole(of: Endpoint) -> tuple[object, ...]:
     peers = [(peer.name, peer.arms, peer.common, peer.common_set) for peer in of.members]
-    return state(of), of.members.same_arms, peers, set(of.candidates.own), of.replica.total()
+    return state(of), of.members.same_arms, peers, set(of.candidates.own), total(of.replica)
 
 
 def refused(j: Endpoint, message: Message, text: str, error: type[Exception] = PeerError) -> None:

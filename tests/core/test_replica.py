@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from cobandit.core import Cells, Changes, Eliminations, Presence
 from cobandit.core import replica as module
 from cobandit.core.credibility import check_changes, check_observations
+from cobandit.core.invariants import total
 from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER, MAX_OBSERVATIONS
 from cobandit.core.replica import CellKey, EliminationsKey, Fact, News, PresenceKey, Replica, Teller
+from cobandit.core.snapshots import facts_state, observations_of, restore_facts
 from cobandit.core.state import FactState
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.quantum import Quantum
@@ -60,13 +62,13 @@ def everything(_: Fact) -> bool:
 
 def facts(of: Replica) -> set[Changes]:
     """What is known, whoever told it and whenever."""
-    return {fact.told for fact in of.state()}
+    return {fact.told for fact in facts_state(of)}
 
 
 def whole(of: Replica) -> tuple[object, ...]:
     """All that there is in it."""
     own = {arm: of.own_count(arm) for arm in sorted(of.arms)}
-    return of.state(), of.number, of.incarnation, of.observations, own, of.total()
+    return facts_state(of), of.number, of.incarnation, of.observations, own, total(of)
 
 
 # Own observations.
@@ -77,7 +79,7 @@ def test_an_observation_is_a_change() -> None:
     own.observe([rewards("B", 10)])
     own.observe([rewards("A", 0)])
     own.observe([rewards("B", 5)])
-    assert own.state() == (
+    assert facts_state(own) == (
         FactState(2, None, cells("j", 4, ArmTally("A", 1, 0, 0))),
         FactState(3, None, cells("j", 4, ArmTally("B", 2, 15, 125))),
     )
@@ -89,7 +91,7 @@ def test_a_batch_is_a_change_of_each_of_its_arms() -> None:
     """The log advances by how many observations are new."""
     own = replica()
     own.observe([rewards("B", 10, 5), rewards("A", 0, 1, 2)])
-    assert [(fact.number, fact.told.cells[0].tallies) for fact in own.state()] == [
+    assert [(fact.number, fact.told.cells[0].tallies) for fact in facts_state(own)] == [
         (2, (ArmTally("B", 2, 15, 125),)),
         (5, (ArmTally("A", 3, 3, 5),)),
     ]
@@ -147,7 +149,7 @@ def test_a_new_incarnation_begins_at_nothing_and_keeps_what_was() -> None:
         cells("j", 4, rewards("B", 1)),
     }
     assert (own.observations, own.own_count("A")) == (2, 1)
-    assert own.total() == tally(rewards("A", 3, 1), rewards("B", 1))
+    assert total(own) == tally(rewards("A", 3, 1), rewards("B", 1))
 
 
 @pytest.mark.parametrize("incarnation", [-1, 0, 3, MAX_INCARNATION, 3.5, True])
@@ -187,7 +189,7 @@ def test_a_first_word_is_all_news() -> None:
         eliminations=(EliminationsKey("p", 2),),
         presences=(presence(7, 2),),
     )
-    assert receiver.state() == (
+    assert facts_state(receiver) == (
         FactState(2, P, cells("p", 2, rewards("A", 2, 3))),
         FactState(3, P, cells("p", 2, rewards("B", 0))),
         FactState(4, P, Changes(eliminations=(Eliminations("p", 2, ("C",)),))),
@@ -201,7 +203,7 @@ def test_a_later_word_brings_the_difference() -> None:
     take(receiver, cells("p", 0, rewards("A", 2, 3), rewards("B", 0)))
     news = take(receiver, cells("p", 0, rewards("A", 2, 3, 4, 1), rewards("B", 0)), ("q", 1))
     assert news == News(((CellKey("p", 0, "A"), rewards("A", 4, 1)),))
-    assert receiver.state() == (
+    assert facts_state(receiver) == (
         FactState(3, P, cells("p", 0, rewards("B", 0))),
         FactState(5, ("q", 1), cells("p", 0, rewards("A", 2, 3, 4, 1))),
     )
@@ -256,16 +258,39 @@ def test_what_it_is_told_of_other_arms_it_passes_over() -> None:
 
 
 def test_every_place_is_a_cell_of_its_own() -> None:
-    receiver, places = replica(), [("p", 0, "", "", 0), ("p", 1, "", "", 0), ("q", 0, "", "", 0)]
-    places += [("p", 0, "b", "", 0), ("p", 0, "", "s", 0), ("p", 0, "", "", 3)]
-    told = tuple(
-        Cells(agent, incarnation, (rewards("A", units),), bandit, segment, period)
-        for units, (agent, incarnation, bandit, segment, period) in enumerate(places)
-    )
+    receiver, places = replica(), [("p", 0), ("p", 1), ("q", 0)]
+    told = tuple(Cells(*place, (rewards("A", units),)) for units, place in enumerate(places))
     take(receiver, Changes(cells=told))
     assert facts(receiver) == {Changes(cells=(one,)) for one in told}
     assert receiver.changes(0, everything).cells == told
-    assert receiver.total() == tally(rewards("A", *range(len(places))))
+    assert total(receiver) == tally(rewards("A", *range(len(places))))
+
+
+@pytest.mark.parametrize("place", [{"bandit": "b"}, {"segment": "s" * 3_000_000}, {"period": 3}, {"period": -1}])
+def test_what_is_not_served_is_passed_over(place: dict[str, str | int]) -> None:
+    receiver = replica()
+    assert take(receiver, Changes(cells=(Cells("p", 0, (rewards("A", 1),), **place),))) == News()  # type: ignore[arg-type]
+    assert whole(receiver) == whole(replica())
+
+
+def test_what_others_say_of_an_own_incarnation_that_lies_ahead_is_passed_over() -> None:
+    receiver = replica(incarnation=4)
+    assert take(receiver, cells("j", 5, rewards("A", 1))) == News()
+    assert whole(receiver) == whole(replica(incarnation=4))
+    receiver.begin(5)
+
+
+def test_of_two_words_on_an_incarnation_that_is_over_which_cannot_both_be_true_the_first_stays() -> None:
+    receiver = replica()
+    take(receiver, Changes(presences=(presence(9, 2),)))
+    take(receiver, cells("p", 5, rewards("A", PER_REWARD)))
+    before = whole(receiver)
+    lie = Cells("p", 5, (rewards("A", 0, 0, 0),))
+    assert take(receiver, Changes(cells=(lie,))) == News()
+    assert whole(receiver) == before
+    take(receiver, cells("p", 9, rewards("A", PER_REWARD)))
+    with pytest.raises(PeerError, match="no rewards of at most"):  # of the present one it is an offence
+        take(receiver, cells("p", 9, rewards("A", 0, 0, 0)))
 
 
 # Any order, any number of times, in any pieces, through anybody.
@@ -333,7 +358,7 @@ def shuffled(draw: st.DrawFn, told: list[Changes]) -> list[Changes]:
 def test_order_and_repetition_make_no_difference(told: list[Changes], data: st.DataObject) -> None:
     one, other = (data.draw(shuffled(told)) for _ in range(2))
     assert facts(heard(one)) == facts(heard(other)) == facts(heard(told))
-    assert heard(one).total() == heard(told).total()
+    assert total(heard(one)) == total(heard(told))
 
 
 @given(words(), st.data())
@@ -370,17 +395,17 @@ def test_it_makes_no_difference_through_whom(told: list[Changes], data: st.DataO
 
 @given(words(), st.data())
 def test_the_news_add_up_to_what_is_known(told: list[Changes], data: st.DataObject) -> None:
-    receiver, learned = replica(), replica().total()
+    receiver, learned = replica(), total(replica())
     for word in data.draw(shuffled(told)):
         learned.add_all(added for _, added in take(receiver, word).cells)
-    assert learned == receiver.total()
+    assert learned == total(receiver)
 
 
 def _key(word: Changes) -> object:
     if word.cells:
         (told,) = word.cells
         return told.agent, told.incarnation, told.tallies[0].arm
-    return word.eliminations[0][:2] if word.eliminations else word.presences[0].agent
+    return ("gone", word.eliminations[0].agent) if word.eliminations else word.presences[0].agent
 
 
 # What it tells.
@@ -446,7 +471,7 @@ def test_who_is_here() -> None:
 
 def test_what_is_held_of_an_incarnation() -> None:
     own = busy()
-    assert [own.observations_of(*origin) for origin in (("p", 0), ("p", 1), ("j", 0))] == [1, 0, 3]
+    assert [observations_of(own, *origin) for origin in (("p", 0), ("p", 1), ("j", 0))] == [1, 0, 3]
 
 
 Act = tuple[str, str, int]
@@ -536,7 +561,7 @@ def test_parts_tell_everything_and_an_acknowledged_part_skips_nothing(happened: 
         pair = Pair()
         for what, arm, units in happened:
             pair.act(what, arm, units)
-            held_facts = [fact for fact in pair.sender.state() if fact.number <= pair.held]
+            held_facts = [fact for fact in facts_state(pair.sender) if fact.number <= pair.held]
             assert {fact.told for fact in held_facts} <= facts(pair.receiver)
         pair.tell_all(size)
     assert pair.receiver_facts() == facts(pair.sender)
@@ -549,7 +574,7 @@ def test_the_oldest_changes_are_told_first(happened: list[Act], size: int) -> No
     pair = Pair()
     for what, arm, units in happened:
         pair.act(what, arm, units)
-    state, told, base = pair.sender.state(), 0, 0
+    state, told, base = facts_state(pair.sender), 0, 0
     while told < len(state):
         with patch.object(module, "MAX_FACTS_PER_MESSAGE", size):
             changes = pair.sender.changes(base, everything)
@@ -577,7 +602,7 @@ def test_a_part_ends_with_what_it_tells_and_says_who_speaks() -> None:
 
 def again(of: Replica) -> Replica:
     twin = replica(of.agent, of.incarnation)
-    twin.restore(of.number, of.state())
+    restore_facts(twin, of.number, facts_state(of))
     return twin
 
 
@@ -598,7 +623,7 @@ def test_what_is_restored_is_the_same_and_goes_on_the_same(happened: list[Act]) 
 
 def test_numbers_have_gaps_where_a_fact_changed_again() -> None:
     own = busy()
-    assert [fact.number for fact in own.state()] == [2, 3, 4, 5, 6]
+    assert [fact.number for fact in facts_state(own)] == [2, 3, 4, 5, 6]
     assert whole(again(own)) == whole(own)
 
 
@@ -612,7 +637,7 @@ def test_an_arm_that_was_observed_before_and_after_another_is_restored() -> None
 
 def test_a_log_goes_on_where_it_ended() -> None:
     own = replica()
-    own.restore(9, busy().state())
+    restore_facts(own, 9, facts_state(busy()))
     assert (own.number, own.put(EliminationsKey("j", 0), ("B",))) == (9, 10)
 
 
@@ -627,9 +652,9 @@ def test_a_log_goes_on_where_it_ended() -> None:
     ],
 )
 def test_facts_that_are_doubled_or_out_of_order_are_not_restored(number: int, order: tuple[int, ...]) -> None:
-    state = busy().state()
+    state = facts_state(busy())
     with pytest.raises(LocalError, match="a fact is there twice, or out of order"):
-        replica().restore(number, [state[place] for place in order])
+        restore_facts(replica(), number, [state[place] for place in order])
 
 
 @pytest.mark.parametrize(
@@ -643,7 +668,7 @@ def test_facts_that_are_doubled_or_out_of_order_are_not_restored(number: int, or
 )
 def test_a_state_that_is_not_one_fact_is_not_restored(told: Changes) -> None:
     with pytest.raises(LocalError, match="a fact is there twice, or out of order"):
-        replica().restore(9, [FactState(5, P, told)])
+        restore_facts(replica(), 9, [FactState(5, P, told)])
 
 
 # Squares, and 64 bits.
@@ -669,7 +694,7 @@ def test_squares_are_exact_whoever_adds_them_up(
         if data.draw(st.booleans()):
             take(receiver, sender.changes(0, everything))
     take(receiver, sender.changes(0, everything))
-    assert sender.total().squares == receiver.total().squares == squares
+    assert total(sender).squares == total(receiver).squares == squares
 
 
 @pytest.mark.parametrize("per_reward", [1, 2, 1000, 32_768, 32_769, 10**6, 10**9])
@@ -703,4 +728,4 @@ def test_an_incarnation_that_others_know_is_not_begun() -> None:
     except LocalError:
         return
     own.observe([rewards("A", 1)])
-    assert len(own.state()) == len(facts(own)) == 1
+    assert len(facts_state(own)) == len(facts(own)) == 1

@@ -83,6 +83,7 @@ def test_a_pair_begins_open_and_has_acknowledged_nothing() -> None:
         deviation=0.0,
         confirmed=0,
         in_flight=(),
+        part=0,
     )
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from cobandit.runtime.fleet import Fleet, fleet_of
-from cobandit.runtime.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
+from cobandit.live.status.fleet import Fleet, fleet_of
+from cobandit.live.status.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
 
 GROUP = "homepage"
 

@@ -5,7 +5,7 @@ from tests.dashboard.fleets import arm, fleet, member, peer
 
 from cobandit.dashboard.changes import Change, changes
 from cobandit.dashboard.sight import MOST_KNOWN, Sight, State, look
-from cobandit.runtime.statistics import Statistics
+from cobandit.live.status.statistics import Statistics
 
 
 def seen(*looks: tuple[Statistics, ...], is_whole: bool = True) -> tuple[Sight, list[Change]]:

@@ -11,8 +11,8 @@ import pytest
 import cobandit
 from cobandit.dashboard.routes import OPEN_PATHS
 from cobandit.dashboard.watching import page_beside
-from cobandit.runtime.server import Sidecar, create_app
-from cobandit.runtime.server.contract import OPERATIONS
+from cobandit.live.sidecar import Sidecar, create_app
+from cobandit.live.sidecar.contract import OPERATIONS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "sidecar.md"
 TOKEN = "a-token-for-these-tests"

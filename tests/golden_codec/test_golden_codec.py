@@ -18,9 +18,9 @@ from tests.golden_codec import values
 from cobandit.codec import STATE_VERSION, WIRE_VERSION, decode, decode_record, decode_snapshot, encode
 from cobandit.codec.stored import RECORD_CODEC, SNAPSHOT_CODEC
 from cobandit.codec.tables import MESSAGES, RECORDS
-from cobandit.runtime.journal import BATCHES, STATES
-from cobandit.runtime.letters import LETTERS, PACKETS
-from cobandit.runtime.sqlite_journal import SqliteJournal, read_stored
+from cobandit.live.machine.batch import BATCHES, STATES
+from cobandit.live.machine.control_messages import CONTROL_MESSAGES, PACKETS
+from cobandit.live.store.sqlite_journal import SqliteJournal, read_stored
 
 FOLDER = Path(__file__).parent
 STATE_FILE = FOLDER / f"state-{STATE_VERSION}.db"
@@ -41,7 +41,7 @@ def test_a_golden_frame_is_read_as_what_it_was_and_written_again(name: str) -> N
     frame = bytes.fromhex(SAID[name]["bytes"])
     value = PACKETS.decode(frame, values.GROUP)
     assert repr(value) == SAID[name]["value"]
-    assert value == {**values.MESSAGES, **values.LETTERS}[name]
+    assert value == {**values.MESSAGES, **values.CONTROL_MESSAGES}[name]
     assert PACKETS.encode(value, values.GROUP, WIRE_VERSION).hex() == SAID[name]["bytes"]
     if name in values.MESSAGES:
         assert (decode(frame, values.GROUP), encode(values.MESSAGES[name], values.GROUP)) == (value, frame)
@@ -72,7 +72,7 @@ def test_there_is_a_golden_one_of_every_kind() -> None:
             msgspec.msgpack.decode(bytes.fromhex(entry["bytes"])[4:])[2] for entry in table.values() if entry["bytes"]
         }
 
-    assert kinds(SAID) == {*MESSAGES, *LETTERS}
+    assert kinds(SAID) == {*MESSAGES, *CONTROL_MESSAGES}
     assert kinds(KEPT) == {*RECORDS, 48, 64, 65}
 
 

@@ -30,22 +30,22 @@ from cobandit.core import (
     Woke,
 )
 from cobandit.core.state import Snapshot
-from cobandit.runtime.controls import Setting
-from cobandit.runtime.desk import Decided, Settled
-from cobandit.runtime.journal import Batch, NodeState
-from cobandit.runtime.letters import (
-    AnyLetter,
+from cobandit.live.decide.decider import Decided, Settled
+from cobandit.live.machine.batch import Batch, NodeState
+from cobandit.live.machine.control_messages import (
+    AnyControlMessage,
     ControlsHeard,
     ControlsTold,
-    ControlWanted,
     Hello,
     Rewards,
     RewardsTaken,
     StatusAsked,
     StatusTold,
 )
-from cobandit.runtime.outstanding import OutstandingState
-from cobandit.runtime.sqlite_journal import SqliteJournal, leave_mail
+from cobandit.live.machine.controls import Setting
+from cobandit.live.machine.open_decisions import OpenDecisionsState
+from cobandit.live.store.damage import INSERT_SNAPSHOT, with_checksum
+from cobandit.live.store.sqlite_journal import SqliteJournal, leave_mail
 from cobandit.values.tally import ArmTally
 
 GROUP = "homepage"
@@ -58,7 +58,7 @@ _ELIMINATIONS = (Eliminations("ann", 2, ("B", "C")),)
 _HERE = Presence("ann", 2**52 + 1, 2, 2**52, is_present=True, arms=("A", "ü"), units_per_reward=10**6)
 _CHANGES = Changes(3, 70_000, _CELLS, _ELIMINATIONS, (_HERE,))
 _RECEIPT = Receipt(session=4, number=5, held=70_000)
-_SETTINGS = (Setting("freeze A", "frozen", 3, "ann"), Setting("kill", None, 70_000, "bob"))
+_SETTINGS = (Setting("freeze A", "frozen", 3, "ann"), Setting("kill", None, 1_800_000_000_123, "bob"))
 
 MESSAGES: dict[str, Message] = {
     "share": Share("ann", "bob", 1, 300, Changes(0, 3, _CELLS[:1])),
@@ -71,11 +71,10 @@ MESSAGES: dict[str, Message] = {
     "acknowledgement": Acknowledgement("ann", "bob", Delivery(3, 0, _RECEIPT)),
 }
 
-LETTERS: dict[str, AnyLetter] = {
+CONTROL_MESSAGES: dict[str, AnyControlMessage] = {
     "hello": Hello("ann", ("A", "ü"), 10**6, 2**52, 4, b"digest", wants_answer=True, incarnation=2**51, reads=(1,)),
     "controls told": ControlsTold("ann", _SETTINGS),
     "controls heard": ControlsHeard("ann", b"digest"),
-    "control wanted": ControlWanted("operator", "kill", "A"),
     "rewards": Rewards("ann", (("d1.x", 0.5), ("d1.y", 1.0))),
     "rewards taken": RewardsTaken("ann", ("d1.x",)),
     "status asked": StatusAsked("operator"),
@@ -129,9 +128,9 @@ BATCHES: tuple[Batch, ...] = (
 
 def state() -> NodeState:
     """Of a member with something in everything that it keeps."""
-    outstanding = OutstandingState(((2**32 + 6, "A", 11.0),), (("user 1", "B", 0.25),), ((1, 6),), (2**32 + 3,), 1)
+    open_decisions = OpenDecisionsState(((2**32 + 6, "A", 11.0),), (("user 1", "B", 0.25),), ((1, 6),), (2**32 + 3,), 1)
     rewards = (("bob", "d1.z", 0.5),)
-    return NodeState(encode_snapshot(snapshot()), 1, b"secret", True, _SETTINGS, rewards, outstanding, GROUP)
+    return NodeState(encode_snapshot(snapshot()), 1, b"secret", True, _SETTINGS, rewards, open_decisions, GROUP)
 
 
 def write_state_file(path: Path) -> None:
@@ -141,5 +140,6 @@ def write_state_file(path: Path) -> None:
         journal.replace(state())
         journal.write(BATCHES)
         leave_mail(path, "d1.mail", 0.5)
-        journal._database.execute("UPDATE home SET place = 'here'")
+        (after, content) = journal._database.execute("SELECT after, content FROM snapshot").fetchone()
+        journal._database.execute(INSERT_SNAPSHOT, with_checksum(after, "here", content))
         journal._database.execute("PRAGMA journal_mode = DELETE")

@@ -1,7 +1,7 @@
 """Broken variants of live members: each leaves out one thing, and the live swarm must notice.
 
 A check that never fails proves nothing. Inside its test a variant is a small change that looks harmless; seeds that
-pass otherwise find it. What is broken is the runtime, or what a journal gives back: not the core.
+pass otherwise find it. What is broken is the live part, or what a journal gives back: not the core.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,25 +10,28 @@ from typing import Any
 import msgspec
 import pytest
 
-from cobandit.runtime import guard, restoring
-from cobandit.runtime.clerk import Clerk
-from cobandit.runtime.controls import Controls, Setting
-from cobandit.runtime.desk import Decided, Desk, Settled
-from cobandit.runtime.journal import JournalError, NodeState, Stored
-from cobandit.runtime.node import Node
-from cobandit.runtime.outstanding import Outstanding, OutstandingState
+from cobandit.live.decide.decider import Decided, Decider, Settled
+from cobandit.live.drive.node import Node
+from cobandit.live.machine import guard
+from cobandit.live.machine.batch import NodeState
+from cobandit.live.machine.controls import Controls, Heard, Setting
+from cobandit.live.machine.machine import Machine
+from cobandit.live.machine.open_decisions import OpenDecisions, OpenDecisionsState
+from cobandit.live.machine.outbox import Outbox
+from cobandit.live.store import restoring
+from cobandit.live.store.journal import JournalError, Stored
 from lab.live_swarm import run_seed
+from lab.live_swarm.computer import DiskJournal
 from lab.live_swarm.insides import rank
-from lab.live_swarm.machine import DiskJournal
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def _packets_go_out_before_the_write(patch: pytest.MonkeyPatch) -> None:
     async def changed(self: Node) -> bool:
-        turn = self._turn()
-        self._send(turn)
-        await self._write(turn)
+        step = self._step()
+        self._send(step)
+        await self._write(step)
         return True
 
     patch.setattr(Node, "_work", changed)
@@ -41,10 +44,10 @@ def _packets_go_out_though_the_disk_failed(patch: pytest.MonkeyPatch) -> None:
         work(self, error)
         self._journal_retry_at = None
 
-    async def write(self: Node, turn: Any) -> None:
-        self._unsaved.append(turn.batch)
+    async def write(self: Node, step: Any) -> None:
+        self._unsaved.append(step.batch)
         try:
-            await self._blocking(self._journal.write, tuple(self._unsaved), tuple(turn.mail_done))
+            await self._blocking(self._journal.write, tuple(self._unsaved), tuple(step.mail_done))
             self._unsaved.clear()
         except JournalError as error:
             self._not_written(error)
@@ -80,40 +83,40 @@ def _a_batch_is_applied_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def _an_unwritten_decision_is_not_remembered(patch: pytest.MonkeyPatch) -> None:
-    apply, claim = Outstanding.apply, Outstanding.claim_unwritten
+    apply, claim = OpenDecisions.apply, OpenDecisions.claim_unwritten
 
-    def applied(self: Outstanding, decided: Iterable[Decided], settled: Iterable[Settled]) -> None:
+    def applied(self: OpenDecisions, decided: Iterable[Decided], settled: Iterable[Settled]) -> None:
         apply(self, decided, settled)
         self._late.clear()
 
-    def claimed(self: Outstanding, number: int, run: int) -> bool:
+    def claimed(self: OpenDecisions, number: int, run: int) -> bool:
         self._late.clear()
         return claim(self, number, run)
 
-    patch.setattr(Outstanding, "apply", applied)
-    patch.setattr(Outstanding, "claim_unwritten", claimed)
+    patch.setattr(OpenDecisions, "apply", applied)
+    patch.setattr(OpenDecisions, "claim_unwritten", claimed)
 
 
 def _a_forwarded_reward_does_not_close_its_decision(patch: pytest.MonkeyPatch) -> None:
-    settle = Desk.settle_elsewhere
+    settle = Decider.settle_elsewhere
 
-    def changed(self: Desk, number: int, units: int | None, *, is_expired: bool = False) -> bool:
+    def changed(self: Decider, number: int, units: int | None, *, is_expired: bool = False) -> bool:
         entry = self._open.get(number)
         settled = settle(self, number, units, is_expired=is_expired)
         if entry is not None and not is_expired:
             self._open[number] = entry
         return settled
 
-    patch.setattr(Desk, "settle_elsewhere", changed)
+    patch.setattr(Decider, "settle_elsewhere", changed)
 
 
 def _what_expired_is_not_written(patch: pytest.MonkeyPatch) -> None:
-    collected = Clerk._collected
+    collected = Machine._collected
 
-    def changed(self: Clerk, decided: Any, settled: list[Settled], mail_done: list[int]) -> Any:
+    def changed(self: Machine, decided: Any, settled: list[Settled], mail_done: list[int]) -> Any:
         return collected(self, decided, [entry for entry in settled if not entry.is_expired], mail_done)
 
-    patch.setattr(Clerk, "_collected", changed)
+    patch.setattr(Machine, "_collected", changed)
 
 
 def _what_expired_is_open_again_after_a_start(patch: pytest.MonkeyPatch) -> None:
@@ -131,64 +134,74 @@ def _what_expired_is_open_again_after_a_start(patch: pytest.MonkeyPatch) -> None
 
 
 def _the_lower_word_wins(patch: pytest.MonkeyPatch) -> None:
-    def changed(self: Controls, settings: Iterable[Setting], now: float) -> bool:  # noqa: ARG001
+    def changed(self: Controls, settings: Iterable[Setting], now: float) -> Heard:  # noqa: ARG001
         before = dict(self._settings)
         for setting in settings:
             old = self._settings.get(setting.key)
             if old is None or rank(setting) < rank(old):
                 self._settings[setting.key] = setting
-        return self._settings != before
+        return Heard(self._settings != before, ())
 
     patch.setattr(Controls, "merge", changed)
 
 
-def _the_desk_does_not_hear_of_controls(patch: pytest.MonkeyPatch) -> None:
-    def changed(self: Clerk) -> None:
-        self._has_new_settings = True
-        self.errands.controls_changed()
+def _newcomers_are_told_nothing(patch: pytest.MonkeyPatch) -> None:
+    heard = Outbox.controls_heard
 
-    patch.setattr(Clerk, "settings_changed", changed)
+    def changed(self: Outbox, peer: str, digest: bytes) -> None:
+        self._of(peer)  # as if it had been there all the time
+        heard(self, peer, digest)
+
+    patch.setattr(Outbox, "controls_heard", changed)
+
+
+def _the_decider_does_not_hear_of_controls(patch: pytest.MonkeyPatch) -> None:
+    def changed(self: Machine) -> None:
+        self._has_new_settings = True
+        self.outbox.controls_changed()
+
+    patch.setattr(Machine, "settings_changed", changed)
 
 
 def _controls_are_not_written(patch: pytest.MonkeyPatch) -> None:
-    collected = Clerk._collected
+    collected = Machine._collected
 
-    def changed(self: Clerk, *arguments: Any) -> Any:
+    def changed(self: Machine, *arguments: Any) -> Any:
         self._has_new_settings = False
         return collected(self, *arguments)
 
-    patch.setattr(Clerk, "_collected", changed)
+    patch.setattr(Machine, "_collected", changed)
 
 
 def _a_reward_is_sent_once(patch: pytest.MonkeyPatch) -> None:
-    run_errands = Clerk._run_errands
+    empty_outbox = Machine._empty_outbox
 
-    def changed(self: Clerk, now: float) -> None:
-        run_errands(self, now)
+    def changed(self: Machine, now: float) -> None:
+        empty_outbox(self, now)
         for peer in self.peers:
             if any(receiver == peer for receiver, _ in self._outgoing):
-                self.rewards_arrived(peer, [token for token, _ in self.errands.rewards_for(peer)])
+                self.rewards_arrived(peer, [token for token, _ in self.outbox.rewards_for(peer)])
 
-    patch.setattr(Clerk, "_run_errands", changed)
+    patch.setattr(Machine, "_empty_outbox", changed)
 
 
 def _mail_is_thrown_away(patch: pytest.MonkeyPatch) -> None:
-    turn = Clerk.turn
+    step = Machine.step
 
-    def changed(self: Clerk, packets: Any, mail: Any = (), **options: Any) -> Any:
-        done = turn(self, packets, (), **options)
+    def changed(self: Machine, packets: Any, mail: Any = (), **options: Any) -> Any:
+        done = step(self, packets, (), **options)
         return done._replace(mail_done=[number for number, _, _ in mail])
 
-    patch.setattr(Clerk, "turn", changed)
+    patch.setattr(Machine, "step", changed)
 
 
 def _a_snapshot_forgets_what_is_open(patch: pytest.MonkeyPatch) -> None:
-    state = Clerk.state
+    state = Machine.state
 
-    def changed(self: Clerk, *, is_clean: bool) -> NodeState:
-        return msgspec.structs.replace(state(self, is_clean=is_clean), outstanding=OutstandingState())
+    def changed(self: Machine, *, is_clean: bool) -> NodeState:
+        return msgspec.structs.replace(state(self, is_clean=is_clean), open_decisions=OpenDecisionsState())
 
-    patch.setattr(Clerk, "state", changed)
+    patch.setattr(Machine, "state", changed)
 
 
 def _numbers_begin_anew(patch: pytest.MonkeyPatch) -> None:
@@ -210,9 +223,10 @@ VARIANTS: dict[str, tuple[Break, str]] = {
     "an unwritten decision is not remembered": (_an_unwritten_decision_is_not_remembered, "second time"),
     "a forwarded reward does not close its decision": (_a_forwarded_reward_does_not_close_its_decision, "second time"),
     "what expired is not written": (_what_expired_is_not_written, "who has written"),
-    "what expired is open again after a start": (_what_expired_is_open_again_after_a_start, "there is no more than"),
+    "what expired is open again after a start": (_what_expired_is_open_again_after_a_start, "counts a decision twice"),
     "of two words on a control the lower wins": (_the_lower_word_wins, "went back"),
-    "the desk does not hear of controls": (_the_desk_does_not_hear_of_controls, "but controls let it choose"),
+    "newcomers are told nothing of what is set": (_newcomers_are_told_nothing, "ControlsTold"),
+    "the decider does not hear of controls": (_the_decider_does_not_hear_of_controls, "but controls let it choose"),
     "controls are not written": (_controls_are_not_written, "and wrote"),
     "a reward for another is sent once": (_a_reward_is_sent_once, "though its reward was taken"),
     "mail is thrown away": (_mail_is_thrown_away, "though its reward was taken"),

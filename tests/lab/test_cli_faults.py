@@ -1,4 +1,4 @@
-"""The command `python -m lab faults`: what it prints and how it ends. The fleets themselves are in tests/runtime."""
+"""The command `python -m lab faults`: what it prints and how it ends. The fleets themselves are in tests/live."""
 
 from collections.abc import Iterator
 

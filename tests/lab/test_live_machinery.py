@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from cobandit.runtime.journal import Batch, JournalError, NodeState
+from cobandit.live.machine.batch import Batch, NodeState
+from cobandit.live.store.journal import JournalError
+from lab.live_swarm.computer import AFTER_WRITE, BEFORE_WRITE, Clock, Disk, DiskJournal, ProcessClock
 from lab.live_swarm.insides import Origin, View
-from lab.live_swarm.machine import AFTER_WRITE, BEFORE_WRITE, Clock, Disk, DiskJournal
 from lab.live_swarm.plan import Cut
 from lab.live_swarm.timeline import Killed, ProcessLoop, Timeline
 from lab.live_swarm.truth import Bounds, Place, Truth
@@ -72,9 +73,9 @@ def test_what_nobody_catches_is_told() -> None:
 def test_a_process_does_not_notice_that_the_clock_is_set_and_a_later_one_does() -> None:
     timeline = Timeline()
     machine = Clock(timeline)
-    process = machine.of_process()
+    process = ProcessClock(machine)
     machine.offset -= 50.0
-    assert (machine.now(), machine.of_process().now()) == (process.now() - 50.0, process.now() - 50.0)
+    assert (machine.now(), ProcessClock(machine).now()) == (process.now() - 50.0, process.now() - 50.0)
 
 
 class Points:

@@ -534,6 +534,20 @@ def test_a_byte_order_mark_and_the_line_ends_of_windows_are_accepted(tmp_path: P
     assert read_scenario(file) == scenario_from_mapping(tomllib.loads(example()))
 
 
+def test_a_key_of_twenty_thousand_parts_is_told(tmp_path: Path) -> None:
+    (tmp_path / "world.toml").write_text(".".join("a" * 20_000) + " = 1\n")
+    with pytest.raises(LocalError, match=r"world.toml: a key has too many parts"):
+        read_scenario(tmp_path / "world.toml")
+
+
+def test_arms_from_a_device_without_an_end_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "world.toml").write_text(
+        'horizon = 10\narms.file = "/dev/zero"\nagents = [{ count = 1, rate = 1.0 }]\n'
+    )
+    with pytest.raises(LocalError, match=r"arms.file: /dev/zero has more than 67,108,864 bytes: name a smaller file"):
+        read_scenario(tmp_path / "world.toml")
+
+
 @pytest.mark.parametrize(
     ("content", "what"),
     [

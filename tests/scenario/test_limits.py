@@ -11,7 +11,7 @@ from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.scenario import scenario_from_mapping
 from cobandit.scenario.faults import LONGEST_HOLDUP
 from cobandit.scenario.file import MOST_TRIALS
-from cobandit.scenario.keys import LARGEST_NUMBER
+from cobandit.scenario.keys import LARGEST_FILE, LARGEST_NUMBER
 from cobandit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS
 from cobandit.scenario.tape import LARGEST_SEED
 from cobandit.simulator.kernel.tables import MOST_DECISIONS
@@ -25,6 +25,7 @@ LIMITS: dict[str, tuple[object, object]] = {
     "`seed`, `arms.seed`": (0, LARGEST_SEED),
     "arms": (1, MOST_ARMS),
     "bytes in a name": (1, LONGEST_NAME),
+    "bytes in a file": (1, LARGEST_FILE),
     "agents, all together": (1, MOST_AGENTS),
     "decisions of a trial on the compiled engine": (0, MOST_DECISIONS),
     "`start`, `leave`, `rejoin`, a slot of `slots`": (0, "horizon - 1"),

@@ -16,7 +16,7 @@ from cobandit.core import (
     on_demand,
     silent,
 )
-from cobandit.core.invariants import endpoint_violations
+from cobandit.core.invariants import endpoint_violations, total
 from cobandit.scenario import Absence, AgentSpec, Arms, BuiltIn, OnOff, Rate, Scenario, Sine, Slots
 from cobandit.simulator import run
 from cobandit.simulator.reference import ReferenceRun
@@ -72,7 +72,7 @@ def test_every_invariant_holds_at_every_step(world: Scenario, seed: int) -> None
         waiting = engine.in_flight()
         for agent in engine.agents:
             assert endpoint_violations(agent.endpoint) == []
-            assert agent.policy.tally == agent.endpoint.replica.total()
+            assert agent.policy.tally == total(agent.endpoint.replica)
             assert set(agent.policy.candidates) == agent.endpoint.candidates.own
             assert agent.policy.own_pulls == agent.endpoint.replica.observations
         for one, other in combinations((agent.endpoint for agent in engine.agents), 2):

@@ -88,7 +88,7 @@ class World(Stage):
         a message tells at most two facts.
         """
         options, flags, names = (
-            {"arms": "A,B", "threshold": "1", "facts": "8192", **TIMERS},
+            {"arms": "A,B", "threshold": "1", "facts": "4096", **TIMERS},
             set[str](),
             dict[str, str](),
         )

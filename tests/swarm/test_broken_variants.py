@@ -11,7 +11,6 @@ import pytest
 
 from cobandit.agent import Agent
 from cobandit.core import Acknowledgement, Changes, Delivery, Endpoint, Message, Notice, Outcome, Share, credibility
-from cobandit.core import endpoint as endpoint_module
 from cobandit.core import replica as replica_module
 from cobandit.core.agenda import Agenda
 from cobandit.core.candidates import Candidates
@@ -308,7 +307,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _heeds(patch: pytest.MonkeyPatch, instead: Callable[[Link, Delivery], bool]) -> None:
     heeds = credibility.is_heeded
     patch.setattr(
-        endpoint_module,
+        credibility,
         "is_heeded",
         lambda link, delivery, *rest: heeds(link, delivery, *rest) or instead(link, delivery),
     )

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 from tests.upgrade.worker import Look, Order, Spec
 
-from cobandit.runtime.keys import issue, make_group
-from cobandit.runtime.state_versions import kept_copy, version_of_file
+from cobandit.live.auth.keys import issue, make_group
+from cobandit.live.store.state_versions import kept_copy, version_of_file
 from lab.servers import HOST, free_port
 
 ROOT = Path(__file__).parent.parent.parent

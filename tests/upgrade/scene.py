@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from cobandit import UCB, Constant, RetryTimers, on_demand
 from cobandit.codec.format import version_of
-from cobandit.runtime.clerk import Clerk
-from cobandit.runtime.clock import SystemClock
-from cobandit.runtime.journal import MemoryJournal
-from cobandit.runtime.node import Node
-from cobandit.runtime.restoring import restore
-from cobandit.runtime.transports.memory import Hub, MemoryTransport
-from cobandit.runtime.turn import Terms
-from cobandit.runtime.versions import Versions
+from cobandit.live.drive.clock import SystemClock
+from cobandit.live.drive.node import Node
+from cobandit.live.machine.machine import Machine
+from cobandit.live.machine.step import Terms
+from cobandit.live.machine.versions import Versions
+from cobandit.live.store.journal import MemoryJournal
+from cobandit.live.store.restoring import restore
+from cobandit.live.transports.memory import Hub, MemoryTransport
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
 GROUP = "tested"
@@ -74,11 +74,11 @@ class Scene:
             clock=clock,
             layout=versions.layout,
         )
-        clerk = Clerk(Terms(name, GROUP, QUICK, build, 1e6, None, versions), restored, clock)
+        machine = Machine(Terms(name, GROUP, QUICK, build, 1e6, None, versions), restored, clock)
         self.transports[name] = Watched(self.hub, name, self.sent, self._decode)
         self.transports[name].loses_announcements = loses_announcements
-        self.nodes[name] = made = Node(clerk, journal, self.transports[name])
-        clerk.make_desk(None, seed=1, wake=made.wake)
+        self.nodes[name] = made = Node(machine, journal, self.transports[name])
+        machine.make_decider(None, seed=1, wake=made.wake)
         await made.start()
         self._started.append(made)
         return made
@@ -108,12 +108,12 @@ def played(decode: Callable[[bytes, str], object], scene_of: Callable[[Scene], C
 
 def pull(made: Node, times: int = 1) -> None:
     for _ in range(times):
-        decision = made.clerk.desk.select_arm()
-        made.clerk.desk.settle(decision.number, 1.0)
+        decision = made.machine.decider.select_arm()
+        made.machine.decider.settle(decision.number, 1.0)
 
 
 def known(made: Node) -> int:
-    return made.clerk.agent.policy.tally.observations
+    return made.machine.agent.policy.tally.observations
 
 
 def written_to(made: Node) -> dict[str, int]:

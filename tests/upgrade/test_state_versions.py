@@ -19,10 +19,13 @@ import cobandit
 from cobandit.codec import Format, StateCodec
 from cobandit.codec.format import version_of
 from cobandit.codec.tables import SNAPSHOTS
-from cobandit.runtime import state_versions
-from cobandit.runtime.journal import Batch, JournalError, NodeState, Stored
-from cobandit.runtime.sqlite_journal import SqliteJournal, leave_mail, read_history, read_state, read_stored
-from cobandit.runtime.state_versions import LAYOUT, Layout, kept_copy, rewrite_values, version_of_file
+from cobandit.live.machine.batch import Batch, NodeState
+from cobandit.live.machine.versions import LAYOUT, Layout
+from cobandit.live.store import state_versions
+from cobandit.live.store.damage import with_checksum
+from cobandit.live.store.journal import JournalError, Stored
+from cobandit.live.store.sqlite_journal import SqliteJournal, leave_mail, read_history, read_state, read_stored
+from cobandit.live.store.state_versions import kept_copy, rewrite_values, version_of_file
 from cobandit.values.errors import LocalError, NotNowError
 
 LAYOUT_3 = Layout(
@@ -115,7 +118,7 @@ def test_many_batches_are_all_migrated(path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_what_lies_in_the_log_after_a_crash_is_migrated_too_and_is_in_the_copy(path: Path, tmp_path: Path) -> None:
     run_and_kill(
-        "from cobandit.runtime.sqlite_journal import SqliteJournal\n"
+        "from cobandit.live.store.sqlite_journal import SqliteJournal\n"
         "from tests.golden_codec import values\n"
         "journal = SqliteJournal(path)\n"
         "journal.write(values.BATCHES * 2)\n",
@@ -134,7 +137,7 @@ def test_a_crash_in_the_middle_leaves_the_old_one_and_the_next_start_migrates_it
     before = read_stored(path)
     run_and_kill(
         "import os\n"
-        "from cobandit.runtime.sqlite_journal import SqliteJournal\n"
+        "from cobandit.live.store.sqlite_journal import SqliteJournal\n"
         "from tests.upgrade.version_2 import LAYOUT\n"
         "def crash(database):\n"
         "    LAYOUT.migrations[1](database)\n"
@@ -151,7 +154,7 @@ def test_a_crash_in_the_middle_leaves_the_old_one_and_the_next_start_migrates_it
 def test_a_crash_right_after_leaves_the_new_one(path: Path) -> None:
     before = read_stored(path)
     run_and_kill(
-        "from cobandit.runtime.state_versions import bring_up_to_date\n"
+        "from cobandit.live.store.state_versions import bring_up_to_date\n"
         "from tests.upgrade.version_2 import LAYOUT\n"
         "bring_up_to_date(path, LAYOUT)\n",
         path,
@@ -195,9 +198,11 @@ def test_without_room_for_the_copy_nothing_is_migrated(path: Path, monkeypatch: 
     assert files(path.parent) == before
 
 
-def test_a_damaged_file_is_not_migrated(path: Path) -> None:
+def test_a_file_with_something_else_in_it_is_not_migrated(path: Path) -> None:
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE batches SET content = x'00112233' WHERE id = 2")
+        row = database.execute("SELECT id, entries, total FROM batches WHERE id = 2").fetchone()
+        *_, checksum = with_checksum(*row, b"\0\x11\x22\x33")
+        database.execute("UPDATE batches SET content = ?, checksum = ? WHERE id = 2", (b"\0\x11\x22\x33", checksum))
     before = files(path.parent)
     with pytest.raises(LocalError, match=r"to 2, and is as it was: the bytes are not a batch .* checksum is wrong"):
         SqliteJournal(path, layout=LAYOUT_2)
@@ -229,7 +234,7 @@ USES: tuple[Callable[[Path], object], ...] = (
 
 def test_a_later_file_that_was_left_by_a_crash_is_not_touched_either(path: Path) -> None:
     run_and_kill(
-        "from cobandit.runtime.sqlite_journal import SqliteJournal\n"
+        "from cobandit.live.store.sqlite_journal import SqliteJournal\n"
         "from tests.golden_codec import values\n"
         "from tests.upgrade.version_2 import LAYOUT\n"
         "journal = SqliteJournal(path, layout=LAYOUT)\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.upgrade.fleet import UpgradeFleet, upgrade_fleet
 from tests.upgrade.worker import Look
 
-from cobandit.runtime.state_versions import kept_copy, version_of_file
+from cobandit.live.store.state_versions import kept_copy, version_of_file
 
 OLD, NEW = ("a", "b", "c"), ("d", "e", "f")
 ALL = (*OLD, *NEW)

@@ -12,16 +12,16 @@ from tests.upgrade.version_2 import MESSAGES_2, PACKETS, VERSION_2, Remark
 from cobandit.codec import Format, FrameCodec, NotSpokenError, encode
 from cobandit.codec.format import version_of
 from cobandit.core import Message
-from cobandit.runtime import letters
-from cobandit.runtime.asking import Asker
-from cobandit.runtime.guard import MOST_ERRORS, Guard
-from cobandit.runtime.letters import AnyLetter, Hello
-from cobandit.runtime.transports.base import Refusal
-from cobandit.runtime.versions import PRESENT, PeerVersions
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.drive.asking import Asker
+from cobandit.live.machine import control_messages
+from cobandit.live.machine.control_messages import AnyControlMessage, Hello
+from cobandit.live.machine.guard import MOST_ERRORS, Guard
+from cobandit.live.machine.versions import PRESENT, PeerVersions
 from cobandit.values.errors import FutureError, LocalError, OutdatedError, PeerError, UnknownKindError
 
-SAID: dict[str, Message | AnyLetter] = {**values.MESSAGES, **values.LETTERS}
-ASKED = values.LETTERS["status asked"]
+SAID: dict[str, Message | AnyControlMessage] = {**values.MESSAGES, **values.CONTROL_MESSAGES}
+ASKED = values.CONTROL_MESSAGES["status asked"]
 VERSION_3 = FrameCodec(Format(3, MESSAGES_2), Format(2, MESSAGES_2))
 
 
@@ -35,7 +35,7 @@ def frame(*envelope: object) -> bytes:
 
 @pytest.mark.parametrize("name", SAID)
 def test_version_2_reads_version_1_and_writes_it_to_the_byte(name: str) -> None:
-    stored = letters.pack(SAID[name], GROUP)
+    stored = control_messages.pack(SAID[name], GROUP)
     assert PACKETS.decode(stored, GROUP) == SAID[name]
     assert PACKETS.encode(SAID[name], GROUP, 1) == stored
 
@@ -48,30 +48,30 @@ def test_version_2_reads_what_it_writes_and_version_1_refuses_it_as_what_it_is(n
     assert (type(back), back) == (type(SAID[name]), SAID[name])
     text = "^messages of wire version 2 are refused: this side reads version 1, so upgrade this side$"
     with pytest.raises(FutureError, match=text):
-        letters.unpack(stored, GROUP)
+        control_messages.unpack(stored, GROUP)
 
 
 @pytest.mark.parametrize("name", SAID)
 def test_version_1_reads_a_later_release_of_version_1_whatever_it_added(name: str) -> None:
-    version, group, kind, body = msgspec.msgpack.decode(letters.pack(SAID[name], GROUP)[4:])
+    version, group, kind, body = msgspec.msgpack.decode(control_messages.pack(SAID[name], GROUP)[4:])
     for more in (None, 7, ["deep", ["er"]], {"a": 1}):
-        assert letters.unpack(frame(version, group, kind, [*body, more]), GROUP) == SAID[name]
-        assert letters.unpack(frame(version, group, kind, [*body, more, more], more), GROUP) == SAID[name]
+        assert control_messages.unpack(frame(version, group, kind, [*body, more]), GROUP) == SAID[name]
+        assert control_messages.unpack(frame(version, group, kind, [*body, more, more], more), GROUP) == SAID[name]
 
 
 def test_a_tuple_without_names_has_no_fields_that_could_be_added() -> None:
-    rewards = letters.Rewards("ann", (("d1.x", 0.5),))
-    assert letters.unpack(frame(1, GROUP, 20, ["ann", [["d1.x", 0.5]], "more"]), GROUP) == rewards
+    rewards = control_messages.Rewards("ann", (("d1.x", 0.5),))
+    assert control_messages.unpack(frame(1, GROUP, 19, ["ann", [["d1.x", 0.5]], "more"]), GROUP) == rewards
     for wrong in ([["d1.x", 0.5, "more"]], [["d1.x"]]):
         with pytest.raises(PeerError, match="bytes that are not a message were refused: Expected `array` of length 2"):
-            letters.unpack(frame(1, GROUP, 20, ["ann", wrong]), GROUP)
+            control_messages.unpack(frame(1, GROUP, 19, ["ann", wrong]), GROUP)
 
 
-def test_a_field_more_deep_in_a_letter_is_ignored_too() -> None:
-    told = values.LETTERS["controls told"]
-    assert isinstance(told, letters.ControlsTold)
+def test_a_field_more_deep_in_a_control_message_is_ignored_too() -> None:
+    told = values.CONTROL_MESSAGES["controls told"]
+    assert isinstance(told, control_messages.ControlsTold)
     more = [[*setting, "said by phone"] for setting in told.settings]
-    assert letters.unpack(frame(1, GROUP, 17, [told.sender, more]), GROUP) == told
+    assert control_messages.unpack(frame(1, GROUP, 17, [told.sender, more]), GROUP) == told
 
 
 def test_a_version_before_the_previous_is_refused_and_says_who_must_be_upgraded() -> None:
@@ -96,7 +96,7 @@ def test_what_a_version_has_no_word_for_is_not_said_in_it() -> None:
     with pytest.raises(NotSpokenError, match=r"^version 1 has no Remark: it came later$"):
         PACKETS.encode(Remark("ann", "hm"), GROUP, 1)
     with pytest.raises(LocalError, match="only messages can be encoded, not Remark"):
-        letters.PACKETS.encode(Remark("ann", "hm"), GROUP)
+        control_messages.PACKETS.encode(Remark("ann", "hm"), GROUP)
 
 
 # What is refused, and how.
@@ -123,7 +123,7 @@ def test_what_is_from_later_is_counted_apart_said_once_and_never_leads_to_quaran
         assert (statistics.troubles, statistics.peers) == ((), ())
 
     with pytest.raises(error):
-        letters.unpack(packet, GROUP)
+        control_messages.unpack(packet, GROUP)
     with caplog.at_level(logging.WARNING, "cobandit"):
         played(PACKETS.decode, scene)
     (record,) = caplog.records
@@ -141,14 +141,18 @@ def test_nobody_is_put_into_quarantine_for_the_version_of_its_program() -> None:
 
 def test_who_only_asks_counts_apart_what_is_from_later() -> None:
     asker = Asker("memory://nobody", group=GROUP)
-    for packet in (PACKETS.encode(Remark("ann", "hm"), GROUP), b"nonsense", letters.pack(ASKED, "another group")):
+    for packet in (
+        PACKETS.encode(Remark("ann", "hm"), GROUP),
+        b"nonsense",
+        control_messages.pack(ASKED, "another group"),
+    ):
         asker.frame(packet, "ann")
     assert asker.refusals == {Refusal.FUTURE: 1, Refusal.MALFORMED: 1, Refusal.FOREIGN_GROUP: 1}
 
 
 def test_who_only_asks_does_so_in_the_oldest_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(letters, "PACKETS", PACKETS)
-    assert version_of(letters.pack(ASKED, GROUP)) == 2
+    monkeypatch.setattr(control_messages, "PACKETS", PACKETS)
+    assert version_of(control_messages.pack(ASKED, GROUP)) == 2
     assert version_of(Asker("memory://nobody", group=GROUP)._question) == 1
 
 
@@ -165,10 +169,10 @@ def test_a_peer_is_written_to_in_the_newest_version_that_both_read_and_in_the_ol
 
 
 def test_a_hello_says_what_is_read_and_one_without_that_is_of_version_1() -> None:
-    hello = values.LETTERS["hello"]
-    version, group, kind, body = msgspec.msgpack.decode(letters.pack(hello, GROUP)[4:])
+    hello = values.CONTROL_MESSAGES["hello"]
+    version, group, kind, body = msgspec.msgpack.decode(control_messages.pack(hello, GROUP)[4:])
     assert body[-1] == [1]
-    assert letters.unpack(frame(version, group, kind, body[:-1]), GROUP) == hello
+    assert control_messages.unpack(frame(version, group, kind, body[:-1]), GROUP) == hello
 
 
 def test_a_mixed_fleet_learns_together_each_pair_in_the_newest_version_that_both_read() -> None:
@@ -200,15 +204,15 @@ def test_a_hello_is_always_in_the_oldest_version_and_so_is_all_that_is_said_befo
         ann = await scene.node("ann", VERSION_2)
         bob = await scene.node("bob", VERSION_2)
         await scene.until(lambda: (written_to(ann), written_to(bob)) == ({"bob": 2}, {"ann": 2}))
-        ann.clerk.greet("bob")
-        ann.clerk.greet("nobody")
-        ann.clerk.answer_with("nobody", letters.StatusAsked("ann"))
-        ann.clerk.answer_with("bob", letters.StatusAsked("ann"))
+        ann.machine.greet("bob")
+        ann.machine.greet("nobody")
+        ann.machine.answer_with("nobody", control_messages.StatusAsked("ann"))
+        ann.machine.answer_with("bob", control_messages.StatusAsked("ann"))
         ann.wake()
         await scene.until(lambda: scene.sent[-1].receiver == "ann" and ann.statistics().communication.received > 2)
         said = {(type(one.content), one.receiver, one.version) for one in scene.sent if one.sender == "ann"}
         assert {version for kind, _, version in said if kind is Hello} == {1}
-        assert {(receiver, version) for kind, receiver, version in said if kind is letters.StatusAsked} == {
+        assert {(receiver, version) for kind, receiver, version in said if kind is control_messages.StatusAsked} == {
             ("nobody", 1),
             ("bob", 2),
         }
@@ -226,7 +230,7 @@ def test_what_came_with_version_2_is_said_to_those_who_read_it_and_others_miss_n
         ]
         await scene.until(lambda: (written_to(ann), written_to(cleo).get("ann")) == ({"bob": 1, "cleo": 2}, 2))
         for peer in ("bob", "cleo", "nobody"):
-            ann.clerk.answer_with(peer, Remark("ann", "hm"))  # type: ignore[arg-type]
+            ann.machine.answer_with(peer, Remark("ann", "hm"))  # type: ignore[arg-type]
         pull(ann)
         ann.wake()
         await scene.until(lambda: all(known(one) == 1 for one in scene.nodes.values()))
@@ -272,7 +276,7 @@ def test_who_cannot_be_read_is_told_so_now_and_then_and_not_each_time() -> None:
         await scene.until(lambda: ann.statistics().refused)
         await ann.synced()
         told = [one[1:] for one in scene.sent if one.sender == "ann" and one.receiver == "eve"]
-        assert [one for one in told if isinstance(one[2], Hello)] == [("eve", 1, ann.clerk.hello())] * len(told)
+        assert [one for one in told if isinstance(one[2], Hello)] == [("eve", 1, ann.machine.hello())] * len(told)
         assert len(told) <= 1  # it may have been answered when the two met, within the same second
 
     played(PACKETS.decode, scene)

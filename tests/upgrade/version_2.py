@@ -1,8 +1,9 @@
 """A version 2 that does not exist: what a real one would put into the tables, so that upgrades can be tried today.
 
 What is new in it: a share carries one field more, the fields of an acknowledgement are in another order, there is one
-letter more; and a state file has one table more and keeps a member's state by the names of its fields. The program
-around it is the present one, so what it works with are the present types, and the shapes of version 2 are translated.
+control message more; and a state file has one table more and keeps a member's state by the names of its fields. The
+program around it is the present one, so what it works with are the present types, and the shapes of version 2 are
+translated.
 """
 
 import sqlite3
@@ -14,18 +15,18 @@ import msgspec
 from cobandit.codec import Format, FrameCodec, StateCodec, Translated
 from cobandit.codec.tables import MESSAGES, RECORDS, SNAPSHOTS, received
 from cobandit.core import Acknowledgement, Received, Share
-from cobandit.runtime.background import background
-from cobandit.runtime.journal import Batch, NodeState
-from cobandit.runtime.letters import LETTERS, Letter
-from cobandit.runtime.member import Member, join
-from cobandit.runtime.starting import start
-from cobandit.runtime.state_versions import Layout, rewrite_values
-from cobandit.runtime.versions import Versions
+from cobandit.live.drive.background import background
+from cobandit.live.drive.member import Member, join
+from cobandit.live.drive.starting import start
+from cobandit.live.machine.batch import Batch, NodeState
+from cobandit.live.machine.control_messages import CONTROL_MESSAGES, ControlMessage
+from cobandit.live.machine.versions import Layout, Versions
+from cobandit.live.store.state_versions import rewrite_values
 
 WEATHER = "fine"
 
 
-class Remark(Letter, frozen=True):
+class Remark(ControlMessage, frozen=True):
     """Something that members of version 1 cannot say."""
 
     text: str
@@ -60,8 +61,8 @@ def _with(kinds: dict[int, Any], translate: dict[type[Any], Callable[[type[Any]]
 
 MESSAGES_2 = _with({**MESSAGES}, {Share: _with_weather, Acknowledgement: _backwards})
 PACKETS = FrameCodec(
-    Format(2, {**MESSAGES_2, **LETTERS, 24: Remark}),
-    Format(1, {**MESSAGES, **LETTERS}),
+    Format(2, {**MESSAGES_2, **CONTROL_MESSAGES, 24: Remark}),
+    Format(1, {**MESSAGES, **CONTROL_MESSAGES}),
 )
 
 RECORDS_2 = {
@@ -90,4 +91,4 @@ VERSION_2 = Versions(PACKETS, LAYOUT)
 def connect(*arguments: Any, **options: Any) -> Member:
     """`cobandit.connect` of a program of version 2."""
     joining, home = join(*arguments, **options), background()
-    return Member(home.submit(start(joining._options, home, VERSION_2)).result(), home)
+    return Member(home.submit(start(joining.options, home, VERSION_2)).result(), home)

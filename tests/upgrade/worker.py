@@ -13,7 +13,7 @@ from tests.upgrade import version_2
 import cobandit
 from cobandit.codec.format import version_of
 from cobandit.core import Constant, RetryTimers, on_demand
-from cobandit.runtime.letters import Hello
+from cobandit.live.machine.control_messages import Hello
 from cobandit.values.chance import stream, uniform
 
 QUICK = on_demand(Constant(4), loss_tolerant=RetryTimers(first=0.3, least=0.05, tick=0.3, longest=1.0))
@@ -90,7 +90,7 @@ class Worker:
         return Look()
 
     def _pull(self, times: int) -> dict[str, tuple[int, int]]:
-        per_reward = self._node.clerk.agent.policy.quantum.per_reward
+        per_reward = self._node.machine.agent.policy.quantum.per_reward
         pulled = dict.fromkeys(self._means, (0, 0))
         for _ in range(times):
             decision = self._member.select_arm()
@@ -103,7 +103,7 @@ class Worker:
         return pulled
 
     def _look(self) -> Look:
-        statistics, tally = self._member.statistics(), self._node.clerk.agent.policy.tally
+        statistics, tally = self._member.statistics(), self._node.machine.agent.policy.tally
         return Look(
             totals={arm: (tally.counts[arm], tally.sums[arm]) for arm in self._means},
             written_to={peer.name: peer.wire_version for peer in statistics.peers},

@@ -21,10 +21,10 @@ class Pace:
     `longest`.
     """
 
-    __slots__ = ("_patience", "_repetitions", "_said_at")
+    __slots__ = ("_repetitions", "_said_at", "_timers")
 
-    def __init__(self, patience: RetryTimers) -> None:
-        self._patience = patience
+    def __init__(self, timers: RetryTimers) -> None:
+        self._timers = timers
         self._repetitions = 0
         self._said_at: float | None = None
 
@@ -34,11 +34,11 @@ class Pace:
 
     def repeat(self, sender: AgentId, receiver: AgentId, now: float) -> list[str]:
         """Take a repetition. Return whether it came too early."""
-        said_at, repetitions, patience = self._said_at, self._repetitions, self._patience
+        said_at, repetitions, timers = self._said_at, self._repetitions, self._timers
         self._said_at, self._repetitions = now, repetitions + 1
         if said_at is None:
             return []
-        least = min(patience.least * patience.growth**repetitions, patience.longest)
+        least = min(timers.least * timers.growth**repetitions, timers.longest)
         if now - said_at >= least - _ROUNDING:
             return []
         waited = f"{sender} repeated itself to {receiver} after {now - said_at:g}"

@@ -1,14 +1,14 @@
-"""The command `cobandit agent`: arguments and printing; `cobandit.runtime.service` runs the member."""
+"""The command `cobandit agent`: arguments and printing; `cobandit.live.process.service` runs the member."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cobandit.cli.running import HOW_TO_STOP, described, say_stopped
+from cobandit.cli.running import HOW_TO_STOP, described, say_risks, say_stopped
 
 if TYPE_CHECKING:
-    from cobandit.runtime.config import AgentConfig
-    from cobandit.runtime.member import Member
+    from cobandit.live.drive.member import Member
+    from cobandit.live.process.config import AgentConfig
 
 
 def add_agent(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +22,14 @@ def add_agent(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from cobandit.runtime.config import check_files, read_config  # noqa: PLC0415  # loads only what is needed
-    from cobandit.runtime.service import run_agent  # noqa: PLC0415
+    from cobandit.live.process.config import check_files, check_state, read_config  # noqa: PLC0415  # loads only what is needed
+    from cobandit.live.process.service import run_agent  # noqa: PLC0415
 
     config = read_config(options.config)
     check_files(config)
     if options.check:
+        check_state(config)
+        say_risks(config)
         print(f"{options.config} is right: {described(config)}")
         return 0
     is_written = run_agent(config, ready=lambda member: _say_ready(member, config))

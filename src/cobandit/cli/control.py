@@ -31,8 +31,8 @@ def add_control(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from cobandit.cli.status import connection  # noqa: PLC0415  # loads only what is needed
-    from cobandit.runtime.controls import FROZEN, KILL, freezing  # noqa: PLC0415
-    from cobandit.runtime.statistics import Statistics  # noqa: PLC0415
+    from cobandit.live.machine.controls import FROZEN, FURTHEST_AHEAD, KILL, freezing  # noqa: PLC0415
+    from cobandit.live.status.statistics import Statistics  # noqa: PLC0415
 
     arm: str = getattr(options, "arm", "")
     key = KILL if options.switch in ("kill", "lift") else freezing(arm)
@@ -44,7 +44,8 @@ def run(options: argparse.Namespace) -> int:
         return not any(one.arm == arm and one.is_frozen != (value is not None) for one in member.arms)
 
     with connection(options) as asker:
-        known = asker.ask().members
+        fleet = asker.ask()
+        known = fleet.members
         if not known:
             print(
                 "cobandit: nobody answered: `cobandit status` with the same options says what to check", file=sys.stderr
@@ -53,9 +54,18 @@ def run(options: argparse.Namespace) -> int:
         if arm and not any(one.arm == arm for member in known for one in member.arms):
             print(f"cobandit: no member has an arm {arm!r}", file=sys.stderr)
             return DISOBEYED
+        ahead = time.time() - max(member.at for member in known)
+        if ahead > FURTHEST_AHEAD:
+            print(
+                f"cobandit: the clock here is {ahead / 60.0:.0f} minutes ahead of all members, so none would obey: set "
+                "it",
+                file=sys.stderr,
+            )
+            return DISOBEYED
+        setting = asker.setting(key, value, fleet)
         deadline = time.monotonic() + OBEYED_WITHIN
         while True:
-            asker.turn(key, value)
+            asker.tell(setting)
             members = asker.ask(expected=[member.name for member in known]).members
             others = [member.name for member in members if not obeys(member)]
             if not others or time.monotonic() > deadline:

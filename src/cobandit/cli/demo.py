@@ -12,7 +12,7 @@ from cobandit.values.extras import needed_by
 
 if TYPE_CHECKING:
     from cobandit.dashboard.demo_page import DemoPage
-    from cobandit.runtime.fleet import Fleet
+    from cobandit.live.status.fleet import Fleet
     from cobandit.studies.live_demo import DemoResult, Plan
 
 DEMO_AGENT = "demo-agent"
@@ -148,7 +148,7 @@ def _told(result: "DemoResult") -> list[str]:
         "repetitions": "repetitions of shares, and what was left",
         "acknowledgements": "acknowledgements",
         "notices": "notices: arrivals and farewells",
-        "letters": "letters: hellos, and answers to this table",
+        "letters": "control messages: hellos, and answers to this table",
     }
     lines += [
         f"{meaning:44}{sent[kind]:>12,}{sent[kind] / result.decisions:>16.3f}" for kind, meaning in meanings.items()

@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Callable
 
-from cobandit.runtime.fleet import Fleet, FleetArm
-from cobandit.runtime.statistics import PeerStatistics, Statistics
+from cobandit.live.status.fleet import Fleet, FleetArm
+from cobandit.live.status.statistics import PeerStatistics, Statistics
 
 NARROWEST = 80
 MOST_ARMS_SHOWN = 24

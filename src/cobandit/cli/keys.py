@@ -1,4 +1,4 @@
-"""The command `cobandit keys`: arguments and printing; `cobandit.runtime.keys` makes the files."""
+"""The command `cobandit keys`: arguments and printing; `cobandit.live.auth.keys` makes the files."""
 
 import argparse
 from pathlib import Path
@@ -24,7 +24,7 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
 
 
 def _group(options: argparse.Namespace) -> int:
-    from cobandit.runtime.keys import make_group  # noqa: PLC0415  # needs the extra `keys`, as the next command
+    from cobandit.live.auth.keys import make_group  # noqa: PLC0415  # needs the extra `keys`, as the next command
 
     folder = options.out if options.out is not None else Path(f"keys-{options.name.replace('/', '_')}")
     path = make_group(options.name, folder)
@@ -35,7 +35,7 @@ def _group(options: argparse.Namespace) -> int:
 
 
 def _agent(options: argparse.Namespace) -> int:
-    from cobandit.runtime.keys import issue  # noqa: PLC0415
+    from cobandit.live.auth.keys import issue  # noqa: PLC0415
 
     path = issue(options.name, options.folder, days=options.days, out=options.out)
     print(f"The secret of {options.name!r} is {path}: its owner is {options.name!r}, for {options.days} days.")

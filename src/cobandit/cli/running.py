@@ -3,8 +3,10 @@
 import sys
 from typing import TYPE_CHECKING
 
+from cobandit.values.masking import masked
+
 if TYPE_CHECKING:
-    from cobandit.runtime.config import AgentConfig
+    from cobandit.live.process.config import AgentConfig
 
 HOW_TO_STOP = "What goes wrong is logged with what to do; SIGTERM or Ctrl-C stops it."
 
@@ -12,7 +14,16 @@ HOW_TO_STOP = "What goes wrong is logged with what to do; SIGTERM or Ctrl-C stop
 def described(config: "AgentConfig") -> str:
     """Return what runs, in a few words."""
     member = config.member
-    return f"group {member['group']}, {len(member['arms'])} arms, {member['policy']}, {config.url}, {member['state']}"
+    what = f"group {member['group']}, {len(member['arms'])} arms, {member['policy'].name}"
+    return f"{what}, {masked(config.url)}, {member['state']}"
+
+
+def say_risks(config: "AgentConfig") -> None:
+    """Say what is not safe about it, if anything is."""
+    from cobandit.live.process.config import risks  # noqa: PLC0415  # loads only what is needed
+
+    if (what := risks(config)) is not None:
+        print(f"cobandit: {config.member['name']}: {what}", file=sys.stderr)
 
 
 def say_stopped(name: str, *, is_written: bool) -> int:

@@ -1,16 +1,16 @@
-"""The command `cobandit serve`: arguments and printing; `cobandit.runtime.server` runs the sidecar."""
+"""The command `cobandit serve`: arguments and printing; `cobandit.live.sidecar` runs the sidecar."""
 
 import argparse
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cobandit.cli.running import HOW_TO_STOP, described, say_stopped
+from cobandit.cli.running import HOW_TO_STOP, described, say_risks, say_stopped
 
 if TYPE_CHECKING:
-    from cobandit.runtime.config import AgentConfig
-    from cobandit.runtime.member import Member
-    from cobandit.runtime.server import Sidecar
+    from cobandit.live.drive.member import Member
+    from cobandit.live.process.config import AgentConfig
+    from cobandit.live.sidecar import Sidecar
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +27,15 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from cobandit.runtime.config import check_files  # noqa: PLC0415  # loads only what is needed
-    from cobandit.runtime.server import check_token, run_sidecar  # noqa: PLC0415
+    from cobandit.live.process.config import check_files, check_state  # noqa: PLC0415  # loads only what is needed
+    from cobandit.live.sidecar import check_token, run_sidecar  # noqa: PLC0415
 
     config = _configured(options)
     check_files(config)
     check_token(config.serving, config.member["state"])
     if options.check:
+        check_state(config)
+        say_risks(config)
         print(f"{options.config} is right: {described(config)}, to be served at {config.serving.listen}")
         return 0
     from cobandit.dashboard.watching import page_beside  # noqa: PLC0415  # after what says which extra is missing
@@ -45,8 +47,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _configured(options: argparse.Namespace) -> "AgentConfig":
-    from cobandit.runtime.config import read_config  # noqa: PLC0415
-    from cobandit.runtime.transports.addresses import parse_address  # noqa: PLC0415
+    from cobandit.live.process.config import read_config  # noqa: PLC0415
+    from cobandit.live.transports.addresses import parse_address  # noqa: PLC0415
 
     config = read_config(options.config)
     if options.listen is None:

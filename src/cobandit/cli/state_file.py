@@ -5,6 +5,7 @@ import csv
 import os
 import secrets
 import sys
+import unicodedata
 from pathlib import Path
 
 import msgspec
@@ -41,15 +42,15 @@ def _add_state(parser: argparse.ArgumentParser) -> None:
 
 
 def _log(options: argparse.Namespace) -> int:
-    from cobandit.runtime.history import LogEntry  # noqa: PLC0415  # loads only what is needed
-    from cobandit.runtime.state_file import read_log  # noqa: PLC0415
+    from cobandit.live.store.history import LogEntry  # noqa: PLC0415  # loads only what is needed
+    from cobandit.live.store.state_file import read_log  # noqa: PLC0415
 
     entries = read_log(options.state)
     try:
         if options.csv:
             rows = csv.writer(sys.stdout, lineterminator="\n")
             rows.writerow(field.encode_name for field in msgspec.structs.fields(LogEntry))
-            rows.writerows(msgspec.to_builtins(entry).values() for entry in entries)
+            rows.writerows(map(_plain, msgspec.to_builtins(entry).values()) for entry in entries)
         else:
             for entry in entries:
                 print(entry.to_json().decode())
@@ -59,8 +60,15 @@ def _log(options: argparse.Namespace) -> int:
     return 0
 
 
+def _plain(value: object) -> object:
+    """Return a cell without what could command a terminal: control characters are spelled, as JSON does."""
+    if not isinstance(value, str):
+        return value
+    return "".join(repr(one)[1:-1] if unicodedata.category(one) == "Cc" else one for one in value)
+
+
 def _reward(options: argparse.Namespace) -> int:
-    from cobandit.runtime.member import reward  # noqa: PLC0415
+    from cobandit.live.drive.member import reward  # noqa: PLC0415
 
     reward(options.state, options.id, options.reward)
     print("The reward is in the mailbox. Its member takes it within seconds, or when it next starts.")
@@ -68,7 +76,7 @@ def _reward(options: argparse.Namespace) -> int:
 
 
 def _snapshot(options: argparse.Namespace) -> int:
-    from cobandit.runtime.state_file import read_copy  # noqa: PLC0415
+    from cobandit.live.store.state_file import read_copy  # noqa: PLC0415
 
     copy = read_copy(options.state)
     _write_anew(options.out, copy.content)
@@ -78,7 +86,7 @@ def _snapshot(options: argparse.Namespace) -> int:
     )
     if copy.newer_batches:
         print(
-            f"cobandit: {copy.member} shares in a way of its own, so its last {copy.newer_batches} turns are not in "
+            f"cobandit: {copy.member} shares in a way of its own, so its last {copy.newer_batches} steps are not in "
             "it: for those, stop it first, or call member.snapshot() in its program",
             file=sys.stderr,
         )

@@ -1,4 +1,4 @@
-"""The command `cobandit status`: arguments and printing; `cobandit.runtime.asking` asks the fleet."""
+"""The command `cobandit status`: arguments and printing; `cobandit.live.drive.asking` asks the fleet."""
 
 import argparse
 import shutil
@@ -7,15 +7,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cobandit.values.masking import masked
+
 if TYPE_CHECKING:
-    from cobandit.runtime.asking import Asker
-    from cobandit.runtime.fleet import Fleet
+    from cobandit.live.drive.asking import Asker
+    from cobandit.live.status.fleet import Fleet
 
 REDRAW_EVERY = 2.0
 """Seconds."""
 
 WAIT = 4.0
-"""As `cobandit.runtime.asking.WAIT`, which is not loaded for other commands."""
+"""As `cobandit.live.drive.asking.WAIT`, which is not loaded for other commands."""
 
 NOBODY = 1
 """The exit code if nobody answered."""
@@ -60,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 def connection(options: argparse.Namespace) -> "Asker":
     """Return an asker of the fleet that the options name."""
-    from cobandit.runtime.asking import Asker  # noqa: PLC0415  # loads only what is needed
+    from cobandit.live.drive.asking import Asker  # noqa: PLC0415  # loads only what is needed
 
     secret = options.secret
     if options.secret_file is not None:
@@ -107,7 +109,7 @@ def _show(fleet: "Fleet", options: argparse.Namespace, *, is_cut: bool = False) 
 
 
 def _nobody(asker: "Asker", options: argparse.Namespace) -> str:
-    lines = [f"nobody of the group {options.group!r} answered at {options.url} within {options.wait:g} seconds"]
+    lines = [f"nobody of the group {options.group!r} answered at {masked(options.url)} within {options.wait:g} seconds"]
     if asker.network_trouble is not None:
         lines.append(f"  the network: {asker.network_trouble}")
     if asker.refusals:

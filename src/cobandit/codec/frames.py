@@ -1,5 +1,6 @@
 """What is said, as bytes: frames. What is wrong with one is the error of a peer, and says who must act."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from cobandit.codec.format import Format, Formats, UnreadableError, Why, check_bytes
@@ -13,9 +14,36 @@ from cobandit.values.errors import (
     PeerError,
     UnknownKindError,
 )
+from cobandit.values.tally import LONGEST_NAME, Arm
 
 LARGEST_MESSAGE = 4 * 2**20
 """Bytes. More than the facts of one message need (`cobandit.core.replica.MAX_FACTS_PER_MESSAGE`)."""
+
+
+_ENVELOPE, _FACT = 1024, 64
+"""Bytes, more than enough: everything around the facts of a message but the arms' names; the numbers of one fact."""
+
+
+def facts_that_fit(largest: int, arms: Iterable[Arm]) -> int:
+    """Return how many facts a message can tell that must not be larger than so many bytes.
+
+    Whatever the names of the agents are; beside the facts there is room for the arms twice, as a presence and as
+    eliminations.
+
+    Raises:
+        LocalError: Not even one.
+
+    >>> facts_that_fit(65_536, ["A", "B"])
+    239
+    """
+    sizes = [len(arm.encode()) + 3 for arm in arms]
+    facts = (largest - _ENVELOPE - 2 * LONGEST_NAME - 2 * sum(sizes)) // (LONGEST_NAME + max(sizes) + _FACT)
+    if facts < 1:
+        raise LocalError(
+            f"the names of {len(sizes)} arms leave no room in a packet of {largest} bytes: use fewer arms, shorter "
+            "names, or a transport with larger packets"
+        )
+    return facts
 
 
 class FrameCodec:

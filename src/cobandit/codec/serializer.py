@@ -32,8 +32,8 @@ def reader(shape: type[Value]) -> Callable[[bytes | msgspec.Raw], Value]:
     """Return what reads values of a shape, and raises `NotSoError` if the bytes are none.
 
     >>> from cobandit.values.tally import ArmTally
-    >>> reader(ArmTally)(write(("A", 2, 1, "from a later version")))
-    ArmTally(arm='A', observations=2, reward_sum=1)
+    >>> reader(ArmTally)(write(("A", 2, 1, 1, "from a later version")))
+    ArmTally(arm='A', observations=2, reward_sum=1, square_sum=1)
     """
     decode = msgspec.msgpack.Decoder(shape).decode
     kind: Any = shape

@@ -3,7 +3,7 @@
 Within a version: append, never reorder, and add fields only behind, with defaults. Anything else is a new version. Then
 the tables here are of the new one, and those of the one before stay beside them, with `Translated` for every kind whose
 shape or meaning has changed. Numbers below 16 are messages and from 32 to 63 what an agent keeps; live members have
-those from 16 (`cobandit.runtime.letters`) and from 64 (`cobandit.runtime.journal`).
+those from 16 (`cobandit.live.machine.control_messages`) and from 64 (`cobandit.live.machine.batch`).
 """
 
 from typing import NamedTuple

@@ -38,19 +38,19 @@ class Agenda:
         self._links = links
         self._next_retry = math.inf if timers is None else -math.inf
         """No wait for a peer is over before this. It may be too early, never too late."""
-        self._latest = -math.inf
-        """The latest time that any input has had."""
+        self.latest: float | None = None
+        """The time of the last input."""
 
     def look(self, now: float) -> None:
         """Take the time. A wait that was computed by a clock which went back since is not trusted."""
         check_time(now)
-        if now < self._latest and self._tick < math.inf:
+        if self.latest is not None and now < self.latest and self._tick < math.inf:
             self._next_retry = -math.inf
             if self.last_observed is not None:
                 self.last_observed = min(self.last_observed, now)
             if self.wake_at is not None:
                 self.wake_at = min(self.wake_at, now + self._tick)
-        self._latest = now
+        self.latest = now
 
     # What is owed.
 

@@ -14,7 +14,6 @@ from cobandit.core.messages import (
     MAX_NUMBER,
     MAX_OBSERVATIONS,
     AgentId,
-    Cells,
     Changes,
     Delivery,
     Notice,
@@ -22,7 +21,7 @@ from cobandit.core.messages import (
     Receipt,
     Share,
 )
-from cobandit.core.replica import Replica
+from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_FACTS_PER_MESSAGE, MAX_PER_AGENT, Replica
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import MOST_ARMS, Arm, ArmTally
@@ -88,22 +87,38 @@ def check_delivery(sender: AgentId, delivery: Delivery, agent: AgentId, session:
         raise PeerError(f"{sender} knows session {receipt.session} of {agent}, after which there are few more")
 
 
-def check_receipt(link: Link | None, delivery: Delivery, agent: AgentId, session: int, number: int) -> None:
+def check_receipt(
+    sender: AgentId, link: Link | None, delivery: Delivery, agent: AgentId, session: int, number: int
+) -> None:
     """Refuse a receipt for what an agent never said in this session, whose log has come to a number."""
     receipt = delivery.receipt
-    if link is None or link.retransmit is None or receipt.session != session:
+    if receipt.session != session:
         return
-    sent = link.exchange.shares_sent
-    # Another session of the peer may have seen shares that this agent has forgotten.
-    is_present = link.retransmit.is_known and delivery.session == link.peer.session
+    sent, is_present = receipt.number, False
+    if link is not None and link.retransmit is not None:
+        sent = link.exchange.shares_sent
+        # Another session of the peer may have seen shares that this agent has forgotten.
+        is_present = link.retransmit.is_known and delivery.session == link.peer.session
     if (is_present and receipt.number > sent) or receipt.held > number:
         raise PeerError(
-            f"{link.peer.name} acknowledges share {receipt.number} and number {receipt.held}, but {agent} has said "
+            f"{sender} acknowledges share {receipt.number} and number {receipt.held}, but {agent} has said "
             f"only {sent} and {number}: do two processes run under one name?"
         )
 
 
-def check_speaker(sender: AgentId, changes: Changes, replica: Replica) -> None:
+def check_words(
+    sender: AgentId, changes: Changes, link: Link | None, members: Members, replica: Replica, candidates: Candidates
+) -> None:
+    """Refuse what a sender may not say, or what cannot be true."""
+    _check_speaker(sender, changes, replica)
+    check_changes(changes, sender, replica)
+    for presence in changes.presences:
+        _check_presence(link, presence, members, replica)
+    if link is not None:
+        _check_eliminations(link, changes, candidates, same_arms=members.same_arms)
+
+
+def _check_speaker(sender: AgentId, changes: Changes, replica: Replica) -> None:
     """Refuse what an agent may not speak of: it speaks of itself, and of what the receiver observed.
 
     Who has not heard yet which incarnation of the receiver is the present one may tell of that, too: nothing new.
@@ -132,42 +147,59 @@ def check_changes(changes: Changes, sender: AgentId, replica: Replica) -> None:
             raise PeerError(f"{sender} tells of incarnation or session {number}, which cannot be")
     if len({(*told[:2], *told[3:]) for told in changes.cells}) < len(changes.cells):
         raise PeerError(f"{sender} tells of the cells of one incarnation twice")
-    new = sum(_check_cells(told, sender, replica) for told in changes.cells)
-    if new and replica.number + new > MAX_NUMBER // 2:
-        raise PeerError(f"{sender} tells of {new} observations: {replica.agent} has heard of too many")
-    for eliminations in changes.eliminations:
-        if not len(set(eliminations.arms)) == len(eliminations.arms) <= MOST_ARMS:
-            raise PeerError(f"{sender} tells of {len(eliminations.arms)} eliminated arms, some of them twice")
+    for words in (changes.eliminations, changes.presences):
+        if len({told.agent for told in words}) < len(words):
+            raise PeerError(f"{sender} says twice who is here, or which arms are eliminated")
+    if sum(len(told.tallies) for told in changes.cells) > MAX_FACTS_PER_MESSAGE:
+        raise PeerError(f"{sender} tells of more than {MAX_FACTS_PER_MESSAGE} cells in one message")
     for presence in changes.presences:
         if not 0 <= presence.number <= MAX_NUMBER:
             raise PeerError(f"{sender} sent notice {presence.number} of session {presence.session}")
+    for told in changes.eliminations:
+        known = replica.eliminated(told.agent, told.incarnation)
+        if not (len(set(told.arms)) == len(told.arms) and len({*known, *told.arms}) <= MOST_ARMS):
+            raise PeerError(f"{sender} tells of {len(told.arms)} eliminated arms, some of them twice or too many")
+    _check_cells(changes, sender, replica)
 
 
-def _check_cells(told: Cells, sender: AgentId, replica: Replica) -> int:
-    """Refuse observations that cannot be. Return how many of them are new."""
-    if not 0 <= told.period <= MAX_NUMBER:
-        raise PeerError(f"{sender} tells of period {told.period}")
-    listed: set[Arm] = set()
-    new = 0
-    for entry in told.tallies:
-        arm, count, reward_sum, square_sum = entry
-        if arm in listed:
-            raise PeerError(f"{sender} listed arm {arm!r} twice")
-        listed.add(arm)
-        before = replica.held(told, arm)
-        if arm not in replica.arms or 0 < count <= before[0]:
-            continue  # of no use here; or old news, which is no news, whatever it says
-        added = ArmTally(arm, count - before[0], reward_sum - before[1], square_sum - before[2])
-        if not (0 < count <= MAX_OBSERVATIONS and added.can_be(replica.units_per_reward)):
-            raise PeerError(
-                f"{sender} sent {entry[1:]} for arm {arm!r} of {told.agent} after {before}: no rewards of at most "
-                f"{replica.units_per_reward} add up to that (do both sides declare the same quantum?)"
-            )
-        new += added.observations
-    return new
+def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
+    said = changes.presences[0] if changes.presences else replica.presence_of(sender)
+    new: dict[AgentId, tuple[int, int]] = {}
+    for told in changes.cells:
+        arms = [entry.arm for entry in told.tallies]
+        if len(set(arms)) < len(arms):
+            twice = next(arm for arm in arms if arms.count(arm) > 1)
+            raise PeerError(f"{sender} listed arm {twice!r} twice")
+        is_present = told.agent == sender and (said is None or said.incarnation == told.incarnation)
+        for entry in told.tallies if replica.is_served(told) else ():
+            arm, count, reward_sum, square_sum = entry
+            before = replica.held(told, arm)
+            if arm not in replica.arms or 0 < count <= before[0]:
+                continue  # of no use here; or old news, which is no news, whatever it says
+            added = ArmTally(arm, count - before[0], reward_sum - before[1], square_sum - before[2])
+            # Of an incarnation that is over somebody may have lied: then the cell is passed over (`Replica.merge`).
+            can_be = (added if is_present else entry).can_be(replica.units_per_reward)
+            if not (0 < count <= MAX_OBSERVATIONS and can_be):
+                raise PeerError(
+                    f"{sender} sent {entry[1:]} for arm {arm!r} of {told.agent} after {before}: no rewards of at most "
+                    f"{replica.units_per_reward} add up to that (do both sides declare the same quantum?)"
+                )
+            cells, observations = new.get(told.agent, (0, 0))
+            new[told.agent] = cells + (before[0] == 0), observations + added.observations
+    for agent, (cells, observations) in new.items():
+        held_cells, held_observations = replica.amount_of(agent)
+        # What others may say of this agent leaves it room to speak of itself.
+        part = 2 if agent == replica.agent else 1
+        if (
+            part * (held_cells + cells) > MAX_CELLS_PER_AGENT
+            or part * (held_observations + observations) > MAX_PER_AGENT
+        ):
+            raise PeerError(f"{sender} tells of more than one agent can have observed: {agent}, {observations} more")
+        if replica.number + observations > MAX_NUMBER // 2:
+            raise PeerError(f"{sender} tells of {observations} observations: {replica.agent} has heard of too many")
 
 
-def check_presence(link: Link | None, presence: Presence, members: Members, replica: Replica) -> None:
+def _check_presence(link: Link | None, presence: Presence, members: Members, replica: Replica) -> None:
     """Refuse who counts rewards otherwise, cannot be a peer, or has other arms in the same session."""
     sender = presence.agent
     if presence.units_per_reward != replica.units_per_reward:
@@ -193,7 +225,7 @@ def check_arms(link: Link | None, arms: tuple[Arm, ...]) -> None:
         )
 
 
-def check_eliminations(link: Link, changes: Changes, candidates: Candidates, *, same_arms: bool) -> None:
+def _check_eliminations(link: Link, changes: Changes, candidates: Candidates, *, same_arms: bool) -> None:
     """Refuse eliminations that cannot be on a network that loses nothing. Elsewhere the arms may not be known yet."""
     for told in changes.eliminations if link.retransmit is None else ():
         left = candidates.of(link.peer).difference(told.arms)

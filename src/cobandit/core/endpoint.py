@@ -11,20 +11,9 @@ acknowledged in time is said again: `retransmit.py` says when, `agenda.py` what.
 
 from collections.abc import Sequence
 
+from cobandit.core import credibility
 from cobandit.core.agenda import Agenda
 from cobandit.core.candidates import Candidates
-from cobandit.core.credibility import (
-    check_arms,
-    check_changes,
-    check_delivery,
-    check_eliminations,
-    check_presence,
-    check_receipt,
-    check_share,
-    check_speaker,
-    is_heeded,
-    is_meant,
-)
 from cobandit.core.exchange import Exchange, Sharing
 from cobandit.core.link import Link
 from cobandit.core.members import Members, Peer
@@ -179,7 +168,7 @@ class Endpoint:
             arms: Those of before come first.
             now: The time.
         """
-        self.agenda.look(now)
+        check_time(now)
         check_whole("session", session, self.session + 1, MAX_INCARNATION - 1)
         if tuple(arms[: len(self.arms)]) != self.arms:
             raise LocalError(f"the arms {', '.join(arms)} do not begin with {', '.join(self.arms)}: new arms come last")
@@ -187,8 +176,9 @@ class Endpoint:
         is_new_life = incarnation != self.replica.incarnation
         if is_new_life:
             self.replica.begin(incarnation)
-            if gone:
-                self.agenda.own_eliminated_at = self.replica.put(self.candidates.key, gone)
+        self.agenda.look(now)
+        if is_new_life and gone:
+            self.agenda.own_eliminated_at = self.replica.put(self.candidates.key, gone)
         if len(arms) > len(self.arms):
             self.candidates.own |= set(arms) - set(self.arms)
             self.members.grow(arms)
@@ -199,8 +189,6 @@ class Endpoint:
             link.begin()
             if is_new_life:
                 link.exchange.renew(0)
-            if link.retransmit is not None:
-                link.retransmit.is_known = False
         ruled_out = self.candidates.follow_all(was_same=was_same)
         self.agenda.expect_from_all(now)
         return Outcome((Began(session, incarnation, self.arms, now),), ruled_out=ruled_out, wake_at=self.wake_at)
@@ -214,7 +202,7 @@ class Endpoint:
             PeerError: The message is from a stranger, from oneself, for another agent, or says what cannot be. Nothing
                 changed.
         """
-        self.agenda.look(now)
+        check_time(now)
         if not isinstance(message, Message):
             raise LocalError(
                 f"receive takes one message, not {message!r}: turn bytes into one with cobandit.codec.decode"
@@ -243,7 +231,7 @@ class Endpoint:
         """
         check_time(now)
         names, known = self.members.check(peer, arms), self.links.get(peer)
-        check_arms(known, names)
+        credibility.check_arms(known, names)
         ruled_out: tuple[Arm, ...] = ()
         if known is None or known.retransmit is None or not known.peer.is_present:
             ruled_out = self._greet(peer, names)
@@ -306,7 +294,10 @@ class Endpoint:
             link.acknowledged = changes.upto  # nothing is lost, so nothing needs to be claimed
             changes = changes._replace(base=0, upto=0)
         else:
-            link.retransmit.told(changes.upto, self.replica.observations)
+            is_part = changes.upto < self.replica.number
+            link.retransmit.part = changes.upto if is_part else 0
+            if not is_part:
+                link.retransmit.told(changes.upto, self.replica.observations)
             delivery = self._delivery(link, link.retransmit.attempts, is_answer=is_answer)
         return Share(self.name, link.peer.name, link.exchange.shares_sent, observations, changes, delivery)
 
@@ -325,13 +316,14 @@ class Endpoint:
 
     def _receive_share(self, share: Share, now: float) -> Outcome:
         delivery = share.delivery
-        check_share(share, self.name, is_tolerant=self._sharing.retry is not None)
+        credibility.check_share(share, self.name, is_tolerant=self._sharing.retry is not None)
         if delivery is not None and self._is_superseded(share.sender, delivery, share.changes):
             return Outcome(superseded_by=delivery.receipt.session)
-        link = self._link(share.sender, share.changes, delivery)
+        link = self._admit(share.sender, share.changes, delivery)
         if delivery is None:
             return self._receive_certain(link, share, now)
-        heeded = is_heeded(link, delivery, share.changes)
+        self.agenda.look(now)
+        heeded = credibility.is_heeded(link, delivery, share.changes)
         if heeded:
             self._hear(link, delivery, now)
         outcome = self._merge(link, share.changes, delivery.session, now, is_heeded=heeded)
@@ -342,14 +334,17 @@ class Endpoint:
         # What a sender takes to be wanted depends on the session of the receiver that it knows.
         if delivery.receipt.session == self.session and share.changes.base <= link.held:
             link.held = max(link.held, share.changes.upto)
-        if share.number > link.shares_received and is_meant(delivery.receipt, self.session):
-            return outcome._replace(outgoing=self._take_turn(link, share, delivery, now))
-        return outcome._replace(outgoing=self._take_repetition(link, delivery, now) if delivery.attempt else ())
+        if share.number > link.shares_received and credibility.is_meant(delivery.receipt, self.session):
+            answer = self._take_turn(link, share, delivery, now)
+        else:
+            answer = self._take_repetition(link, delivery, now) if delivery.attempt else ()
+        return outcome._replace(outgoing=answer or self._next_part(link, now))
 
     def _receive_certain(self, link: Link, share: Share, now: float) -> Outcome:
         """Take a share on a network that loses nothing."""
         if share.number <= link.shares_received:
             return Outcome()  # it has come before, or a later one has
+        self.agenda.look(now)
         outcome = self._merge(link, share.changes, None, now, is_heeded=True)  # Algorithm 1, line 16
         link.shares_received = share.number
         answer: tuple[Message, ...] = ()
@@ -392,28 +387,39 @@ class Endpoint:
             return (self._repeat(link, now, is_answer=True),)
         return (self._acknowledge(link),)
 
+    def _next_part(self, link: Link, now: float) -> tuple[Message, ...]:
+        """Go on at once if a message was too small for all there is to tell, and the peer now has what was in it."""
+        assert link.retransmit is not None
+        if not 0 < link.retransmit.part <= link.acknowledged:
+            return ()
+        link.retransmit.expect(now)
+        return (self._repeat(link, now, is_answer=True),)
+
     def _receive_acknowledgement(self, message: Acknowledgement, now: float) -> Outcome:
         delivery, nothing = message.delivery, Changes()
         if self._sharing.retry is None:
             raise PeerError(f"{message.sender} is loss-tolerant and {self.name} is not: a whole group must agree")
         if self._is_superseded(message.sender, delivery, nothing):
             return Outcome(superseded_by=delivery.receipt.session)
-        link = self._link(message.sender, nothing, delivery)
-        if not is_heeded(link, delivery, nothing):
+        link = self._admit(message.sender, nothing, delivery)
+        if not credibility.is_heeded(link, delivery, nothing):
             return Outcome()
-        if link.retransmit is not None and delivery.receipt.number >= link.exchange.shares_sent:
+        assert link.retransmit is not None
+        self.agenda.look(now)
+        if delivery.receipt.number >= link.exchange.shares_sent:
             link.retransmit.quenched()
         self._hear(link, delivery, now)
-        return Outcome((Received(message, now),))
+        return Outcome((Received(message, now),), self._next_part(link, now))
 
     def _receive_notice(self, notice: Notice, now: float) -> Outcome:
         if not 0 <= notice.session < MAX_INCARNATION:
             raise PeerError(f"{notice.sender} speaks of itself as session {notice.session}")
-        link = self._link(notice.sender, notice.changes)
+        link = self._admit(notice.sender, notice.changes)
         for presence in notice.changes.presences:
             if link.peer.session is not None and presence.session < link.peer.session and link.retransmit is not None:
                 return Outcome(outgoing=(self._acknowledge(link),))  # it should know that its session is over
-        heeded = link.retransmit is None or is_heeded(link, notice, notice.changes)
+        self.agenda.look(now)
+        heeded = link.retransmit is None or credibility.is_heeded(link, notice, notice.changes)
         outcome = self._merge(link, notice.changes, notice.session, now, is_heeded=heeded)
         for presence in notice.changes.presences:  # all that is claimed is this one fact, whatever else is wanted
             if presence.session == link.peer.session and notice.changes.base <= link.held:
@@ -422,7 +428,7 @@ class Endpoint:
 
     def _is_superseded(self, sender: AgentId, delivery: Delivery, changes: Changes) -> bool:
         """Return whether a message is meant for a later session of this agent. A stranger's word does not count."""
-        check_delivery(sender, delivery, self.name, self.session)
+        credibility.check_delivery(sender, delivery, self.name, self.session)
         is_known = sender in self.links or any(told.agent == sender for told in changes.presences)
         return is_known and delivery.receipt.session > self.session
 
@@ -443,7 +449,7 @@ class Endpoint:
             retransmit.is_known, held = True, receipt.held
         if has_restarted:  # its word counts: it may have forgotten what it had acknowledged
             link.acknowledged, retransmit.seen = held, receipt.number
-        elif held > link.acknowledged or receipt.number > retransmit.seen:
+        else:
             link.acknowledged, retransmit.seen = max(held, link.acknowledged), max(receipt.number, retransmit.seen)
         retransmit.acknowledged(link.acknowledged)
         link.exchange.skip_to(retransmit.seen)  # or this agent has forgotten some
@@ -469,10 +475,11 @@ class Endpoint:
     def _merge(self, link: Link, changes: Changes, session: int | None, now: float, *, is_heeded: bool) -> Outcome:
         """Take what a peer tells. Return what is new: of others, of this agent's own other incarnations.
 
-        What it has eliminated counts only if the arms are known because of which it did.
+        What it has eliminated counts only if the arms are known because of which it did, and a word about itself only
+        if there is no later one.
         """
         if not is_heeded:
-            changes = changes._replace(eliminations=())
+            changes = changes._replace(eliminations=(), presences=())
         news = self.replica.merge(changes, (link.peer.name, session))
         own = tuple(added for key, added in news.cells if key.agent == self.name)
         others = tuple(added for key, added in news.cells if key.agent != self.name)
@@ -484,15 +491,16 @@ class Endpoint:
         for presence in news.presences:
             ruled_out += self._meet(link, presence)
         before = link.peer.incarnation
-        self._find_returns(link, news, now)
+        self._note_incarnation(link, news, now)
         if is_heeded and (news.eliminations or news.presences or link.peer.incarnation != before):
             ruled_out += self.candidates.follow(link.peer)
         return Outcome(news=others, ruled_out=ruled_out, returned=own)
 
-    def _find_returns(self, link: Link, news: News, now: float) -> None:
+    def _note_incarnation(self, link: Link, news: News, now: float) -> None:
         """Note the present incarnation of a peer. What others of it observed, the peer may have forgotten."""
         peer, before = link.peer, link.peer.incarnation
         told = [key.incarnation for key, _ in news.cells if key.agent == peer.name]
+        told += [key.incarnation for key in news.eliminations]
         said = self.replica.presence_of(peer.name)
         peer.incarnation = max((before, *told)) if said is None else said.incarnation
         if any(incarnation != peer.incarnation for incarnation in (before, *told)):
@@ -542,28 +550,23 @@ class Endpoint:
     def _part(self, link: Link, *, is_gone: bool) -> None:
         link.peer.is_present, link.is_gone = False, is_gone
         link.exchange.peer_left()
+        self.agenda.schedule_if_needed(link)
 
     def _usable_by(self, peer: Peer) -> int:
         """Return how many observations of this incarnation a peer can use."""
         return sum(map(self.replica.own_count, peer.common))
 
-    def _link(self, sender: AgentId, changes: Changes, delivery: Delivery | None = None) -> Link:
+    def _admit(self, sender: AgentId, changes: Changes, delivery: Delivery | None = None) -> Link:
         """Return the link to a sender, if it can have said this. Who introduces itself need not be known.
 
         Raises:
             PeerError: It is a stranger, or says what cannot be.
         """
         link = self.links.get(sender)
-        check_speaker(sender, changes, self.replica)
-        check_changes(changes, sender, self.replica)
-        for presence in changes.presences:
-            check_presence(link, presence, self.members, self.replica)
+        credibility.check_words(sender, changes, link, self.members, self.replica, self.candidates)
         if delivery is not None:
-            check_delivery(sender, delivery, self.name, self.session)
-            check_receipt(link, delivery, self.name, self.session, self.replica.number)
-        if link is not None:
-            check_eliminations(link, changes, self.candidates, same_arms=self.members.same_arms)
-        elif any(presence.is_present for presence in changes.presences):
+            credibility.check_receipt(sender, link, delivery, self.name, self.session, self.replica.number)
+        if link is None and any(presence.is_present for presence in changes.presences):
             self._greet(sender, changes.presences[0].arms)
         self.members.get(sender)  # raises for a stranger
         return self.links[sender]

@@ -103,8 +103,7 @@ class Exchange:
 
     def _take(self, happened: Input, candidate_count: int) -> int:
         buffered = self.buffered
-        reached = buffered >= self.threshold.at(self.c, candidate_count)
-        self.demanded, shares = self.rules[happened, self.demanded, reached]
+        self.demanded, shares = self.rules[happened, self.demanded, self.has_reached(candidate_count)]
         if not shares:
             return 0
         self.buffered = 0

@@ -4,6 +4,15 @@ Each function returns the sentences that are false right now: an empty list is w
 """
 
 from cobandit.core.endpoint import Endpoint
+from cobandit.core.replica import Replica
+from cobandit.values.tally import Tally
+
+
+def total(replica: Replica) -> Tally:
+    """Return all that is known: own observations and everybody else's, each counted once."""
+    tally = Tally(replica.arms)
+    tally.add_all(entry for _, entry in replica.cells() if entry.arm in replica.arms)
+    return tally
 
 
 def endpoint_violations(endpoint: Endpoint) -> list[str]:

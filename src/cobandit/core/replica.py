@@ -7,7 +7,7 @@ whom. The same holds for the two other kinds of facts, each with its own rule:
 
     fact            written by              of two values, the later one is
     cell            one incarnation         the one with the higher count
-    eliminations    one incarnation         the longer one: arms are only ever added
+    eliminations    one incarnation         of the later incarnation, the longer one: arms are only ever added
     presence        one agent               the one with the higher session, then number
 
 Every change of a fact, own or received, gets the next number of the *log*: observations advance it by how many are new,
@@ -20,17 +20,20 @@ what was in it when the neighbour was last told.
 This file does not know who is present, who wants what, or when to send.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from typing import NamedTuple
 
 from cobandit.core.messages import MAX_INCARNATION, AgentId, Cells, Changes, Eliminations, Presence
-from cobandit.core.state import FactState
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
-from cobandit.values.tally import Arm, ArmTally, Tally
+from cobandit.values.tally import Arm, ArmTally
 
 MAX_FACTS_PER_MESSAGE = 4096
 """A message tells at most so many facts, the oldest changes first; the next one goes on from there."""
+
+MAX_CELLS_PER_AGENT = 2**18
+MAX_PER_AGENT = 2**40
+"""No more cells of one agent are taken, and no more observations: ten thousand restarts with twenty arms are less."""
 
 
 class CellKey(NamedTuple):
@@ -108,8 +111,9 @@ class Replica:
         self.arms = set(arms)
         """The arms that this agent serves. What it is told of others it passes over."""
         self.units_per_reward = units_per_reward
+        self.max_facts = MAX_FACTS_PER_MESSAGE  # fewer where packets are small
         self.number = 0
-        """The number of the last change."""
+        """That of the last change."""
         self.observations = 0
         """How many observations this incarnation has made."""
         self._facts: dict[Key, Fact] = {}
@@ -117,6 +121,9 @@ class Replica:
         """The facts, in the order of their last change."""
         self._own: dict[Arm, Fact] = {}
         """The cells of this incarnation."""
+        self._eliminations: dict[AgentId, Fact] = {}
+        """What each agent has eliminated: only its last incarnation counts."""
+        self._amounts: dict[AgentId, list[int]] = {}  # of each agent: cells, and observations in them
 
     # What this agent observes.
 
@@ -137,9 +144,7 @@ class Replica:
         check_whole("incarnation", incarnation, self.incarnation + 1, MAX_INCARNATION - 1)
         if any(fact.key[:2] == (self.agent, incarnation) for fact in self._log):
             raise LocalError(f"{self.agent} has had incarnation {incarnation} before: begin another one")
-        stale = self._facts.pop(EliminationsKey(self.agent, self.incarnation), None)
-        if stale is not None:  # only those of the present incarnation are of use to others
-            del self._log[stale]
+        self._drop_eliminations(self.agent)
         self.incarnation, self.observations = incarnation, 0
         self._own.clear()
 
@@ -150,9 +155,22 @@ class Replica:
         fact = self._facts.get(key)
         if fact is None:
             fact = self._facts[key] = Fact(key, value, teller)
+            if isinstance(key, EliminationsKey):
+                self._drop_eliminations(key.agent)
+                self._eliminations[key.agent] = fact
         fact.value, fact.teller = value, teller
         self._changed(fact, by=1)
         return self.number
+
+    def _drop_eliminations(self, agent: AgentId) -> None:
+        fact = self._eliminations.pop(agent, None)
+        if fact is not None:
+            del self._facts[fact.key], self._log[fact]
+
+    def amount_of(self, agent: AgentId) -> tuple[int, int]:
+        """Return how many cells of an agent are held, and how many observations in them."""
+        cells, observations = self._amounts.get(agent, (0, 0))
+        return cells, observations
 
     def eliminated(self, agent: AgentId, incarnation: int) -> tuple[Arm, ...]:
         """Return the arms that an incarnation no longer considers, as far as is known."""
@@ -169,10 +187,6 @@ class Replica:
         fact = self._facts.get(PresenceKey(agent))
         return None if fact is None else fact.value  # type: ignore[return-value]
 
-    def observations_of(self, agent: AgentId, incarnation: int) -> int:
-        """Return how many observations of an incarnation are held."""
-        return sum(entry.observations for key, entry in self.cells() if key[:2] == (agent, incarnation))
-
     def own_count(self, arm: Arm) -> int:
         """Return how often this incarnation has observed an arm."""
         fact = self._own.get(arm)
@@ -184,24 +198,18 @@ class Replica:
             if isinstance(fact.key, CellKey):
                 yield fact.key, ArmTally(fact.key.arm, *fact.cell)
 
-    def total(self) -> Tally:
-        """Return all that is known: own observations and everybody else's, each counted once."""
-        total = Tally(self.arms)
-        total.add_all(entry for _, entry in self.cells() if entry.arm in self.arms)
-        return total
-
     # What it tells.
 
     def changes(self, base: int, wants: Callable[[Fact], bool]) -> Changes:
         """Return what changed after `base` and is wanted: all of it, or as much as one message tells."""
         wanted = list(self.wanted(base, wants))
         upto = self.number
-        if len(wanted) > MAX_FACTS_PER_MESSAGE:
+        if len(wanted) > (most := min(self.max_facts, MAX_FACTS_PER_MESSAGE)):
             introductions = [fact for fact in wanted if isinstance(fact.key, PresenceKey)]  # or nothing is heeded
-            wanted = wanted[-MAX_FACTS_PER_MESSAGE:]  # the oldest
+            wanted = wanted[-most:]  # the oldest
             upto = wanted[0].number
             wanted = [fact for fact in introductions if fact not in wanted] + wanted
-        return _told(reversed(wanted), base, upto)
+        return told(reversed(wanted), base, upto)
 
     def wanted(self, base: int, wants: Callable[[Fact], bool]) -> Iterator[Fact]:
         """Return what changed after `base` and is wanted, the newest first."""
@@ -222,69 +230,72 @@ class Replica:
         """Take what was checked. Return what of it is new."""
         cells: list[tuple[CellKey, ArmTally]] = []
         for told in changes.cells:
+            if not self.is_served(told):
+                continue
             served = (entry for entry in told.tallies if entry.arm in self.arms)
             merged = (self._merge_cell(_cell_key(told, entry.arm), entry, teller) for entry in served)
             cells += [added for added in merged if added is not None]
         eliminations: list[EliminationsKey] = []
         for eliminated in changes.eliminations:
             key = EliminationsKey(eliminated.agent, eliminated.incarnation)
+            last = self._eliminations.get(key.agent)
+            if last is not None and last.key > key:
+                continue  # a later incarnation has spoken
             known = self.eliminated(*key)
-            if more := tuple(arm for arm in eliminated.arms if arm not in known):
+            before = set(known)
+            if more := tuple(arm for arm in eliminated.arms if arm not in before):
                 self.put(key, known + more, teller)
                 eliminations.append(key)
         presences: list[Presence] = []
         for presence in changes.presences:
-            before = self._facts.get(PresenceKey(presence.agent))
-            if before is None or presence[1:3] > before.value[1:3]:  # type: ignore[index]
+            said = self.presence_of(presence.agent)
+            if said is None or presence[1:3] > said[1:3]:
                 self.put(PresenceKey(presence.agent), presence, teller)
                 presences.append(presence)
         return News(tuple(cells), tuple(eliminations), tuple(presences))
 
+    def is_served(self, told: Cells) -> bool:
+        """Return whether cells are of use here: not of another bandit, nor of an own incarnation that lies ahead."""
+        is_own = told.agent == self.agent
+        return told[3:] == ("", "", 0) and not (is_own and told.incarnation > self.incarnation)
+
     def _merge_cell(self, key: CellKey, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
         fact = self._facts.get(key)
-        if fact is None:
-            fact = self._facts[key] = Fact(key, (0, 0, 0), teller)
-        before = fact.cell
-        if entry.observations <= before[0]:
-            return None
+        before = (0, 0, 0) if fact is None else fact.cell
         _, count, reward_sum, square_sum = entry
         added = ArmTally(entry.arm, count - before[0], reward_sum - before[1], square_sum - before[2])
+        if count <= before[0] or not added.can_be(self.units_per_reward):
+            return None  # old news; or one of the two is a lie, and nobody knows which
+        if fact is None:
+            fact = self._facts[key] = Fact(key, before, teller)
+            if key[:2] == (self.agent, self.incarnation):  # from this agent's own disk
+                self._own[key.arm] = fact
+                self.observations += count
         fact.value, fact.teller = entry[1:], teller
         self._changed(fact, by=added.observations)
         return key, added
 
     def _changed(self, fact: Fact, *, by: int) -> None:
+        if isinstance(fact.key, CellKey):
+            amount = self._amounts.setdefault(fact.key.agent, [0, 0])
+            amount[0] += fact not in self._log
+            amount[1] += by
         self.number += by
         fact.number = self.number
         self._log.pop(fact, None)
         self._log[fact] = None  # at the end
 
-    # State.
+    def facts(self) -> KeysView[Fact]:
+        """Return all that is known, in the order of its last change."""
+        return self._log.keys()
 
-    def state(self) -> tuple[FactState, ...]:
-        """Return all that is known as plain values, in the order of its last change."""
-        return tuple(FactState(fact.number, fact.teller, _told([fact])) for fact in self._log)
-
-    def restore(self, number: int, facts: Iterable[FactState]) -> None:
-        """Take over what `state` returned, and up to which number the log had come.
-
-        Raises:
-            LocalError: A fact is there twice, or out of order.
-        """
-        for state in facts:
-            known, last = len(self._facts), self.number
-            self.merge(state.told, state.teller)
-            if len(self._facts) != known + 1 or not last < state.number <= number:
-                raise LocalError("a fact is there twice, or out of order")
-            fact = next(reversed(self._log))
-            self.number = fact.number = state.number
-            if isinstance(fact.key, CellKey) and fact.key[:2] == (self.agent, self.incarnation):
-                self._own[fact.key.arm] = fact
-                self.observations += fact.cell[0]
-        self.number = number
+    def renumber(self, number: int) -> None:
+        """Say at which number the last change was made, when what is known is restored."""
+        fact = next(reversed(self._log))
+        self.number = fact.number = number
 
 
-def _told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
+def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
     """Return facts as a message tells them."""
     cells: dict[tuple[object, ...], list[ArmTally]] = {}
     eliminations: list[Eliminations] = []
@@ -298,11 +309,11 @@ def _told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
                 eliminations.append(Eliminations(agent, incarnation, fact.value))  # type: ignore[arg-type]
             case PresenceKey():
                 presences.append(fact.value)  # type: ignore[arg-type]
-    told = tuple(
+    listed = tuple(
         Cells(agent, incarnation, tuple(tallies), bandit, segment, period)  # type: ignore[arg-type]
         for (agent, incarnation, bandit, segment, period), tallies in cells.items()
     )
-    return Changes(base, upto, told, tuple(eliminations), tuple(presences))
+    return Changes(base, upto, listed, tuple(eliminations), tuple(presences))
 
 
 def _cell_key(told: Cells, arm: Arm) -> CellKey:

@@ -139,6 +139,7 @@ class Retransmit:
         "in_flight",
         "is_known",
         "mean",
+        "part",
         "phase",
         "retry_at",
         "seen",
@@ -172,6 +173,9 @@ class Retransmit:
         self.in_flight: dict[int, int] = {}
         """For each number of the log up to which the peer was told and has not acknowledged: how many observations."""
 
+        self.part = 0
+        """Up to which number of the log the last message told, if it was too small for all there was to tell."""
+
     def state(self) -> RetransmitState:
         """Return everything that is kept, as plain frozen values."""
         values = {name: getattr(self, name) for name in RetransmitState._fields}
@@ -204,8 +208,8 @@ class Retransmit:
 
     def forget(self) -> None:
         """Begin anew: a new session has acknowledged nothing yet, and the time of a stop is not that of an answer."""
-        self.confirmed = 0
-        self.can_be_timed = False
+        self.confirmed = self.part = 0
+        self.can_be_timed = self.is_known = False
         self.in_flight.clear()
 
     def shared(self, size: float, now: float) -> None:

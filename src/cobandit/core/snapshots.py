@@ -1,5 +1,6 @@
 """How an endpoint stands, as plain values: for drivers, who look into nothing else, and for what is kept."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from cobandit.core.credibility import check_changes
@@ -7,8 +8,9 @@ from cobandit.core.endpoint import Endpoint
 from cobandit.core.exchange import Sharing
 from cobandit.core.link import Link
 from cobandit.core.messages import AgentId
+from cobandit.core.replica import Replica, told
 from cobandit.core.retransmit import Phase
-from cobandit.core.state import EndpointState, LinkState
+from cobandit.core.state import EndpointState, FactState, LinkState
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm
 
@@ -71,13 +73,18 @@ def view(endpoint: Endpoint, peer: AgentId) -> LinkView:
         shares_sent=exchange.shares_sent,
         shares_received=link.shares_received,
         is_settled=candidates.are_settled(known),
-        held=replica.observations_of(known.name, known.incarnation),
+        held=observations_of(replica, known.name, known.incarnation),
         unacknowledged=0 if retransmit is None else replica.observations - retransmit.confirmed,
         owes=endpoint.agenda.owes(link),
         phase=None if retransmit is None else retransmit.phase,
         attempts=0 if retransmit is None else retransmit.attempts,
         is_known=retransmit is not None and retransmit.is_known,
     )
+
+
+def observations_of(replica: Replica, agent: AgentId, incarnation: int) -> int:
+    """Return how many observations of an incarnation are held."""
+    return sum(entry.observations for key, entry in replica.cells() if key[:2] == (agent, incarnation))
 
 
 def state(endpoint: Endpoint) -> EndpointState:
@@ -92,9 +99,10 @@ def state(endpoint: Endpoint) -> EndpointState:
         notices=endpoint.notices,
         own_eliminated_at=agenda.own_eliminated_at,
         number=replica.number,
-        facts=replica.state(),
+        facts=facts_state(replica),
         links=tuple(link_state(link) for link in endpoint.links.values()),
         last_observed=agenda.last_observed,
+        latest=agenda.latest,
         wake_at=agenda.wake_at,
     )
 
@@ -118,7 +126,7 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     endpoint.session, endpoint.notices = state.session, state.notices
     for fact in state.facts:
         check_changes(fact.told, state.agent, endpoint.replica)
-    endpoint.replica.restore(state.number, state.facts)
+    restore_facts(endpoint.replica, state.number, state.facts)
     if not set(candidates.eliminated) < candidates.own:
         raise LocalError("the eliminated arms are not some of the arms")
     candidates.own.difference_update(candidates.eliminated)
@@ -132,8 +140,29 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
             raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
         restore_link(link, saved)
     agenda.own_eliminated_at = state.own_eliminated_at
-    agenda.last_observed, agenda.wake_at = state.last_observed, state.wake_at  # joining may have set a timer
+    agenda.last_observed, agenda.latest = state.last_observed, state.latest
+    agenda.wake_at = state.wake_at  # joining may have set a timer
     return endpoint
+
+
+def facts_state(replica: Replica) -> tuple[FactState, ...]:
+    """Return all that is known as plain values, in the order of its last change."""
+    return tuple(FactState(fact.number, fact.teller, told([fact])) for fact in replica.facts())
+
+
+def restore_facts(replica: Replica, number: int, facts: Iterable[FactState]) -> None:
+    """Take over what `facts_state` returned, and up to which number the log had come.
+
+    Raises:
+        LocalError: A fact is there twice, or out of order.
+    """
+    for place, state in enumerate(facts):
+        last = replica.number
+        replica.merge(state.told, state.teller)
+        if len(replica.facts()) != place + 1 or not last < state.number <= number:
+            raise LocalError("a fact is there twice, or out of order")
+        replica.renumber(state.number)
+    replica.number = number
 
 
 def link_state(link: Link) -> LinkState:

@@ -43,6 +43,7 @@ class RetransmitState(NamedTuple):
     deviation: float
     confirmed: int
     in_flight: tuple[tuple[int, int], ...]
+    part: int
 
 
 class LinkState(NamedTuple):
@@ -79,6 +80,7 @@ class EndpointState(NamedTuple):
     facts: tuple[FactState, ...]
     links: tuple[LinkState, ...]
     last_observed: float | None
+    latest: float | None
     wake_at: float | None
 
 

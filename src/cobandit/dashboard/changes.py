@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cobandit.dashboard.sight import Seen, Sight, State, is_restart
-from cobandit.runtime.statistics import Statistics
+from cobandit.live.status.statistics import Statistics
 
 
 class Change(NamedTuple):

@@ -7,9 +7,9 @@ from starlette.applications import Starlette
 
 from cobandit.dashboard.feed import Feed
 from cobandit.dashboard.routes import page_routes
-from cobandit.runtime.fleet import Fleet
-from cobandit.runtime.server.problems import Refusal, refused
-from cobandit.runtime.server.running import Sidecar
+from cobandit.live.sidecar.problems import Refusal, refused
+from cobandit.live.sidecar.running import Sidecar
+from cobandit.live.status.fleet import Fleet
 from cobandit.studies.live_demo import LOOK_EVERY
 from cobandit.studies.live_demo_agent import MEANS
 

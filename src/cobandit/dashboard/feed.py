@@ -7,7 +7,7 @@ from contextlib import suppress
 from threading import Lock
 
 from cobandit.dashboard.framing import Framing
-from cobandit.runtime.fleet import Fleet
+from cobandit.live.status.fleet import Fleet
 
 MOST_VIEWERS = 32
 """Pages that may watch one server at a time."""

@@ -98,7 +98,7 @@ class Messages(msgspec.Struct, frozen=True):
     shares: int
     """Fresh shares sent."""
     packets: int
-    """All packets: shares, repetitions, acknowledgements, notices, letters."""
+    """All packets: shares, repetitions, acknowledgements, notices, control messages."""
     bytes: int
     immediate: int
     """Shares that immediate broadcast would have sent for the same observations."""

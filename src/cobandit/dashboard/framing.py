@@ -11,8 +11,8 @@ from cobandit.dashboard.frame import ArmShown, Frame, MemberShown, Pairs
 from cobandit.dashboard.meter import Meter
 from cobandit.dashboard.moments import Moment, Moments
 from cobandit.dashboard.sight import Seen, Sight, State, look
-from cobandit.runtime.fleet import Fleet, FleetArm, fleet_of, missing
-from cobandit.runtime.statistics import ArmStatistics, PeerStatistics, Statistics
+from cobandit.live.status.fleet import Fleet, FleetArm, fleet_of, missing
+from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
 
 _ORDER = (State.HERE, State.SUPERSEDED, State.SILENT, State.NOT_ASKED, State.LEFT)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from cobandit.dashboard.frame import Messages
 from cobandit.dashboard.sight import is_restart
-from cobandit.runtime.statistics import Statistics
+from cobandit.live.status.statistics import Statistics
 
 
 class Meter:

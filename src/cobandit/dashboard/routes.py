@@ -10,8 +10,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from cobandit.dashboard.feed import Feed, TooManyViewersError
+from cobandit.live.sidecar.problems import Refusal
 from cobandit.look import style_sheet
-from cobandit.runtime.server.problems import Refusal
 
 STREAM = "/page/stream"
 

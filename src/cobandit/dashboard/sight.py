@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cobandit.runtime.fleet import Fleet
-from cobandit.runtime.statistics import PeerStatistics, Statistics
+from cobandit.live.status.fleet import Fleet
+from cobandit.live.status.statistics import PeerStatistics, Statistics
 
 MOST_KNOWN = 2000
 """Members that are kept apart."""

@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 
 from cobandit.dashboard.feed import Feed
 from cobandit.dashboard.routes import OPEN_PATHS, page_routes
-from cobandit.runtime.fleet import fleet_of
-from cobandit.runtime.member import Member
-from cobandit.runtime.server.app import Extras
+from cobandit.live.drive.member import Member
+from cobandit.live.sidecar.app import Extras
+from cobandit.live.status.fleet import fleet_of
 
 log = logging.getLogger("cobandit")
 

@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
+from cobandit.policies.matching import Posterior
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import MILLIONTH, Quantum
 from cobandit.values.tally import Arm, ArmTally, Tally, checked_arms
@@ -23,7 +24,7 @@ class Policy(ABC):
     """
 
     draws = False
-    """Whether a choice is a draw whose likelihood the policy does not tell. Then nobody can log propensities."""
+    """Whether a choice is a draw. Nobody can log its propensity unless the policy has `posteriors`."""
 
     eliminates = False
     """Whether the policy rules arms out for good. If so, pairs of agents fall silent when one arm is left."""
@@ -62,6 +63,13 @@ class Policy(ABC):
         """Take the rewards of several own pulls, in quanta, as `update_units` takes one."""
         self.candidates = self.survivors()
         self.learn(tallies, own=True)
+
+    def posteriors(self) -> list[Posterior] | None:
+        """Return the Beta distribution of every candidate's mean, if choices are draws from them; else `None`.
+
+        Live members compute from them how likely each arm is the best, beside their decisions, and draw by that.
+        """
+        return None
 
     def survivors(self) -> tuple[Arm, ...]:
         """Return the candidates that are left when what is known now is thought through: all, unless a policy says so.

@@ -1,13 +1,15 @@
 """Thompson sampling: pull the arm whose mean, drawn from its posterior, is highest (Thompson, 1933).
 
 The posterior of an arm is Beta(1 + rewards, 1 + observations - rewards), from a uniform prior. Rewards between 0 and
-1 count by their size. Chance is a function here: the draw depends on the seed, the number of own pulls and the arm's
-position, so the same evidence and the same seed give the same arm, and a restart does not disturb the sequence.
+1 count by their size. An arm of which nothing is known may be the best, so it is explored. Chance is a function here:
+the draw depends on the seed, the number of own pulls and the arm's position, so the same evidence and the same seed
+give the same arm, and a restart does not disturb the sequence. Live members use the posteriors alone (`matching.py`).
 """
 
 from collections.abc import Sequence
 
 from cobandit.policies.base import Policy
+from cobandit.policies.matching import Posterior
 from cobandit.values.chance import beta, stream
 from cobandit.values.checks import check_whole
 from cobandit.values.quantum import MILLIONTH
@@ -50,6 +52,15 @@ class Thompson(Policy):
     def select_arm(self) -> Arm:
         """Return the candidate with the highest draw."""
         return max(self.candidates, key=self._draw)
+
+    def posteriors(self) -> list[Posterior]:
+        """Return the Beta distribution of every candidate's mean."""
+        counts, sums, per_reward = self.tally.counts, self.tally.sums, self.quantum.per_reward
+        found = []
+        for arm in self.candidates:
+            rewards = sums[arm] / per_reward
+            found.append((1.0 + rewards, 1.0 + counts[arm] - rewards))
+        return found
 
     def _draw(self, arm: Arm) -> float:
         rewards = self.tally.sums[arm] / self.quantum.per_reward

@@ -1,9 +1,10 @@
 """The world as data, and the chance and the record of a run in it."""
 
+from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.arms import Arms
 from cobandit.scenario.faults import Faults, Partition
 from cobandit.scenario.file import ScenarioFile, read_scenario, scenario_from_mapping
-from cobandit.scenario.scenario import Absence, AgentSpec, BuildPolicy, BuiltIn, IndexFunction, Scenario
+from cobandit.scenario.scenario import Absence, AgentSpec, BuildPolicy, IndexFunction, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Kind, Row, transcript

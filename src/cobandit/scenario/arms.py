@@ -1,10 +1,12 @@
 """The arms of a world: their names and the mean of their Bernoulli rewards."""
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cobandit.scenario.keys import read_bytes
 from cobandit.values.chance import stream, uniform
 from cobandit.values.checks import check_probability, check_whole
 from cobandit.values.errors import LocalError
@@ -65,10 +67,9 @@ class Arms:
 def read_csv(path: Path | str, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
     """Return the rows of a CSV file that has at least these columns, each with its line number."""
     try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            rows = [(reader.line_num, row) for row in reader]
-            header = reader.fieldnames or ()
+        reader = csv.DictReader(io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=""))
+        rows = [(reader.line_num, row) for row in reader]
+        header = reader.fieldnames or ()
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise LocalError(f"cannot read {path}: {error}") from error
     if not rows:

@@ -12,7 +12,7 @@ from cobandit.core.protocols.on_demand import ON_DEMAND
 from cobandit.core.protocols.registry import PROTOCOLS, sharing_by
 from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.policies import Confidence, Horizon
-from cobandit.policies.names import policy_name
+from cobandit.policies.registry import POLICIES, BuiltIn, policy_name
 from cobandit.scenario.arms import Arms
 from cobandit.scenario.faults import LONGEST_HOLDUP, Faults, Partition
 from cobandit.scenario.keys import MISSING, Table, as_number, as_whole, is_whole, located, read_toml, wrong
@@ -22,7 +22,6 @@ from cobandit.scenario.scenario import (
     MOST_AGENTS,
     Absence,
     AgentSpec,
-    BuiltIn,
     Scenario,
 )
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
@@ -81,7 +80,7 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
         horizon=horizon,
         arms=arms,
         agents=tuple(agents),
-        policy=_policy(Table(top.get("policy") if "policy" in top else {}, "policy", ("name", "alpha", "confidence"))),
+        policy=policy_from(top.get("policy") if "policy" in top else {}, default="ucb"),
         sharing=_sharing(sharing),
         delay=sharing.whole("delay", 0, LONGEST_DELAY, default=0),
         faults=_faults(sharing, len(agents)),
@@ -222,8 +221,14 @@ def _trace(table: Table, horizon: int, folder: Path) -> list[Schedule]:
     return [found[name]]
 
 
-def _policy(table: Table) -> BuiltIn:
-    name = table.choice("name", ("ucb", "aae", "kl-ucb", "thompson"), default="ucb", spelled=policy_name)
+def policy_from(value: object, *, default: str) -> BuiltIn:
+    """Return the policy that the table `policy` of a file describes.
+
+    Raises:
+        LocalError: A key is unknown, or a value is not allowed. The text names the key.
+    """
+    table = Table(value, "policy", ("name", "alpha", "confidence"))
+    name = table.choice("name", POLICIES, default=default, spelled=policy_name)
     alpha = table.positive("alpha") if "alpha" in table else None
     confidence: Confidence = "observed"
     if "confidence" in table:

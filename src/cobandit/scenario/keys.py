@@ -14,9 +14,13 @@ from typing import Protocol, TypeGuard, TypeVar
 
 from cobandit.values.checks import is_number
 from cobandit.values.errors import LocalError
+from cobandit.values.masking import masked
 
 LARGEST_NUMBER = 1e300
 """No number of a file is as large, in either direction: nothing that is made from it overflows."""
+
+LARGEST_FILE = 64 * 2**20
+"""Bytes of a file that is read as a whole."""
 
 _LONGEST_VALUE = 200
 MISSING = object()
@@ -134,7 +138,8 @@ class Table:
         ends = {name.rpartition(".")[2]: name for name in reversed(known)}
         near = difflib.get_close_matches(key.lower().replace("-", "_"), ends, n=1, cutoff=0.5)
         hint = f"did you mean {self.key(ends[near[0]])}?" if near else f"the keys here are {', '.join(known)}"
-        return LocalError(f"{self.key(key)} = {shown(value)} is not a key that cobandit knows: {hint}")
+        value = shown(value) if "secret" not in hint + key.lower() else "..."
+        return LocalError(f"{self.key(key)} = {value} is not a key that cobandit knows: {hint}")
 
 
 class Understand(Protocol[Understood_co]):
@@ -152,15 +157,31 @@ def read_toml(path: Path | str, understand: Understand[Understood_co]) -> Unders
         LocalError: The file cannot be read, or says something that cannot be. The text names the file.
     """
     try:
-        content = tomllib.loads(Path(path).read_bytes().decode("utf-8-sig"))  # some editors put a mark in front
+        content = tomllib.loads(read_bytes(path).decode("utf-8-sig"))  # some editors put a mark in front
     except OSError as error:
         raise LocalError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
         raise LocalError(f"{path} is not valid TOML: {error}") from error
     try:
         return understand(content, folder=Path(path).parent)
+    except RecursionError as error:
+        raise LocalError(f"{path}: a key has too many parts: write tables that are a few deep") from error
     except LocalError as error:
         raise LocalError(f"{path}: {error}") from error
+
+
+def read_bytes(path: Path | str) -> bytes:
+    """Return what is in a file, unless it is larger than any that a person means: a device may have no end.
+
+    Raises:
+        LocalError: It is too large.
+        OSError: It cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise LocalError(f"{path} has more than {LARGEST_FILE:,} bytes: name a smaller file")
+    return content
 
 
 def as_whole(path: str, value: object, low: int, high: int | None = None) -> int:
@@ -203,5 +224,5 @@ def located(path: str) -> Iterator[None]:
 
 def shown(value: object) -> str:
     """Return a value as an error shows it: whole if it is short."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST_VALUE else reprlib.repr(value)
+    text = masked(repr(value))
+    return text if len(text) <= _LONGEST_VALUE else masked(reprlib.repr(value))

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from cobandit.core import Sharing, on_demand
-from cobandit.policies import AAE, KLUCB, UCB, Confidence, Policy, Thompson
+from cobandit.policies import Confidence, Policy
 from cobandit.policies.confidence import checked_confidence
-from cobandit.policies.confident import Confident
 from cobandit.policies.from_index import FromIndex
-from cobandit.policies.names import policy_name
+from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.arms import Arms
 from cobandit.scenario.faults import Faults
 from cobandit.scenario.schedules import Schedule
@@ -77,44 +76,6 @@ class AgentSpec:
 
 BuildPolicy = Callable[[Sequence[Arm], int], Policy]
 """Returns a fresh policy for an agent with these arms; the number is that agent's own seed."""
-
-
-_CONFIDENT: dict[str, type[Confident]] = {"ucb": UCB, "aae": AAE, "kl-ucb": KLUCB}
-_POLICIES = (*_CONFIDENT, "thompson")
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
-    """One of the policies that come with cobandit, for rewards that are 0 or 1.
-
-    >>> BuiltIn("ucb", alpha=3.0, confidence="own")(["A", "B"], seed=1).select_arm()
-    'A'
-    """
-
-    name: str
-    alpha: float | None = None
-    confidence: Confidence = "observed"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", policy_name(self.name))  # equal policies have equal names
-        if self.name not in _POLICIES:
-            raise LocalError(f"policy {self.name!r} is not one of {', '.join(_POLICIES)}")
-        if self.alpha is not None:
-            check_positive("alpha", self.alpha)
-        checked_confidence(self.confidence)
-
-    def __call__(self, arms: Sequence[Arm], seed: int) -> Policy:
-        """Return a fresh policy."""
-        if self.name == "thompson":
-            return Thompson(arms, seed=seed, quantum=BERNOULLI)
-        return _CONFIDENT[self.name](arms, alpha=self.alpha, confidence=self.confidence, quantum=BERNOULLI)
-
-    @property
-    def exploration(self) -> float:
-        """The alpha in use: the one given, or the policy's usual one; Thompson sampling has none."""
-        if self.name == "thompson":
-            return 0.0
-        return _CONFIDENT[self.name].usual_alpha if self.alpha is None else self.alpha
 
 
 @dataclass(frozen=True, slots=True)

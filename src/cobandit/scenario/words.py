@@ -6,8 +6,9 @@ from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Thres
 from cobandit.core.protocols.registry import protocol_of
 from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.policies import Horizon
+from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.faults import Faults
-from cobandit.scenario.scenario import AgentSpec, BuiltIn, IndexFunction, Scenario
+from cobandit.scenario.scenario import AgentSpec, IndexFunction, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
 
 _POLICY_NAMES = {"ucb": "UCB", "aae": "AAE", "kl-ucb": "KL-UCB", "thompson": "Thompson sampling"}

@@ -14,8 +14,9 @@ from cobandit.core import Constant, Geometric, PerCandidate
 from cobandit.core.protocols.registry import protocol_of
 from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.policies import Horizon
+from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.faults import Faults
-from cobandit.scenario.scenario import Absence, AgentSpec, BuiltIn, Scenario
+from cobandit.scenario.scenario import Absence, AgentSpec, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
 from cobandit.values.errors import LocalError
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from cobandit.core import Constant
 from cobandit.core.protocols.registry import protocol_of
-from cobandit.scenario.scenario import BuiltIn, Scenario
+from cobandit.policies.registry import BuiltIn
+from cobandit.scenario.scenario import Scenario
 from cobandit.theory import (
     aae_regret_bound,
     gaps_of,

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate
-from cobandit.scenario.scenario import BuiltIn, IndexFunction, Scenario
+from cobandit.policies.registry import BuiltIn
+from cobandit.scenario.scenario import IndexFunction, Scenario
 from cobandit.simulator import kernel, reference
 from cobandit.simulator.result import Result
 from cobandit.values.errors import LocalError

@@ -21,9 +21,9 @@ from typing import Any
 
 import msgspec
 
+from cobandit.live.drive.asking import Asker
+from cobandit.live.status.fleet import Fleet
 from cobandit.policies import UCB
-from cobandit.runtime.asking import Asker
-from cobandit.runtime.fleet import Fleet
 from cobandit.studies.live_demo_agent import DEMO_SHARING, MEANS, Spec, reward_of
 from cobandit.theory.communication import immediate_share_count, total_share_bound, ucb_share_counts
 from cobandit.values.errors import LocalError
@@ -141,7 +141,7 @@ def _prepared(plan: Plan, folder: Path) -> tuple[list[Spec], Asker]:
             for number, (name, rate) in enumerate(zip(names, rates, strict=True))
         ]
         return specs, Asker(plan.url, group=group, secret=secret)
-    from cobandit.runtime.keys import issue, make_group  # noqa: PLC0415  # needs the extra `keys`
+    from cobandit.live.auth.keys import issue, make_group  # noqa: PLC0415  # needs the extra `keys`
 
     make_group(group, folder / "authority")
     first = f"{HOST}:{_free_port()}"

@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 
 from cobandit.core import Geometric, RetryTimers, on_demand
-from cobandit.runtime.logs import configure_logging
-from cobandit.runtime.member import Member, connect
-from cobandit.runtime.service import stop_signals, stop_this_process
+from cobandit.live.drive.member import Member, connect
+from cobandit.live.process.logs import configure_logging
+from cobandit.live.process.service import stop_signals, stop_this_process
 from cobandit.values.chance import stream, uniform
 
 MEANS = {f"arm-{number:02}": round(0.2 + 0.04 * number, 2) for number in range(16)}
@@ -62,7 +62,7 @@ def run_demo_agent() -> None:
     spec = msgspec.json.decode(sys.stdin.readline(), type=Spec)
     here = Path(spec.folder)
     is_orphan, can_go = threading.Event(), threading.Event()
-    with stop_signals() as wait:
+    with stop_signals() as signals:
         member = connect(
             spec.url,
             group=spec.group,
@@ -73,14 +73,16 @@ def run_demo_agent() -> None:
             keys=spec.keys,
             secret=spec.secret,
             sharing=DEMO_SHARING,
+            policy="ucb",  # what it is compared with: the paper's bounds, and the same policy alone
         )
         with member:
             threading.Thread(target=_obey, args=(can_go, is_orphan), daemon=True).start()
             decide = threading.Thread(target=_decide, args=(member, spec, can_go), daemon=True)
             decide.start()
             _say("ready")
-            while not wait(LOOK_FOR_SIGNALS_EVERY):
+            while signals.wait(LOOK_FOR_SIGNALS_EVERY) is None:
                 pass
+            signals.let_go()
     if is_orphan.is_set():  # nobody else is left to clear up; the last agent takes the folder away
         shutil.rmtree(here, ignore_errors=True)
         with suppress(OSError):

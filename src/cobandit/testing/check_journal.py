@@ -1,14 +1,15 @@
 """What every journal must do, checked: put your own through it.
 
-The suite knows nothing about where a journal keeps things. It checks the promises of `cobandit.runtime.journal`.
+The suite knows nothing about where a journal keeps things. It checks the promises of `cobandit.live.store.journal`.
 """
 
 from collections.abc import Callable
 
-from cobandit.runtime.controls import Setting
-from cobandit.runtime.desk import Decided, Settled
-from cobandit.runtime.journal import Batch, Journal, NodeState, Stored
-from cobandit.runtime.outstanding import OutstandingState
+from cobandit.live.decide.decider import Decided, Settled
+from cobandit.live.machine.batch import Batch, NodeState
+from cobandit.live.machine.controls import Setting
+from cobandit.live.machine.open_decisions import OpenDecisionsState
+from cobandit.live.store.journal import Journal, Stored
 from cobandit.values.errors import LocalError
 
 OpenJournal = Callable[[], Journal]
@@ -42,7 +43,7 @@ _STATE = NodeState(
     is_clean=True,
     settings=(Setting("freeze B", None, 2**50, "edge-7"),),
     rewards=(("edge-8", "d1.token", 0.5),),
-    outstanding=OutstandingState(
+    open_decisions=OpenDecisionsState(
         open=((2**33, "A", 1.5),), subjects=(("s", "A", None), ("t", "B", 0.5)), written=((1, 7),), late=(9,)
     ),
 )
@@ -55,7 +56,7 @@ def check_journal(open_journal: OpenJournal, *, is_exclusive: bool = True) -> No
         open_journal: Opens the journal: an empty one the first time, and then the same one again.
         is_exclusive: Whether it can be opened by only one at a time, which a journal on a disk must see to.
 
-    >>> from cobandit.runtime.journal import MemoryJournal
+    >>> from cobandit.live.store.journal import MemoryJournal
     >>> journal = MemoryJournal()
     >>> check_journal(lambda: journal, is_exclusive=False)
     """

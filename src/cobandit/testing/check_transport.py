@@ -1,6 +1,6 @@
 """What every transport must do, checked: put your own through it.
 
-The suite knows nothing about how frames travel. It checks the promises of `cobandit.runtime.transports.base` on which
+The suite knows nothing about how frames travel. It checks the promises of `cobandit.live.transports.base` on which
 live members rest. What may be said and heard is judged by `cobandit.testing.witness`.
 """
 
@@ -31,7 +31,7 @@ async def check_transport(build: BuildTransport, *, lossy: bool = False) -> None
             order.
 
     >>> import asyncio
-    >>> from cobandit.runtime.transports.memory import Hub, MemoryTransport
+    >>> from cobandit.live.transports.memory import Hub, MemoryTransport
     >>> hub = Hub()
     >>> asyncio.run(check_transport(lambda name: MemoryTransport(hub)))
     """

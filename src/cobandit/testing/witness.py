@@ -8,7 +8,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from cobandit.runtime.transports.base import Inbox, Refusal, Transport
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.transports.base import Inbox, Transport
 
 BuildTransport = Callable[[str], Transport]
 

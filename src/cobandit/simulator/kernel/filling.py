@@ -11,7 +11,8 @@ from cobandit.core.retransmit import UNKNOWN
 from cobandit.core.thresholds import TABULATED_SHARES
 from cobandit.policies import AAE, UCB, Confidence, Horizon
 from cobandit.policies.confidence import log_inverse_delta
-from cobandit.scenario.scenario import BuiltIn, IndexFunction, Scenario
+from cobandit.policies.registry import BuiltIn
+from cobandit.scenario.scenario import IndexFunction, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, log_of_miss
 from cobandit.scenario.tape import Stream, Tape
 from cobandit.scenario.trace import Kind

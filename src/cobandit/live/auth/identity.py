@@ -1,0 +1,191 @@
+"""What proves a member's name: its bundle, and the certificates of others. It needs the extra `keys`.
+
+This file owns reading and checking; `keys` makes the files, and `transports.tls` and `identity_seal` use them. The
+names stand in a certificate as a URI, `cobandit://<group>/<member>`, percent-encoded, because a common name ends at 64
+characters.
+"""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+from cobandit.live.auth.private_files import read_private
+from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
+
+with needed_by("a key"):
+    from cryptography import x509
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
+    from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+
+LARGEST_FILE = 2**20
+"""Bytes. A bundle has about two thousand; more is another file."""
+
+_BAD_CERTIFICATE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    InvalidSignature,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+    UserWarning,  # where warnings are errors: the library warns of certificates that break the rules
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What proves a member's name. The private key is not shown when this is printed."""
+
+    name: str
+    group: str
+    certificate_der: bytes = field(repr=False)
+    group_der: bytes = field(repr=False)
+    """The group's certificate."""
+    valid_from: float
+    """Seconds since 1970."""
+    valid_until: float
+    path: Path
+    """The bundle; a TLS library reads the private key from it."""
+    private_key: EllipticCurvePrivateKey = field(repr=False)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Identity":
+        """Read a bundle.
+
+        Raises:
+            LocalError: It cannot be used, with what to do about it.
+        """
+        path = Path(path)
+        key, certificates = read(path, what="bundle", remedy="cobandit keys agent")
+        if len(certificates) != 2:
+            raise LocalError(
+                f"{path} holds {len(certificates)} certificates where a bundle has two, the agent's and the group's: "
+                "make a new one with `cobandit keys agent`"
+            )
+        own, authority = certificates
+        group, agent = names_or_blame(own, path)
+        if agent is None:
+            raise LocalError(f"{path} is for the group {group!r} itself: make a bundle with `cobandit keys agent`")
+        if own.public_key() != key.public_key():
+            raise LocalError(
+                f"the key and the certificate in {path} do not fit: make a new one with `cobandit keys agent`"
+            )
+        der = _der(authority)
+        verified = verify(_der(own), der)
+        if verified is None or verified.group != group or names_or_blame(authority, path) != (group, None):
+            raise LocalError(
+                f"the certificate in {path} is not of the group in it: make a new one with `cobandit keys agent`"
+            )
+        identity = cls(agent, group, _der(own), der, verified.valid_from, verified.valid_until, path, key)
+        identity.check_time(dt.datetime.now(dt.UTC).timestamp())
+        return identity
+
+    def check_time(self, now: float) -> None:
+        """Raise `LocalError` unless the certificate is valid at this time."""
+        if now > self.valid_until:
+            raise LocalError(
+                f"the certificate of {self.name!r} in {self.path} expired on {_day(self.valid_until)}: remove the file "
+                "and make a new one with `cobandit keys agent`"
+            )
+        if now < self.valid_from:
+            raise LocalError(
+                f"the certificate of {self.name!r} in {self.path} is valid only from {_day(self.valid_from)}: "
+                "set this computer's clock, or wait"
+            )
+
+    def check_member(self, name: str, group: str) -> None:
+        """Raise `LocalError` unless this proves that name in that group."""
+        if self.group != group:
+            raise LocalError(
+                f"{self.path} is for the group {self.group!r}, not {group!r}: name the file that was made in its folder"
+            )
+        if self.name != name:
+            raise LocalError(f"{self.path} proves the name {self.name!r}, not {name!r}: every agent has its own file")
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A member's certificate that the group has signed."""
+
+    name: str
+    group: str
+    valid_from: float
+    valid_until: float
+    public_key: EllipticCurvePublicKey
+
+
+def verify(certificate_der: bytes, group_der: bytes) -> Verified | None:
+    """Return what a certificate proves if this group's authority has signed it, valid at present or not."""
+    try:
+        certificate = x509.load_der_x509_certificate(certificate_der)
+        certificate.verify_directly_issued_by(x509.load_der_x509_certificate(group_der))
+        group, agent = names(certificate)
+        key = certificate.public_key()
+    except _BAD_CERTIFICATE:
+        return None
+    if agent is None or not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        return None
+    begin, end = certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp()
+    return Verified(agent, group, begin, end, key)
+
+
+def names(certificate: x509.Certificate) -> tuple[str, str | None]:
+    """Return the names of the group and of the member (`None` in the group's own certificate).
+
+    Raises:
+        LookupError: There are none.
+    """
+    try:
+        alternative = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (x509.ExtensionNotFound, ValueError) as error:
+        raise LookupError("no names") from error
+    found = alternative.get_values_for_type(x509.UniformResourceIdentifier)
+    scheme, _, rest = found[0].partition("://") if len(found) == 1 else ("", "", "")
+    group, *agents = rest.split("/")
+    if scheme != "cobandit" or not group or len(agents) > 1 or not all(agents):
+        raise LookupError("no names")
+    try:
+        return unquote_to_bytes(group).decode(), unquote_to_bytes(agents[0]).decode() if agents else None
+    except UnicodeDecodeError as error:
+        raise LookupError("no names") from error
+
+
+def read(path: Path, *, what: str, remedy: str) -> tuple[EllipticCurvePrivateKey, list[x509.Certificate]]:
+    """Return the private key and the certificates in a file, or raise `LocalError` that says what to do."""
+    try:
+        content = read_private(path, f"the {what}", LARGEST_FILE)
+    except OSError as error:
+        raise LocalError(f"cannot read the {what} {path}: {error.strerror}") from error
+    if b"PRIVATE KEY-----" not in content:
+        raise LocalError(f"{path} holds no private key: take the whole file that `{remedy}` made")
+    try:
+        key = load_pem_private_key(content, password=None)
+        certificates = x509.load_pem_x509_certificates(content)
+    except (ValueError, TypeError) as error:
+        raise LocalError(f"{path} is damaged: copy it again, or make a new one with `{remedy}`") from error
+    if not (isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(key.curve, ec.SECP256R1)):
+        raise LocalError(f"the key in {path} is not of the curve P-256: make a new one with `{remedy}`")
+    return key, certificates
+
+
+def names_or_blame(certificate: x509.Certificate, path: Path) -> tuple[str, str | None]:
+    """Return the names in a certificate, or raise `LocalError` that says what to do."""
+    try:
+        return names(certificate)
+    except LookupError as error:
+        raise LocalError(
+            f"the certificate in {path} is not of cobandit: make one with `cobandit keys agent`"
+        ) from error
+
+
+def _der(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(Encoding.DER)
+
+
+def _day(seconds: float) -> str:
+    return f"{dt.datetime.fromtimestamp(seconds, dt.UTC):%Y-%m-%d}"

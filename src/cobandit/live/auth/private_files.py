@@ -1,0 +1,49 @@
+"""Files that only their owner should read: who else can is said, and what anybody can write is refused."""
+
+import logging
+import os
+import stat
+from pathlib import Path
+
+from cobandit.values.errors import LocalError
+
+log = logging.getLogger("cobandit")
+
+LARGEST_SECRET = 2**16
+"""Bytes. More is another file, or a device without an end."""
+
+_said: set[tuple[str, int]] = set()
+
+
+def read_private(path: Path, what: str, most: int = LARGEST_SECRET) -> bytes:
+    """Return what is in a file with a secret.
+
+    Raises:
+        LocalError: Anybody can write to it, or it is too long.
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        warn_of_readers(path, what, os.fstat(file.fileno()), may_be_written=False)
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise LocalError(f"{what} {path} is longer than {most:,} bytes, so it is another file: name the right one")
+    return content
+
+
+def warn_of_readers(path: Path, what: str, found: os.stat_result, *, may_be_written: bool = True) -> None:
+    """Log, once, that others than its owner can use a file.
+
+    Raises:
+        LocalError: Everybody can write to it, and that must not be.
+    """
+    mode = stat.S_IMODE(found.st_mode)
+    if not stat.S_ISREG(found.st_mode) or not mode & 0o077:
+        return
+    if mode & stat.S_IWOTH and not may_be_written:
+        raise LocalError(
+            f"everybody on this computer can write to {what} {path} (mode {mode:o}), so it proves nothing: make it "
+            f"anew, and then chmod 600 {path}"
+        )
+    if (str(path), mode) not in _said:
+        _said.add((str(path), mode))
+        log.warning("other users of this computer can use %s %s (mode %o): chmod 600 %s", what, path, mode, path)

@@ -1,0 +1,177 @@
+"""End-to-end authentication on networks that nobody has to trust: a seal on every packet, opened before anybody looks.
+
+This file owns what a seal promises, and the seal of a group that shares a secret (standard library only).
+`identity_seal` has the one in which members cannot pose as each other; `cobandit.live.transports.sealed` puts a seal on
+any transport.
+
+A packet is good for one receiver (or for all), of one group, once. Its receiver is not in it: it is what the receiver
+thinks its own name is, and goes into the authentication code with everything else. Packets are not secret.
+
+What this cannot do: a receiver that has just started has no memory, so a recorded packet is let in once more. The
+protocol does not mind, since what its messages say was true and stays true. A sender whose clock was set back across a
+restart is taken for a replay until its clock has caught up. Under a shared secret, a sender whose clock is more than an
+hour ahead is not heard.
+"""
+
+import struct
+import time
+from abc import ABC, abstractmethod
+from hashlib import blake2b
+from hmac import compare_digest
+from typing import NamedTuple
+
+from cobandit.live.auth.anti_replay import ReplayWindows
+from cobandit.live.auth.refusal import Refusal
+from cobandit.values.errors import LocalError
+
+SHORTEST_SECRET = 16
+"""Bytes. With one recorded packet secrets can be tried out; short ones are found."""
+LONGEST_NAME = 200
+MAC_SIZE = 16
+
+HEADER = struct.Struct(">Q8sH")
+"""The sequence number, a digest of the group's name, the length of the sender's name."""
+
+LARGEST_CLOCK_DIFFERENCE = 3600 * 10**9
+"""Nanoseconds. Packets are numbered from the sender's clock. One with a number further ahead of this member's clock is
+refused: where members can pose as each other, it would make all that the named one sends a replay."""
+
+TO_ALL = 0x41
+TO_ONE = 0x42
+"""The first byte of a packet. Other seals have other bytes, so that one is never taken for the other."""
+
+
+class Opened(NamedTuple):
+    """A packet that was let in."""
+
+    sender: str
+    payload: bytes
+    is_proved: bool = True
+    """Whether nobody else in the group can have sent it."""
+
+    @property
+    def proved_sender(self) -> str | None:
+        """The sender, if it may be held to account for what is in the packet."""
+        return self.sender if self.is_proved else None
+
+
+class Rejected(NamedTuple):
+    """A packet that was not."""
+
+    reason: Refusal
+    sender: str | None = None
+    """As claimed."""
+    introduce: bool = False
+    """Whether it may be let in next time if the sender hears an introduction now."""
+
+
+class Seal(ABC):
+    """Authenticates packets. One seal works for one member."""
+
+    overhead: int
+    """Bytes that a packet is longer than its payload, at most; exact after `begin`."""
+
+    valid_until: float | None = None
+    """When it expires, in seconds since 1970; `None` if it never does."""
+
+    @abstractmethod
+    def begin(self, name: str, group: str) -> None:
+        """Begin to work for this member.
+
+        Raises:
+            LocalError: The seal is not for this member.
+        """
+
+    @abstractmethod
+    def wrap(self, receiver: str | None, payload: bytes) -> bytes:
+        """Return a packet for this member, or (`None`) for everybody."""
+
+    @abstractmethod
+    def unwrap(self, packet: bytes) -> Opened | Rejected:
+        """Return what is in a packet, or why it is refused. Never raises."""
+
+    def introduction(self, receiver: str) -> bytes | None:
+        """Return a packet without payload after which the receiver can be understood; `None` if there is no need."""
+        del receiver
+        return None
+
+
+class GroupSeal(Seal):
+    """Proves that the sender of a packet knows the group's secret. The sender's name is as claimed."""
+
+    def __init__(self, secret: bytes | str) -> None:
+        secret = secret.encode() if isinstance(secret, str) else secret
+        if len(secret) < SHORTEST_SECRET:
+            raise LocalError(
+                f"a group's secret needs at least {SHORTEST_SECRET} bytes, not {len(secret)}: "
+                "make one with `openssl rand -hex 32`"
+            )
+        self._secret = blake2b(secret, digest_size=64, person=b"cobandit secret").digest()
+        self.overhead = 1 + MAC_SIZE + HEADER.size + 4 * LONGEST_NAME
+        self._own = self._group = self._to_me = b""
+        self._keyed = blake2b()
+        self._sequence = 0
+        self._windows = ReplayWindows()
+
+    def begin(self, name: str, group: str) -> None:
+        self._own, self._group = name.encode(), group_digest(group)
+        key = blake2b(group.encode(), digest_size=32, key=self._secret).digest()
+        self._keyed = blake2b(digest_size=MAC_SIZE, key=key, person=b"cobandit packet")
+        self._to_me = name_with_length(name)
+        self._sequence = time.time_ns()
+        self.overhead = 1 + MAC_SIZE + HEADER.size + len(self._own)
+
+    def wrap(self, receiver: str | None, payload: bytes) -> bytes:
+        self._sequence += 1
+        rest = HEADER.pack(self._sequence, self._group, len(self._own)) + self._own + payload
+        if receiver is None:
+            return b"\x41" + self._mac(b"\x41", rest) + rest
+        return b"\x42" + self._mac(b"\x42" + name_with_length(receiver), rest) + rest
+
+    def unwrap(self, packet: bytes) -> Opened | Rejected:  # noqa: PLR0911  # each is one reason to refuse
+        begin = 1 + MAC_SIZE
+        names = begin + HEADER.size
+        if len(packet) < names or packet[0] not in {TO_ALL, TO_ONE}:
+            return Rejected(Refusal.MALFORMED)
+        sequence, group, length = HEADER.unpack_from(packet, begin)
+        if group != self._group:
+            return Rejected(Refusal.FOREIGN_GROUP)
+        encoded = packet[names : names + length]
+        sender = read_name(encoded, length)
+        if sender is None:
+            return Rejected(Refusal.MALFORMED)
+        to = b"\x41" if packet[0] == TO_ALL else b"\x42" + self._to_me
+        if not compare_digest(self._mac(to, packet[begin:]), packet[1:begin]):
+            return Rejected(Refusal.FORGED, sender)
+        if sequence > time.time_ns() + LARGEST_CLOCK_DIFFERENCE:
+            return Rejected(Refusal.ABSURD, sender)
+        if encoded == self._own or not self._windows.admit(sender, sequence):
+            return Rejected(Refusal.REPLAYED, sender)
+        return Opened(sender, packet[names + length :], is_proved=False)
+
+    def _mac(self, to: bytes, rest: bytes) -> bytes:
+        keyed = self._keyed.copy()  # the key has been hashed already
+        keyed.update(to)
+        keyed.update(rest)
+        return keyed.digest()
+
+
+def group_digest(group: str) -> bytes:
+    """Return what stands for a group in packets."""
+    return blake2b(group.encode(), digest_size=8, person=b"cobandit group").digest()
+
+
+def name_with_length(name: str) -> bytes:
+    """Return a name so that nothing that follows can be taken for a part of it."""
+    encoded = name.encode(errors="replace")
+    return len(encoded).to_bytes(2) + encoded
+
+
+def read_name(encoded: bytes, length: int) -> str | None:
+    """Return a sender's name, or `None` if it cannot be one."""
+    if not 0 < length <= 4 * LONGEST_NAME or len(encoded) != length:
+        return None
+    try:
+        return encoded.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,1 @@
+"""An arm in microseconds, on the caller's thread: no I/O, no waiting, no peers."""

@@ -1,0 +1,131 @@
+"""How much traffic an arm gets at least and at most, inside the decision, so that propensities are known.
+
+A policy has odds for each arm; one such as UCB names one arm, and would give it all. Every arm gets its floor. The
+rest goes to the arms by their odds, up to their ceilings, and what is then left over to the others below theirs: by
+their odds, and evenly to those that have none. This file owns that distribution; chance comes in as a number.
+"""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
+
+from cobandit.values.checks import check_probability
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import Arm
+
+ROUNDING = 1e-9
+
+
+class Allocation:
+    """Floors and ceilings.
+
+    Args:
+        floors: The least share of decisions for some arms.
+        ceilings: The greatest share of decisions for some arms.
+
+    >>> Allocation({"A": 0.1}, {"B": 0.6}).shares({"A": 0.0, "B": 1.0, "C": 0.0})
+    {'A': 0.25, 'B': 0.6, 'C': 0.15000000000000002}
+    """
+
+    def __init__(self, floors: Mapping[Arm, float] | None = None, ceilings: Mapping[Arm, float] | None = None) -> None:
+        self.floors, self.ceilings = dict(floors or {}), dict(ceilings or {})
+        for what, shares in (("floor", self.floors), ("ceiling", self.ceilings)):
+            for arm, share in shares.items():
+                check_probability(f"the {what} of arm {arm!r}", share)
+        if sum(self.floors.values()) > 1.0 + ROUNDING:
+            raise LocalError(f"the floors add up to {sum(self.floors.values()):g}, which is more than all traffic")
+        for arm, floor in self.floors.items():
+            if floor > self.ceilings.get(arm, 1.0):
+                raise LocalError(f"the floor of arm {arm!r}, {floor:g}, is above its ceiling, {self.ceilings[arm]:g}")
+
+    def check(self, arms: Sequence[Arm]) -> None:
+        """Refuse limits for arms that there are not, and ceilings that leave traffic for nobody."""
+        for arm in (*self.floors, *self.ceilings):
+            if arm not in arms:
+                raise LocalError(f"there is a floor or ceiling for {arm!r}, which is not one of {', '.join(arms)}")
+        if sum(self.ceilings.get(arm, 1.0) for arm in arms) < 1.0 - ROUNDING:
+            raise LocalError("the ceilings of all arms together leave some traffic for nobody: raise one")
+
+    def shares(self, odds: Mapping[Arm, float]) -> dict[Arm, float]:
+        """Return how likely each of these arms is when the policy would choose them with these odds.
+
+        If some arms are not available, what is left may not fit under the ceilings: then the arm with the best odds
+        gets more than its ceiling, because one arm must.
+        """
+        shares = {arm: self.floors.get(arm, 0.0) for arm in odds}
+        left = 1.0 - sum(shares.values())
+        open_arms = [arm for arm in odds if odds[arm] > 0.0]
+        others = [arm for arm in odds if odds[arm] <= 0.0]
+        while left > ROUNDING and (open_arms or others):
+            if not open_arms:
+                open_arms, others = others, []
+            weights = [odds[arm] for arm in open_arms]
+            if (total := sum(weights)) <= 0.0:
+                weights, total = [1.0] * len(open_arms), float(len(open_arms))
+            to_give = left
+            for arm, weight in zip(open_arms, weights, strict=True):
+                given = min(to_give * weight / total, max(0.0, self.ceilings.get(arm, 1.0) - shares[arm]))
+                shares[arm] += given
+                left -= given
+            open_arms = [arm for arm in open_arms if shares[arm] < self.ceilings.get(arm, 1.0) - ROUNDING]
+        shares[max(odds, key=odds.__getitem__)] += max(0.0, left)
+        return shares
+
+
+class Draw:
+    """Arms and their shares, to draw from: one bisection, however many there are.
+
+    What a draw says of its likelihood is the width of the interval that it fell into: no more, no less.
+
+    >>> draw = Draw({"A": 0.1, "B": 0.9})
+    >>> draw.by(0.05), draw.by(0.5)
+    (('A', 0.1), ('B', 0.9))
+    """
+
+    __slots__ = ("_arms", "_ends", "_widths")
+
+    def __init__(self, shares: Mapping[Arm, float]) -> None:
+        ends = list(accumulate(shares.values()))
+        if ends[-1] <= 0.0:  # nothing is known of those that are left
+            ends = [float(place) for place in range(1, len(shares) + 1)]
+        self._arms = tuple(shares)
+        self._ends = [end / ends[-1] for end in ends]
+        self._widths = [end - start for start, end in pairwise((0.0, *self._ends))]
+
+    def by(self, chance: float) -> tuple[Arm, float]:
+        """Return an arm, and how likely it was, by a number from 0 to 1 (which it is not)."""
+        place = bisect_right(self._ends, chance)
+        return self._arms[place], self._widths[place]
+
+
+def drawn_by(odds: Mapping[Arm, float], arms: Sequence[Arm], allocation: Allocation | None) -> Draw:
+    """Return what to draw from when only these arms are there: odds as they were to each other, floors and ceilings.
+
+    An arm that is new, so that nobody has computed its odds yet, gets an even share until somebody has.
+    """
+    wanted = {arm: odds.get(arm, 1.0 / len(arms)) for arm in arms}
+    if allocation is None:
+        return Draw(wanted)
+    total = sum(wanted.values())
+    return Draw(allocation.shares({arm: share / total for arm, share in wanted.items()} if total else wanted))
+
+
+class Lottery:
+    """Floors and ceilings around a policy that names one arm; what was computed once for an arm is kept.
+
+    >>> lottery = Lottery(Allocation({"A": 0.1}), ("A", "B"))
+    >>> lottery.draw("B", 0.05), lottery.draw("B", 0.5)
+    (('A', 0.1), ('B', 0.9))
+    """
+
+    def __init__(self, allocation: Allocation, arms: Sequence[Arm]) -> None:
+        self._allocation = allocation
+        self._arms = arms
+        self._draws: dict[Arm, Draw] = {}
+
+    def draw(self, best: Arm, chance: float) -> tuple[Arm, float]:
+        """Return an arm, and how likely it was."""
+        draw = self._draws.get(best)
+        if draw is None:
+            draw = self._draws[best] = Draw(self._allocation.shares({arm: float(arm == best) for arm in self._arms}))
+        return draw.by(chance)

@@ -1,0 +1,374 @@
+"""Where decisions are made: in microseconds, on the caller's thread, without I/O and without waiting for the network.
+
+A decider has its own policy and its own tally. What the network side has learned lies ready as one immutable value,
+`Known`, which the decider takes over when it sees a new one; what is decided and rewarded here lies in two queues that
+the network side empties. Nobody waits for anybody: the only lock is one between threads that decide at the same time.
+
+What a decision is based on:
+
+    all that the network side has counted                      Known.counts, Known.sums
+    - what it had from this decider                            Known.absorbed_counts, Known.absorbed_sums
+    + all that was decided at this decider, rewarded or not    the decider's own counts and sums
+
+If the policy has posteriors (Thompson sampling), a decision is one draw from `Known.draw`, which was computed beside
+this path when knowledge last changed; only rewarded decisions count there. With any other policy
+a decision that is not rewarded yet counts as a pull, with the mean reward of its arm: otherwise a hundred visitors in
+the same second would all be sent to the same arm. Its place is a guess until the reward comes.
+"""
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from cobandit.live.decide.allocation import Allocation, Draw, Lottery, drawn_by
+from cobandit.live.decide.clock import Clock
+from cobandit.live.decide.decision import Decision, Signer
+from cobandit.policies import Policy
+from cobandit.values.chance import stream, uniform
+from cobandit.values.checks import check_name
+from cobandit.values.errors import NotNowError, StateError
+from cobandit.values.tally import Arm
+
+Event = TypeVar("Event")
+
+LONGEST_SUBJECT = 1000
+"""Characters."""
+
+MOST_SUBJECTS = 100_000
+"""So many subjects keep their arm; then the one that was seen least recently is forgotten."""
+
+MOST_WAITING = 1_000_000
+"""So many decisions and rewards may wait for the journal. Only a disk that has failed for long lets it come to that."""
+
+
+class Known(NamedTuple):
+    """What the network side has counted, at one moment. Tallies are in the order of `arms`."""
+
+    arms: tuple[Arm, ...]
+    counts: tuple[int, ...]
+    sums: tuple[int, ...]
+    own_pulls: int
+    absorbed_counts: tuple[int, ...]
+    absorbed_sums: tuple[int, ...]
+    candidates: tuple[Arm, ...]
+    """The arms to choose from: not ruled out, not removed, not frozen."""
+    control_arm: Arm | None
+    """If the kill switch is on: the only arm to choose."""
+    odds: Mapping[Arm, float] | None = None
+    """How likely each candidate is the best, if the policy has posteriors."""
+    draw: Draw | None = None
+    """What to draw from then: these odds, within floors and ceilings."""
+
+
+class Open(NamedTuple):
+    """A decision that waits for its reward."""
+
+    arm: Arm
+    guess: int
+    """The reward, in quanta, that it counts with until it is known."""
+    at: float
+
+
+class Decided(NamedTuple):
+    """For the journal: a decision was made."""
+
+    number: int
+    arm: Arm
+    propensity: float | None
+    at: float
+    subject: str | None
+    is_forced: bool = False
+    """Whether the kill switch chose, so that it is not the subject's own arm."""
+
+
+class Settled(NamedTuple):
+    """For the journal: a decision got its reward, in quanta, or (`None`) will not get one."""
+
+    number: int
+    arm: Arm
+    units: int | None
+    at: float
+    is_expired: bool = False
+
+
+class Decider:
+    """The decision side of one member. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        build: Callable[[Sequence[Arm]], Policy],
+        known: Known,
+        clock: Clock,
+        signer: Signer,
+        *,
+        first_number: int,
+        allocation: Allocation | None = None,
+        seed: int = 0,
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._build = build
+        self._now = clock.now
+        self.signer = signer
+        self._first_number = self._next_number = first_number
+        self._allocation = allocation
+        self._chance_key = stream(seed)
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._open: dict[int, Open] = {}
+        self._subjects: OrderedDict[str, tuple[Arm, float | None]] = OrderedDict()
+        self._decided: deque[Decided] = deque()
+        self._settled: deque[Settled] = deque()
+        self._elsewhere: deque[tuple[Arm, int, int]] = deque()
+        """What changed here by what happened on the network side: an arm, how many pulls more, how many quanta more."""
+        self.is_awake = True
+        """Whether the network side will look at the queues anyway, so that nobody needs to wake it."""
+        self.refusal: str | None = None
+        """Why no more rewards are taken, if the journal has failed for long."""
+        self.published = known
+        """Set by the network side, read here."""
+        self._taken_over: Known | None = None
+        self._draw: Draw | None = None
+        self._lottery: Lottery | None = None
+        self._counts: dict[Arm, int] = {}
+        self._sums: dict[Arm, int] = {}
+        self._take_over(known)
+
+    # For callers.
+
+    def select_arm(self, subject: str | None = None, among: Collection[Arm] | None = None) -> Decision:
+        """Decide. Costs microseconds and waits for nobody."""
+        if subject is not None:
+            check_name("a subject", subject, LONGEST_SUBJECT)  # it is written down, and must be readable again
+        now = self._now()
+        with self._lock:
+            if self._elsewhere:
+                self._take_settled()
+            if self.published is not self._taken_over:
+                self._take_over(self.published)
+            number = self._next_number
+            if among is not None:
+                arm, propensity = self._choose_among(among, subject, number)
+            else:
+                arm, propensity = self._choose(number) if subject is None else self._choose_for(subject, number)
+            self._next_number = number + 1
+            tally = self._policy.tally
+            count = tally.counts[arm]
+            guess = tally.sums[arm] // count if count else self._half
+            self._count(arm, 1, guess)
+            self._open[number] = Open(arm, guess, now)
+            is_forced = self._control_arm is not None
+        if self.refusal is None:  # otherwise nobody knows of it but its id, which will do
+            self._decided.append(Decided(number, arm, propensity, now, subject, is_forced))
+        if not self.is_awake:
+            self._call()
+        return Decision(arm, propensity, number, now, self.signer)
+
+    def check_choice(self, among: Collection[Arm]) -> None:
+        """Raise `StateError` if none of these may be chosen now."""
+        with self._lock:
+            if self._elsewhere:
+                self._take_settled()
+            if self.published is not self._taken_over:
+                self._take_over(self.published)
+            self._left_of(among)
+
+    def settle(self, number: int, reward: float) -> bool:
+        """Reward a decision. Return whether it was open.
+
+        Raises:
+            LocalError: The reward cannot be. Nothing changed, and the decision is still open.
+        """
+        units = self._units(reward)
+        if self.refusal is not None:
+            raise NotNowError(self.refusal)
+        entry = self._open.pop(number, None)  # one step, so that of two threads only one gets it
+        if entry is None:
+            return False
+        arm, guess, _ = entry
+        with self._lock:
+            self._sums[arm] += units - guess
+            self._policy.tally.sums[arm] += units - guess
+        self._settled.append(Settled(number, arm, units, self._now()))
+        if not self.is_awake:
+            self._call()
+        return True
+
+    def withdraw(self, number: int) -> bool:
+        """Take a decision back, as if it had not been made. Return whether it was open."""
+        if not self.settle_elsewhere(number, None):
+            return False
+        if not self.is_awake:
+            self._call()
+        return True
+
+    def open_since(self, number: int) -> float | None:
+        """Return when an open decision was made, or `None` if it is not open."""
+        entry = self._open.get(number)
+        return None if entry is None else entry.at
+
+    def units(self, reward: float) -> int:
+        """Return a reward in quanta, or say what is wrong with it."""
+        return self._units(reward)
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions were made since the start."""
+        return self._next_number - self._first_number
+
+    @property
+    def open_count(self) -> int:
+        """How many decisions wait for their reward."""
+        return len(self._open)
+
+    # For the network side.
+
+    def put_back(self, decided: Sequence[Decided], settled: Sequence[Settled]) -> None:
+        """Take back what `take` gave away, because nothing came of it."""
+        self._decided.extendleft(reversed(decided))
+        self._settled.extendleft(reversed(settled))
+
+    def take(self) -> tuple[list[Decided], list[Settled]]:
+        """Empty the queues. Rewards first: so every reward has its decision in this list or in an earlier one."""
+        settled = _emptied(self._settled)
+        return _emptied(self._decided), settled
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is something to take."""
+        return bool(self._decided or self._settled)
+
+    def settle_elsewhere(self, number: int, units: int | None, *, is_expired: bool = False) -> bool:
+        """Settle a decision from the network side, with a reward or (`None`) without. Return whether it was open."""
+        entry = self._open.pop(number, None)
+        if entry is None:
+            return False
+        change = (entry.arm, -1, -entry.guess) if units is None else (entry.arm, 0, units - entry.guess)
+        self._elsewhere.append(change)
+        self._settled.append(Settled(number, entry.arm, units, self._now(), is_expired))
+        return True
+
+    def add_unrecorded(self, number: int, arm: Arm, units: int) -> None:
+        """Count the reward of a decision that a crash had kept from the journal: nobody knows of it but its token."""
+        self._elsewhere.append((arm, 1, units))
+        self._settled.append(Settled(number, arm, units, self._now()))
+
+    def reopen(self, decisions: Iterable[tuple[int, Arm, float]]) -> None:
+        """Open the decisions that were open when the member last stopped."""
+        tally = self._policy.tally
+        for number, arm, at in decisions:
+            count = tally.counts[arm]
+            guess = tally.sums[arm] // count if count else self._half
+            self._count(arm, 1, guess)
+            self._open[number] = Open(arm, guess, at)
+
+    def remember_subjects(self, subjects: Iterable[tuple[str, Arm, float | None]]) -> None:
+        """Keep the arms of these subjects, as before the member last stopped."""
+        self._subjects.update((subject, (arm, propensity)) for subject, arm, propensity in subjects)
+
+    # How.
+
+    def _choose(self, number: int) -> tuple[Arm, float | None]:
+        if self._control_arm is not None:
+            return self._control_arm, 1.0
+        if self._draw is not None:
+            return self._draw.by(uniform(self._chance_key, number))
+        best = self._policy.select_arm()
+        if self._lottery is None:
+            return best, self._certainty
+        arm, share = self._lottery.draw(best, uniform(self._chance_key, number))
+        return arm, None if self._certainty is None else share
+
+    def _choose_for(self, subject: str, number: int) -> tuple[Arm, float | None]:
+        """Choose the arm that the subject had, if it may still be chosen."""
+        if self._control_arm is not None:  # it does not forget what it had before
+            return self._control_arm, 1.0
+        kept = self._subjects.get(subject)
+        if kept is None or kept[0] not in self._policy.candidates:
+            kept = self._subjects[subject] = self._choose(number)
+            if len(self._subjects) > MOST_SUBJECTS:
+                self._subjects.popitem(last=False)
+        self._subjects.move_to_end(subject)
+        return kept
+
+    def _choose_among(self, among: Collection[Arm], subject: str | None, number: int) -> tuple[Arm, float | None]:
+        """Choose as if there were no other arms than these."""
+        left = self._left_of(among)
+        if self._control_arm is not None:
+            return self._control_arm, 1.0
+        assert self._taken_over is not None
+        policy, lottery, draw, odds = self._policy, self._lottery, self._draw, self._taken_over.odds
+        candidates = policy.candidates
+        policy.candidates = left
+        self._draw = None if odds is None else drawn_by(odds, left, self._allocation)
+        self._lottery = None if self._allocation is None else Lottery(self._allocation, left)
+        try:
+            return self._choose(number) if subject is None else self._choose_for(subject, number)
+        finally:
+            policy.candidates, self._lottery, self._draw = candidates, lottery, draw
+
+    def _left_of(self, among: Collection[Arm]) -> tuple[Arm, ...]:
+        """Return which of these may be chosen now."""
+        if self._control_arm is not None:
+            if self._control_arm in among:
+                return (self._control_arm,)
+            raise StateError(f"the kill switch is on, to {self._control_arm}, which is not one to choose from")
+        candidates = self._policy.candidates
+        left = tuple(arm for arm in candidates if arm in among)
+        if not left:
+            wanted, offered = ", ".join(map(str, among)), ", ".join(candidates)
+            raise StateError(f"none of the arms to choose from ({wanted}) is on offer now, only {offered}")
+        return left
+
+    def _count(self, arm: Arm, count: int, units: int) -> None:
+        self._counts[arm] += count
+        self._sums[arm] += units
+        tally = self._policy.tally
+        tally.counts[arm] += count
+        tally.sums[arm] += units
+        tally.observations += count
+        self._policy.own_pulls += count
+
+    def _take_settled(self) -> None:
+        while self._elsewhere:
+            self._count(*self._elsewhere.popleft())
+
+    def _take_over(self, known: Known) -> None:
+        """Let decisions rest on what the network side knows now."""
+        if self._taken_over is None or known.arms != self._taken_over.arms:
+            self._policy = self._build(known.arms)
+            self._half = self._policy.quantum.per_reward // 2
+            self._units = self._policy.quantum.units
+            self._certainty = None if self._policy.draws else 1.0
+            self._counts = {arm: self._counts.get(arm, 0) for arm in known.arms}
+            self._sums = {arm: self._sums.get(arm, 0) for arm in known.arms}
+        self._draw = known.draw
+        if known.draw is None:  # otherwise nobody looks at tallies here
+            self._take_tallies(known)
+        if self._policy.candidates != known.candidates or self._taken_over is None:
+            self._policy.candidates = known.candidates
+            self._lottery = None if self._allocation is None else Lottery(self._allocation, known.candidates)
+        self._control_arm = known.control_arm
+        self._taken_over = known
+
+    def _take_tallies(self, known: Known) -> None:
+        policy, tally = self._policy, self._policy.tally
+        pulls = 0
+        for arm, count, total, absorbed, absorbed_sum in zip(
+            known.arms, known.counts, known.sums, known.absorbed_counts, known.absorbed_sums, strict=True
+        ):
+            own = self._counts[arm] - absorbed
+            pulls += own
+            tally.counts[arm] = count + own
+            tally.sums[arm] = total + self._sums[arm] - absorbed_sum
+        tally.observations = sum(tally.counts.values())
+        policy.own_pulls = known.own_pulls + pulls
+
+    def _call(self) -> None:
+        self.is_awake = True
+        self._wake()
+
+
+def _emptied(queue: "deque[Event]") -> "list[Event]":
+    """Take out what is in a queue now; others may go on adding to it."""
+    return [queue.popleft() for _ in range(len(queue))]

@@ -1,0 +1,153 @@
+"""One event loop on one thread for all members of a process, so that callers need none and cannot stall it."""
+
+import asyncio
+import atexit
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, Future
+from functools import partial
+from queue import SimpleQueue
+from time import perf_counter, sleep
+from typing import Any, ParamSpec, TypeVar
+
+from cobandit.values.errors import LocalError
+
+Value = TypeVar("Value")
+Parameters = ParamSpec("Parameters")
+
+DISK_THREADS = 4
+"""So many journals are written at the same time."""
+
+WORK_UNTIL_BREAK, BREAK = 0.0005, 0.0002
+"""Seconds."""
+
+
+class Breaks:
+    """Lets other threads have their turn during long work. Python by itself would let them wait five milliseconds."""
+
+    def __init__(self) -> None:
+        self._since = perf_counter()
+
+    def __call__(self) -> None:
+        """Take a break if the last one is a while ago."""
+        if perf_counter() - self._since > WORK_UNTIL_BREAK:
+            sleep(BREAK)
+            self._since = perf_counter()
+
+
+class Threads(Executor):
+    """Threads that wait for disks, or compute.
+
+    Those of the standard library take no more work once the main program has ended. That is when a member that nobody
+    closed must still write everything down.
+    """
+
+    def __init__(self, purpose: str, count: int) -> None:
+        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        for number in range(1, count + 1):
+            threading.Thread(target=self._run, name=f"cobandit-{purpose}-{number}", daemon=True).start()
+
+    def submit(
+        self, fn: Callable[Parameters, Value], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> "Future[Value]":
+        """Do this on some thread."""
+        future: Future[Value] = Future()
+        self._work.put((future, partial(fn, *args, **kwargs)))
+        return future
+
+    def _run(self) -> None:
+        while True:
+            future, work = self._work.get()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                result = work()
+            except BaseException as error:  # noqa: BLE001  # the caller that waits for it gets it
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+            del future, work  # nothing is kept alive until the next work comes
+
+
+class Background:
+    """A loop that runs for ever on a thread of its own."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.executor = Threads("disk", DISK_THREADS)
+        self.matcher = Threads("odds", 1)
+        self._thread = threading.Thread(target=self.loop.run_forever, name="cobandit", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, Value]) -> "Future[Value]":
+        """Run a coroutine on the loop, from another thread."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def is_here(self) -> bool:
+        """Return whether the caller runs on this very thread, where waiting would be for ever."""
+        return threading.current_thread() is self._thread
+
+
+_background: Background | None = None
+_lock = threading.Lock()
+_at_end: list[Callable[[], None]] = []
+
+
+def background() -> Background:
+    """Return this process's loop; started when it is first asked for."""
+    global _background  # noqa: PLW0603  # one for the process is the point
+    with _lock:
+        if _background is None:
+            _background = Background()
+        return _background
+
+
+def at_end(close: Callable[[], None]) -> Callable[[], None]:
+    """Call this when the interpreter ends, unless the function that is returned is called before."""
+    _at_end.append(close)
+
+    def forget() -> None:
+        if close in _at_end:
+            _at_end.remove(close)
+
+    return forget
+
+
+@atexit.register
+def _close_all() -> None:
+    for close in tuple(_at_end):
+        close()
+
+
+def _forget() -> None:
+    """In a forked child the thread is gone: let it start its own."""
+    global _background, _lock
+    _background, _lock = None, threading.Lock()
+    _at_end.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def exit_on_sigterm() -> None:
+    """Let SIGTERM end the program in an orderly way from now on: `with` blocks are left, and what is open is closed.
+
+    Raises:
+        LocalError: The program handles the signal itself, or this is not its main thread.
+    """
+    present = signal.getsignal(signal.SIGTERM)
+    if present is _exit:
+        return
+    if present is not signal.SIG_DFL:
+        raise LocalError("this program handles SIGTERM itself: close the member there, without close_on_sigterm")
+    try:
+        signal.signal(signal.SIGTERM, _exit)
+    except ValueError as error:
+        raise LocalError("close_on_sigterm needs the main thread: Python takes signals there") from error
+
+
+def _exit(number: int, _: object) -> None:
+    sys.exit(128 + number)

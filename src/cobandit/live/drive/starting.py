@@ -1,0 +1,228 @@
+"""How a member comes to be: from what the caller said to a journal, a transport, a machine and a node."""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from cobandit.codec import decode_snapshot
+from cobandit.core import Sharing
+from cobandit.core.state import Snapshot
+from cobandit.live.decide.allocation import Allocation
+from cobandit.live.decide.clock import Clock
+from cobandit.live.drive.background import Background
+from cobandit.live.drive.node import Node
+from cobandit.live.machine.machine import Machine
+from cobandit.live.machine.step import Restored, Terms
+from cobandit.live.machine.versions import PRESENT, Layout, Versions
+from cobandit.live.store.journal import Journal, MemoryJournal
+from cobandit.live.store.restoring import restore
+from cobandit.live.transports.base import Transport
+from cobandit.live.transports.urls import transport_for, unproved
+from cobandit.policies import Policy
+from cobandit.policies.registry import POLICIES, THOMPSON, BuiltIn, policy_name
+from cobandit.values.checks import check_name, check_positive
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import LONGEST_NAME, Arm
+
+PolicyOf = Callable[[Sequence[Arm]], Policy]
+
+LIVE_POLICY = THOMPSON
+"""What live members choose with unless they are told."""
+
+MOST_SLOTS = 1000
+"""So many members may share a name with a star in it."""
+
+
+class Options(NamedTuple):
+    """All that `join` and `connect` were told. See `join`."""
+
+    url: str | Transport
+    group: str
+    name: str
+    arms: tuple[Arm, ...]
+    state: str | Path | None
+    policy: str | BuiltIn | PolicyOf
+    quantum: float
+    sharing: Sharing
+    peers: tuple[str, ...]
+    keys: str | Path | None
+    secret: str | None
+    floors: Mapping[Arm, float] | None
+    ceilings: Mapping[Arm, float] | None
+    expire_after: float
+    default_reward: float | None
+    log_limit: int | None
+    snapshot: bytes | str | Path | None
+    clock: Clock
+
+
+async def start(options: Options, home: Background, versions: Versions = PRESENT) -> Node:
+    """Start a member: its journal, then its transport, then its task. Runs on the background loop.
+
+    Raises:
+        LocalError: Something on this side is wrong. Nothing is left behind.
+    """
+    opening = home.loop.run_in_executor(home.executor, _open_journal, options, versions.layout)
+    try:
+        name, journal, keys, transport = await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(lambda opened: _close_unwanted(opened, home))
+        raise
+    try:
+        if not isinstance(transport, Transport):
+            transport = transport_for(transport, peers=options.peers, keys=keys, secret=options.secret)
+        build = _builder(options, name)
+        restored = _restored(options, name, journal, versions.layout)
+        allocation = None
+        if options.floors or options.ceilings:
+            allocation = Allocation(options.floors, options.ceilings)
+            allocation.check(options.arms)
+        quantum = restored.agent.policy.quantum
+        default = None if options.default_reward is None else quantum.units(options.default_reward)
+        terms = Terms(name, options.group, options.sharing, build, options.expire_after, default, versions)
+        machine = Machine(terms, restored, options.clock)
+        machine.alerts.trouble("the state file", journal.damage)
+        for remark in (journal.remark, restored.remark, unproved(options.url, keys=keys, secret=options.secret)):
+            if remark is not None:
+                machine.alerts.say(logging.WARNING, remark)
+        node = Node(machine, journal, transport, executor=home.executor, matcher=home.matcher)
+        machine.make_decider(
+            allocation,
+            seed=_seed(options.group, name),
+            wake=lambda: _call(home, node),
+        )
+        try:
+            await node.start()
+        except asyncio.CancelledError:
+            await transport.close()  # it may be open, or half open
+            raise
+    except BaseException:
+        await asyncio.shield(home.loop.run_in_executor(home.executor, journal.close))  # perhaps after a write under way
+        raise
+    return node
+
+
+def look_at_state(options: Options, layout: Layout = PRESENT.layout) -> None:
+    """Look whether a member could start from its state file, and change nothing.
+
+    Raises:
+        LocalError: It could not, or something in the file is damaged or missing.
+    """
+    from cobandit.live.store.sqlite_journal import check_whole, read_stored  # noqa: PLC0415
+
+    assert options.state is not None
+    journal, path = MemoryJournal(), Path(options.state)
+    if path.is_file() and path.stat().st_size:  # an empty one is as good as none
+        check_whole(path)
+        journal.name = f"the state {path}"
+        journal.take(read_stored(path, layout))
+    _restored(options, options.name, journal, layout)
+
+
+def _restored(options: Options, name: str, journal: Journal, layout: Layout) -> Restored:
+    return restore(
+        journal,
+        name=name,
+        group=options.group,
+        arms=options.arms,
+        build=_builder(options, name),
+        sharing=options.sharing,
+        clock=options.clock,
+        snapshot=lambda: _snapshot(options.snapshot),
+        layout=layout,
+    )
+
+
+def _close_unwanted(opened: "asyncio.Future[_Opened]", home: Background) -> None:
+    """Let go of a journal that was opened for a caller that no longer waits for it."""
+    if not opened.cancelled() and opened.exception() is None:
+        home.executor.submit(opened.result()[1].close)
+
+
+_Opened = tuple[str, Journal, str | Path | None, str | Transport]
+
+
+def _open_journal(options: Options, layout: Layout) -> _Opened:
+    """Return the name, the journal, the keys and the address, with a star replaced by the first number that is free."""
+    if options.state is None:
+        return options.name, MemoryJournal(), options.keys, options.url
+    from cobandit.live.store.sqlite_journal import LOG_LIMIT, SqliteJournal, StateInUseError  # noqa: PLC0415
+
+    limit = LOG_LIMIT if options.log_limit is None else options.log_limit
+    if "*" not in options.name:
+        return options.name, SqliteJournal(options.state, log_limit=limit, layout=layout), options.keys, options.url
+    for slot in range(1, MOST_SLOTS + 1):
+        name, state, keys = (
+            None if text is None else str(text).replace("*", str(slot))
+            for text in (options.name, options.state, options.keys)
+        )
+        assert name is not None
+        assert state is not None
+        try:
+            return name, SqliteJournal(state, log_limit=limit, layout=layout), keys, _numbered(options.url, slot)
+        except StateInUseError:
+            continue
+    raise LocalError(f"all of {options.name} from 1 to {MOST_SLOTS} are taken by running processes")
+
+
+def _numbered(url: str | Transport, slot: int) -> str | Transport:
+    """Return the address of one of several members that were started alike: the port `7100+*` is 7101 for the first.
+
+    >>> _numbered("udp://127.0.0.1:7100+*", 3)
+    'udp://127.0.0.1:7103'
+    """
+    found = _STARRED_PORT.fullmatch(url) if isinstance(url, str) else None
+    return url if found is None else f"{found['before']}{int(found['port']) + slot}"
+
+
+_STARRED_PORT = re.compile(r"(?P<before>.*:)(?P<port>[0-9]{1,5})\+\*/?")
+
+
+def checked(options: Options) -> Options:
+    """Return the options, or say what is wrong with them."""
+    check_name("the name of a group", options.group, LONGEST_NAME)
+    check_name("the name of a member", options.name, LONGEST_NAME)
+    check_positive("expire_after", options.expire_after)
+    if options.sharing.retry is None:
+        raise LocalError("live members need loss_tolerant=RetryTimers(...), in seconds: real networks lose messages")
+    if ("*" in options.name) != (options.state is not None and "*" in str(options.state)):
+        raise LocalError("a star belongs into both name and state, so that every worker has its own of each")
+    if isinstance(options.url, str) and _STARRED_PORT.fullmatch(options.url) and "*" not in options.name:
+        raise LocalError("a star in the address needs one in name and state too: it is the number that they get")
+    if isinstance(options.policy, str) and policy_name(options.policy) not in POLICIES:
+        raise LocalError(f"policy {options.policy!r} is not one of {', '.join(POLICIES)}, nor a function of arms")
+    return options
+
+
+def _builder(options: Options, name: str) -> PolicyOf:
+    policy, quantum = options.policy, options.quantum
+    if isinstance(policy, str):
+        policy = BuiltIn(policy)
+    if not isinstance(policy, BuiltIn):
+        return policy
+    built_in, seed = policy, _seed(options.group, name)
+    return lambda arms: built_in(arms, seed, quantum)
+
+
+def _seed(group: str, name: str) -> int:
+    """Return a seed that is this member's own, the same after every restart."""
+    return int.from_bytes(blake2b(f"{group}\0{name}".encode(), digest_size=7).digest())
+
+
+def _snapshot(source: bytes | str | Path | None) -> Snapshot | None:
+    if source is None:
+        return None
+    if isinstance(source, bytes):
+        return decode_snapshot(source)
+    try:
+        return decode_snapshot(Path(source).read_bytes())
+    except OSError as error:
+        raise LocalError(f"the snapshot {source} cannot be read: {error.strerror}") from error
+
+
+def _call(home: Background, node: Node) -> None:
+    home.loop.call_soon_threadsafe(node.wake)

@@ -1,0 +1,92 @@
+"""What a machine hands out to be kept, and gets back at a start: batches, its whole state; and the mail of others.
+
+How they are kept is in `cobandit.live.store`.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from cobandit.codec import STATE_VERSION, Format, StateCodec
+from cobandit.live.decide.decider import Decided, Settled
+from cobandit.live.machine.controls import Setting
+from cobandit.live.machine.open_decisions import OpenDecisionsState
+
+
+class Batch(msgspec.Struct, frozen=True, array_like=True):
+    """What happened in one step."""
+
+    decided: tuple[Decided, ...] = ()
+    settled: tuple[Settled, ...] = ()
+    records: tuple[bytes, ...] = ()
+    """Inputs of the agent, to be replayed (`cobandit.codec.encode_record`)."""
+    settings: tuple[Setting, ...] | None = None
+    """The controls, if they changed."""
+    rewards_kept: tuple[tuple[str, str, float], ...] = ()
+    """Rewards for other members: for whom, the token, the reward."""
+    rewards_gone: tuple[tuple[str, str], ...] = ()
+    """Which of those have arrived: with whom, the token."""
+    trusted_since: int | None = None
+    """If others had seen what this journal had forgotten: the first start whose decisions may still be rewarded."""
+    lived: float | None = None
+    """For how many seconds the member has run, in all its starts."""
+
+
+class NodeState(msgspec.Struct, frozen=True, array_like=True):
+    """Everything that a member knows, at one moment."""
+
+    agent: bytes
+    """`cobandit.codec.encode_snapshot`."""
+    run: int
+    """Which of its starts this is: later ones have higher numbers (`cobandit.live.store.restoring.fresh_run`)."""
+    secret: bytes
+    """What its decisions are signed with."""
+    is_clean: bool
+    """Whether it was stopped after this, with everything written down."""
+    settings: tuple[Setting, ...] = ()
+    rewards: tuple[tuple[str, str, float], ...] = ()
+    open_decisions: OpenDecisionsState = OpenDecisionsState()
+    group: str = ""
+
+
+class Mail(NamedTuple):
+    """A reward that another process left."""
+
+    number: int
+    token: str
+    reward: float
+
+
+_CURE = ". Restore the file, or remove it to start anew"
+BATCHES = StateCodec("a batch of a journal", Format(STATE_VERSION, {64: Batch}), cure=_CURE)
+STATES = StateCodec("the state of a member", Format(STATE_VERSION, {65: NodeState}), cure=_CURE)
+
+
+def encode_batch(batch: Batch) -> bytes:
+    """Return a batch as bytes."""
+    return BATCHES.encode(batch)
+
+
+def decode_batch(stored: bytes) -> Batch:
+    """Return the batch in these bytes.
+
+    Raises:
+        LocalError: They are damaged, or of a version that is not read here.
+    """
+    batch: Batch = BATCHES.decode(stored)
+    return batch
+
+
+def encode_state(state: NodeState) -> bytes:
+    """Return a member's state as bytes."""
+    return STATES.encode(state)
+
+
+def decode_state(stored: bytes) -> NodeState:
+    """Return the state in these bytes.
+
+    Raises:
+        LocalError: They are damaged, or of a version that is not read here.
+    """
+    state: NodeState = STATES.decode(stored)
+    return state

@@ -1,0 +1,166 @@
+"""What operators say and every member obeys: which arms are frozen, and whether the kill switch is on.
+
+Each control has a *setting*: a value, who set it, and when. The last one wins, whatever order they are heard in, so all
+members end with the same, and what was recorded and is said again later is old for ever. This file does not know how
+settings spread.
+"""
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+from cobandit.codec.serializer import write
+from cobandit.values.checks import check_name
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
+
+KILL = "kill"
+FROZEN = "frozen"
+"""The value of the switch of an arm that is frozen."""
+
+_FREEZE = "freeze "
+
+STAMPS_A_SECOND = 1000
+
+FURTHEST_AHEAD = 600.0
+"""Seconds by which a stamp may lie ahead of this member's time of day. Clocks are wrong; and nobody must have the last
+word for long."""
+
+MOST_FROZEN = MOST_ARMS
+"""Of more arms than this, the settings that are oldest are forgotten. The kill switch is never forgotten."""
+
+
+def freezing(arm: Arm) -> str:
+    """Return the key of the switch that freezes an arm."""
+    return _FREEZE + arm
+
+
+class Setting(NamedTuple):
+    """What one control was set to."""
+
+    key: str
+    value: str | None
+    stamp: int
+    """When, in milliseconds since 1970, by the clock of who set it; later than what that one knew before."""
+    by: str
+
+
+def stamp_at(time_of_day: float, last: int = 0) -> int:
+    """Return the stamp of a setting that is made now, and replaces one that has the last stamp."""
+    return max(int(time_of_day * STAMPS_A_SECOND), last + 1)
+
+
+class Heard(NamedTuple):
+    """What came of hearing settings."""
+
+    is_news: bool
+    refused: tuple[str, ...]
+    """Why settings were not taken: for the log. Who passed them on may be honest all the same."""
+
+
+class Controls:
+    """All controls, as far as this member has heard.
+
+    >>> controls = Controls()
+    >>> controls.turn("kill", "A", 1_800_000_000.0, by="edge-7")
+    >>> controls.control_arm
+    'A'
+    """
+
+    def __init__(self, settings: Iterable[Setting] = ()) -> None:
+        self._settings = {setting.key: setting for setting in settings}
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """Every setting, by key."""
+        return tuple(self._settings[key] for key in sorted(self._settings))
+
+    @property
+    def digest(self) -> bytes:
+        """A short name of all of it: who has the same digest has heard the same. Empty if nothing was set."""
+        if not self._settings:
+            return b""
+        return blake2b(write(self.settings), digest_size=8).digest()
+
+    @property
+    def latest(self) -> int:
+        """The last stamp of all; 0 if there is none."""
+        return max((setting.stamp for setting in self._settings.values()), default=0)
+
+    @property
+    def control_arm(self) -> Arm | None:
+        """The arm that everybody pulls while the kill switch is on."""
+        setting = self._settings.get(KILL)
+        return None if setting is None else setting.value
+
+    @property
+    def frozen(self) -> frozenset[Arm]:
+        """The arms that get no traffic."""
+        return frozenset(
+            key.removeprefix(_FREEZE)
+            for key, setting in self._settings.items()
+            if key.startswith(_FREEZE) and setting.value is not None
+        )
+
+    def available(self, arms: Sequence[Arm]) -> tuple[Arm, ...]:
+        """Return which of these arms may be pulled. If all are frozen nobody can obey, so none is."""
+        control_arm = self.control_arm
+        if control_arm is not None and control_arm in arms:
+            return (control_arm,)
+        frozen = self.frozen
+        return tuple(arm for arm in arms if arm not in frozen) or tuple(arms)
+
+    def turn(self, key: str, value: str | None, time_of_day: float, *, by: str) -> None:
+        """Set a control, here and now."""
+        present = self._settings.get(key)
+        self._settings[key] = Setting(key, value, stamp_at(time_of_day, present.stamp if present else 0), by)
+        self._forget()
+
+    def merge(self, settings: Iterable[Setting], time_of_day: float) -> Heard:
+        """Take settings that another has told, each that can be taken."""
+        before, refused = dict(self._settings), list[str]()
+        for setting in settings:
+            why = _wrong_with(setting, time_of_day)
+            old = self._settings.get(setting.key)
+            if why is not None:
+                refused.append(why)
+            elif old is None or _rank(setting) > _rank(old):
+                self._settings[setting.key] = setting
+        self._forget()
+        return Heard(self._settings != before, tuple(refused))
+
+    def __str__(self) -> str:
+        parts = [] if self.control_arm is None else [f"the kill switch is on, to {self.control_arm}"]
+        parts += [f"{arm} is frozen" for arm in sorted(self.frozen)]
+        return ", ".join(parts) or "all are lifted"
+
+    def _forget(self) -> None:
+        """Keep the latest settings of arms if there are too many: the same ones in whatever order they were heard."""
+        freezes = sorted((s for s in self._settings.values() if s.key != KILL), key=_rank)
+        for setting in freezes[: max(0, len(freezes) - MOST_FROZEN)]:
+            del self._settings[setting.key]
+
+
+def _wrong_with(setting: Setting, time_of_day: float) -> str | None:
+    """Return why a setting is not taken, if it is not."""
+    key, value, stamp, by = setting
+    try:
+        check_name("who turned a control", by, LONGEST_NAME)
+        check_name("a control", key, LONGEST_NAME + len(_FREEZE))
+        if value is not None:
+            check_name("the value of a control", value, LONGEST_NAME)
+    except LocalError as error:
+        return str(error)
+    if stamp <= 0 or not (key == KILL or key.startswith(_FREEZE)):
+        return f"{by} has set {key!r}, which is no control here"
+    ahead = stamp / STAMPS_A_SECOND - time_of_day
+    if ahead > FURTHEST_AHEAD:
+        return (
+            f"{by} has set {key!r} {ahead / 60.0:.0f} minutes ahead of this member's clock: set the clock of {by}, or "
+            "of this computer. Until then it is not obeyed here"
+        )
+    return None
+
+
+def _rank(setting: Setting) -> tuple[int, str, str, str]:
+    return setting.stamp, setting.by, setting.value or "", setting.key

@@ -1,0 +1,169 @@
+"""Where packets come in: what is let in, and what is said in answer to control messages.
+
+Protocol messages go to the agent as they are. Control messages (`control_messages.py`) are for the machine: who is
+here, controls, rewards for this member's decisions, questions. What cannot be right is refused, counted, and changes
+nothing.
+"""
+
+import logging
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from cobandit.core import Changes, Message, Notice, Presence
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.machine import control_messages
+from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
+from cobandit.live.machine.controls import Controls
+from cobandit.live.machine.guard import reason_of
+from cobandit.live.machine.sessions import check_sessions
+from cobandit.values.errors import FutureError, PeerError, StrangerError
+
+if TYPE_CHECKING:
+    from cobandit.live.machine.machine import Machine
+
+MOST_LISTED = 10
+"""So many arms are named where two members have different ones."""
+
+
+class Inbound:
+    """One member's ear."""
+
+    def __init__(self, machine: "Machine") -> None:
+        self._machine = machine
+        self._answered: dict[str, bytes] = {}
+        """Who has answered since the start, and was here before: the digest of the settings that it had."""
+
+    def hear(self, packet: bytes, sender: str | None, now: float) -> None:
+        """Take a packet, with its sender's name if that is proved."""
+        machine = self._machine
+        try:
+            content: Message | AnyControlMessage = machine.terms.versions.packets.decode(packet, machine.terms.group)
+        except PeerError as error:
+            self._refuse_unread(error, sender, now)
+            return
+        if sender is not None and content.sender != sender:
+            machine.refuse(Refusal.FORGED, sender, f"{sender} spoke in the name of {content.sender}")
+            return
+        try:
+            check_sessions(content, machine.agent.session, now)
+            if isinstance(content, ControlMessage):
+                self._open(content, now)
+            else:
+                outcome = machine.agent.receive(content, now)
+                machine.take(outcome)
+                if outcome.superseded_by is not None and not isinstance(content, Notice):
+                    machine.meet_successor(outcome.superseded_by, content)
+        except StrangerError:
+            machine.guard.refuse(Refusal.STRANGER, sender, now)
+            if machine.discovery.may_answer(content.sender, now):
+                machine.answer_with(content.sender, machine.hello(wants_answer=True))
+        except PeerError as error:
+            machine.refuse(Refusal.ABSURD, sender, str(error))
+
+    def _refuse_unread(self, error: PeerError, sender: str | None, now: float) -> None:
+        """Refuse a packet that cannot be read. Who writes in a version that is not read here is told which are."""
+        machine = self._machine
+        machine.refuse(reason_of(error), sender, str(error))
+        if isinstance(error, FutureError) and sender is not None and machine.discovery.may_answer(sender, now):
+            machine.answer_with(sender, machine.hello())
+
+    def _open(self, message: AnyControlMessage, now: float) -> None:
+        """Open a control message. Some may come from anybody who can speak here, and could become a member."""
+        machine = self._machine
+        if message.sender == machine.terms.name:
+            raise PeerError(f"{message.sender} received a message from itself: do two processes run under one name?")
+        match message:
+            case control_messages.Hello():
+                self._meet(message, now)
+            case control_messages.StatusAsked():
+                if machine.discovery.may_tell(message.sender, now):
+                    machine.askers.append(message.sender)
+            case control_messages.StatusTold():
+                machine.answers.take(message)
+            case control_messages.ControlsTold():
+                self._hear_controls(message)
+            case _:
+                if not machine.agent.knows(message.sender):
+                    raise StrangerError(f"{message.sender!r} is not known to {machine.terms.name}")
+                self._open_from_member(message)
+
+    def _open_from_member(self, message: AnyControlMessage) -> None:
+        machine = self._machine
+        match message:
+            case control_messages.ControlsHeard():
+                machine.outbox.controls_heard(message.sender, message.digest)
+            case control_messages.Rewards():
+                for token, reward in message.rewards:
+                    machine.settle_token(token, reward)
+                taken = tuple(token for token, _ in message.rewards)
+                machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, taken))
+            case control_messages.RewardsTaken():
+                machine.rewards_arrived(message.sender, message.tokens)
+
+    def _meet(self, hello: control_messages.Hello, now: float) -> None:
+        machine = self._machine
+        known = machine.agent.presence_of(hello.sender)
+        presence = Presence(
+            hello.sender,
+            hello.session,
+            hello.notice,
+            hello.incarnation,
+            is_present=True,
+            arms=hello.arms,
+            units_per_reward=hello.units_per_reward,
+        )
+        machine.take(
+            machine.agent.receive(
+                Notice(hello.sender, machine.terms.name, Changes(presences=(presence,)), hello.session), now
+            )
+        )
+        machine.peer_versions.heard(hello.sender, hello.reads)
+        machine.outbox.controls_heard(hello.sender, hello.controls)
+        machine.outbox.is_back(hello.sender)
+        if not hello.is_new and hello.answers is not None and hello.answers >= (machine.introduced_as or (0, 0)):
+            self._answered[hello.sender] = hello.controls
+            if hello.controls in (b"", machine.controls.digest):
+                machine.heard_settings(hello.sender)
+        is_news = known is None or (known.session, known.number) != (hello.session, hello.notice)
+        if is_news:
+            self._compare_arms(hello)
+        # Its question may come again because the answer was lost; or because the network doubles packets.
+        may_answer = machine.discovery.may_answer(hello.sender, now) or is_news
+        if may_answer and hello.answers is None and (is_news or hello.wants_answer):
+            machine.answer_with(hello.sender, machine.hello(answers=(hello.session, hello.notice)))
+
+    def _compare_arms(self, hello: control_messages.Hello) -> None:
+        mine, theirs = set(self._machine.agent.arms), set(hello.arms)
+        if mine == theirs:
+            return
+        common = _listed(mine & theirs) if mine & theirs else "nothing"
+        self._machine.alerts.say_once(
+            logging.WARNING,
+            f"{hello.sender} has other arms (only there: {_listed(theirs - mine)}; only here: "
+            f"{_listed(mine - theirs)}): the two learn together about {common}. If that is not meant, start both with "
+            "the same arms",
+            hello.sender,
+        )
+
+    def _hear_controls(self, message: control_messages.ControlsTold) -> None:
+        """Take settings, from whomever: an operator, a member, or one whose greeting was lost."""
+        machine, sender = self._machine, message.sender
+        before = str(machine.controls)
+        is_news, refused = machine.controls.merge(message.settings, machine.clock.time_of_day())
+        for why in refused:
+            machine.refuse(Refusal.SETTING, None, why)
+        if is_news:
+            if str(machine.controls) != before:
+                machine.alerts.say(logging.WARNING, f"controls changed, said {sender}: {machine.controls}", sender)
+            machine.settings_changed()
+        told = Controls(message.settings).digest
+        if machine.agent.knows(sender):
+            machine.outbox.controls_heard(sender, told)
+            machine.answer_with(sender, control_messages.ControlsHeard(machine.terms.name, machine.controls.digest))
+        if self._answered.get(sender) == told:  # and not older ones, which were late
+            machine.heard_settings(sender)
+
+
+def _listed(names: Collection[str]) -> str:
+    shown = ", ".join(sorted(names)[:MOST_LISTED]) or "none"
+    return shown if len(names) <= MOST_LISTED else f"{shown} and {len(names) - MOST_LISTED} more"

@@ -1,0 +1,186 @@
+"""What must reach another member besides observations, and is repeated until it has: rewards and controls.
+
+One entry for each peer to which something is owed. The wait grows with every attempt, so a peer that is gone costs a
+packet every ten minutes. This file does not send and does not persist; it says what is due.
+"""
+
+from collections.abc import Container, Iterable, Iterator
+
+from cobandit.live.machine.control_messages import MOST_REWARDS
+from cobandit.values.errors import NotNowError
+
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 600.0
+GROWTH = 2.0
+MOST_REWARDS_KEPT = 100_000
+MOST_FOR_ONE = 10_000
+MOST_FOR_STRANGERS = 1000
+"""So many rewards for other members may wait here: in all, for one of them, and for those that were never met."""
+
+
+class _Owed:
+    __slots__ = ("digest", "next_at", "noticed_at", "rewards", "wait")
+
+    def __init__(self) -> None:
+        self.rewards: dict[str, float] = {}
+        self.noticed_at: dict[str, float] = {}
+        """When the oldest of the rewards were first found waiting, by this member's clock."""
+        self.digest = b""
+        """Which settings the peer has, as far as it said."""
+        self.next_at = 0.0
+        self.wait = FIRST_WAIT
+
+
+class Outbox:
+    """What is owed to whom."""
+
+    def __init__(self, rewards: Iterable[tuple[str, str, float]] = ()) -> None:
+        self._owed: dict[str, _Owed] = {}
+        self._kept = 0
+        self._next_at: float | None = None
+        self._is_stale = True
+        """Whether `_next_at` must be computed again. Most members owe nobody anything most of the time."""
+        self._digest = b""
+        """The controls for which it was computed."""
+        for peer, token, reward in rewards:
+            self.add_reward(peer, token, reward)
+
+    @property
+    def rewards(self) -> tuple[tuple[str, str, float], ...]:
+        """All rewards on the way: for whom, the token, the reward."""
+        return tuple((peer, *item) for peer, owed in self._owed.items() for item in owed.rewards.items())
+
+    @property
+    def waiting(self) -> int:
+        """How many rewards are on the way."""
+        return self._kept
+
+    @property
+    def found_waiting(self) -> list[str]:
+        """For whom rewards were waiting at the last look (`give_up`), and still are."""
+        return [peer for peer, owed in self._owed.items() if not owed.noticed_at.keys().isdisjoint(owed.rewards)]
+
+    def check_room(self, peer: str, token: str, known: Container[str], on_the_way: int) -> None:
+        """Raise `NotNowError` if a reward for this peer cannot be kept. May be called on any thread.
+
+        Args:
+            peer: Whose decision it is.
+            token: The decision's id.
+            known: Everybody who was ever met.
+            on_the_way: Rewards that are about to be kept, for whomever.
+        """
+        owed = self._owed.get(peer)
+        if owed is not None and token in owed.rewards:
+            return
+        if self._kept + on_the_way >= MOST_REWARDS_KEPT:
+            raise NotNowError(
+                f"{self._kept} rewards wait for members that cannot be reached: see that they run, then try again"
+            )
+        if not self.has_room_for(peer, known, on_the_way):
+            raise NotNowError(
+                f"too many rewards wait for {peer!r}, which cannot be reached: see that it runs, then try again"
+                if peer in known
+                else f"the id is of {peer!r}, whom this member has never met, and too many such rewards wait already: "
+                "see that there is such a member"
+            )
+
+    def has_room_for(self, peer: str, known: Container[str], on_the_way: int = 0) -> bool:
+        """Return whether one more reward for this peer may be kept: made-up ids must not fill the box."""
+        if peer in known:
+            owed = self._owed.get(peer)
+            return (0 if owed is None else len(owed.rewards)) + on_the_way < MOST_FOR_ONE
+        everybody = tuple(self._owed.items())  # at once: another thread may add a peer
+        for_strangers = sum(len(owed.rewards) for name, owed in everybody if name not in known)
+        return for_strangers + on_the_way < MOST_FOR_STRANGERS
+
+    def give_up(self, after_s: float, now: float) -> list[tuple[str, str]]:
+        """Forget the rewards that were found waiting so long ago. Return for whom, and the token.
+
+        When their decisions were made does not matter: that is told by another member's clock, which may be days away.
+        """
+        gone: list[tuple[str, str]] = []
+        for peer, owed in self._owed.items():
+            noticed_at = {token: min(owed.noticed_at.get(token, now), now) for token in owed.rewards}
+            late = [token for token, at in noticed_at.items() if now - at >= after_s]
+            for token in late:
+                del owed.rewards[token], noticed_at[token]
+            owed.noticed_at = noticed_at
+            gone += [(peer, token) for token in late]
+        self._kept -= len(gone)
+        self._is_stale = True
+        return gone
+
+    def add_reward(self, peer: str, token: str, reward: float) -> bool:
+        """Owe a peer the reward of one of its decisions. Return whether it was not owed already."""
+        owed = self._of(peer)
+        self._is_stale = True
+        is_new = token not in owed.rewards
+        owed.rewards.setdefault(token, reward)
+        self._kept += is_new
+        owed.next_at, owed.wait = (0.0, FIRST_WAIT) if is_new else (owed.next_at, owed.wait)
+        return is_new
+
+    def rewards_taken(self, peer: str, tokens: Iterable[str]) -> list[str]:
+        """Note that the peer has these. Return which of them were owed."""
+        owed = self._of(peer)
+        taken = [token for token in tokens if owed.rewards.pop(token, None) is not None]
+        self._kept -= len(taken)
+        self._is_stale = True
+        if taken:
+            owed.next_at, owed.wait = 0.0, FIRST_WAIT
+        return taken
+
+    def controls_heard(self, peer: str, digest: bytes) -> None:
+        """Note which controls the peer has. Costs next to nothing if it is what all have."""
+        is_new = peer not in self._owed
+        owed = self._of(peer)
+        if is_new or owed.digest != digest:  # who is new may have none, and is owed some all the same
+            owed.digest, owed.next_at, owed.wait = digest, 0.0, FIRST_WAIT
+            # A new peer was in nobody's account yet: if it has what it should have, there is nothing to add.
+            self._is_stale = self._is_stale or not is_new or digest != self._digest
+        if owed.rewards:  # they may have waited until the peer is known
+            self._is_stale = True
+
+    def is_back(self, peer: str) -> None:
+        """Note that the peer says that it is here: what waits for it need not wait as long as before."""
+        owed = self._of(peer)
+        if owed.wait > FIRST_WAIT:
+            self._is_stale = True
+            owed.next_at, owed.wait = 0.0, FIRST_WAIT
+
+    def controls_changed(self) -> None:
+        """Note that there is something new to tell everybody."""
+        self._is_stale = True
+        for owed in self._owed.values():
+            owed.next_at, owed.wait = 0.0, FIRST_WAIT
+
+    def lacks_controls(self, peer: str, digest: bytes) -> bool:
+        """Return whether the peer has other controls than these."""
+        return self._of(peer).digest != digest
+
+    def rewards_for(self, peer: str) -> tuple[tuple[str, float], ...]:
+        """Return the next rewards for a peer, as many as fit a control message."""
+        return tuple(item for item, _ in zip(self._of(peer).rewards.items(), range(MOST_REWARDS), strict=False))
+
+    def due(self, peers: Iterable[str], digest: bytes, now: float) -> Iterator[str]:
+        """Return which of these peers to write to now, and note that it is done."""
+        self._is_stale = True
+        for peer in peers:
+            owed = self._of(peer)
+            if (owed.rewards or owed.digest != digest) and now >= owed.next_at:
+                owed.next_at = now + owed.wait
+                owed.wait = min(owed.wait * GROWTH, LONGEST_WAIT)
+                yield peer
+
+    def next_due(self, peers: Iterable[str], digest: bytes) -> float | None:
+        """Return when to look again; `None` for never, as long as nothing changes."""
+        if self._is_stale or digest != self._digest:
+            times = [owed.next_at for peer in peers if (owed := self._of(peer)).rewards or owed.digest != digest]
+            self._next_at, self._is_stale, self._digest = min(times, default=None), False, digest
+        return self._next_at
+
+    def _of(self, peer: str) -> _Owed:
+        owed = self._owed.get(peer)
+        if owed is None:
+            owed = self._owed[peer] = _Owed()
+        return owed

@@ -1,0 +1,1 @@
+"""A member from a file until a signal: configuration, logs, metrics over HTTP."""

@@ -1,0 +1,268 @@
+"""A member as a file: TOML in, an `AgentConfig` out, or an error that names the key, the value and what is allowed.
+
+The keys are explained in docs/operating.md. Running what the file describes is `service.py`.
+"""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from cobandit.live.auth.private_files import read_private
+from cobandit.live.decide.allocation import Allocation
+from cobandit.live.drive.member import THIRTY_DAYS, check_start
+from cobandit.live.drive.starting import LIVE_POLICY
+from cobandit.live.process.logs import LOG_FORMATS, LogFormat
+from cobandit.live.process.serving import SERVING_KEYS, Serving, serving_from
+from cobandit.live.transports.addresses import parse_address
+from cobandit.live.transports.urls import SCHEMES, transport_for, unproved
+from cobandit.policies.registry import POLICIES, THOMPSON, BuiltIn, policy_name
+from cobandit.scenario.file import policy_from
+from cobandit.scenario.keys import MISSING, Table, as_number, located, read_toml, wrong
+from cobandit.values.errors import LocalError
+from cobandit.values.masking import masked
+from cobandit.values.quantum import MILLIONTH, Quantum
+from cobandit.values.tally import checked_arms
+
+KEYS = (
+    "group",
+    "name",
+    "url",
+    "arms",
+    "state",
+    "peers",
+    "keys",
+    "secret",
+    "secret_file",
+    "policy",
+    "quantum",
+    "floors",
+    "ceilings",
+    "expire_after",
+    "default_reward",
+    "log_limit",
+    "snapshot",
+    "catch_up_every",
+    "log_format",
+    "metrics",
+    *SERVING_KEYS,
+)
+CATCH_UP_EVERY = 60.0
+"""The default, in seconds."""
+
+LONGEST_CATCH_UP = 86_400.0
+
+_REACHABLE = tuple(scheme for scheme in SCHEMES if scheme != "memory")
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """What the file of an agent says. Paths are whole; the secret is not shown when this is printed."""
+
+    member: Mapping[str, Any]
+    """What `cobandit.join` takes besides the address."""
+    url: str
+    log_format: LogFormat
+    metrics: str | None
+    """Where to serve metrics, `host:port`."""
+    catch_up_every: float
+    """Seconds between two questions for what the others learned."""
+    serving: Serving = field(default_factory=Serving)
+    """How `cobandit serve` serves it over HTTP; `cobandit agent` does not."""
+
+    def __repr__(self) -> str:
+        return f"AgentConfig(name={self.member['name']!r}, group={self.member['group']!r}, url={masked(self.url)!r})"
+
+
+def read_config(path: Path | str) -> AgentConfig:
+    """Read the file of an agent.
+
+    Raises:
+        LocalError: The file cannot be read or says something that cannot be. The text names the file, the key, its
+            value and what is allowed.
+    """
+    return read_toml(path, config_from_mapping)
+
+
+def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = ".") -> AgentConfig:
+    """Return the agent that a file with this content describes.
+
+    Args:
+        content: The keys and values.
+        folder: Where files that it names are, unless they are named from the root.
+
+    Raises:
+        LocalError: A key is unknown or missing, or a value is not allowed. The text names the key.
+
+    >>> config_from_mapping(
+    ...     {"group": "homepage", "name": "memory", "url": "nats://n:4222", "arms": ["A", "B"], "state": "memory.db"}
+    ... )
+    AgentConfig(name='memory', group='homepage', url='nats://n:4222')
+    >>> config_from_mapping({"groop": "homepage"})
+    Traceback (most recent call last):
+    ...
+    cobandit.values.errors.LocalError: groop = 'homepage' is not a key that cobandit knows: did you mean group?
+    """
+    table, folder = Table(content, "", KEYS), Path(folder)
+    url = _url(table)
+    arms = _arms(table)
+    member = {
+        "group": table.text("group"),
+        "name": _name(table),
+        "arms": arms,
+        "state": folder / table.text("state"),
+        "peers": _peers(table),
+        "keys": folder / table.text("keys") if "keys" in table else None,
+        "secret": _secret(table, folder),
+        "policy": _policy(table),
+        "quantum": _quantum(table),
+        "expire_after": table.positive("expire_after") if "expire_after" in table else THIRTY_DAYS,
+        "default_reward": table.number("default_reward", low=0.0, high=1.0) if "default_reward" in table else None,
+        "log_limit": table.whole("log_limit", 0) if "log_limit" in table else None,
+        "snapshot": _snapshot(table, folder),
+        **_shares(table, arms),
+    }
+    metrics = table.text("metrics") if "metrics" in table else None
+    if metrics is not None:
+        with located("metrics"):
+            parse_address(metrics)
+    return AgentConfig(member, url, _log_format(table), metrics, _catch_up_every(table), serving_from(table, folder))
+
+
+def check_files(config: AgentConfig) -> None:
+    """Look whether the files that a configuration names can be used, but for the state, without starting anything.
+
+    Raises:
+        LocalError: The keys are not this member's, or something else does not fit.
+    """
+    member = config.member
+    transport_for(config.url, peers=member["peers"], keys=member["keys"], secret=member["secret"])
+    if member["keys"] is not None:
+        from cobandit.live.auth.identity import Identity  # noqa: PLC0415  # needs the extra `keys`
+
+        with located("keys"):
+            Identity.load(member["keys"]).check_member(member["name"], member["group"])
+    if config.metrics is not None:
+        with located("metrics"):
+            importlib.import_module("cobandit.live.status.metrics")  # says what to install if something is missing
+
+
+def check_state(config: AgentConfig) -> None:
+    """Look whether a member can start from the state that a configuration names, and change nothing.
+
+    Raises:
+        LocalError: It is damaged, or is not this member's. What a start would do about damage is in the text.
+    """
+    with located("state"):
+        check_start(config.url, **config.member)
+
+
+def risks(config: AgentConfig) -> str | None:
+    """Return in words what is not safe about a configuration that can be run; `None` if nothing is."""
+    return unproved(config.url, keys=config.member["keys"], secret=config.member["secret"])
+
+
+def _url(table: Table) -> str:
+    url = table.text("url")
+    if urlsplit(url).scheme not in _REACHABLE or not urlsplit(url).netloc:
+        raise wrong("url", f"an address that begins with {', '.join(f'{one}://' for one in _REACHABLE)}", masked(url))
+    return url
+
+
+def _name(table: Table) -> str:
+    name = table.text("name")
+    if "*" in name:
+        raise wrong("name", "a name without a star: every agent has a file of its own", name)
+    return name
+
+
+def _arms(table: Table) -> tuple[str, ...]:
+    names = []
+    for path, name in table.rows("arms", "names of arms"):
+        if not isinstance(name, str):
+            raise wrong(path, "a string", name)
+        names.append(name)
+    with located("arms"):
+        return checked_arms(names)
+
+
+def _peers(table: Table) -> tuple[str, ...]:
+    if "peers" not in table:
+        return ()
+    peers = []
+    for path, peer in table.rows("peers", "addresses of other members, such as 10.0.0.2:7000", may_be_empty=True):
+        if not isinstance(peer, str):
+            raise wrong(path, "a string", peer)
+        with located(path):
+            parse_address(peer)
+        peers.append(peer)
+    return tuple(peers)
+
+
+def _secret(table: Table, folder: Path) -> str | None:
+    if "secret_file" not in table:
+        return table.text("secret") if "secret" in table else None
+    if "secret" in table:  # an error that shows the value would show a secret
+        raise LocalError("secret and secret_file are both given: keep one of them")
+    file = folder / table.text("secret_file")
+    try:
+        with located("secret_file"):
+            return read_private(file, "the secret").decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise LocalError(f"secret_file: cannot read {file}: {reason}") from error
+
+
+def _log_format(table: Table) -> LogFormat:
+    return "json" if table.choice("log_format", LOG_FORMATS, default="text") == "json" else "text"
+
+
+def _catch_up_every(table: Table) -> float:
+    seconds = table.positive("catch_up_every") if "catch_up_every" in table else CATCH_UP_EVERY
+    if seconds > LONGEST_CATCH_UP:
+        raise wrong("catch_up_every", f"a positive number of seconds up to {LONGEST_CATCH_UP:g}", seconds)
+    return seconds
+
+
+def _policy(table: Table) -> BuiltIn:
+    """Return the policy: its name, or a table with its name and parameters."""
+    given = table.get("policy")
+    if not isinstance(given, Mapping):
+        return BuiltIn(table.choice("policy", POLICIES, default=LIVE_POLICY, spelled=policy_name))
+    policy = policy_from(given, default=LIVE_POLICY)
+    if policy.name == THOMPSON:
+        Table(given, "policy", tuple(given)).refuse(("alpha", "confidence"), f"{THOMPSON} has no parameters")
+    return policy
+
+
+def _quantum(table: Table) -> float:
+    quantum = table.positive("quantum") if "quantum" in table else MILLIONTH
+    with located("quantum"):
+        return Quantum(quantum).step
+
+
+def _snapshot(table: Table, folder: Path) -> Path | None:
+    if "snapshot" not in table:
+        return None
+    file = folder / table.text("snapshot")
+    if not file.is_file():
+        raise wrong("snapshot", "a file that `cobandit snapshot` wrote", table.get("snapshot"))
+    return file
+
+
+def _shares(table: Table, arms: tuple[str, ...]) -> dict[str, dict[str, float] | None]:
+    found: dict[str, dict[str, float] | None] = {}
+    for name in ("floors", "ceilings"):
+        given = table.get(name)
+        if given is MISSING:
+            found[name] = None
+            continue
+        shares = Table(given, name, arms, wanted="a table with shares of decisions by arm, such as { A = 0.1 }")
+        found[name] = {
+            arm: as_number(shares.key(arm), shares.get(arm), low=0.0, high=1.0) for arm in arms if arm in shares
+        }
+    with located("floors and ceilings"):
+        Allocation(found["floors"], found["ceilings"]).check(arms)
+    return found

@@ -1,0 +1,77 @@
+"""Log records as lines: for people, or one JSON object each. For cobandit's own programs, such as `cobandit agent`.
+
+The library itself only writes to `logging.getLogger("cobandit")` and never says where that goes: that is up to the
+program that uses it. What the lines say is in `cobandit.live.machine.alerts`.
+"""
+
+import logging
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Literal, TextIO
+
+import msgspec
+
+from cobandit.values.errors import LocalError
+
+LogFormat = Literal["json", "text"]
+LOG_FORMATS: tuple[LogFormat, ...] = ("text", "json")
+
+_ABOUT = ("member", "group", "peer")
+
+
+def configure_logging(
+    format: LogFormat = "text",  # noqa: A002  # the plain word
+    *,
+    level: int = logging.INFO,
+    stream: TextIO | None = None,
+    also: Sequence[str] = (),
+) -> logging.Handler:
+    """Write what cobandit logs as lines, to standard error by default. Return the handler, to take it away.
+
+    Args:
+        format: `"text"` for people, `"json"` for one object a line with time, level, member, group, peer, message and
+            error, each where there is one.
+        level: What is less important is left out.
+        stream: Where to write.
+        also: Loggers of other packages whose warnings and errors belong here too.
+    """
+    if format not in LOG_FORMATS:
+        raise LocalError(f"the log format must be {' or '.join(LOG_FORMATS)}, not {format!r}")
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines() if format == "json" else TextLines())
+    log = logging.getLogger("cobandit")
+    log.addHandler(handler)
+    log.setLevel(level)
+    log.propagate = False  # otherwise a program that logs everything would write each line twice
+    for name in also:
+        other = logging.getLogger(name)
+        other.addHandler(handler)
+        other.setLevel(max(level, logging.WARNING))
+        other.propagate = False
+    return handler
+
+
+class TextLines(logging.Formatter):
+    """One line a record, with the time in UTC: `2026-03-01T12:00:00.000Z WARNING edge-7: works again: the journal`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = f"{_time(record)} {record.levelname} {record.getMessage()}"
+        return line if record.exc_info is None else f"{line}\n{self.formatException(record.exc_info)}"
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        about = {key: getattr(record, key) for key in _ABOUT if getattr(record, key, None) is not None}
+        content = {"time": _time(record), "level": record.levelname.lower(), **about}
+        # The member's name stands before the text for those who read it as text.
+        content["message"] = record.getMessage().removeprefix(f"{about.get('member')}: ")
+        if record.exc_info:
+            content["error"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(content).decode()
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

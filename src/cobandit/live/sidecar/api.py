@@ -1,0 +1,223 @@
+"""What a sidecar does for its clients: each operation as a method that takes and returns typed values.
+
+What the member does at once is done here and now, on the server's loop: to decide, and to reward an open decision.
+What waits for the member's network side or its disk waits elsewhere, so that no other request waits with it. This file
+knows nothing of HTTP but the refusals.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from functools import cache, partial
+from typing import TypeVar
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import generate_latest
+
+from cobandit.live.decide.decision import Decision, read
+from cobandit.live.drive.background import Threads
+from cobandit.live.drive.member import Member
+from cobandit.live.sidecar import schemas
+from cobandit.live.sidecar.problems import refusal_of
+from cobandit.live.status.fleet import Fleet
+from cobandit.live.status.metrics import MemberCollector
+from cobandit.live.status.statistics import ArmStatistics, Statistics
+from cobandit.values.errors import LocalError, NotNowError
+
+Value = TypeVar("Value")
+
+WAITING_THREADS = 8
+"""So many requests wait for the member's network side at the same time; others wait for them."""
+
+WAIT_WITHIN_S = 10.0
+"""So long a request waits for the network side or the disk."""
+
+FLEET_WITHIN_S = 2.0
+"""So long other members may take to say how they are."""
+
+DECIDE_AT_ONCE = 32
+"""After so many decisions of a batch other requests have their turn."""
+
+_TAKEN = "the reward is taken but is not on the disk yet: {}. Repeat the request: it counts once"
+_HOLDS_HERE = (
+    "it holds at this member, but is neither on the disk nor told to the others yet: {}. It is tried again; repeat the "
+    "request to hear when it is done"
+)
+
+
+class Api:
+    """The operations of one member's sidecar. Used on one event loop."""
+
+    def __init__(self, member: Member, stopping: asyncio.Event, draining: threading.Event) -> None:
+        self._member = member
+        self._draining = draining
+        self._stopping = stopping
+        self._metrics = CollectorRegistry()
+        self._metrics.register(MemberCollector(member))
+        self._asking: asyncio.Task[Fleet] | None = None
+
+    # Deciding and rewarding.
+
+    async def select(self, wanted: schemas.SelectRequest) -> schemas.SelectedArm:
+        """Decide which arm to pull."""
+        return _told(self._member.select_arm(wanted.subject, among=wanted.among))
+
+    async def select_many(self, wanted: schemas.SelectManyRequest) -> schemas.SelectedArms:
+        """Decide several times: all are made, or none."""
+        for one in wanted.requests:
+            if one.among is not None:
+                self._member.check_choice(one.among)
+        made: list[Decision] = []
+        try:
+            for one in wanted.requests:
+                made.append(self._member.select_arm(one.subject, among=one.among))
+                if len(made) % DECIDE_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+        except BaseException:  # the arms have changed since
+            for decision in made:
+                self._member.withdraw(decision)
+            raise
+        return schemas.SelectedArms(tuple(map(_told, made)))
+
+    async def update(self, given: schemas.UpdateRequest) -> schemas.Counted:
+        """Reward a decision. It counts once, however often it is repeated."""
+        counted, passed_on = await self._rewarded(given.id, given.reward)
+        if given.sync:
+            await self._synced(_TAKEN)
+        return schemas.Counted(counted, passed_on)
+
+    async def update_many(self, given: schemas.UpdateManyRequest) -> schemas.CountedMany:
+        """Reward several decisions, each for itself."""
+        results = await asyncio.gather(*(self._reward(one) for one in given.updates))
+        if given.sync:
+            await self._synced(_TAKEN)
+        return schemas.CountedMany(tuple(results))
+
+    async def withdraw(self, given: schemas.WithdrawRequest) -> schemas.Withdrawn:
+        """Take a decision back that was never carried out."""
+        return schemas.Withdrawn(self._member.withdraw(given.id))
+
+    # Operating.
+
+    async def arms(self) -> schemas.Arms:
+        """Return the arms."""
+        return schemas.Arms((await self.statistics()).arms)
+
+    async def add_arm(self, new: schemas.NewArm) -> tuple[bool, ArmStatistics]:
+        """Offer an arm. Return whether it was not offered before, and how it is."""
+        before = self._member.offered_arms
+        await self._elsewhere(partial(self._member.add_arm, new.arm))
+        (found,) = (arm for arm in (await self.statistics()).arms if arm.arm == new.arm)
+        return new.arm not in before, found
+
+    async def remove_arm(self, arm: str) -> None:
+        """Offer an arm no more. One that was removed before stays so."""
+        if arm in self._member.arms and arm not in self._member.offered_arms:
+            return
+        await self._elsewhere(partial(self._member.remove_arm, arm))
+
+    async def freeze_arm(self, arm: str) -> None:
+        """Give an arm no more traffic, at every member."""
+        await self._operate(partial(self._member.freeze_arm, arm))
+
+    async def unfreeze_arm(self, arm: str) -> None:
+        """Give an arm back, at every member."""
+        await self._operate(partial(self._member.unfreeze_arm, arm))
+
+    async def kill_switch(self) -> schemas.KillSwitch:
+        """Return how the kill switch is."""
+        return schemas.KillSwitch((await self.statistics()).control_arm)
+
+    async def kill(self, wanted: schemas.KillSwitchOn) -> schemas.KillSwitch:
+        """Turn the kill switch on, at every member."""
+        await self._operate(partial(self._member.kill, wanted.control_arm))
+        return schemas.KillSwitch(wanted.control_arm)
+
+    async def lift(self) -> None:
+        """Turn the kill switch off, at every member."""
+        await self._operate(self._member.lift)
+
+    # Looking.
+
+    async def statistics(self) -> Statistics:
+        """Return how the member is."""
+        return await self._elsewhere(self._member.statistics)
+
+    async def fleet(self) -> Fleet:
+        """Return how everybody is. Requests that come while others are asked get the same answer."""
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(
+                self._elsewhere(partial(self._member.fleet, wait_s=FLEET_WITHIN_S)), name="cobandit fleet"
+            )
+        return await asyncio.shield(self._asking)
+
+    async def metrics(self) -> bytes:
+        """Return the member's metrics, as Prometheus reads them."""
+        return await self._elsewhere(partial(generate_latest, self._metrics))
+
+    async def health(self) -> schemas.Health:
+        """Say that the process answers."""
+        return schemas.Health()
+
+    async def readiness(self) -> schemas.Readiness:
+        """Say that the member takes decisions and rewards.
+
+        Raises:
+            NotNowError: It does not. The text is for everybody, so it tells no secrets.
+        """
+        if self._draining.is_set() or self._stopping.is_set() or not self._member.is_open:
+            raise NotNowError("the sidecar is stopping: ask another one")
+        if self._member.disk_trouble is not None:
+            raise NotNowError("the disk does not take what is decided: whoever runs the sidecar finds more in its log")
+        return schemas.Readiness()
+
+    # How.
+
+    async def _reward(self, given: schemas.RewardOfOne) -> schemas.CountedOne:
+        try:
+            counted, passed_on = await self._rewarded(given.id, given.reward)
+        except LocalError as error:
+            return schemas.CountedOne(given.id, counted=False, problem=refusal_of(error).problem)
+        return schemas.CountedOne(given.id, counted, passed_on)
+
+    async def _rewarded(self, token: str, reward: float) -> tuple[bool, bool]:
+        """Reward a decision. Return whether it counted here, and whether it was passed on to another member."""
+        taken = await _within(self._member.updated(token, reward))
+        is_here = read(token).member == self._member.name
+        return taken and is_here, taken and not is_here
+
+    async def _operate(self, work: Callable[[], None]) -> None:
+        """Do what holds for every member. It is told to them only when it is on the disk."""
+        await self._elsewhere(work)
+        await self._synced(_HOLDS_HERE)
+
+    async def _synced(self, so_far: str) -> None:
+        try:
+            await _within(self._member.synced())
+        except NotNowError as error:
+            raise NotNowError(so_far.format(error)) from error
+
+    async def _elsewhere(self, work: Callable[[], Value]) -> Value:
+        """Wait for something on another thread."""
+        return await _within(asyncio.get_running_loop().run_in_executor(_waiting_threads(), work))
+
+
+@cache
+def _waiting_threads() -> Threads:
+    """The threads that wait: one set for the process. They end with it, even if one of them waits for ever."""
+    return Threads("wait", WAITING_THREADS)
+
+
+def _told(decision: Decision) -> schemas.SelectedArm:
+    return schemas.SelectedArm(decision.id, decision.arm, decision.propensity)
+
+
+async def _within(waiting: Awaitable[Value]) -> Value:
+    try:
+        async with asyncio.timeout(WAIT_WITHIN_S):
+            return await waiting
+    except TimeoutError as error:
+        raise NotNowError(
+            f"the member did not do it within {WAIT_WITHIN_S:g} seconds, and may still do it: see whether its disk and "
+            "its computer can keep up, and repeat the request"
+        ) from error

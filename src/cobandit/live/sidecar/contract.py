@@ -1,0 +1,302 @@
+"""The API as a table: every operation with its path, its types, its statuses and an example of each.
+
+Routes and the OpenAPI document are both made from this table, so what is served is what is documented. `api.py` has a
+method of each operation's name.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from cobandit.live.sidecar import schemas
+from cobandit.live.status.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
+
+JSON, PLAIN = "application/json", "text/plain"
+
+WITH_BODY = (400, 408, 413, 415, 422)
+"""How any request with a body can be refused."""
+
+REFUSED = {
+    400: "The body is not JSON. The client must act.",
+    401: "The token is missing or wrong. The client must act.",
+    403: "The token only looks. The client must act, with the other token.",
+    404: "There is no such arm, or no such decision of this member. The client must act.",
+    408: "The body did not come in time. The client must act.",
+    409: "The arms, as they are now, forbid it. Whoever operates the fleet must act.",
+    413: "The body is too long. The client must act.",
+    415: "The body is not sent as application/json in UTF-8. The client must act.",
+    422: "The body is JSON of another shape, or a value is not allowed. The client must act.",
+    431: "The headers are too long. The client must act.",
+    500: "A bug of the sidecar, which its log describes. Whoever runs it must act.",
+    503: "Not now: too much is under way, the disk does not work, or the sidecar is stopping. Try again.",
+}
+
+
+class Operation(NamedTuple):
+    """One thing that a client can ask for."""
+
+    name: str
+    """The operation's id, and the name of its method in `api.py`."""
+    method: str
+    path: str
+    summary: str
+    taken: type[msgspec.Struct] | None = None
+    """What the body of a request is."""
+    given: type[msgspec.Struct] | None = None
+    """What the body of the answer is; `None` for an answer without one."""
+    status: int = 200
+    example: Any = None
+    """A request."""
+    answer: Any = None
+    """What is answered to it."""
+    refused: tuple[int, ...] = ()
+    """Further ways in which it can be refused, besides those of every operation."""
+    media_type: str = JSON
+    is_open: bool = False
+    """Whether it needs no token."""
+    description: str = ""
+    also: int | None = None
+    """Another status with which it can be answered, with the same body."""
+
+    @property
+    def statuses(self) -> tuple[int, ...]:
+        """Every status of a refusal, ascending."""
+        usual: tuple[int, ...] = (431, 503) if self.is_open else (401, 431, 500, 503)
+        if self.method != "GET":
+            usual = (403, *usual)
+        return tuple(sorted({*usual, *self.refused, *(WITH_BODY if self.taken is not None else ())}))
+
+
+ID = "d1.lKV3ZWItMc8ABg3FJqkAAKFBy0HZ0gIBAAAAAD6tGJ9qgG0x"
+_ARM = ArmStatistics("red", 412, 140, 0.31, 0.24, 0.38, is_candidate=True, is_frozen=False, is_removed=False)
+_NEW_ARM = ArmStatistics("violet", 0, 0, None, None, None, is_candidate=True, is_frozen=False, is_removed=False)
+_PEER = PeerStatistics(
+    name="web-2",
+    is_present=True,
+    common_arms=1,
+    heard_s=0.8,
+    shares_sent=31,
+    shares_received=29,
+    repetitions=0,
+    held=272,
+    lacks=3,
+)
+_STATISTICS = Statistics(
+    name="web-1",
+    group="homepage",
+    at=1_770_000_000.0,
+    uptime_s=3600.0,
+    incarnation=1_769_996_400_000,
+    policy="UCB",
+    decisions=141,
+    own_observations=140,
+    observations=412,
+    open_decisions=1,
+    arms=(_ARM,),
+    control_arm=None,
+    peers=(_PEER,),
+    communication=Communication(shares=31, acknowledgements=29, bytes_sent=4096, received=60, bytes_received=4000),
+    refused={},
+    quarantined=(),
+    troubles=(),
+    synced_batches=120,
+)
+_FLEET_ARM = {
+    "arm": "red",
+    "observations": 412,
+    "share": 1.0,
+    "mean": 0.31,
+    "low": 0.24,
+    "high": 0.38,
+    "frozen_at": 0,
+    "offered_at": 1,
+}
+_SELECTED = {"id": ID, "arm": "red", "propensity": 1.0}
+
+OPERATIONS = (
+    Operation(
+        name="select",
+        method="POST",
+        path="/v1/select",
+        summary="Decide which arm to pull",
+        description="Local to the sidecar: nothing waits for the network. Do not repeat it after a lost answer: that "
+        "would be another decision, and the first stays open until it expires.",
+        taken=schemas.SelectRequest,
+        given=schemas.SelectedArm,
+        example={"subject": "visitor-17", "among": ["red", "green"]},
+        answer=_SELECTED,
+        refused=(409,),
+    ),
+    Operation(
+        name="select_many",
+        method="POST",
+        path="/v1/select-many",
+        summary="Decide several times at once",
+        description="All decisions are made, or none: if there is nothing to choose from for one of them, nothing is "
+        "done. If the arms change meanwhile, what was decided is withdrawn.",
+        taken=schemas.SelectManyRequest,
+        given=schemas.SelectedArms,
+        example={"requests": [{"subject": "visitor-17"}, {}]},
+        answer={"decisions": [_SELECTED, _SELECTED]},
+        refused=(409,),
+    ),
+    Operation(
+        name="update",
+        method="POST",
+        path="/v1/update",
+        summary="Reward a decision",
+        description="It counts once, however often it is repeated, also after a restart of the sidecar. The decision "
+        "may be another member's: then the reward is passed on, and that member counts it, if the id is genuine.",
+        taken=schemas.UpdateRequest,
+        given=schemas.Counted,
+        example={"id": ID, "reward": 1.0, "sync": True},
+        answer={"counted": True},
+        refused=(404,),
+    ),
+    Operation(
+        name="update_many",
+        method="POST",
+        path="/v1/update-many",
+        summary="Reward several decisions at once",
+        description="Each counts for itself: one that is refused does not spoil the others. A body of a wrong shape is "
+        "refused as a whole.",
+        taken=schemas.UpdateManyRequest,
+        given=schemas.CountedMany,
+        example={"updates": [{"id": ID, "reward": 1.0}]},
+        answer={"results": [{"id": ID, "counted": True}]},
+    ),
+    Operation(
+        name="withdraw",
+        method="POST",
+        path="/v1/withdraw",
+        summary="Take back a decision that was never carried out",
+        description="Only the member that decided can take it back. A decision that is not open is left as it is.",
+        taken=schemas.WithdrawRequest,
+        given=schemas.Withdrawn,
+        example={"id": ID},
+        answer={"withdrawn": True},
+        refused=(404, 409),
+    ),
+    Operation(
+        name="arms",
+        method="GET",
+        path="/v1/arms",
+        summary="The arms, as this member sees them",
+        given=schemas.Arms,
+        answer=schemas.Arms((_ARM,)),
+    ),
+    Operation(
+        name="add_arm",
+        method="POST",
+        path="/v1/arms",
+        summary="Offer an arm, at this member",
+        description="201 if it was not offered before, 200 if it was. The list in the member's file says what is "
+        "offered at its next start.",
+        taken=schemas.NewArm,
+        given=ArmStatistics,
+        example={"arm": "violet"},
+        answer=_NEW_ARM,
+        status=201,
+        also=200,
+        refused=(409,),
+    ),
+    Operation(
+        name="remove_arm",
+        method="DELETE",
+        path="/v1/arms/{arm}",
+        summary="Offer an arm no more, at this member",
+        description="What is known of it stays. The last arm cannot be removed. To remove it again is harmless.",
+        status=204,
+        refused=(404, 409),
+    ),
+    Operation(
+        name="freeze_arm",
+        method="PUT",
+        path="/v1/arms/{arm}/freeze",
+        summary="Give an arm no more traffic, at every member",
+        description="The last arm that is not frozen cannot be frozen.",
+        status=204,
+        refused=(404, 409),
+    ),
+    Operation(
+        name="unfreeze_arm",
+        method="DELETE",
+        path="/v1/arms/{arm}/freeze",
+        summary="Give an arm back to the policy, at every member",
+        status=204,
+        refused=(404,),
+    ),
+    Operation(
+        name="kill_switch",
+        method="GET",
+        path="/v1/kill-switch",
+        summary="How the kill switch is",
+        given=schemas.KillSwitch,
+        answer={"control_arm": None},
+    ),
+    Operation(
+        name="kill",
+        method="PUT",
+        path="/v1/kill-switch",
+        summary="Turn the kill switch on, at every member",
+        description="From then on every member pulls this arm and no other.",
+        taken=schemas.KillSwitchOn,
+        given=schemas.KillSwitch,
+        example={"control_arm": "red"},
+        answer={"control_arm": "red"},
+        refused=(404,),
+    ),
+    Operation(
+        name="lift",
+        method="DELETE",
+        path="/v1/kill-switch",
+        summary="Turn the kill switch off, at every member",
+        status=204,
+    ),
+    Operation(
+        name="statistics",
+        method="GET",
+        path="/v1/statistics",
+        summary="How this member is",
+        given=Statistics,
+        answer=_STATISTICS,
+    ),
+    Operation(
+        name="fleet",
+        method="GET",
+        path="/v1/fleet",
+        summary="How everybody in the group is",
+        description="Asks the other members, and waits at most two seconds for them.",
+        given=schemas.FleetView,
+        answer={"group": "homepage", "arms": [_FLEET_ARM], "members": [_STATISTICS], "silent": ["web-2"]},
+    ),
+    Operation(
+        name="metrics",
+        method="GET",
+        path="/metrics",
+        summary="The member's metrics, as Prometheus reads them",
+        media_type=PLAIN,
+        answer='cobandit_decisions_total{group="homepage",member="web-1"} 141.0\n',
+    ),
+    Operation(
+        name="health",
+        method="GET",
+        path="/healthz",
+        summary="Whether the process answers",
+        given=schemas.Health,
+        answer={"status": "alive"},
+        is_open=True,
+    ),
+    Operation(
+        name="readiness",
+        method="GET",
+        path="/readyz",
+        summary="Whether the member takes decisions and rewards",
+        given=schemas.Readiness,
+        answer={"status": "ready"},
+        is_open=True,
+    ),
+)
+
+PROBES = frozenset(operation.path for operation in OPERATIONS if operation.is_open)
+"""Paths that are always served, however many requests are under way."""

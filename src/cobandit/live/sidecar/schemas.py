@@ -1,0 +1,180 @@
+"""What travels between a client and a sidecar, as types. They decode requests, encode answers and make the OpenAPI
+document, so the three cannot differ. A key that is not here is refused.
+"""  # noqa: D205
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from cobandit.live.decide.decider import LONGEST_SUBJECT
+from cobandit.live.decide.decision import LONGEST_TOKEN
+from cobandit.live.sidecar.problems import Problem
+from cobandit.live.status.fleet import FleetArm
+from cobandit.live.status.statistics import ArmStatistics, Statistics
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
+
+MOST_IN_BATCH = 1000
+"""Decisions or rewards in one request."""
+
+ArmName = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="The name of an arm.")]
+Subject = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=LONGEST_SUBJECT,
+        description="Who it is for. The same subject gets the same arm again, as long as that is on offer.",
+    ),
+]
+Among = Annotated[
+    list[ArmName], Meta(min_length=1, max_length=MOST_ARMS, description="Choose one of these, and no other arm.")
+]
+DecisionId = Annotated[
+    str, Meta(pattern=r"^d1\.[A-Za-z0-9_-]+$", max_length=LONGEST_TOKEN, description="The id of a decision.")
+]
+Reward = Annotated[float, Meta(ge=0.0, le=1.0, description="How good it was, from 0 to 1.")]
+IsCounted = Annotated[
+    bool,
+    Meta(
+        description="Whether this request made it count; false if it was rewarded before, has expired, was passed "
+        "on or was refused."
+    ),
+]
+PassedOn = Annotated[
+    bool,
+    Meta(
+        description="Whether the id is another member's, to which the reward is brought. Only that member can tell "
+        "whether the id is genuine and the reward is news: it counts it once, or not at all."
+    ),
+]
+Sync = Annotated[bool, Meta(description="Whether to answer only when the reward is on the disk.")]
+
+
+class SelectRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a decision is wanted for."""
+
+    subject: Subject | None = None
+    among: Among | None = None
+
+
+class SelectedArm(Struct, frozen=True):
+    """A decision: which arm to pull, and the id under which it is rewarded."""
+
+    id: DecisionId
+    arm: ArmName
+    propensity: Annotated[
+        float | None, Meta(description="How likely this arm was; null if the policy draws at random and does not tell.")
+    ]
+
+
+class SelectManyRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Several decisions at once: all of them are made, or none."""
+
+    requests: Annotated[list[SelectRequest], Meta(min_length=1, max_length=MOST_IN_BATCH)]
+
+
+class SelectedArms(Struct, frozen=True):
+    """Decisions, in the order in which they were wanted."""
+
+    decisions: tuple[SelectedArm, ...]
+
+
+class UpdateRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The reward of a decision."""
+
+    id: DecisionId
+    reward: Reward
+    sync: Sync = False
+
+
+class Counted(Struct, frozen=True, omit_defaults=True):
+    """What became of a reward."""
+
+    counted: IsCounted
+    passed_on: PassedOn = False
+
+
+class RewardOfOne(Struct, frozen=True, forbid_unknown_fields=True):
+    """The reward of one decision of several."""
+
+    id: DecisionId
+    reward: Reward
+
+
+class UpdateManyRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The rewards of several decisions: each counts for itself."""
+
+    updates: Annotated[list[RewardOfOne], Meta(min_length=1, max_length=MOST_IN_BATCH)]
+    sync: Sync = False
+
+
+class CountedOne(Struct, frozen=True, omit_defaults=True):
+    """What became of one reward of several."""
+
+    id: DecisionId
+    counted: IsCounted
+    passed_on: PassedOn = False
+    problem: Problem | None = None
+    """Why it was refused, if it was."""
+
+
+class CountedMany(Struct, frozen=True):
+    """What became of several rewards, in the order in which they came."""
+
+    results: tuple[CountedOne, ...]
+
+
+class WithdrawRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A decision that was never carried out."""
+
+    id: DecisionId
+
+
+class Withdrawn(Struct, frozen=True):
+    """What became of a withdrawal."""
+
+    withdrawn: Annotated[bool, Meta(description="Whether the decision was still open.")]
+
+
+class Arms(Struct, frozen=True):
+    """Every arm that the member knows, as it sees them; removed ones too."""
+
+    arms: tuple[ArmStatistics, ...]
+
+
+class NewArm(Struct, frozen=True, forbid_unknown_fields=True):
+    """An arm to offer."""
+
+    arm: ArmName
+
+
+class KillSwitch(Struct, frozen=True):
+    """The kill switch."""
+
+    control_arm: Annotated[ArmName | None, Meta(description="The only arm that is pulled; null if the switch is off.")]
+
+
+class KillSwitchOn(Struct, frozen=True, forbid_unknown_fields=True):
+    """The kill switch, to be turned on."""
+
+    control_arm: ArmName
+
+
+class FleetView(Struct, frozen=True):
+    """Everybody of the group who answered within two seconds, and what they know together."""
+
+    group: str
+    arms: tuple[FleetArm, ...]
+    members: tuple[Statistics, ...]
+    silent: tuple[str, ...]
+
+
+class Health(Struct, frozen=True):
+    """That the process answers."""
+
+    status: Literal["alive"] = "alive"
+
+
+class Readiness(Struct, frozen=True):
+    """That the member takes decisions and rewards."""
+
+    status: Literal["ready"] = "ready"

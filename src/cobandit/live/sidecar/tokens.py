@@ -1,0 +1,184 @@
+"""The bearer token: where it comes from, and who has it.
+
+One token opens everything that a sidecar does: its owner decides, rewards and turns the kill switch. A second one, if
+there is one, only looks: statistics, metrics and the page.
+"""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Collection, Mapping
+from hmac import compare_digest
+from pathlib import Path
+from typing import NamedTuple
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from cobandit.live.auth.private_files import read_private
+from cobandit.live.process.serving import Serving
+from cobandit.live.sidecar.problems import Refusal, answer
+from cobandit.values.errors import LocalError
+
+VARIABLE, READ_ONLY_VARIABLE = "COBANDIT_TOKEN", "COBANDIT_READ_ONLY_TOKEN"
+
+LOOKING = frozenset({"GET", "HEAD"})
+"""Methods that change nothing."""
+
+SHORTEST_TOKEN, LONGEST_TOKEN = 16, 1024
+"""Characters."""
+
+
+class Token(NamedTuple):
+    """A token, and where to find it."""
+
+    text: str
+    origin: str
+    """The environment variable, or the file."""
+
+    def __repr__(self) -> str:
+        return f"Token(origin={self.origin!r})"
+
+
+def find_token(serving: Serving, state: Path, environment: Mapping[str, str] | None = None) -> Token:
+    """Return the token: of the environment variable `COBANDIT_TOKEN`, or of the file that is named, or else one that
+    was made before or is made now, in a file beside the state that only its owner can read.
+
+    Args:
+        serving: What the agent's file says.
+        state: The member's state file.
+        environment: The variables to look at; this process's by default.
+
+    Raises:
+        LocalError: The token cannot be read, or cannot be one.
+    """  # noqa: D205  # the order is the point
+    variables = os.environ if environment is None else environment
+    if VARIABLE in variables:
+        return Token(_checked(variables[VARIABLE], VARIABLE), f"the environment variable {VARIABLE}")
+    if serving.token_file is not None:
+        return Token(_read(serving.token_file, "token_file"), str(serving.token_file))
+    file = made_token_file(state)
+    if not file.exists():
+        _write(file, secrets.token_urlsafe(32))
+    return Token(_read(file, "the token"), str(file))
+
+
+def find_read_only_token(serving: Serving, token: Token, environment: Mapping[str, str] | None = None) -> str | None:
+    """Return the token that only looks: of the environment variable, or of the file that is named, or `None`.
+
+    Raises:
+        LocalError: It cannot be read, or cannot be one, or is the token that may do everything.
+    """
+    variables = os.environ if environment is None else environment
+    if READ_ONLY_VARIABLE in variables:
+        found = _checked(variables[READ_ONLY_VARIABLE], READ_ONLY_VARIABLE)
+    elif serving.read_only_token_file is not None:
+        found = _read(serving.read_only_token_file, "read_only_token_file")
+    else:
+        return None
+    if found == token.text:
+        raise LocalError("the read-only token is the same as the token that may do everything: make another")
+    return found
+
+
+def check_token(serving: Serving, state: Path) -> None:
+    """Look whether the token can be used, without making one.
+
+    Raises:
+        LocalError: It cannot be read, or cannot be one.
+    """
+    token = Token("", "")
+    if VARIABLE in os.environ or serving.token_file is not None or made_token_file(state).exists():
+        token = find_token(serving, state)
+    find_read_only_token(serving, token)
+
+
+def made_token_file(state: Path) -> Path:
+    """Return where the token is that was made for a member."""
+    return state.with_name(f"{state.name}.token")
+
+
+class TokenCheck:
+    """Lets requests through that bring the token, and those for what is open.
+
+    Args:
+        app: Whom it guards.
+        token: The token.
+        read_only_token: Another, with which one may only look.
+        open_paths: What needs none: whole paths; one that ends in `/` stands for everything below it too.
+    """
+
+    def __init__(
+        self, app: ASGIApp, token: str, open_paths: Collection[str] = (), read_only_token: str | None = None
+    ) -> None:
+        self._app = app
+        self._wanted = token.encode()
+        self._looks = None if read_only_token is None else read_only_token.encode()
+        self._open = frozenset(open_paths)
+        self._open_folders = tuple(path for path in open_paths if path.endswith("/") and path != "/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http" or self._is_open(scope["path"]) or self._has_token(scope, self._wanted):
+            await self._app(scope, receive, send)
+            return
+        if self._looks is not None and self._has_token(scope, self._looks):
+            may_look = self._app if scope["method"] in LOOKING else answer(Refusal(403, _ONLY_LOOKS))
+            await may_look(scope, receive, send)
+            return
+        await answer(
+            Refusal(
+                401,
+                "this needs the sidecar's token, as `Authorization: Bearer ...`: whoever runs the sidecar knows where "
+                "it is, for its first line says so",
+                {"WWW-Authenticate": 'Bearer realm="cobandit"'},
+            )
+        )(scope, receive, send)
+
+    def _is_open(self, path: str) -> bool:
+        return path in self._open or path.startswith(self._open_folders)
+
+    @staticmethod
+    def _has_token(scope: Scope, wanted: bytes) -> bool:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        if len(given) != 1:
+            return False
+        scheme, _, token = given[0].partition(b" ")
+        return scheme.lower() == b"bearer" and compare_digest(token.strip(), wanted)
+
+
+_ONLY_LOOKS = "this token only looks: whoever runs the sidecar has the one that decides, rewards and operates"
+
+
+def _read(file: Path, what: str) -> str:
+    try:
+        text = read_private(file, what).decode().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise LocalError(
+            f"{what}: cannot read {file}: {reason}. Write a token into it: openssl rand -hex 32"
+        ) from error
+    return _checked(text, f"{what} in {file}")
+
+
+def _checked(token: str, what: str) -> str:
+    """Return a token that can stand in a header; what is wrong is said without showing it."""
+    is_plain = token.isascii() and token.isprintable() and " " not in token
+    if not (is_plain and SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN):
+        raise LocalError(
+            f"{what} must be {SHORTEST_TOKEN} to {LONGEST_TOKEN} ASCII characters without a space: make one with "
+            "openssl rand -hex 32"
+        )
+    return token
+
+
+def _write(file: Path, token: str) -> None:
+    draft = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+            stream.write(f"{token}\n")
+        draft.replace(file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise LocalError(f"the token cannot be written to {file}: {error.strerror}. Set {VARIABLE} instead") from error

@@ -1,0 +1,1 @@
+"""How a member and a fleet are, as values."""

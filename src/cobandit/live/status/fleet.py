@@ -1,0 +1,118 @@
+"""A whole fleet at one moment: what its members said of themselves, added up. Values only."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from cobandit.live.status.statistics import ArmStatistics, Statistics
+
+
+class FleetArm(msgspec.Struct, frozen=True):
+    """One arm, as the group sees it."""
+
+    arm: str
+    observations: int
+    """As many as there must be: what those who answered observed, or what one of them knows if that is more."""
+    share: float
+    """Of all that the members that answered observed themselves."""
+    mean: float | None
+    low: float | None
+    high: float | None
+    """As the member sees it that knows most of this arm."""
+    frozen_at: int
+    """At how many members it gets no traffic."""
+    offered_at: int
+    """By how many members it may be chosen."""
+
+
+class Fleet(msgspec.Struct, frozen=True):
+    """Everybody who answered."""
+
+    group: str
+    members: tuple[Statistics, ...]
+    """By name."""
+    silent: tuple[str, ...]
+    """Who did not answer, though a member takes it to be present."""
+
+    @property
+    def decisions(self) -> int:
+        """Of all members, each since it was started."""
+        return sum(member.decisions for member in self.members)
+
+    @property
+    def observations(self) -> int:
+        """All that are known to be: of all arms, also those that a member made which did not answer."""
+        return sum(arm.observations for arm in self.arms())
+
+    @property
+    def own_observations(self) -> int:
+        """What the members that answered observed themselves: fewer, if a member is away."""
+        return sum(member.own_observations for member in self.members)
+
+    @property
+    def packets_sent(self) -> int:
+        """Of all kinds."""
+        return sum(member.communication.sent for member in self.members)
+
+    @property
+    def troubles(self) -> list[tuple[str, str]]:
+        """What does not work, and at whom."""
+        return [(member.name, trouble) for member in self.members for trouble in member.troubles]
+
+    def missing(self, member: Statistics) -> int:
+        """Return how many of the group's observations, of the arms that a member has, it does not know yet."""
+        return missing(member, {arm.arm: arm.observations for arm in self.arms()})
+
+    def arms(self) -> list[FleetArm]:
+        """Return every arm that a member has."""
+        views: dict[str, list[ArmStatistics]] = {}
+        for member in self.members:
+            for arm in member.arms:
+                views.setdefault(arm.arm, []).append(arm)
+        total = sum(view.own_observations for seen in views.values() for view in seen)
+        return [_arm(name, seen, total) for name, seen in views.items()]
+
+    def to_json(self) -> bytes:
+        """Return this as JSON, with the arms as the group sees them."""
+        return msgspec.json.encode(
+            {"group": self.group, "arms": self.arms(), "members": self.members, "silent": self.silent}
+        )
+
+
+def fleet_of(group: str, members: Iterable[Statistics], asked: Collection[str] | None = None) -> Fleet:
+    """Put together what members said.
+
+    Args:
+        group: The group.
+        members: What each said of itself.
+        asked: Who was asked; by default all whom some member takes to be present.
+    """
+    answered = {member.name: member for member in sorted(members, key=lambda member: member.name)}
+    if asked is None:
+        asked = {peer.name for member in answered.values() for peer in member.peers if peer.is_present}
+    return Fleet(group, tuple(answered.values()), tuple(sorted(set(asked) - answered.keys())))
+
+
+def missing(member: Statistics, observations: Mapping[str, int]) -> int:
+    """Return how many observations a member lacks, of the arms that it has.
+
+    Args:
+        member: The member.
+        observations: How many there are of each arm.
+    """
+    return sum(max(0, observations.get(arm.arm, 0) - arm.observations) for arm in member.arms)
+
+
+def _arm(name: str, seen: list[ArmStatistics], total: int) -> FleetArm:
+    best = max(seen, key=lambda view: view.observations)
+    own = sum(view.own_observations for view in seen)
+    return FleetArm(
+        arm=name,
+        observations=max(own, best.observations),
+        share=own / total if total else 0.0,
+        mean=best.mean,
+        low=best.low,
+        high=best.high,
+        frozen_at=sum(view.is_frozen for view in seen),
+        offered_at=sum(view.is_candidate for view in seen),
+    )

@@ -1,0 +1,141 @@
+"""A member's statistics as Prometheus metrics. They are read when they are scraped, so decisions pay nothing for them.
+
+It needs the extra `metrics`. Every metric has the labels `group` and `member`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import NamedTuple, Protocol
+
+from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
+from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
+
+with needed_by("serving metrics"):
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+    from prometheus_client.registry import Collector
+
+KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
+"""What packets are, as `cobandit.live.status.statistics.Communication` counts them."""
+
+Rows = Callable[[Statistics], Iterable[tuple[tuple[str, ...], float | None]]]
+"""For one member: the values of the further labels, if there are any, and what was measured."""
+
+
+class Measured(Protocol):
+    """A member, as far as metrics need one."""
+
+    def statistics(self) -> Statistics:
+        """Return how it is."""
+        ...
+
+
+class MemberCollector(Collector):
+    """Turns the statistics of members into metrics. Register it where the metrics of your program are.
+
+    >>> from prometheus_client import CollectorRegistry
+    >>> import cobandit
+    >>> with cobandit.connect("memory://metrics-docs", group="homepage", name="web-1", arms=["A", "B"]) as member:
+    ...     registry = CollectorRegistry()
+    ...     registry.register(MemberCollector(member))
+    ...     registry.get_sample_value("cobandit_decisions_total", {"group": "homepage", "member": "web-1"})
+    0.0
+    """
+
+    def __init__(self, *members: Measured) -> None:
+        self._members = members
+
+    def describe(self) -> Iterable[Metric]:
+        """Say nothing beforehand, so that nothing is scraped while it is registered."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Return all metrics of the members that are open."""
+        found = []
+        for member in self._members:
+            with suppress(LocalError):  # it is closed
+                found.append(member.statistics())
+        for family in _FAMILIES:
+            yield family.filled(found)
+
+
+class _Family(NamedTuple):
+    """One metric."""
+
+    kind: type[CounterMetricFamily] | type[GaugeMetricFamily]
+    name: str
+    text: str
+    labels: tuple[str, ...]
+    rows: Rows
+
+    def filled(self, members: Iterable[Statistics]) -> Metric:
+        """Return it with what was measured."""
+        metric = self.kind(self.name, self.text, labels=("group", "member", *self.labels))
+        for member in members:
+            for labels, value in self.rows(member):
+                if value is not None:
+                    metric.add_metric((member.group, member.name, *labels), float(value))
+        return metric
+
+
+def _one(measure: Callable[[Statistics], float]) -> Rows:
+    return lambda member: [((), measure(member))]
+
+
+def _certificate(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
+    return [((), member.certificate_s)]
+
+
+def _arms(measure: Callable[[ArmStatistics], float | None]) -> Rows:
+    return lambda member: [((arm.arm,), measure(arm)) for arm in member.arms]
+
+
+def _peers(measure: Callable[[PeerStatistics], float | None]) -> Rows:
+    return lambda member: [((peer.name,), measure(peer)) for peer in member.peers]
+
+
+def _sent(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
+    return [((kind,), getattr(member.communication, kind)) for kind in KINDS]
+
+
+def _refused(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
+    return [((reason,), count) for reason, count in member.refused.items()]
+
+
+_COUNTER, _GAUGE = CounterMetricFamily, GaugeMetricFamily
+_ARM, _PEER = ("arm",), ("peer",)
+
+_FAMILIES = (
+    _Family(_COUNTER, "cobandit_decisions", "Decisions since the start.", (), _one(lambda m: m.decisions)),
+    _Family(_COUNTER, "cobandit_journal_batches", "Batches written and synced.", (), _one(lambda m: m.synced_batches)),
+    _Family(_GAUGE, "cobandit_uptime_seconds", "Time since the start.", (), _one(lambda m: m.uptime_s)),
+    _Family(_GAUGE, "cobandit_open_decisions", "Decisions without a reward yet.", (), _one(lambda m: m.open_decisions)),
+    _Family(_GAUGE, "cobandit_rewards_waiting", "For other members.", (), _one(lambda m: m.rewards_waiting)),
+    _Family(_COUNTER, "cobandit_rewards_brought", "To other members.", (), _one(lambda m: m.rewards_brought)),
+    _Family(_COUNTER, "cobandit_rewards_given_up", "Counted nowhere.", (), _one(lambda m: m.rewards_given_up)),
+    _Family(_GAUGE, "cobandit_observations", "Known observations of the group.", (), _one(lambda m: m.observations)),
+    _Family(_GAUGE, "cobandit_own_observations", "Own counted rewards.", (), _one(lambda m: m.own_observations)),
+    _Family(_GAUGE, "cobandit_troubles", "What does not work; see the log.", (), _one(lambda m: len(m.troubles))),
+    _Family(_GAUGE, "cobandit_certificate_seconds", "Until the certificate expires.", (), _certificate),
+    _Family(_GAUGE, "cobandit_quarantined_peers", "Not listened to now.", (), _one(lambda m: len(m.quarantined))),
+    _Family(_GAUGE, "cobandit_superseded", "1 if another process has the name.", (), _one(lambda m: m.is_superseded)),
+    _Family(_GAUGE, "cobandit_kill_switch", "1 if it is on.", (), _one(lambda m: m.control_arm is not None)),
+    _Family(_GAUGE, "cobandit_arm_observations", "Known observations.", _ARM, _arms(lambda a: a.observations)),
+    _Family(_GAUGE, "cobandit_arm_own_observations", "Own observations.", _ARM, _arms(lambda a: a.own_observations)),
+    _Family(_GAUGE, "cobandit_arm_reward_mean_ratio", "Mean reward, from 0 to 1.", _ARM, _arms(lambda a: a.mean)),
+    _Family(_GAUGE, "cobandit_arm_reward_low_ratio", "Lower end of its interval.", _ARM, _arms(lambda a: a.low)),
+    _Family(_GAUGE, "cobandit_arm_reward_high_ratio", "Upper end of its interval.", _ARM, _arms(lambda a: a.high)),
+    _Family(_GAUGE, "cobandit_arm_available", "1 if it may be chosen.", _ARM, _arms(lambda a: a.is_candidate)),
+    _Family(_GAUGE, "cobandit_peer_silence_seconds", "Time since it was heard.", _PEER, _peers(lambda p: p.heard_s)),
+    _Family(_GAUGE, "cobandit_peer_present", "1 without a farewell.", _PEER, _peers(lambda p: p.is_present)),
+    _Family(_GAUGE, "cobandit_peer_lacking_observations", "Not acknowledged.", _PEER, _peers(lambda p: p.lacks)),
+    _Family(_GAUGE, "cobandit_peer_wire_version", "Written to it.", _PEER, _peers(lambda p: p.wire_version)),
+    _Family(_COUNTER, "cobandit_peer_shares_sent", "Shares sent to it.", _PEER, _peers(lambda p: p.shares_sent)),
+    _Family(_COUNTER, "cobandit_peer_shares_received", "Shares from it.", _PEER, _peers(lambda p: p.shares_received)),
+    _Family(_COUNTER, "cobandit_packets_sent", "Packets sent, by kind.", ("kind",), _sent),
+    _Family(_COUNTER, "cobandit_packets_refused", "Packets refused, by reason.", ("reason",), _refused),
+    _Family(_COUNTER, "cobandit_packets_lost", "Not taken by the network.", (), _one(lambda m: m.communication.lost)),
+    _Family(_COUNTER, "cobandit_packets_received", "Received.", (), _one(lambda m: m.communication.received)),
+    _Family(_COUNTER, "cobandit_sent_bytes", "Bytes sent.", (), _one(lambda m: m.communication.bytes_sent)),
+    _Family(_COUNTER, "cobandit_received_bytes", "Received.", (), _one(lambda m: m.communication.bytes_received)),
+)

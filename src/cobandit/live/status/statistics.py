@@ -1,0 +1,237 @@
+"""How a member is: immutable values for people, pages and metrics. Made on the network side, read anywhere.
+
+The same shapes travel to `cobandit status`, as MessagePack, and can be written as JSON (`to_json`).
+"""
+
+import math
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from cobandit.agent import Agent
+from cobandit.codec import WIRE_VERSION
+from cobandit.codec.serializer import NotSoError, reader, write
+from cobandit.policies import Policy
+from cobandit.policies.confident import Confident
+from cobandit.policies.matching import Posterior
+from cobandit.policies.ucb import confidence_width
+from cobandit.values.errors import PeerError
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
+
+MOST_COUNTED = 2**53
+"""No count, no sum and no incarnation is larger: what a browser, too, holds exactly."""
+
+LONGEST_TEXT = 10_000
+MOST_TEXTS = 1000
+MOST_PEERS = 10_000
+
+Count = Annotated[int, Meta(ge=0, le=MOST_COUNTED)]
+Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+Text = Annotated[str, Meta(max_length=LONGEST_TEXT)]
+Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
+Seconds = Annotated[float, Meta(ge=0.0, le=1e12)]
+# Statistics come from others, too: what cannot be is refused when they are decoded.
+
+
+class ArmStatistics(msgspec.Struct, frozen=True):
+    """One arm, as this member sees it."""
+
+    arm: Name
+    observations: Count
+    """All that are known, own and received."""
+    own_observations: Count
+    """This member's own, of every start."""
+    mean: Unit | None
+    low: Unit | None
+    high: Unit | None
+    """The policy's confidence interval, or two standard deviations of its posterior each way, cut to [0, 1]; `None` if
+    nothing is known or the policy has neither."""
+    is_candidate: bool
+    """Whether the policy may still choose it."""
+    is_frozen: bool
+    is_removed: bool
+
+
+class PeerStatistics(msgspec.Struct, frozen=True):
+    """One other member, as this member sees it."""
+
+    name: Name
+    is_present: bool
+    """Whether it has not said that it goes away."""
+    common_arms: Count
+    heard_s: Seconds | None
+    """Seconds since it was last heard; `None` for never."""
+    shares_sent: Count
+    shares_received: Count
+    repetitions: Count
+    """How often the last share was repeated so far."""
+    held: Count
+    """How many of its observations of its present start are known here."""
+    lacks: Count
+    """How many of this member's observations of this start it has not acknowledged."""
+    incarnation: Count | None = None
+    """Its start, as far as it is known: it changes when the peer restarts and may have forgotten something."""
+    wire_version: Count = WIRE_VERSION
+    """The version in which this member writes to it: the newest that both read, once the peer has said hello."""
+
+
+class Communication(msgspec.Struct, frozen=True):
+    """Packets and bytes since the member was started."""
+
+    shares: Count = 0
+    repetitions: Count = 0
+    acknowledgements: Count = 0
+    notices: Count = 0
+    letters: Count = 0
+    """Control messages. The field keeps its first name, which travels and is in metrics."""
+    lost: Count = 0
+    """Sent, but the transport could not take it."""
+    bytes_sent: Count = 0
+    received: Count = 0
+    bytes_received: Count = 0
+
+    @property
+    def sent(self) -> int:
+        """All packets sent."""
+        return self.shares + self.repetitions + self.acknowledgements + self.notices + self.letters
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """One member, at one moment."""
+
+    name: Name
+    group: Name
+    at: Seconds
+    """When these were made, in seconds since 1970."""
+    uptime_s: Seconds
+    incarnation: Count
+    policy: Text
+    decisions: Count
+    """Made since the member was started."""
+    own_observations: Count
+    """Rewards of this member's own decisions, of every start, that are counted."""
+    observations: Count
+    """All that this member knows of."""
+    open_decisions: Count
+    arms: Annotated[tuple[ArmStatistics, ...], Meta(max_length=MOST_ARMS)]
+    control_arm: Name | None
+    """The arm of the kill switch, if it is on."""
+    peers: Annotated[tuple[PeerStatistics, ...], Meta(max_length=MOST_PEERS)]
+    communication: Communication
+    refused: Annotated[dict[Name, Count], Meta(max_length=MOST_TEXTS)]
+    """What was refused, by reason."""
+    quarantined: Annotated[tuple[Name, ...], Meta(max_length=MOST_PEERS)]
+    troubles: Annotated[tuple[Text, ...], Meta(max_length=MOST_TEXTS)]
+    """What does not work now, in words for the person who must act."""
+    synced_batches: Count
+    observed: Count = 0
+    """Rewards of this member's own decisions that were counted since the member was started."""
+    immediate: Count = 0
+    """Shares that immediate broadcast would have sent for those: one to each member that was here and has the arm."""
+    rewards_waiting: Count = 0
+    """Rewards for other members' decisions that wait here, until those take them."""
+    rewards_brought: Count = 0
+    """Such rewards that were taken since the start: the member that decided counts those that it can."""
+    rewards_given_up: Count = 0
+    """Such rewards that were given up since the start, because their member did not come: they count nowhere."""
+    latest_setting: Count = 0
+    """The stamp of the last setting of a control that it has heard of, in milliseconds since 1970."""
+    settings_from: Name | None = None
+    """Who told it first, since its start, what is set; `None` if nobody has yet, and it goes by its own state."""
+    is_superseded: bool = False
+    """Whether a newer start of this member is elsewhere: then this one decides, and does not share."""
+    certificate_s: Seconds | None = None
+    """So long the certificate that proves its name is still valid; `None` if it has none."""
+
+    @property
+    def started_at(self) -> float:
+        """When the member was started, by its own clock, in seconds since 1970."""
+        return self.at - self.uptime_s
+
+    def to_json(self) -> bytes:
+        """Return this as JSON."""
+        return msgspec.json.encode(self)
+
+
+_read = reader(Statistics)
+
+
+def encode_statistics(statistics: Statistics) -> bytes:
+    """Return statistics as bytes, for a control message."""
+    return write(statistics)
+
+
+def decode_statistics(content: bytes) -> Statistics:
+    """Return the statistics in these bytes.
+
+    Raises:
+        PeerError: There are none.
+    """
+    try:
+        statistics = _read(content)
+    except NotSoError as error:
+        raise PeerError(f"statistics that cannot be read were refused: {error}") from error
+    for names in ([arm.arm for arm in statistics.arms], [peer.name for peer in statistics.peers]):
+        if len(set(names)) < len(names):
+            raise PeerError(f"statistics of {statistics.name} that name something twice were refused")
+    return statistics
+
+
+def arms_of(agent: Agent, frozen: frozenset[Arm], removed: frozenset[Arm]) -> tuple[ArmStatistics, ...]:
+    """Return every arm of an agent."""
+    policy, own = agent.policy, agent.own_observations()
+    posteriors = dict(zip(policy.candidates, policy.posteriors() or (), strict=False))
+    return tuple(_arm(policy, arm, own[arm], arm in frozen, arm in removed, posteriors.get(arm)) for arm in policy.arms)
+
+
+def _arm(
+    policy: Policy, arm: Arm, own: int, is_frozen: bool, is_removed: bool, posterior: Posterior | None
+) -> ArmStatistics:
+    count = policy.tally.counts[arm]
+    mean = min(1.0, max(0.0, policy.mean(arm))) if count else None
+    low = high = None
+    if mean is not None and isinstance(policy, Confident):
+        width = confidence_width(count, policy.budget())
+        low, high = max(0.0, mean - width), min(1.0, mean + width)
+        if not width:  # after one observation log(1/delta) is log(1) = 0: delta is 1, and nothing is promised
+            low, high = 0.0, 1.0
+    elif mean is not None and posterior is not None:
+        middle, n = posterior[0] / sum(posterior), sum(posterior)
+        width = 2.0 * math.sqrt(middle * (1.0 - middle) / (n + 1.0))
+        low, high = max(0.0, min(mean, middle - width)), min(1.0, max(mean, middle + width))
+    return ArmStatistics(
+        arm=arm,
+        observations=count,
+        own_observations=own,
+        mean=mean,
+        low=low,
+        high=high,
+        is_candidate=arm in policy.candidates and not (is_frozen or is_removed),
+        is_frozen=is_frozen,
+        is_removed=is_removed,
+    )
+
+
+def peers_of(agent: Agent, now: float, version_for: Callable[[str], int]) -> tuple[PeerStatistics, ...]:
+    """Return every peer of an agent. Each is written to in the version that the function says."""
+    peers = []
+    for link in map(agent.link, agent.peers):
+        heard = link.last_heard
+        peers.append(
+            PeerStatistics(
+                name=link.peer,
+                is_present=link.is_present,
+                common_arms=len(link.common),
+                heard_s=None if heard is None or math.isnan(heard) else max(0.0, now - heard),
+                shares_sent=link.shares_sent,
+                shares_received=link.shares_received,
+                repetitions=link.attempts,
+                held=link.held,
+                lacks=link.unacknowledged,
+                incarnation=None if link.session is None else link.incarnation,
+                wire_version=version_for(link.peer),
+            )
+        )
+    return tuple(peers)

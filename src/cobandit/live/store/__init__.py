@@ -1,0 +1,1 @@
+"""What was written is there after any crash, and is the only way to start."""

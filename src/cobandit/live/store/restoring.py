@@ -1,0 +1,165 @@
+"""How a member starts: always from its journal, whether that is empty, was left clean, or by a crash.
+
+A start after anything but a clean stop is a new incarnation: what was observed before is kept apart, and peers return
+what they know of it. So a disk that lost its last writes, was rolled back or copied can forget, and never counts twice.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+
+from cobandit.agent import Agent
+from cobandit.core import Began, Changes, Sharing
+from cobandit.core.state import FactState, Snapshot
+from cobandit.live.decide.clock import Clock
+from cobandit.live.machine.controls import Controls
+from cobandit.live.machine.open_decisions import OpenDecisions
+from cobandit.live.machine.outbox import Outbox
+from cobandit.live.machine.sessions import EPOCH, fresh_session
+from cobandit.live.machine.step import Build, Restored
+from cobandit.live.machine.versions import LAYOUT, Layout
+from cobandit.live.store.journal import Journal
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import Arm, checked_arms
+
+_RUN_BITS = _FIRST_PLACE_BITS = 31
+"""So that a decision's number has 63 bits, and a start has room for two thousand million decisions at least."""
+
+
+def restore(
+    journal: Journal,
+    *,
+    name: str,
+    group: str,
+    arms: Sequence[Arm],
+    build: Build,
+    sharing: Sharing,
+    clock: Clock,
+    snapshot: Callable[[], Snapshot | None] = lambda: None,
+    layout: Layout = LAYOUT,
+) -> Restored:
+    """Start a member from its journal.
+
+    Args:
+        journal: The journal.
+        name: The member's name.
+        group: The member's group.
+        arms: The arms that it can serve now. Others that the journal knows count as removed.
+        build: Makes a fresh policy for some arms.
+        sharing: How it talks.
+        clock: What time it is.
+        snapshot: Returns what another member, or an older disk of this one, knew: the start if the journal is empty.
+        layout: How the journal's snapshot and records are written.
+
+    Raises:
+        LocalError: The journal is another member's, is damaged, or was written under rules that do not fit.
+    """
+    offered = checked_arms(arms)
+    stored = journal.read()
+    if stored.state is None:
+        agent = Agent(name, build(offered), sharing, incarnation=fresh_session(0, clock))
+        start = snapshot()
+        if start is not None:
+            agent = start_from_another(start, agent, build, sharing)
+        blank = Restored(
+            agent,
+            Controls(),
+            Outbox(),
+            OpenDecisions(),
+            0,
+            secrets.token_bytes(16),
+            _absent(agent, offered),
+            is_new=True,
+        )
+        return _begun(blank, clock)
+    state = stored.state
+    found: Snapshot = layout.snapshots.decode(state.agent)
+    if found.endpoint.agent != name:
+        raise LocalError(
+            f"{journal.name} belongs to member {found.endpoint.agent!r}, not to {name!r}: give every member its own "
+            "state"
+        )
+    if group != state.group:
+        raise LocalError(
+            f"{journal.name} belongs to a member of group {state.group!r}, not of {group!r}: what one group learned is "
+            "not true of another, so give every member its own state"
+        )
+    records = [layout.records.decode(record) for batch in stored.batches for record in batch.records]
+    later = [arm for record in records if isinstance(record, Began) for arm in record.arms]
+    policy, remark = build(tuple(dict.fromkeys((*found.endpoint.arms, *later)))), None
+    if not records or found.sharing == repr(sharing):
+        agent = Agent.restore(found, records, policy=policy, sharing=sharing)
+    else:
+        agent = Agent.restore(found, policy=policy, sharing=sharing)
+        left_out = agent.relearn(records)
+        remark = (
+            f"{journal.name} was left by a crash, with sharing={found.sharing}, and goes on with sharing={sharing!r}: "
+            f"all own observations are kept, {left_out} of its last {len(records)} records are not: peers return them"
+        )
+    grown = tuple(dict.fromkeys((*agent.arms, *offered)))
+    is_clean = state.is_clean and not stored.batches
+    if not (is_clean and grown == agent.arms):
+        session = fresh_session(agent.session, clock)
+        agent.begin(session, clock.now(), incarnation=None if is_clean else session, arms=grown)
+    controls, open_decisions = Controls(state.settings), OpenDecisions(state.open_decisions)
+    rewards = {(peer, token): reward for peer, token, reward in state.rewards}
+    for batch in stored.batches:
+        open_decisions.apply(batch.decided, batch.settled)
+        open_decisions.lived = open_decisions.lived if batch.lived is None else batch.lived
+        if batch.trusted_since is not None:
+            open_decisions.trusted_since = batch.trusted_since
+        if batch.settings is not None:
+            controls = Controls(batch.settings)
+        rewards.update({(peer, token): reward for peer, token, reward in batch.rewards_kept})
+        for peer, token in batch.rewards_gone:
+            rewards.pop((peer, token), None)
+    outbox = Outbox((peer, token, reward) for (peer, token), reward in rewards.items())
+    found_again = Restored(
+        agent,
+        controls,
+        outbox,
+        open_decisions,
+        state.run,
+        state.secret,
+        _absent(agent, offered),
+        is_new=False,
+        remark=remark,
+    )
+    return _begun(found_again, clock)
+
+
+def fresh_run(last: int, clock: Clock) -> int:
+    """Return a number for a start, above the last one: seconds, unless the clock is out of its mind."""
+    since_epoch = int(max(0.0, clock.now() - EPOCH))
+    return max(last + 1, since_epoch if since_epoch < 1 << _RUN_BITS else 0)
+
+
+def _begun(restored: Restored, clock: Clock) -> Restored:
+    """Begin a start whose decisions have numbers that no other start gave out, nor one that the disk has forgotten."""
+    run, first_place = fresh_run(restored.run, clock), secrets.randbits(_FIRST_PLACE_BITS)
+    restored.open_decisions.begin(run, first_place, clock.now())
+    return restored._replace(run=run, first_place=first_place)
+
+
+def start_from_another(snapshot: Snapshot, agent: Agent, build: Build, sharing: Sharing) -> Agent:
+    """Return an agent that knows what a snapshot knows, as observations of those who made them.
+
+    So when it meets them, or anyone who knows more, nothing is counted twice. It has heard none of this from its peers
+    and acknowledges none of it, so they tell it everything again.
+    """
+    source, fresh = snapshot.endpoint, agent.snapshot().endpoint
+    if source.units_per_reward != fresh.units_per_reward:
+        raise LocalError(
+            f"the snapshot counts {source.units_per_reward} quanta in a reward, this member {fresh.units_per_reward}: "
+            "give it the same quantum"
+        )
+    cells = [told for fact in source.facts for told in fact.told.cells]
+    if any(told.agent == fresh.agent and told.incarnation >= fresh.incarnation for told in cells):
+        raise LocalError("the snapshot is from the future: set this computer's clock")
+    served = [told for told in cells if told.tallies[0].arm in fresh.arms]
+    facts = tuple(FactState(number, None, Changes(cells=(told,))) for number, told in enumerate(served, 1))
+    state = fresh._replace(facts=facts, number=len(facts))
+    return Agent.restore(Snapshot(repr(sharing), state), policy=build(fresh.arms), sharing=sharing)
+
+
+def _absent(agent: Agent, offered: tuple[Arm, ...]) -> frozenset[Arm]:
+    return frozenset(agent.arms) - frozenset(offered)

@@ -1,0 +1,78 @@
+"""What can be read from a member's state file by others, whether the member runs or not: its log, and what it knows.
+
+Leaving a reward there is `cobandit.reward`. Nothing here changes the file.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from cobandit.agent import Agent
+from cobandit.codec import decode_record, decode_snapshot, encode_snapshot
+from cobandit.core.state import Snapshot
+from cobandit.live.machine.sharing import LIVE_SHARING
+from cobandit.live.store.history import LogEntry, log_entries
+from cobandit.live.store.journal import Stored
+from cobandit.live.store.sqlite_journal import check_whole, read_history, read_state, read_stored
+from cobandit.policies import AAE, UCB
+from cobandit.values.errors import LocalError
+
+
+def read_log(path: str | Path) -> Iterator[LogEntry]:
+    """Return the decisions in a state file, oldest first, each with its reward if there is one.
+
+    Raises:
+        LocalError: There is no such file, or it is none of a member.
+    """
+    units_per_reward = decode_snapshot(read_state(path).agent).endpoint.units_per_reward
+    return log_entries(read_history(path), units_per_reward)
+
+
+class Copy(NamedTuple):
+    """What a member knows, for others to start from."""
+
+    member: str
+    observations: int
+    content: bytes
+    """What `join(snapshot=...)` takes."""
+    newer_batches: int
+    """So many steps of the member since then are not in it: 0, unless the member shares in a way of its own."""
+
+
+def read_copy(path: str | Path) -> Copy:
+    """Return what the member of a state file knows.
+
+    Raises:
+        LocalError: There is no such file, or it is none of a member.
+    """
+    stored = read_stored(path)
+    check_whole(path)
+    if stored.state is None:
+        raise LocalError(f"{path} holds no member yet: start it once")
+    last = decode_snapshot(stored.state.agent)
+    newest = _brought_up_to_date(stored, last)
+    snapshot = last if newest is None else newest
+    state = snapshot.endpoint
+    cells = (told for fact in state.facts for told in fact.told.cells)
+    observations = sum(entry.observations for told in cells for entry in told.tallies)
+    missing = len(stored.batches) if newest is None else 0
+    return Copy(state.agent, observations, encode_snapshot(snapshot), missing)
+
+
+def _brought_up_to_date(stored: Stored, snapshot: Snapshot) -> Snapshot | None:
+    """Replay what happened since the snapshot; `None` if that takes the member's own rules, which are not in the file.
+
+    The file does not say which policy the member has. Only one that eliminates arms leaves a trace in the records that
+    another cannot follow, so the two kinds are tried.
+    """
+    records = [decode_record(record) for batch in stored.batches for record in batch.records]
+    if not records:
+        return snapshot
+    state = snapshot.endpoint
+    for kind in (UCB, AAE):
+        policy = kind(state.arms, quantum=1.0 / state.units_per_reward)
+        try:
+            return Agent.restore(snapshot, records, policy=policy, sharing=LIVE_SHARING).snapshot()
+        except LocalError:
+            continue
+    return None

@@ -1,0 +1,92 @@
+"""What every transport is: something that carries frames between named members of one group.
+
+A transport may lose frames, double them, delay them and let them overtake each other; the protocol does not mind. What
+it must not do: block, deliver to the wrong member, damage a frame or glue two together, or fail because the other side
+is not there. `cobandit.testing.check_transport` holds every transport to that.
+
+Everything here happens on the thread of one event loop. A transport knows nothing of what frames say.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+from cobandit.live.auth.refusal import Refusal
+from cobandit.values.errors import LocalError
+
+LARGEST_FRAME = 4 * 2**20
+"""Bytes. No transport has to carry more; a smaller limit of its own is its `largest_frame`."""
+
+
+class Inbox(Protocol):
+    """What a transport tells the member that it works for. None of these ever raises or blocks."""
+
+    def frame(self, frame: bytes, sender: str | None) -> None:
+        """Take a frame. The sender is a name that the transport has proved, or `None` if it cannot prove any."""
+
+    def reachable(self, peer: str | None) -> None:
+        """Note that this member can now reach others: this peer, or (`None`) all who hear an announcement.
+
+        Called whenever a connection is made, also again, so that the member can say that it is here.
+        """
+
+    def refused(self, reason: Refusal, sender: str | None) -> None:
+        """Count something that the transport did not let in. The sender as claimed, if it claimed any."""
+
+    def trouble(self, what: str | None) -> None:
+        """Note that the network does not work, in words for the person who must act; `None` when it works again.
+
+        A transport says each trouble once, however often it tries.
+        """
+
+
+class Transport(ABC):
+    """Carries frames. All methods are called on one event loop's thread."""
+
+    largest_frame: int = LARGEST_FRAME
+
+    valid_until: float | None = None
+    """When what proves this member's name expires, in seconds since 1970; `None` if it never does."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is certain that nobody else is here. Most networks cannot tell."""
+        return False
+
+    @abstractmethod
+    async def open(self, name: str, group: str, inbox: Inbox) -> None:
+        """Begin to carry frames for this member.
+
+        Returns soon, also if nobody can be reached: then it goes on trying, and says so with `Inbox.trouble`.
+
+        Raises:
+            LocalError: Something on this side is wrong, so that trying again cannot help: a port that is taken, a
+                certificate that does not fit.
+        """
+
+    @abstractmethod
+    def send(self, receiver: str, frame: bytes) -> bool:
+        """Send a frame to one member. Never blocks. Return whether it is on its way; a frame that is not is lost.
+
+        Raises:
+            LocalError: The frame is larger than `largest_frame`.
+        """
+
+    @abstractmethod
+    def announce(self, frame: bytes) -> None:
+        """Send a frame to every member that can be reached, known or not, but not to this one.
+
+        Raises:
+            LocalError: The frame is larger than `largest_frame`.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Hand over what was sent, as far as that takes no long wait, and stop. Harmless if it is closed already."""
+
+    def check_size(self, frame: bytes) -> None:
+        """Refuse a frame that this transport does not carry."""
+        if len(frame) > self.largest_frame:
+            raise LocalError(
+                f"a frame of {len(frame)} bytes is more than this transport carries ({self.largest_frame}): "
+                "use fewer arms"
+            )

@@ -1,0 +1,167 @@
+"""One connection of a mesh: bytes from a stream cut into frames, and frames put on it, with bounds on both.
+
+A frame is preceded by its length, four bytes; the highest bit says that it is not for the member but between the
+transports (`Word`). This file knows nothing of who is at the other end: its callers prove that.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from typing import cast
+
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.transports.base import LARGEST_FRAME
+
+LARGEST_BACKLOG = 4 * LARGEST_FRAME
+"""Bytes that wait for a peer that reads slowly. Frames beyond are lost, as on a network that is congested."""
+
+_PREFIX = 4
+_WORD = 0x80000000
+LARGEST_WORD = 2**20
+"""Bytes of a hello: a thousand members with long names."""
+
+
+class Word(IntEnum):
+    """What transports say to each other: the first byte of a frame that is not for the member."""
+
+    HELLO = 1
+    RETIRE = 2
+    """Use another connection from now on, and close this one."""
+
+
+class Connection(asyncio.Protocol):
+    """Carries frames in both directions. The callbacks never raise."""
+
+    def __init__(
+        self,
+        *,
+        on_made: "Callable[[Connection], None]",
+        on_frame: "Callable[[Connection, bytes], None]",
+        on_word: "Callable[[Connection, Word, bytes], None]",
+        on_refused: "Callable[[Connection, Refusal], None]",
+        on_lost: "Callable[[Connection, Exception | None], None]",
+    ) -> None:
+        self.peer: str | None = None
+        """Whom the other end has proved to be. Frames are for the member once this and `is_ready` are set."""
+        self.boot: int | None = None
+        self.is_ready = False
+        """Whether the other end has said hello."""
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.lost: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+        self._on_made, self._on_lost = on_made, on_lost
+        self._on_frame, self._on_word, self._on_refused = on_frame, on_word, on_refused
+        self._transport: asyncio.Transport | None = None
+        self._parts: list[bytes] = []
+        self._have = 0
+        self._want = _PREFIX
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        # The high-water mark only says when to pause; the bound on what waits is kept in `send`.
+        self._transport.set_write_buffer_limits(high=LARGEST_BACKLOG)
+        # At once: what the other end has sent may be delivered before anybody who awaits the connection has a turn.
+        self._on_made(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        if not self.lost.done():
+            self.lost.set_result(exc)
+        self._on_lost(self, exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Cut what came into frames. A large frame comes in many parts, which are joined once."""
+        self._have += len(data)
+        if self._have < self._want:
+            self._parts.append(data)
+            return
+        if self._parts:
+            self._parts.append(data)
+            data = b"".join(self._parts)
+            self._parts = []
+        at, end = 0, len(data)
+        while end - at >= _PREFIX:
+            length = int.from_bytes(data[at : at + _PREFIX])
+            is_word = length & _WORD
+            length &= ~_WORD
+            if length > (LARGEST_WORD if is_word else LARGEST_FRAME):
+                self._refuse(Refusal.OVERSIZED)
+                return
+            if end - at - _PREFIX < length:
+                self._keep(data[at:], want=_PREFIX + length)
+                return
+            at += _PREFIX
+            content = data[at : at + length]
+            at += length
+            if is_word:
+                self._take_word(content)
+            elif self.is_ready:
+                self._on_frame(self, content)
+            else:
+                self._refuse(Refusal.MALFORMED)
+            if self._transport is None or (self._transport.is_closing() and not self.is_ready):
+                return
+        self._keep(data[at:], want=_PREFIX)
+
+    def send(self, frame: bytes) -> bool:
+        """Put a frame on its way. Return whether it is; it is not if the peer reads too slowly."""
+        transport = self._transport
+        if transport is None or transport.is_closing() or transport.get_write_buffer_size() > LARGEST_BACKLOG:
+            return False
+        transport.write(len(frame).to_bytes(_PREFIX) + frame)
+        return True
+
+    def say(self, word: Word, content: bytes = b"") -> None:
+        """Say something that is not for the member. A peer that reads nothing is not worth a word more."""
+        transport = self._transport
+        if transport is None or transport.is_closing() or transport.get_write_buffer_size() > LARGEST_BACKLOG:
+            return
+        transport.write((_WORD | 1 + len(content)).to_bytes(_PREFIX) + bytes((word,)) + content)
+
+    def close(self) -> None:
+        """Write what waits, then end."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """End at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def watch_silence(self, options: "Iterable[tuple[int | None, int]]") -> None:
+        """Let the operating system notice if the other end's computer has gone, as far as it has these options."""
+        raw = self._transport.get_extra_info("socket") if self._transport is not None else None
+        if raw is None:
+            return
+        with contextlib.suppress(OSError):
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option, value in options:
+                if option is not None:
+                    raw.setsockopt(socket.IPPROTO_TCP, option, value)
+
+    @property
+    def certificate(self) -> bytes | None:
+        """The certificate that the other end has shown, checked by TLS."""
+        security = self._transport.get_extra_info("ssl_object") if self._transport is not None else None
+        return None if security is None else cast("bytes | None", security.getpeercert(binary_form=True))
+
+    @property
+    def host(self) -> str:
+        """Where the other end is, as this computer sees it."""
+        there = self._transport.get_extra_info("peername") if self._transport is not None else None
+        return str(there[0]) if there else ""
+
+    def _keep(self, rest: bytes, *, want: int) -> None:
+        self._parts, self._have, self._want = [rest] if rest else [], len(rest), want
+
+    def _take_word(self, content: bytes) -> None:
+        try:
+            word = Word(content[0])
+        except (ValueError, IndexError):
+            return  # a later version may say more
+        self._on_word(self, word, content[1:])
+
+    def _refuse(self, reason: Refusal) -> None:
+        self._on_refused(self, reason)
+        self.abort()

@@ -1,0 +1,50 @@
+"""What members of a mesh tell each other besides frames: where they listen, and where others do.
+
+Only what members say who have proved to be of the group comes here; all the same it is read strictly and is bounded.
+"""
+
+import msgspec
+
+from cobandit.codec.serializer import NotSoError, reader, write
+from cobandit.live.transports.addresses import LONGEST_ADDRESS, Address, parse_address
+
+MOST_TOLD = 1000
+"""Members in one hello. A mesh of more is found in several."""
+
+
+class Hello(msgspec.Struct, array_like=True, frozen=True):
+    """What a member says of itself and others."""
+
+    boot: int
+    """Differs between two processes of one name, and between two starts of one."""
+    address: str
+    """Where it listens; without a host if it does not know by which it can be reached."""
+    others: dict[str, str]
+    """Names and addresses of the members it is connected with."""
+
+
+_read = reader(Hello)
+
+
+def write_hello(hello: Hello) -> bytes:
+    """Return a hello as bytes."""
+    return write(hello)
+
+
+def read_hello(content: bytes, *, seen_at: str) -> Hello | None:
+    """Return what was said, or `None` if it is no hello. Where it names no host, the one it was seen at is put in."""
+    try:
+        hello = _read(content)
+        address = parse_address(hello.address) if hello.address else None
+        told = [parse_address(there) for there in hello.others.values()]
+    except (NotSoError, ValueError):
+        return None
+    if (
+        len(told) > MOST_TOLD
+        or any(len(name) > LONGEST_ADDRESS for name in hello.others)
+        or 0 in (a.port for a in told)
+    ):
+        return None
+    if address is not None and address.is_wildcard:
+        address = Address(seen_at, address.port)
+    return msgspec.structs.replace(hello, address="" if address is None else str(address))

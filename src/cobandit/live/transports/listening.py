@@ -1,0 +1,63 @@
+"""To listen, and errors of the network in words for the person who must act."""
+
+import errno
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from cobandit.live.transports.addresses import Address
+from cobandit.values.errors import LocalError
+
+
+@contextmanager
+def listening_to(address: Address, what: str = "") -> Iterator[None]:
+    """Say why this computer cannot listen there, if it cannot.
+
+    Args:
+        address: Where.
+        what: What wants to, as its configuration calls it.
+
+    Raises:
+        LocalError: It cannot. The text says what to do.
+    """
+    try:
+        yield
+    except (OSError, UnicodeError) as error:
+        problem = listening_problem(address, error)
+        raise LocalError(f"{what}: {problem}" if what else problem) from error
+
+
+def listening_socket(found: tuple[Any, ...], backlog: int) -> socket.socket:
+    """Return a socket that has a port, which was found with `getaddrinfo`."""
+    family, kind, protocol, _, where = found
+    taken = socket.socket(family, kind, protocol)
+    try:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(where)
+        taken.listen(backlog)
+    except BaseException:
+        taken.close()
+        raise
+    return taken
+
+
+def listening_problem(address: Address, error: OSError | UnicodeError) -> str:
+    """Return why this computer cannot listen there, and what to do."""
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return f"port {address.port} on {address.host} is taken: stop what listens there, or listen on another"
+    reason = why(error) if isinstance(error, OSError) else "not a host's name"
+    return f"cannot listen on {address}: {reason}"
+
+
+def why(error: OSError) -> str:
+    """Return what an error of the network means, in a few words."""
+    if isinstance(error, TimeoutError):
+        return "no answer"
+    if isinstance(error, socket.gaierror) or error.errno is None:
+        return (error.strerror or str(error)).lower()
+    if isinstance(error, ssl.SSLError):
+        return "what is there does not speak TLS 1.3"
+    return os.strerror(error.errno).lower()

@@ -1,0 +1,242 @@
+"""Everybody connected with everybody, from any one address: who is connected, who is dialled, which link is used.
+
+This file owns the links and knows nothing of sockets and certificates: it is handed connections whose other end is
+proved, and asks for new ones with a function.
+
+A member tells each new peer whom it is connected with, and tells its peers of each new one; so two members that joined
+at different places at the same time still hear of each other. Only present peers are told, so nobody who is gone is
+handed on for ever. Two members that dial each other at once have two links: both are good to receive, the newest is
+used to send, and one side alone (that of the lesser name) retires the older. Where two may decide, both may go.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.transports.addresses import parse_address, pause
+from cobandit.live.transports.base import Inbox
+from cobandit.live.transports.connection import Connection, Word
+from cobandit.live.transports.hello import MOST_TOLD, Hello, read_hello, write_hello
+from cobandit.live.transports.troubles import Troubles
+from cobandit.values.errors import LocalError
+
+MOST_DIALLED = 4096
+"""Addresses that are kept connected or tried. More members than that are not a mesh's business."""
+MOST_LINKS = 4
+"""Connections with one peer at the same time."""
+MOST_ATTEMPTS = 300
+"""After so many, about three hours, an address that was only heard of is forgotten. A configured one never is."""
+HELLO_SECONDS = 10.0
+RETIRING_SECONDS = 5.0
+STEADY_SECONDS = 5.0
+"""A link that lived so long was a good one: the next attempt after it comes soon."""
+LATER_SECONDS = 1.0
+"""The member of the greater name waits so long before it dials, so that the two seldom dial each other at once."""
+
+_ALONE = "alone"
+
+
+class Refused(Exception):  # noqa: N818  # it is a fact about the other side, which a person must hear of
+    """Nobody of this group is where one was dialled, and trying again will not help unless a person acts."""
+
+
+class Dial(Protocol):
+    """How to get a connection whose other end is proved."""
+
+    def __call__(self, address: str, /) -> Awaitable[Connection]:
+        """Return it, or raise `Refused` or an `OSError`."""
+
+
+class Mesh:
+    """The links of one member."""
+
+    def __init__(
+        self, name: str, boot: int, address: str, inbox: Inbox, dial: Dial, why: Callable[[OSError], str]
+    ) -> None:
+        self._name, self._boot, self._address = name, boot, address
+        self._inbox, self._dial, self._why = inbox, dial, why
+        self._links: dict[str, list[Connection]] = {}
+        """By peer, the newest last."""
+        self._addresses: dict[str, str] = {}
+        """Where each peer listens that there is a link with."""
+        self._greeted: dict[Connection, None] = {}
+        self._dialling: dict[str, asyncio.Task[None]] = {}
+        self._troubles = Troubles(inbox)
+        self._is_open = True
+
+    # What the transport calls.
+
+    def dial(self, address: str) -> None:
+        """Keep a link with the member at a configured address."""
+        self._keep_linked(address, who=None)
+
+    def link(self, peer: str) -> Connection | None:
+        """Return the connection to use for a peer."""
+        links = self._links.get(peer)
+        return links[-1] if links else None
+
+    def links(self) -> list[Connection]:
+        """Return one connection for every peer."""
+        return [links[-1] for links in self._links.values()]
+
+    def greet(self, connection: Connection) -> None:
+        """Say hello on a new connection whose peer is proved."""
+        self._greeted[connection] = None
+        connection.say(Word.HELLO, self._hello(dict(list(self._addresses.items())[:MOST_TOLD])))
+
+    async def settle(self, connection: Connection) -> bool:
+        """Wait for the peer's hello on a new connection. Return whether it became a link."""
+        either: set[asyncio.Future[Any]] = {connection.ready, connection.lost}
+        await asyncio.wait(either, timeout=HELLO_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        if not connection.is_ready:
+            connection.abort()
+        return connection.is_ready
+
+    def take_word(self, connection: Connection, word: Word, content: bytes) -> None:
+        """Take what a peer's transport says."""
+        if not self._is_open or connection.peer is None:
+            return
+        if word is Word.RETIRE:
+            self._unlink(connection)
+            connection.close()
+            return
+        hello = read_hello(content, seen_at=connection.host)
+        if hello is None:
+            self._inbox.refused(Refusal.MALFORMED, connection.peer)
+            connection.abort()
+        elif connection.peer == self._name:
+            connection.boot = hello.boot  # it is this process, or another of its name; the side that dialled sees which
+            connection.abort()
+        else:
+            if not connection.is_ready:
+                self._become_link(connection, hello)
+            for name, address in hello.others.items():
+                if name != self._name and name not in self._links:
+                    self._keep_linked(address, who=name)
+
+    def lose(self, connection: Connection) -> None:
+        """Note that a connection has ended."""
+        self._greeted.pop(connection, None)
+        self._unlink(connection)
+
+    async def close(self, seconds: float) -> None:
+        """Stop dialling, and end all links after what was sent is handed over, if that does not take too long."""
+        self._is_open = False
+        tasks = list(self._dialling.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        ending = list(self._greeted)
+        for connection in ending:
+            connection.close()
+        if ending:
+            await asyncio.wait({connection.lost for connection in ending}, timeout=seconds)
+        for connection in ending:
+            connection.abort()
+
+    # Links.
+
+    def _hello(self, others: dict[str, str]) -> bytes:
+        return write_hello(Hello(self._boot, self._address, others))
+
+    def _become_link(self, connection: Connection, hello: Hello) -> None:
+        peer = connection.peer
+        assert peer is not None
+        connection.boot, connection.is_ready = hello.boot, True
+        connection.ready.set_result(None)
+        links = self._links.setdefault(peer, [])
+        for older in links:
+            if older.boot != hello.boot or self._name < peer:
+                older.say(Word.RETIRE)
+                asyncio.get_running_loop().call_later(RETIRING_SECONDS, older.abort)
+        for older in links[: len(links) + 1 - MOST_LINKS]:
+            older.abort()
+        links.append(connection)
+        is_news = bool(hello.address) and self._addresses.get(peer) != hello.address
+        if is_news:
+            self._addresses[peer] = hello.address
+            self._keep_linked(hello.address, who=peer)
+            word = self._hello({peer: hello.address})
+            for other in tuple(self._greeted):
+                if other.peer != peer:
+                    other.say(Word.HELLO, word)
+        self._troubles.end(_ALONE)
+        self._inbox.reachable(peer)
+
+    def _unlink(self, connection: Connection) -> None:
+        peer = connection.peer
+        links = self._links.get(peer) if peer is not None else None
+        if peer is None or links is None or connection not in links:
+            return
+        links.remove(connection)
+        if not links:
+            del self._links[peer]
+            self._addresses.pop(peer, None)
+
+    # Dialling.
+
+    def _keep_linked(self, address: str, *, who: str | None) -> None:
+        if not self._is_open or address in self._dialling or address == self._address:
+            return
+        if len(self._dialling) >= MOST_DIALLED:
+            return
+        task = asyncio.get_running_loop().create_task(self._stay_linked(address, who))
+        self._dialling[address] = task
+        task.add_done_callback(lambda done: self._forget(address, done))
+
+    def _forget(self, address: str, task: asyncio.Task[None]) -> None:
+        if self._dialling.get(address) is task:
+            del self._dialling[address]
+
+    async def _stay_linked(self, address: str, who: str | None) -> None:
+        """Dial an address until there is a link, and again when it is lost."""
+        loop = asyncio.get_running_loop()
+        is_configured = who is None
+        attempt = 0
+        while is_configured or attempt < MOST_ATTEMPTS:
+            if who is not None and self._name > who:
+                await asyncio.sleep(LATER_SECONDS)
+            link = self.link(who) if who is not None else None
+            if link is None:
+                link = await self._attempt(address, is_configured=is_configured)
+            if link is None and address not in self._dialling:
+                return
+            if link is not None:
+                began = loop.time()
+                who = link.peer
+                await asyncio.wait({link.lost})
+                attempt = 0 if loop.time() - began > STEADY_SECONDS else attempt
+                if not is_configured and who is not None and self._addresses.get(who, address) != address:
+                    return  # it listens elsewhere now, and another task dials it there
+            attempt += 1
+            await asyncio.sleep(pause(attempt, me=self._name, there=address))
+        self._troubles.end(address)
+
+    async def _attempt(self, address: str, *, is_configured: bool) -> Connection | None:
+        why = ""
+        try:
+            connection = await self._dial(address)
+            if await self.settle(connection):
+                self._troubles.end(address)
+                return connection
+            if connection.peer == self._name and connection.boot == self._boot:
+                del self._dialling[address]  # that is this member itself, under an address it did not know
+                return None
+            why = (
+                "it closes the connection before it says hello; it may refuse this agent's certificate, and counts that"
+            )
+            if connection.peer == self._name:
+                self._troubles.begin(
+                    address, f"another process at {address} is {self._name!r} too: give every agent its own name"
+                )
+                return None
+        except Refused as error:
+            self._troubles.begin(address, str(error))
+            return None
+        except (OSError, LocalError) as error:
+            why = self._why(error) if isinstance(error, OSError) else str(error)
+        self._troubles.end(address)
+        if is_configured and not self._links and not self._troubles.has(_ALONE):
+            self._troubles.begin(_ALONE, f"nobody at {parse_address(address)}: {why}; still trying")
+        return None

@@ -1,0 +1,158 @@
+"""Frames through a NATS server: one subject for each member, one for the announcements of each group.
+
+This file owns the connection by nats-py and its errors. Who a frame is from, NATS does not prove.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from cobandit.live.transports.base import LARGEST_FRAME
+from cobandit.live.transports.broker import FAREWELL, Address, BrokerTransport, Connection, NotConnectedError, token
+from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
+    from nats.aio.msg import Msg
+
+PORTS = {"nats": 4222, "tls": 4222}
+
+USUAL_PAYLOAD = 2**20
+"""Bytes. What a NATS server carries unless it was told otherwise; its own word replaces this when it is reached.
+
+NATS counts only the payload, and a payload here is a frame and nothing else, so that no margin is needed.
+"""
+
+CONNECT_WITHIN = 2
+PING_EVERY = 10
+"""Seconds. A server that answers none of two pings counts as gone."""
+
+WAITING_IN_LIBRARY = 2**20
+"""Bytes that nats-py collects before it waits for the network to take them."""
+
+INCOMING_FRAMES = 8192
+INCOMING_BYTES = 16 * 2**20
+"""The most that waits to be heard, for a subject. What is more is lost, and counted as a flood."""
+
+
+class NatsTransport(BrokerTransport):
+    """Carries frames through a NATS server.
+
+    Args:
+        url: `nats://host:port` or `tls://host:port`, with `user:password@` or `token@` before the host if the server
+            asks for it. Several, for the servers of one cluster; the credentials of the first that has any serve all.
+        ssl_context: Whom to trust and what to show, if the server asks for TLS; the system's trust if `None`.
+        tls_first: Begin with TLS before the server has said anything. Without it, the server decides whether there is
+            TLS, also for `tls://`. The server must be configured for it (`handshake_first`).
+
+    Raises:
+        LocalError: A URL cannot be right, or nats-py is not installed.
+    """
+
+    server = "NATS server"
+    separator = "."
+    largest_frame = USUAL_PAYLOAD
+
+    def __init__(
+        self, url: str | Sequence[str], *, ssl_context: ssl.SSLContext | None = None, tls_first: bool = False
+    ) -> None:
+        with needed_by("NATS"):
+            import nats.aio.client  # noqa: F401, PLC0415
+        addresses = [Address.read(one, PORTS) for one in ((url,) if isinstance(url, str) else url)]
+        if not addresses:
+            raise LocalError("give the address of at least one NATS server")
+        super().__init__(", ".join(map(str, addresses)))
+        self._addresses = addresses
+        self._ssl_context = ssl_context
+        self._tls_first = tls_first
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[Connection]:
+        from nats import errors  # noqa: PLC0415
+        from nats.aio.client import Client  # noqa: PLC0415
+
+        client = Client()
+        last_error: Exception | None = None
+
+        async def note(error: Exception) -> None:
+            nonlocal last_error
+            last_error = error
+            if isinstance(error, errors.SlowConsumerError):
+                self.overflow()
+            elif "permissions violation" in str(error).lower():
+                self.complain(error, refused=True)
+
+        async def closed() -> None:
+            self.wake()
+
+        async def hear(message: "Msg") -> None:
+            self.hear(message.data)
+
+        secret = next((a for a in self._addresses if a.user is not None), self._addresses[0])
+        try:
+            await client.connect(
+                servers=[str(address) for address in self._addresses],
+                user=None if secret.password is None else secret.user,
+                password=secret.password,
+                token=secret.user if secret.password is None else None,
+                name=token(self._name),
+                tls=self._ssl_context,
+                tls_handshake_first=self._tls_first,
+                no_echo=True,  # nobody hears its own announcements
+                error_cb=note,
+                closed_cb=closed,
+                # One visit to each server, and no reconnection: nats-py would replay what waited during an outage.
+                allow_reconnect=False,
+                max_reconnect_attempts=1,
+                reconnect_time_wait=0,
+                connect_timeout=CONNECT_WITHIN,
+                ping_interval=PING_EVERY,
+                pending_size=WAITING_IN_LIBRARY,
+            )
+            for subject in (self.topic_of(self._name), self.announcements):
+                await client.subscribe(
+                    subject, cb=hear, pending_msgs_limit=INCOMING_FRAMES, pending_bytes_limit=INCOMING_BYTES
+                )
+            # The server must know what this member hears before anybody is told that it is here. nats-py's ping may
+            # overtake the subscriptions, which its own task writes; the second ping cannot.
+            for _ in range(2):
+                await client.flush(CONNECT_WITHIN)
+            self.largest_frame = min(client.max_payload, LARGEST_FRAME)
+            yield _NatsConnection(client, lambda: last_error)
+        except (errors.NoServersError, errors.TimeoutError, errors.ConnectionClosedError) as error:
+            raise NotConnectedError(last_error or error, refused=_refuses(last_error)) from error
+        except (errors.Error, OSError, TimeoutError) as error:
+            raise NotConnectedError(error, refused=_refuses(error)) from error
+        finally:
+            with suppress(Exception):  # what cannot be closed is closed by the other side, or gone
+                async with asyncio.timeout(FAREWELL):
+                    await client.close()
+
+
+class _NatsConnection(Connection):
+    def __init__(self, client: "Client", last_error: Callable[[], Exception | None]) -> None:
+        self._client = client
+        self._last_error = last_error
+
+    async def publish(self, topic: str, frame: bytes) -> None:
+        from nats import errors  # noqa: PLC0415
+
+        try:
+            await self._client.publish(topic, frame)
+        except errors.MaxPayloadError:
+            return  # the server was replaced by one that carries less: this frame is lost
+        except (errors.Error, OSError) as error:
+            raise NotConnectedError(self._last_error() or error) from error
+
+    def ended(self) -> str | None:
+        if self._client.is_closed:
+            return str(self._last_error() or "the connection was closed")
+        return None
+
+
+def _refuses(error: Exception | None) -> bool:
+    """Return whether it is the server that says no, rather than the way to it."""
+    return isinstance(error, ssl.SSLError) or "authorization" in str(error).lower()

@@ -1,0 +1,77 @@
+"""A transport whose frames are authenticated from end to end, whatever carries them: any transport, and a seal."""
+
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.auth.seal import Opened, Seal
+from cobandit.live.transports.base import Inbox, Transport
+
+_FRAME = b"\x00"
+"""Stands before every frame, so that an empty one is not taken for an introduction, which has no payload at all."""
+
+
+class Sealed(Transport):
+    """A transport whose frames are authenticated from end to end, whatever carries them."""
+
+    def __init__(self, transport: Transport, seal: Seal) -> None:
+        self._transport, self._seal = transport, seal
+        self.valid_until = seal.valid_until
+        self._inbox: Inbox | None = None
+
+    @property
+    def largest_frame(self) -> int:  # type: ignore[override]
+        """What the transport carries, less what the seal adds."""
+        return self._transport.largest_frame - self._seal.overhead - len(_FRAME)
+
+    @property
+    def is_alone(self) -> bool:
+        return self._transport.is_alone
+
+    async def open(self, name: str, group: str, inbox: Inbox) -> None:
+        self._seal.begin(name, group)
+        self._inbox = inbox
+        await self._transport.open(name, group, self)
+
+    def send(self, receiver: str, frame: bytes) -> bool:
+        self.check_size(frame)
+        return self._transport.send(receiver, self._seal.wrap(receiver, _FRAME + frame))
+
+    def announce(self, frame: bytes) -> None:
+        self.check_size(frame)
+        self._transport.announce(self._seal.wrap(None, _FRAME + frame))
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    # What the transport tells. It proves nothing about senders, as far as this class is concerned.
+
+    def frame(self, frame: bytes, sender: str | None) -> None:
+        """Open a packet and hand it on."""
+        del sender
+        if self._inbox is None:
+            return
+        result = self._seal.unwrap(frame)
+        if isinstance(result, Opened):
+            if result.payload:
+                self._inbox.frame(result.payload[len(_FRAME) :], result.proved_sender)
+            else:  # an introduction: it did not understand what came before, and does from now on
+                self._inbox.reachable(result.sender)
+            return
+        self._inbox.refused(result.reason, result.sender)
+        if result.introduce and result.sender is not None:
+            introduction = self._seal.introduction(result.sender)
+            if introduction is not None:
+                self._transport.send(result.sender, introduction)
+
+    def reachable(self, peer: str | None) -> None:
+        """Hand on what the transport says."""
+        if self._inbox is not None:
+            self._inbox.reachable(peer)
+
+    def refused(self, reason: Refusal, sender: str | None) -> None:
+        """Hand on what the transport says."""
+        if self._inbox is not None:
+            self._inbox.refused(reason, sender)
+
+    def trouble(self, what: str | None) -> None:
+        """Hand on what the transport says."""
+        if self._inbox is not None:
+            self._inbox.trouble(what)

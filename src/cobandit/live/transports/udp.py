@@ -1,0 +1,304 @@
+"""Datagrams between all members, each datagram authenticated for itself.
+
+The seal is an argument here, and not put around this transport as around others. Anybody can send a datagram with any
+address on it. Were frames sealed as a whole, then pieces, hellos and addresses would be believed before anything is
+proved: a stranger could fill the memory for pieces, spoil a frame with one wrong piece, or lead members astray. So
+nothing is looked at before the seal has opened it.
+
+A member says hello to the addresses it was given and to every member it knows, and tells whom it knows; a member that
+has not said hello for a while is gone. Where a member listens on all of a computer's addresses, it is answered where
+its hello came from; a computer in between could then divert (never change or make up) what is sent to it, as one in
+between always can. Frames are neither ordered nor repeated if lost; the protocol does that.
+"""
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import Sequence
+from typing import Any, cast
+
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.auth.seal import Opened, Seal
+from cobandit.live.transports.addresses import Address, parse_address, pause
+from cobandit.live.transports.base import Inbox, Transport
+from cobandit.live.transports.fragments import PIECE_HEADER, Reassembly, cut
+from cobandit.live.transports.hello import Hello, read_hello, write_hello
+from cobandit.live.transports.listening import listening_to
+from cobandit.live.transports.troubles import Troubles
+from cobandit.values.errors import LocalError
+
+DATAGRAM = 1200
+"""Bytes. What every network carries in one piece, as QUIC has found."""
+LARGEST_UDP_FRAME = 2**16
+SMALLEST_PIECE = 256
+"""A seal that leaves less room in a datagram is of a member with a very long name."""
+HELLO_SECONDS = 5.0
+GONE_SECONDS = 18.0
+"""A member that has not said hello for so long, three times, cannot be reached."""
+ALONE_SECONDS = 2.0
+"""When nobody has answered for so long, a person is told."""
+MOST_MEMBERS = 4096
+MOST_ATTEMPTS = 300
+RESOLVING_SECONDS = 2.0
+SYSTEM_BUFFER = 2**21
+"""Bytes that the operating system is asked to hold; it may give less. A large frame comes in a hundred datagrams."""
+MOST_TOLD_AT_ONCE = 12
+"""Members in one hello, which must fit a datagram. Each hello tells of the next ones."""
+LONGEST_TOLD = 48
+"""Bytes of a name and an address. Those with longer ones are met only where they say hello themselves."""
+
+_HELLO, _PIECE, _CALL = b"\x01", b"\x02", b"\x03"
+"""A call is a hello to an address: its receiver says hello, known or not."""
+
+
+class _Member:
+    """A member that has said hello."""
+
+    __slots__ = ("address", "boot", "due", "heard", "told", "where")
+
+    def __init__(self, boot: int, address: str, where: tuple[Any, ...], now: float) -> None:
+        self.boot, self.address, self.where = boot, address, where
+        self.heard, self.due = now, now + HELLO_SECONDS
+        self.told = 0
+
+
+class _Wanted:
+    """An address at which a member is looked for."""
+
+    __slots__ = ("attempt", "due", "is_configured")
+
+    def __init__(self, *, is_configured: bool) -> None:
+        self.attempt, self.due, self.is_configured = 0, 0.0, is_configured
+
+
+class UdpTransport(Transport, asyncio.DatagramProtocol):
+    """Carries frames in authenticated datagrams.
+
+    Args:
+        listen: Where others find this member, `host:port`; port 0 picks a free one.
+        peers: Where some other members are. One that runs is enough.
+        seal: What authenticates datagrams.
+        advertise: Where others shall send to, if that is not `listen`.
+    """
+
+    largest_frame = LARGEST_UDP_FRAME
+
+    def __init__(self, listen: str, peers: Sequence[str], seal: Seal, advertise: str | None = None) -> None:
+        self._listen = parse_address(listen, what="listen")
+        self._peers = [str(parse_address(peer, what="a peer's address")) for peer in peers]
+        self._advertise = None if advertise is None else str(parse_address(advertise, what="advertise"))
+        self._seal = seal
+        self.valid_until = seal.valid_until
+        self._name = self._own = ""
+        self._boot = self._number = 0
+        self._inbox: Inbox | None = None
+        self._troubles: Troubles | None = None
+        self._transport: asyncio.DatagramTransport | None = None
+        self._family = socket.AF_INET
+        self._is_paused = False
+        self._room = DATAGRAM
+        self._address: Address | None = None
+        self._members: dict[str, _Member] = {}
+        self._wanted: dict[str, _Wanted] = {}
+        self._calling: asyncio.Task[None] | None = None
+        self._call_now = asyncio.Event()
+        self._pieces = Reassembly(LARGEST_UDP_FRAME, time.monotonic)
+
+    @property
+    def address(self) -> str:
+        """Where this member listens; after `open`, with the port that it got."""
+        return str(self._address or self._listen)
+
+    async def open(self, name: str, group: str, inbox: Inbox) -> None:
+        self._seal.begin(name, group)
+        self._room = DATAGRAM - self._seal.overhead - 1
+        if self._room - PIECE_HEADER.size < SMALLEST_PIECE:
+            raise LocalError(
+                f"the names of {name!r} and its group are too long for datagrams: use shorter ones, or TLS"
+            )
+        loop = asyncio.get_running_loop()
+        with listening_to(self._listen):
+            found = await loop.getaddrinfo(
+                self._listen.host or None, self._listen.port, type=socket.SOCK_DGRAM, flags=socket.AI_PASSIVE
+            )
+            transport, _ = await loop.create_datagram_endpoint(
+                lambda: self, local_addr=(str(found[0][4][0]), self._listen.port), family=found[0][0]
+            )
+        raw = transport.get_extra_info("socket")
+        with contextlib.suppress(OSError):
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SYSTEM_BUFFER)
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SYSTEM_BUFFER)
+        self._transport, self._family = transport, raw.family
+        self._address = Address(self._listen.host, transport.get_extra_info("sockname")[1])
+        self._own = self._advertise or str(self._address)
+        self._name, self._boot, self._inbox, self._troubles = name, time.time_ns(), inbox, Troubles(inbox)
+        for peer in self._peers:
+            self._want(peer, is_configured=True)
+        self._calling = loop.create_task(self._call())
+
+    def send(self, receiver: str, frame: bytes) -> bool:
+        self.check_size(frame)
+        member = self._members.get(receiver)
+        if member is None or self._is_congested():
+            return False
+        self._number += 1
+        for piece in cut(frame, self._number, self._room):
+            self._put(self._seal.wrap(receiver, _PIECE + piece), member.where)
+        return True
+
+    def announce(self, frame: bytes) -> None:
+        self.check_size(frame)
+        if not self._members or self._is_congested():
+            return
+        self._number += 1
+        for piece in cut(frame, self._number, self._room):
+            packet = self._seal.wrap(None, _PIECE + piece)
+            for member in self._members.values():
+                self._put(packet, member.where)
+
+    async def close(self) -> None:
+        transport, self._transport = self._transport, None
+        if transport is None or self._calling is None:
+            return
+        self._calling.cancel()
+        await asyncio.gather(self._calling, return_exceptions=True)
+        transport.close()
+        self._members.clear()
+
+    # What comes in.
+
+    def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
+        """Open a datagram; only then look at it."""
+        if self._transport is None or self._inbox is None:
+            return
+        if len(data) > DATAGRAM:
+            self._inbox.refused(Refusal.OVERSIZED, None)
+            return
+        result = self._seal.unwrap(data)
+        if not isinstance(result, Opened):
+            self._inbox.refused(result.reason, result.sender)
+            introduction = self._seal.introduction(result.sender) if result.introduce and result.sender else None
+            if introduction is not None:
+                self._put(introduction, addr)
+            return
+        sender, payload = result.sender, result.payload
+        kind, content = payload[:1], payload[1:]
+        if not payload:  # an introduction of a member that did not understand the last hello
+            self._put(self._seal.wrap(sender, self._hello(self._members.get(sender))), addr)
+        elif kind in (_HELLO, _CALL):
+            self._take_hello(sender, content, addr, is_call=kind == _CALL)
+        elif kind == _PIECE:
+            try:
+                frame = self._pieces.add(sender, content)
+            except ValueError:
+                self._inbox.refused(Refusal.MALFORMED, sender)
+                return
+            if frame is not None:
+                self._inbox.frame(frame, result.proved_sender)
+
+    def pause_writing(self) -> None:
+        """Lose frames from now on: the operating system takes no more, and they shall not pile up here."""
+        self._is_paused = True
+
+    def resume_writing(self) -> None:
+        """Send again."""
+        self._is_paused = False
+
+    def error_received(self, exc: Exception) -> None:
+        """Do nothing: who cannot be reached is noticed by its silence."""
+
+    def _take_hello(self, sender: str, content: bytes, where: tuple[Any, ...], *, is_call: bool) -> None:
+        assert self._inbox is not None
+        assert self._troubles is not None
+        hello = read_hello(content, seen_at=str(where[0]))
+        if hello is None or not hello.address:
+            self._inbox.refused(Refusal.MALFORMED, sender)
+            return
+        for address in hello.others.values():
+            self._want(address)
+        self._wanted.pop(hello.address, None)
+        member = self._members.get(sender)
+        now = time.monotonic()
+        if member is not None and (member.boot, member.address) == (hello.boot, hello.address):
+            member.heard = now
+            if is_call:  # it does not know this member yet, so the answer to its first call was lost
+                self._put(self._seal.wrap(sender, self._hello(member)), member.where)
+            return
+        if member is None and len(self._members) >= MOST_MEMBERS:
+            self._inbox.refused(Refusal.FLOOD, sender)
+            return
+        there = parse_address(hello.address)
+        # What is not a number would have to be looked up, which blocks; it was seen where it is anyway.
+        there = there if there.is_number else Address(str(where[0]), there.port)
+        self._members[sender] = member = _Member(hello.boot, hello.address, there, now)
+        self._put(self._seal.wrap(sender, self._hello(member)), member.where)
+        self._troubles.end("alone")
+        self._inbox.reachable(sender)
+
+    # Whom to call.
+
+    def _want(self, address: str, *, is_configured: bool = False) -> None:
+        known = address == self._own or any(member.address == address for member in self._members.values())
+        if address not in self._wanted and len(self._wanted) < MOST_MEMBERS and not known:
+            self._wanted[address] = _Wanted(is_configured=is_configured)
+            self._call_now.set()
+
+    async def _call(self) -> None:
+        """Say hello to whom it is due, for ever."""
+        began = time.monotonic()
+        while True:
+            now = time.monotonic()
+            for name, member in tuple(self._members.items()):
+                if now - member.heard > GONE_SECONDS:
+                    del self._members[name]
+                    self._want(member.address, is_configured=member.address in self._peers)
+                elif now >= member.due:
+                    member.due = now + HELLO_SECONDS
+                    self._put(self._seal.wrap(name, self._hello(member)), member.where)
+            if not self._members:
+                self._say_if_alone(now - began)
+            for address, wanted in tuple(self._wanted.items()):
+                if now >= wanted.due:
+                    await self._look_for(address, wanted)
+            due = [x.due for x in self._members.values()] + [x.due for x in self._wanted.values()]
+            self._call_now.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(0.01, min(due, default=now + HELLO_SECONDS) - time.monotonic())):
+                    await self._call_now.wait()
+
+    async def _look_for(self, address: str, wanted: _Wanted) -> None:
+        wanted.attempt += 1
+        wanted.due = time.monotonic() + pause(wanted.attempt, me=self._name, there=address)
+        if wanted.attempt > MOST_ATTEMPTS and not wanted.is_configured:
+            self._wanted.pop(address, None)
+            return
+        there = parse_address(address)
+        with contextlib.suppress(OSError, UnicodeError):
+            async with asyncio.timeout(RESOLVING_SECONDS):
+                found = await asyncio.get_running_loop().getaddrinfo(
+                    there.host, there.port, type=socket.SOCK_DGRAM, family=self._family
+                )
+            self._put(self._seal.wrap(None, _CALL + self._hello()[1:]), found[0][4])
+
+    def _say_if_alone(self, seconds: float) -> None:
+        assert self._troubles is not None
+        if seconds > ALONE_SECONDS and self._peers and not self._troubles.has("alone"):
+            self._troubles.begin("alone", f"nobody answers at {', '.join(self._peers)}; still trying")
+
+    def _hello(self, to: _Member | None = None) -> bytes:
+        """Return a hello that tells of some members, and a member that it is for of the next ones next time."""
+        told = [(n, m.address) for n, m in self._members.items() if len(n.encode()) + len(m.address) <= LONGEST_TOLD]
+        count = min(MOST_TOLD_AT_ONCE, self._room // (2 * LONGEST_TOLD))
+        at = to.told % len(told) if to is not None and told else 0
+        if to is not None:
+            to.told += count
+        others = dict((told[at:] + told[:at])[:count])
+        return _HELLO + write_hello(Hello(self._boot, self._own, others))
+
+    def _is_congested(self) -> bool:
+        return self._transport is None or self._is_paused
+
+    def _put(self, packet: bytes, where: tuple[Any, ...]) -> None:
+        if self._transport is not None:
+            self._transport.sendto(packet, cast("tuple[str, int]", where))

@@ -1,0 +1,71 @@
+"""The policies that come with cobandit: the only list of them, and how files and arguments name one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cobandit.policies.aae import AAE
+from cobandit.policies.base import Policy
+from cobandit.policies.confidence import Confidence, checked_confidence
+from cobandit.policies.confident import Confident
+from cobandit.policies.kl_ucb import KLUCB
+from cobandit.policies.thompson import Thompson
+from cobandit.policies.ucb import UCB
+from cobandit.values.checks import check_positive
+from cobandit.values.errors import LocalError
+from cobandit.values.quantum import BERNOULLI
+from cobandit.values.tally import Arm
+
+_CONFIDENT: dict[str, type[Confident]] = {"ucb": UCB, "aae": AAE, "kl-ucb": KLUCB}
+THOMPSON = "thompson"
+POLICIES = (*_CONFIDENT, THOMPSON)
+"""Their names. The paper's comes first, and is what a simulation takes unless it is told."""
+
+_OTHER_SPELLINGS = {"klucb": "kl-ucb"}
+
+
+def policy_name(written: str) -> str:
+    """Return the name of a policy in the spelling that cobandit uses; what is no name stays as it is.
+
+    >>> policy_name("klucb"), policy_name("ucb")
+    ('kl-ucb', 'ucb')
+    """
+    return _OTHER_SPELLINGS.get(written, written)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """One of the policies that come with cobandit, with its parameters.
+
+    Args:
+        name: One of `POLICIES`.
+        alpha: How much to explore; the policy's usual one by default. Thompson sampling has none.
+        confidence: What delta is. Thompson sampling has none.
+
+    >>> BuiltIn("ucb", alpha=3.0, confidence="own")(["A", "B"], seed=1).select_arm()
+    'A'
+    """
+
+    name: str
+    alpha: float | None = None
+    confidence: Confidence = "observed"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", policy_name(self.name))  # equal policies have equal names
+        if self.name not in POLICIES:
+            raise LocalError(f"policy {self.name!r} is not one of {', '.join(POLICIES)}")
+        if self.alpha is not None:
+            check_positive("alpha", self.alpha)
+        checked_confidence(self.confidence)
+
+    def __call__(self, arms: Sequence[Arm], seed: int, quantum: float = BERNOULLI) -> Policy:
+        """Return a fresh policy: for rewards that are 0 or 1, unless the quantum says otherwise."""
+        if self.name == THOMPSON:
+            return Thompson(arms, seed=seed, quantum=quantum)
+        return _CONFIDENT[self.name](arms, alpha=self.alpha, confidence=self.confidence, quantum=quantum)
+
+    @property
+    def exploration(self) -> float:
+        """The alpha in use: the one given, or the policy's usual one; Thompson sampling has none."""
+        if self.name == THOMPSON:
+            return 0.0
+        return _CONFIDENT[self.name].usual_alpha if self.alpha is None else self.alpha

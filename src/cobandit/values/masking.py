@@ -1,0 +1,15 @@
+"""Texts that people see, without the passwords that may stand in an address."""
+
+import re
+
+_USER = re.compile(r"(?<=://).*@|^(?!.*://)[^\s'\"]*@", re.DOTALL)
+"""A password may contain anything, so all is hidden up to the last `@`."""
+
+
+def masked(text: str) -> str:
+    """Return a text, or an address, without who and what stands before an `@`.
+
+    >>> masked("nats://ann:p@ss@host:4222"), masked("ann:pass@host:4222"), masked("nats://host:4222")
+    ('nats://***@host:4222', '***@host:4222', 'nats://host:4222')
+    """
+    return _USER.sub("***@", text)

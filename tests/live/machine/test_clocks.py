@@ -1,0 +1,158 @@
+"""Members whose clocks are wrong: what was decided does not expire because of that, and nobody falls silent."""
+
+import pytest
+
+from cobandit import UCB, Constant, RetryTimers, on_demand
+from cobandit.live.drive.clock import VirtualClock
+from cobandit.live.machine import control_messages
+from cobandit.live.machine.machine import NOTE_LIFE_EVERY, Machine
+from cobandit.live.machine.step import Terms
+from cobandit.live.store.journal import MemoryJournal
+from cobandit.live.store.restoring import restore
+
+GROUP, DAY = "tested", 86_400.0
+TICK = 60.0
+SHARING = on_demand(Constant(1), loss_tolerant=RetryTimers(first=2.0, least=0.1, tick=TICK, longest=600.0))
+EXPIRE_AFTER = 10_000.0
+
+
+def talk(*computers: "Computer", rounds: int = 20) -> None:
+    """Let each of these observe something, and talk to the others of them."""
+    on_the_way: list[tuple[str, bytes]] = []
+    for computer in computers:
+        computer.observes()
+        for other in computers:
+            if other is not computer:
+                computer.machine.greet(other.name)
+    for _ in range(rounds):
+        for computer in computers:
+            mine = [packet for receiver, packet in on_the_way if receiver == computer.name]
+            on_the_way = [entry for entry in on_the_way if entry[0] != computer.name]
+            on_the_way += computer.step(*mine)
+            computer.clock.time += 0.5
+
+
+class Computer:
+    """A member's journal and clock, and the member that runs on it."""
+
+    def __init__(self, name: str = "ann", *, clock_ahead: float = 0.0) -> None:
+        self.clock, self.journal, self.name = VirtualClock(), MemoryJournal(), name
+        self.clock.time = 1_800_000_000.0 + clock_ahead
+        self.start()
+
+    def start(self, *, clock_jumps: float = 0.0) -> None:
+        self.clock.time += clock_jumps
+        restored = restore(
+            self.journal, name=self.name, group=GROUP, arms=["A", "B"], build=UCB, sharing=SHARING, clock=self.clock
+        )
+        self.machine = Machine(Terms(self.name, GROUP, SHARING, UCB, EXPIRE_AFTER, 0), restored, self.clock)
+        self.machine.make_decider(None, seed=1, wake=lambda: None)
+        self.journal.replace(self.machine.state(is_clean=False))
+        self.machine.introduce()
+        self.step()
+
+    def stop(self) -> None:
+        self.step()
+        self.journal.replace(self.machine.state(is_clean=True))
+
+    def step(self, *packets: bytes) -> list[tuple[str, bytes]]:
+        step = self.machine.step([(packet, None) for packet in packets])
+        if not step.is_empty:
+            self.journal.write((step.batch,))
+        if self.machine.session_wanted is not None:  # as a node does
+            self.machine.begin_session(self.machine.session_wanted, incarnation=self.machine.session_wanted)
+            self.machine.introduce()
+        if self.machine.superseded_by is not None:
+            return []
+        return [(receiver, control_messages.pack(content, GROUP)) for receiver, content in step.outgoing]
+
+    def runs_for(self, seconds: float) -> None:
+        """Let time pass, and the member take steps when it wants to."""
+        end = self.clock.time + seconds
+        while (due_at := self.machine.due_at()) is not None and due_at <= end:
+            self.clock.time = max(self.clock.time, due_at)
+            self.step()
+        self.clock.time = end
+        self.step()
+
+    def observes(self) -> None:
+        decider = self.machine.decider
+        decider.settle(decider.select_arm().number, 1.0)
+
+    def decides(self) -> int:
+        number = self.machine.decider.select_arm().number
+        self.step()
+        return number
+
+    def is_open(self, number: int) -> bool:
+        return number in self.machine.open_decisions.open
+
+
+@pytest.mark.parametrize("jump", [-2.0 * DAY, 2.0 * DAY, 400.0 * DAY])
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_clock_that_is_wrong_after_a_restart_neither_ends_nor_prolongs_a_decision(
+    jump: float, *, is_killed: bool
+) -> None:
+    ann = Computer()
+    number = ann.decides()
+    ann.runs_for(0.5 * EXPIRE_AFTER)
+    if not is_killed:
+        ann.stop()
+    ann.start(clock_jumps=jump)
+    assert ann.is_open(number)
+    ann.runs_for(0.4 * EXPIRE_AFTER)
+    assert ann.is_open(number)
+    ann.runs_for(0.1 * EXPIRE_AFTER + (NOTE_LIFE_EVERY if is_killed else 0.0))
+    assert not ann.is_open(number)
+    assert ann.machine.agent.own_observations() == {"A": 1, "B": 0}
+
+
+def test_what_a_crash_has_taken_can_be_rewarded_though_the_clock_has_jumped() -> None:
+    ann = Computer()
+    token = ann.machine.decider.select_arm().id  # never written down
+    ann.start(clock_jumps=2.0 * DAY)
+    assert ann.machine.settle_token(token, 1.0)
+    late = ann.machine.decider.select_arm().id
+    ann.start()
+    ann.runs_for(1.1 * EXPIRE_AFTER)
+    assert not ann.machine.settle_token(late, 1.0)
+
+
+def test_who_starts_with_a_clock_that_was_set_back_a_day_says_again_what_is_not_acknowledged() -> None:
+    ann, bob = Computer(), Computer("bob")
+    ann.step(control_messages.pack(bob.machine.hello(), GROUP))
+    ann.observes()
+    ann.step()
+    ann.runs_for(10 * TICK)
+    ann.stop()
+    ann.start(clock_jumps=-DAY)
+    due_at = ann.machine.due_at()
+    assert due_at is not None
+    assert due_at <= ann.clock.time + TICK
+    ann.clock.time = due_at
+    assert ann.step()
+
+
+def test_who_has_no_state_and_a_clock_that_is_behind_goes_on_above_what_others_know() -> None:
+    former, bob, cleo = Computer(), Computer("bob"), Computer("cleo")
+    talk(former, bob)
+    again = Computer(clock_ahead=-60.0)
+    talk(again, cleo)  # who has never heard of the former one
+    assert again.machine.agent.link("cleo").is_known
+    assert again.machine.agent.session < former.machine.agent.session
+    talk(again, bob)
+    assert again.machine.superseded_by is None
+    assert again.machine.agent.session > former.machine.agent.session
+    talk(again, bob, cleo, rounds=200)
+    assert [one.machine.agent.policy.tally.observations for one in (again, bob, cleo)] == [9, 9, 9]
+    talk(former, bob)  # it was not gone after all: the older of the two stops
+    assert (former.machine.superseded_by, again.machine.superseded_by) == (again.machine.agent.session, None)
+
+
+def test_a_real_twin_that_speaks_after_it_was_superseded_stops_the_other() -> None:
+    older, bob = Computer(), Computer("bob")
+    talk(older, bob)
+    newer = Computer(clock_ahead=60.0)
+    talk(newer, bob)
+    talk(older, bob)
+    assert (older.machine.superseded_by, newer.machine.superseded_by) == (newer.machine.agent.session, None)

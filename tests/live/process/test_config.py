@@ -1,0 +1,240 @@
+"""The file of an agent is read strictly: what is wrong is named by key, value and what is allowed."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cobandit.live.auth.keys import issue, make_group
+from cobandit.live.process.config import KEYS, check_files, config_from_mapping, read_config
+from cobandit.policies import Horizon
+from cobandit.policies.registry import BuiltIn
+from cobandit.values.errors import LocalError
+
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "operating.md").read_text(encoding="utf-8")
+LEAST: dict[str, object] = {
+    "group": "homepage",
+    "name": "memory",
+    "url": "nats://n:4222",
+    "arms": ["A", "B"],
+    "state": "memory.db",
+}
+
+
+def test_paths_are_taken_from_the_folder_of_the_file_and_the_rest_has_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_text(
+        'group = "homepage"\nname = "memory"\nurl = "nats://n:4222"\narms = ["A", "B"]\nstate = "memory.db"\n',
+        encoding="utf-8",
+    )
+    config = read_config(file)
+    assert (config.url, config.log_format, config.metrics, config.catch_up_every) == (
+        "nats://n:4222",
+        "text",
+        None,
+        60.0,
+    )
+    assert config.member == {
+        "group": "homepage",
+        "name": "memory",
+        "arms": ("A", "B"),
+        "state": tmp_path / "memory.db",
+        "peers": (),
+        "keys": None,
+        "secret": None,
+        "policy": BuiltIn("thompson"),
+        "quantum": 1e-6,
+        "expire_after": 30 * 24 * 3600.0,
+        "default_reward": None,
+        "log_limit": None,
+        "snapshot": None,
+        "floors": None,
+        "ceilings": None,
+    }
+
+
+def test_every_key_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("a secret of sixteen\n", encoding="utf-8")
+    (tmp_path / "start").write_bytes(b"")
+    config = config_from_mapping(
+        {
+            **LEAST,
+            "url": "udp://0.0.0.0:7000",
+            "peers": ["10.0.0.2:7000"],
+            "secret_file": "secret",
+            "policy": "thompson",
+            "quantum": 0.5,
+            "floors": {"A": 0.1},
+            "ceilings": {"B": 0.6},
+            "expire_after": 60,
+            "default_reward": 0.25,
+            "log_limit": 10,
+            "snapshot": "start",
+            "catch_up_every": 5,
+            "log_format": "json",
+            "metrics": "127.0.0.1:9100",
+        },
+        folder=tmp_path,
+    )
+    assert (config.log_format, config.metrics, config.catch_up_every) == ("json", "127.0.0.1:9100", 5.0)
+    assert config.member == {
+        "group": "homepage",
+        "name": "memory",
+        "arms": ("A", "B"),
+        "state": tmp_path / "memory.db",
+        "peers": ("10.0.0.2:7000",),
+        "keys": None,
+        "secret": "a secret of sixteen",
+        "policy": BuiltIn("thompson"),
+        "quantum": 0.5,
+        "expire_after": 60.0,
+        "default_reward": 0.25,
+        "log_limit": 10,
+        "snapshot": tmp_path / "start",
+        "floors": {"A": 0.1},
+        "ceilings": {"B": 0.6},
+    }
+    assert "sixteen" not in repr(config)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"nane": "x"}, "nane = 'x' is not a key that cobandit knows: did you mean name?"),
+        ({"group": None}, "group is missing: it must be a string"),
+        ({"group": 7}, "group must be a string, not 7"),
+        ({"name": "web-*"}, "name must be a name without a star: every agent has a file of its own, not 'web-*'"),
+        (
+            {"url": "http://n"},
+            "url must be an address that begins with tls://, nats://, mqtt://, mqtts://, udp://, not 'http://n'",
+        ),
+        (
+            {"url": "memory://x"},
+            "url must be an address that begins with tls://, nats://, mqtt://, mqtts://, udp://, not 'memory://x'",
+        ),
+        ({"arms": []}, "arms must be a list of names of arms, at least one, not []"),
+        ({"arms": ["A", 2]}, "arms[1] must be a string, not 2"),
+        ({"arms": ["A", "A"]}, "arms: arm names must differ, but A is given more than once: rename or remove it"),
+        ({"state": None}, "state is missing: it must be a string"),
+        ({"policy": "best"}, 'policy must be "ucb" or "aae" or "kl-ucb" or "thompson", not \'best\''),
+        ({"peers": ["here"]}, "peers[0]: the address must be like 10.0.0.1:7000 or [::1]:7000, not 'here'"),
+        ({"secret": "x", "secret_file": "y"}, "secret and secret_file are both given: keep one of them"),
+        ({"secret_file": "nowhere"}, "secret_file: cannot read nowhere: No such file or directory"),
+        ({"quantum": 0.3}, "quantum: quantum 0.3 does not divide a reward of 1 into whole steps: use 1, 0.5, 0.1,"),
+        ({"floors": {"C": 0.1}}, "floors.C = 0.1 is not a key that cobandit knows: the keys here are A, B"),
+        ({"floors": {"A": 2}}, "floors.A must be a number in [0, 1], not 2"),
+        ({"floors": 0.1}, "floors must be a table with shares of decisions by arm, such as { A = 0.1 }, not 0.1"),
+        ({"ceilings": {"A": 0.1, "B": 0.1}}, "floors and ceilings: the ceilings of all arms together leave some"),
+        ({"expire_after": 0}, "expire_after must be a positive number below 1e+300, not 0"),
+        ({"default_reward": 2}, "default_reward must be a number in [0, 1], not 2"),
+        ({"log_limit": -1}, "log_limit must be a whole number of at least 0, not -1"),
+        ({"snapshot": "nowhere"}, "snapshot must be a file that `cobandit snapshot` wrote, not 'nowhere'"),
+        ({"catch_up_every": 0}, "catch_up_every must be a positive number below 1e+300, not 0"),
+        ({"catch_up_every": 1e9}, "catch_up_every must be a positive number of seconds up to 86400, not 1000000000.0"),
+        ({"log_format": "xml"}, 'log_format must be "text" or "json", not \'xml\''),
+        ({"metrics": "here"}, "metrics: the address must be like 10.0.0.1:7000 or [::1]:7000, not 'here'"),
+    ],
+)
+def test_what_is_wrong_is_named(change: dict[str, object], complaint: str) -> None:
+    content = {key: value for key, value in {**LEAST, **change}.items() if value is not None}
+    with pytest.raises(LocalError) as error:
+        config_from_mapping(content)
+    assert str(error.value).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [(b"group = ", "is not valid TOML: "), (b"\xff", "is not valid TOML: "), (b"", "url is missing: ")],
+)
+def test_a_file_that_is_none_is_named(content: bytes, complaint: str, tmp_path: Path) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_bytes(content)
+    with pytest.raises(LocalError) as error:
+        read_config(file)
+    assert str(error.value).startswith(f"{file}")
+    assert complaint in str(error.value)
+
+
+def test_a_policy_is_a_name_or_a_table_with_its_parameters(tmp_path: Path) -> None:
+    file = tmp_path / "agent.toml"
+    least = 'group = "g"\nname = "n"\nurl = "nats://n:4222"\narms = ["A"]\nstate = "n.db"\n'
+    for written, policy in {
+        'policy = "aae"': BuiltIn("aae"),
+        '[policy]\nname = "thompson"': BuiltIn("thompson"),
+        "[policy]": BuiltIn("thompson"),
+        '[policy]\nname = "ucb"\nalpha = 1.5\nconfidence = "own"': BuiltIn("ucb", 1.5, "own"),
+        '[policy]\nname = "klucb"\nconfidence = { horizon = 1000 }': BuiltIn("kl-ucb", None, Horizon(1000)),
+    }.items():
+        file.write_text(least + written, encoding="utf-8")
+        assert read_config(file).member["policy"] == policy
+
+
+@pytest.mark.parametrize(
+    ("policy", "error"),
+    [
+        ({"name": "best"}, 'policy.name must be "ucb" or "aae" or "kl-ucb" or "thompson", not \'best\''),
+        ({"name": "ucb", "alfa": 2}, "policy.alfa = 2 is not a key that cobandit knows: did you mean policy.alpha?"),
+        ({"name": "ucb", "alpha": 0}, "policy.alpha must be a positive number"),
+        ({"name": "ucb", "confidence": "sure"}, "policy.confidence must be"),
+        ({"name": "thompson", "alpha": 2.0}, "policy.alpha = 2.0 is not allowed here: thompson has no parameters"),
+        ({"alpha": 2.0}, "policy.alpha = 2.0 is not allowed here: thompson has no parameters"),
+        (7, 'policy must be "ucb" or "aae" or "kl-ucb" or "thompson", not 7'),
+    ],
+)
+def test_a_policy_that_cannot_be_is_refused_by_its_key(policy: object, error: str) -> None:
+    with pytest.raises(LocalError, match=re.escape(error)):
+        config_from_mapping({**LEAST, "policy": policy})
+
+
+@pytest.mark.parametrize("written", ["klucb", "kl-ucb"])
+def test_a_policy_may_be_spelled_either_way(written: str) -> None:
+    assert config_from_mapping({**LEAST, "policy": written}).member["policy"] == BuiltIn("kl-ucb")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LocalError, match=r"cannot read .*nowhere\.toml: No such file or directory"):
+        read_config(tmp_path / "nowhere.toml")
+
+
+def test_keys_of_another_member_are_found_before_anything_starts(tmp_path: Path) -> None:
+    make_group("homepage", tmp_path)
+    issue("other", tmp_path)
+    content = {**LEAST, "url": "tls://127.0.0.1:7000", "keys": "other.pem"}
+    with pytest.raises(LocalError, match=r"^keys: .*other\.pem proves the name 'other', not 'memory'"):
+        check_files(config_from_mapping(content, folder=tmp_path))
+
+
+def test_a_secret_that_is_too_short_is_found_before_anything_starts() -> None:
+    with pytest.raises(LocalError, match="a group's secret needs at least"):
+        check_files(config_from_mapping({**LEAST, "secret": "short"}))
+
+
+def test_the_documented_example_is_right() -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", DOCUMENT, re.DOTALL)
+    assert config_from_mapping(tomllib.loads(example)).member["name"] == "memory-1"
+
+
+def test_every_key_is_documented_and_no_other() -> None:
+    table = DOCUMENT.split("| Key | Meaning |")[1].split("\n\n")[0]
+    named = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines()[2:]))
+    assert sorted(named) == sorted(KEYS)
+
+
+def test_metrics_without_their_package_are_found_before_anything_starts(tmp_path: Path) -> None:
+    file = tmp_path / "agent.toml"
+    file.write_text(
+        'group = "g"\nname = "a"\nurl = "nats://n:4222"\narms = ["A"]\nstate = "a.db"\nmetrics = "127.0.0.1:0"\n',
+        encoding="utf-8",
+    )
+    program = (
+        "import sys\nsys.modules['prometheus_client'] = None\nfrom cobandit.cli import main\n"
+        f"sys.exit(main(['agent', '--check', {str(file)!r}]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "cobandit: metrics: serving metrics needs the extra \"metrics\": pip install 'cobandit[metrics]'\n",
+    )

@@ -1,0 +1,80 @@
+"""What is logged comes out as lines: for people, or as JSON for programs. The library itself configures nothing."""
+
+import io
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from cobandit.live.machine.alerts import Alerts
+from cobandit.live.process.logs import LogFormat, configure_logging
+from cobandit.values.errors import LocalError
+
+
+@pytest.fixture
+def unchanged() -> Iterator[None]:
+    log = logging.getLogger("cobandit")
+    before = log.handlers[:], log.level, log.propagate
+    yield
+    log.handlers[:], log.level, log.propagate = before
+
+
+def lines(format_: LogFormat) -> list[str]:
+    stream = io.StringIO()
+    configure_logging(format_, stream=stream)
+    alerts = Alerts("edge-7", "homepage")
+    alerts.say(logging.INFO, "hello\nthere")
+    alerts.say(logging.WARNING, "is odd", "edge-8")
+    try:
+        len(1)  # type: ignore[arg-type]
+    except TypeError as error:
+        alerts.crash("a step failed", error)
+    return stream.getvalue().splitlines()
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_each_json_line_says_who_and_what() -> None:
+    first, second, third = (json.loads(line) for line in lines("json"))
+    assert {key: first[key] for key in first if key != "time"} == {
+        "level": "info",
+        "member": "edge-7",
+        "group": "homepage",
+        "message": "hello there",  # one line, whatever stands in names
+    }
+    assert {key: second[key] for key in second if key != "time"} == {
+        "level": "warning",
+        "member": "edge-7",
+        "group": "homepage",
+        "peer": "edge-8",
+        "message": "is odd",
+    }
+    assert third["error"].splitlines()[0] == "Traceback (most recent call last):"
+    assert third["error"].splitlines()[-1] == "TypeError: object of type 'int' has no len()"
+    assert first["time"].endswith("Z")
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_text_lines_are_for_people() -> None:
+    written = lines("text")
+    assert written[1].partition(" ")[2] == "WARNING edge-7: is odd"
+    assert written[-1] == "TypeError: object of type 'int' has no len()"
+
+
+def test_another_format_is_refused() -> None:
+    with pytest.raises(LocalError, match="the log format must be text or json, not 'xml'"):
+        configure_logging("xml")  # type: ignore[arg-type]
+
+
+def test_the_library_leaves_logging_alone() -> None:
+    program = (
+        "import logging, cobandit\n"
+        "with cobandit.connect('memory://m', group='g', name='n', arms=['A', 'B']) as m:\n"
+        "    m.update(m.select_arm(), 1.0)\n"
+        "log = logging.getLogger('cobandit')\n"
+        "print(log.handlers, log.level, log.propagate, logging.getLogger().handlers)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("[] 0 True []\n", "")

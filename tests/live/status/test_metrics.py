@@ -1,0 +1,87 @@
+"""Metrics are what the statistics say, at the moment of the scrape."""
+
+import subprocess
+import sys
+from urllib.request import urlopen
+
+import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.parser import text_string_to_metric_families
+
+import cobandit
+from cobandit.live.process.metrics_server import serve_metrics
+from cobandit.live.status.metrics import MemberCollector
+from cobandit.values.errors import LocalError
+
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def scraped(port: int) -> Samples:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+        text = answer.read().decode()
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_a_scrape_shows_what_the_member_did() -> None:
+    with (
+        cobandit.connect("memory://scrape", group="homepage", name="web-2", arms=["A", "B"]),
+        cobandit.connect("memory://scrape", group="homepage", name="web-1", arms=["A", "B"], policy="ucb") as member,
+        serve_metrics(member, "127.0.0.1:0") as server,
+    ):
+        before = scraped(server.port)
+        for _ in range(3):
+            member.update(member.select_arm(), 1.0)
+        member.select_arm()
+        member.sync()
+        after = scraped(server.port)
+        statistics = member.statistics()
+    own = (("group", "homepage"), ("member", "web-1"))
+    assert before["cobandit_decisions_total", own] == 0.0
+    assert after["cobandit_decisions_total", own] == 4.0
+    assert after["cobandit_open_decisions", own] == 1.0
+    assert after["cobandit_own_observations", own] == 3.0
+    assert {
+        dict(labels)["arm"]: value
+        for (name, labels), value in after.items()
+        if name == "cobandit_arm_reward_mean_ratio"
+    } == {"A": 1.0, "B": 1.0}
+    assert {
+        dict(labels)["kind"]: value for (name, labels), value in after.items() if name == "cobandit_packets_sent_total"
+    } == {
+        kind: getattr(statistics.communication, kind)
+        for kind in ("shares", "repetitions", "acknowledgements", "notices", "letters")
+    }
+    assert after["cobandit_peer_present", (("group", "homepage"), ("member", "web-1"), ("peer", "web-2"))] == 1.0
+    assert not any(name.startswith("cobandit_") and dict(labels).get("member") != "web-1" for name, labels in after)
+
+
+def test_members_of_one_process_fit_one_registry_and_closed_ones_are_left_out() -> None:
+    registry = CollectorRegistry()
+    with cobandit.connect("memory://two", group="g", name="a", arms=["A", "B"]) as a:
+        b = cobandit.connect("memory://two", group="g", name="b", arms=["A", "B"])
+        registry.register(MemberCollector(a, b))
+        b.close()
+        (family,) = (family for family in registry.collect() if family.name == "cobandit_decisions")
+        assert [sample.labels for sample in family.samples] == [{"group": "g", "member": "a"}]
+
+
+def test_a_taken_port_is_named() -> None:
+    with (
+        cobandit.connect("memory://taken", group="g", name="a", arms=["A", "B"]) as member,
+        serve_metrics(member, "127.0.0.1:0") as server,
+        pytest.raises(LocalError, match=rf"metrics: port {server.port} on 127\.0\.0\.1 is taken: stop what listens"),
+    ):
+        serve_metrics(member, f"127.0.0.1:{server.port}")
+
+
+def test_without_the_package_it_says_what_to_install() -> None:
+    program = "import sys\nsys.modules['prometheus_client'] = None\nimport cobandit.live.status.metrics\n"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == (
+        'cobandit.values.errors.MissingExtraError: serving metrics needs the extra "metrics": '
+        "pip install 'cobandit[metrics]'"
+    )

@@ -1,0 +1,74 @@
+"""Live fleets of real processes under real faults, each small; and the same fleets, broken on purpose."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from cobandit.values.errors import LocalError
+from lab.cli.faults import line
+from lab.faults.running import SCENARIOS, chosen, try_scenario
+from lab.faults.verdict import Verdict
+
+SABOTAGE = Path(__file__).parent / "sabotage"
+AT_THE_SAME_TIME = 6
+"""Small fleets wait more than they work."""
+
+BROKEN = {
+    "forgets_which_are_settled": "kill-tls",
+    "takes_every_claim": "kill-tls",
+    "sends_before_writing": "disk-full",
+    "keeps_its_incarnation": "disk-rolled-back",
+    "does_not_flush": "disk-loses-power",
+}
+
+
+def _try_broken(sabotage: str) -> Verdict:
+    return try_scenario(BROKEN[sabotage], seed=1, is_quick=True, sabotage=str(SABOTAGE / f"{sabotage}.py"))
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> Iterator[dict[str, "Future[Verdict]"]]:
+    with ThreadPoolExecutor(AT_THE_SAME_TIME) as pool:
+        sound = {name: pool.submit(try_scenario, name, seed=1, is_quick=True) for name in SCENARIOS}
+        yield {**sound, **{name: pool.submit(_try_broken, name) for name in BROKEN}}
+
+
+def _tried(verdict: Verdict) -> Verdict:
+    if verdict.skipped is not None:
+        pytest.skip(f"NOT TESTED: {verdict.skipped}")
+    return verdict
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_nothing_is_lost_nothing_counts_twice_and_all_talk_again(
+    verdicts: dict[str, "Future[Verdict]"], name: str
+) -> None:
+    verdict = _tried(verdicts[name].result())
+    assert verdict.violations == (), line(verdict)
+    assert (verdict.lost, verdict.twice, verdict.talking) == (0, 0, verdict.pairs)
+    assert verdict.faults > 0
+    assert 0 < verdict.synced <= verdict.handed
+
+
+@pytest.mark.parametrize(
+    ("sabotage", "clue"),
+    [
+        ("forgets_which_are_settled", "has counted"),
+        ("takes_every_claim", "has counted"),
+        ("sends_before_writing", "m1 has sent what is not on its disk"),
+        ("keeps_its_incarnation", "m1"),
+        ("does_not_flush", "m1"),
+    ],
+)
+def test_a_broken_live_part_is_noticed(verdicts: dict[str, "Future[Verdict]"], sabotage: str, clue: str) -> None:
+    verdict = _tried(verdicts[sabotage].result())
+    assert any(clue in violation for violation in verdict.violations), line(verdict)
+
+
+def test_scenarios_are_chosen_by_name_or_by_how_they_begin() -> None:
+    assert chosen([]) == list(SCENARIOS)
+    assert chosen(["pause", "kill"]) == ["kill-tls", "kill-nats", "pause"]
+    with pytest.raises(LocalError, match="there is no scenario 'fire': choose from kill-tls, "):
+        chosen(["fire"])
