@@ -25,7 +25,7 @@ import msgspec
 from cobandit import AAE, UCB, Agent, Constant, Geometric, PeerError, immediate, on_demand
 from cobandit.codec import LARGEST_MESSAGE, decode, decode_snapshot, encode, encode_snapshot
 from cobandit.core import Acknowledgement, InputRecord, Message, RetryTimers, Sharing
-from cobandit.core.invariants import endpoint_violations
+from cobandit.core.invariants import endpoint_violations, total
 from cobandit.core.replica import CellKey
 from cobandit.policies import Policy
 from cobandit.values.chance import stream, uniform
@@ -415,7 +415,7 @@ class Judge:
         wrong = endpoint_violations(agent.endpoint)
         assert not wrong, f"{wrong} after {message}"
         check_own(agent, own, message)
-        assert agent.policy.tally == agent.endpoint.replica.total(), f"the policy knows something else after {message}"
+        assert agent.policy.tally == total(agent.endpoint.replica), f"the policy knows something else after {message}"
         assert set(agent.policy.candidates) == agent.endpoint.candidates.own, f"the candidates differ after {message}"
         stored = encode_snapshot(agent.snapshot())
         assert len(stored) <= len(moment.stored) + 4 * len(frame) + ROOM, f"grew to {len(stored)} after {message}"

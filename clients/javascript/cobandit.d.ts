@@ -110,6 +110,7 @@ export interface Statistics {
   readonly latest_setting?: number;
   readonly settings_from?: string | null;
   readonly is_superseded?: boolean;
+  readonly certificate_s?: number | null;
 }
 
 /** One arm, as the group sees it. */

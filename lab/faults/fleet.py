@@ -67,6 +67,10 @@ class Plan(NamedTuple):
         return 60.0 if self.is_quick else 120.0
 
 
+FORGETFUL = ("disk-rolled-back", "disk-lost", "disk-lost-clock-back")
+"""Scenarios after which a member says, until its next start, what its disk has forgotten."""
+
+
 class Fleet:
     """Members at work. Leaving the block kills what still runs."""
 
@@ -271,7 +275,12 @@ class Fleet:
             *accounts.disagreements(looks)[:MOST_SHOWN],
             *accounts.refusals(looks.items(), may_refuse),
             *(f"{name} still owes {look.owes} rewards to others" for name, look in looks.items() if look.owes),
-            *(f"{name} is in trouble: {what}" for name, look in looks.items() for what in look.troubles),
+            *(
+                f"{name} is in trouble: {what}"
+                for name, look in looks.items()
+                for what in look.troubles
+                if not (scenario in FORGETFUL and what.startswith("the state file"))
+            ),
         ]
         pairs, heard = len(looks) * (len(looks) - 1), accounts.talking(looks)
         if heard < pairs:

@@ -167,7 +167,8 @@ def look(member: Member) -> orders.Look:
     return orders.Look(
         incarnation=statistics.incarnation,
         origins=tuple(orders.Origin(*origin, tallies) for origin, tallies in origins.items()),
-        troubles=statistics.troubles,
+        # Rewards here are never zero, which looks as if only successes were reported.
+        troubles=tuple(what for what in statistics.troubles if "none of them zero" not in what),
         refused=statistics.refused,
         is_superseded=statistics.is_superseded,
         decisions=statistics.decisions,
