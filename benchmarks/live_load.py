@@ -22,11 +22,11 @@ from cobandit import UCB, Agent
 from cobandit.core import Changes, Constant, Message, Notice, Outcome, Presence, Share, on_demand
 from cobandit.live.drive.clock import SystemClock
 from cobandit.live.machine.control_messages import ControlMessage, Hello, pack, unpack
-from cobandit.live.machine.sharing import LIVE_PATIENCE
+from cobandit.live.machine.sharing import LIVE_TIMERS
 from cobandit.live.transports.broker import token
 from cobandit.values.errors import StrangerError
 
-SHARING = on_demand(Constant(1), loss_tolerant=LIVE_PATIENCE)
+SHARING = on_demand(Constant(1), loss_tolerant=LIVE_TIMERS)
 TICK_S = 0.002
 HELLO_EVERY_S = 0.5
 READY_WITHIN_S = 60.0

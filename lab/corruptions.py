@@ -21,7 +21,7 @@ from cobandit.values.errors import LocalError
 PAGE, SECTOR = 4096, 512
 LEFT = ("clean", "crashed", "crashed later")
 ROUNDS, AT_ONCE = 40, 3
-"""So many times so many decisions are made, and written."""
+"""How many batches are written, and how many decisions are in each."""
 
 _NAME = "member.db"
 _ENDINGS = ("", "-wal", ".lock")

@@ -45,7 +45,7 @@ class Restored(NamedTuple):
     first_place: int = 0
     """Where the numbers of this start's decisions begin."""
     remark: str | None = None
-    """What whoever runs the member should know about this start."""
+    """What the operator should know about this start."""
 
 
 class Step(NamedTuple):

@@ -35,10 +35,10 @@ class Journal(ABC):
     """What it is called in errors."""
 
     damage: str | None = None
-    """What was wrong with it when it was opened, and what is missing since; in words for whoever runs the member."""
+    """What was wrong with it when it was opened, and what is missing since; in words for the operator."""
 
     remark: str | None = None
-    """What else whoever runs the member should know about it."""
+    """What else the operator should know about it."""
 
     @abstractmethod
     def read(self) -> Stored:
