@@ -18,6 +18,7 @@ from lab.faults.orders import Look, Order, Spec
 from lab.faults.process import Process
 from lab.faults.truth import Truth, joined, read_truth, reward_of
 from lab.faults.verdict import Verdict
+from lab.faults.worker import BUG
 from lab.swarm.dice import Dice
 
 ARMS = ("red", "green", "blue")
@@ -27,8 +28,6 @@ MOST_SHOWN = 5
 
 SABOTAGE_SHOWS_WITHIN = 5.0
 """Seconds. What is broken on purpose stays broken, however long one waits."""
-
-BUG = "which is a bug"
 
 
 class Plan(NamedTuple):

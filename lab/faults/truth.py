@@ -18,7 +18,7 @@ from cobandit.values.quantum import MILLIONTH
 THOUSAND = 1000
 """A sum of rewards, in quanta, is the number of rewards modulo this."""
 
-HANDED, REFUSED, SYNCED = "h", "x", "s"
+HANDED, REFUSED, TURNED_DOWN, SYNCED = "h", "x", "o", "s"
 
 Tallies = dict[str, tuple[int, int]]
 """For each arm: how many observations, and their sum in quanta."""
@@ -49,6 +49,10 @@ class TruthFile:
     def refuse(self, token: str) -> None:
         """Write that it was not taken, with an error that says so."""
         os.write(self._file, f"{REFUSED} {token}\n".encode())
+
+    def turn_down(self, token: str) -> None:
+        """Write that it was no news to the member, which promises nothing of it: it is counted already, or given up."""
+        os.write(self._file, f"{TURNED_DOWN} {token}\n".encode())
 
     def sync(self) -> None:
         """Write that all that was handed over so far is synced."""
@@ -87,6 +91,9 @@ def read_truth(path: Path) -> Truth:
             waiting.add(token)
         elif kind == REFUSED:
             waiting.discard(token)
+        elif kind == TURNED_DOWN:
+            waiting.discard(token)
+            handed.add(token)
         else:
             synced |= waiting
             handed |= waiting

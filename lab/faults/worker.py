@@ -29,6 +29,9 @@ MOST_AT_ONCE = 50
 """So many late decisions are made up for in one go, if this process could not keep its rate."""
 
 SYNC_WITHIN = 20.0
+BUG = "which is a bug"
+"""Whoever says this has done what must never be."""
+
 SUBJECTS = 500
 """One decision in ten is for one of a tenth of them."""
 
@@ -112,24 +115,34 @@ class Worker:
             token = decision.id
             self._truth.hand(token)
             try:
-                self._member.update(decision, reward_of(token))
+                if not self._member.update(decision, reward_of(token)):
+                    self._say_bug(token)
             except LocalError:
                 self._truth.refuse(token)
                 return
             if self._member.update(token, reward_of(token)):
                 self._mouth.say(orders.Twice(token))
 
-    def _reward(self, token: str) -> None:
+    def _reward(self, token: str) -> bool:
+        """Hand over a reward. Return whether it was no news to the member, which then promises nothing of it."""
         self._truth.hand(token)
         try:
-            self._member.update(token, reward_of(token))
+            if self._member.update(token, reward_of(token)):
+                return False
+            self._truth.turn_down(token)
         except LocalError:
             self._truth.refuse(token)
+            return False
+        return True
+
+    def _say_bug(self, token: str) -> None:
+        self._mouth.say(orders.Said(logging.ERROR, f"the first reward of {token} was turned down, {BUG}"))
 
     def _sync(self) -> str | None:
         kept, self._kept = self._kept, []
         for token in kept:
-            self._reward(token)
+            if self._reward(token):
+                self._say_bug(token)
         try:
             self._member.sync(SYNC_WITHIN)
         except LocalError as error:

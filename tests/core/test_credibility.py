@@ -254,7 +254,6 @@ def taken(j: Endpoint, message: Message) -> Outcome:
         honest(number=2, delivery=delivery(attempt=MAX_NUMBER)),
         honest(number=2, delivery=receipt(number=1, held=5)),  # all that was ever said
         telling(Changes(cells=(Cells("j", INCARNATION - 1, (ONE,)),))),
-        telling(Changes(cells=(Cells("j", INCARNATION + 1, (ONE,)),))),  # which this one has forgotten, as its clock
         telling(Changes(cells=(Cells("p", 5, (ArmTally("Z", 100, -1, 7),)),))),
         telling(Changes(eliminations=(Eliminations("p", 5, ("A", "B", "Z")),))),  # its arms may not be known yet
         here(number=4, arms=("B", "A")),
@@ -283,16 +282,17 @@ def test_two_may_eliminate_each_other_s_last_arm_if_all_have_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("make", "later"),
     [
-        lambda: honest(delivery=receipt(session=SESSION + 1)),
-        lambda: Acknowledgement("p", "j", receipt(session=SESSION + 1)),
+        (lambda: honest(delivery=receipt(session=SESSION + 1)), SESSION + 1),
+        (lambda: Acknowledgement("p", "j", receipt(session=SESSION + 1)), SESSION + 1),
+        (lambda: telling(Changes(cells=(Cells("j", INCARNATION + 1, (ONE,)),))), INCARNATION + 1),
     ],
 )
-def test_a_later_session_is_no_fault_and_nothing_else_is_heard(make: Callable[[], Message]) -> None:
+def test_a_later_life_is_no_fault_and_nothing_else_is_heard(make: Callable[[], Message], later: int) -> None:
     j = endpoint(is_tolerant=True)
     before = whole(j)
-    assert j.receive(make(), 3.0) == Outcome(superseded_by=SESSION + 1, wake_at=j.wake_at)
+    assert j.receive(make(), 3.0) == Outcome(superseded_by=later, wake_at=j.wake_at)
     assert whole(j) == before
 
 

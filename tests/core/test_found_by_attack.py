@@ -156,3 +156,22 @@ def test_a_late_introduction_of_an_earlier_session_changes_nothing() -> None:
     late = Changes(0, 1, presences=(presence("x")._replace(session=4, incarnation=4),))
     y.receive(Share("x", "y", 2, 0, late, Delivery(4, 0, Receipt(y.session, 0, 0), is_introduced=True)), 1.0)
     assert y.link("x").session == 5
+
+
+def test_who_forgot_an_incarnation_is_told_of_it_though_its_session_is_later() -> None:
+    pair = Pair()
+    pair.restart("x", "y", 5)
+    pair.deliver(pair.agents["x"].update("A", 1.0, pair.now).outgoing)
+    pair.restart("x", "y", 3)
+    x = pair.agents["x"]
+    x.begin(6, pair.now, arms=(*ARMS, "C"))
+    pair.deliver(x.join(pair.now).outgoing)
+    pair.now += 100.0
+    told = pair.agents["y"].wake(pair.now).outgoing
+    assert [x.receive(message, pair.now).superseded_by for message in told] == [5]
+    assert x.policy.tally.counts["A"] == 0
+    x.begin(7, pair.now, incarnation=7)
+    pair.deliver(x.join(pair.now).outgoing)
+    pair.now += 100.0
+    pair.deliver(pair.agents["y"].wake(pair.now).outgoing)
+    assert x.policy.tally.counts["A"] == 1

@@ -251,3 +251,10 @@ def is_meant(receipt: Receipt, session: int) -> bool:
     yet has not been answered by anyone.
     """
     return receipt.session == session or not (receipt.number or receipt.held)
+
+
+def latest_life(receipt: Receipt, changes: Changes, replica: Replica, session: int) -> int:
+    """Return the latest session or incarnation of the receiver that a message knows and that lies ahead of it, or 0."""
+    own = (told.incarnation for told in changes.cells if told.agent == replica.agent)
+    ahead = [incarnation for incarnation in own if incarnation > replica.incarnation]
+    return max((*ahead, receipt.session if receipt.session > session else 0))

@@ -317,8 +317,8 @@ class Endpoint:
     def _receive_share(self, share: Share, now: float) -> Outcome:
         delivery = share.delivery
         credibility.check_share(share, self.name, is_tolerant=self._sharing.retry is not None)
-        if delivery is not None and self._is_superseded(share.sender, delivery, share.changes):
-            return Outcome(superseded_by=delivery.receipt.session)
+        if delivery is not None and (later := self._superseded_by(share.sender, delivery, share.changes)):
+            return Outcome(superseded_by=later)
         link = self._admit(share.sender, share.changes, delivery)
         if delivery is None:
             return self._receive_certain(link, share, now)
@@ -399,8 +399,8 @@ class Endpoint:
         delivery, nothing = message.delivery, Changes()
         if self._sharing.retry is None:
             raise PeerError(f"{message.sender} is loss-tolerant and {self.name} is not: a whole group must agree")
-        if self._is_superseded(message.sender, delivery, nothing):
-            return Outcome(superseded_by=delivery.receipt.session)
+        if later := self._superseded_by(message.sender, delivery, nothing):
+            return Outcome(superseded_by=later)
         link = self._admit(message.sender, nothing, delivery)
         if not credibility.is_heeded(link, delivery, nothing):
             return Outcome()
@@ -426,11 +426,11 @@ class Endpoint:
                 link.held = max(link.held, notice.changes.upto)
         return outcome._replace(records=(Received(notice, now),))
 
-    def _is_superseded(self, sender: AgentId, delivery: Delivery, changes: Changes) -> bool:
-        """Return whether a message is meant for a later session of this agent. A stranger's word does not count."""
+    def _superseded_by(self, sender: AgentId, delivery: Delivery, changes: Changes) -> int:
+        """Return which later session or incarnation of this agent a message knows, or 0. Strangers' words are none."""
         credibility.check_delivery(sender, delivery, self.name, self.session)
         is_known = sender in self.links or any(told.agent == sender for told in changes.presences)
-        return is_known and delivery.receipt.session > self.session
+        return credibility.latest_life(delivery.receipt, changes, self.replica, self.session) if is_known else 0
 
     def _hear(self, link: Link, delivery: Delivery, now: float) -> None:
         """Take what every message says: who speaks, in which session, and what it has of this agent's."""

@@ -82,7 +82,7 @@ class Outcome(NamedTuple):
     wake_at: float | None = None
     """When to call `wake`, if nothing happens before; it replaces what an earlier outcome said. `None` for never."""
     superseded_by: int | None = None
-    """A later session of this agent that a peer knows: another process runs under this name, or this one has forgotten
-    that it did. Stop, or start again with a session above it."""
+    """A later session or incarnation of this agent that a peer knows: another process runs under this name, or this one
+    has forgotten that it did. Stop, or begin a session and an incarnation above it."""
     returned: tuple[ArmTally, ...] = ()
     """Own observations of earlier incarnations that this agent had forgotten and a peer returned: for the policy."""

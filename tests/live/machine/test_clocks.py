@@ -6,6 +6,7 @@ from cobandit import UCB, Constant, RetryTimers, on_demand
 from cobandit.live.drive.clock import VirtualClock
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.machine import NOTE_LIFE_EVERY, Machine
+from cobandit.live.machine.sessions import fresh_session
 from cobandit.live.machine.step import Terms
 from cobandit.live.store.journal import MemoryJournal
 from cobandit.live.store.restoring import restore
@@ -147,6 +148,20 @@ def test_who_has_no_state_and_a_clock_that_is_behind_goes_on_above_what_others_k
     assert [one.machine.agent.policy.tally.observations for one in (again, bob, cleo)] == [9, 9, 9]
     talk(former, bob)  # it was not gone after all: the older of the two stops
     assert (former.machine.superseded_by, again.machine.superseded_by) == (again.machine.agent.session, None)
+
+
+def test_who_forgot_an_incarnation_and_has_begun_a_session_above_it_gets_it_back() -> None:
+    former, bob = Computer(), Computer("bob")
+    talk(former, bob)
+    again = Computer(clock_ahead=-60.0)
+    again.clock.time += 120.0  # it was set right, and then there was a new arm
+    again.machine.begin_session(fresh_session(again.machine.agent.session, again.clock), arms=("A", "B", "C"))
+    assert again.machine.agent.incarnation < former.machine.agent.session < again.machine.agent.session
+    talk(again, bob, rounds=200)
+    assert again.machine.superseded_by is None
+    assert again.machine.agent.incarnation > former.machine.agent.session
+    # One of the former, one of this one, of the new arm, which bob does not serve; and two of bob.
+    assert [one.machine.agent.policy.tally.observations for one in (again, bob)] == [4, 3]
 
 
 def test_a_real_twin_that_speaks_after_it_was_superseded_stops_the_other() -> None:

@@ -379,7 +379,7 @@ class Machine:
             self._distrust_earlier_starts()
 
     def meet_successor(self, session: int, message: Share | Acknowledgement) -> None:
-        """A peer knows a later session of this member: an earlier process's, or that of one which runs now.
+        """A peer knows a later session or incarnation of this member: an earlier process's, or one's that runs.
 
         If the peer had heard of this session before, it has heard the other process speak since: this one is the older.
         Otherwise the other may be long gone, and the clock here is behind, or the disk has forgotten: then this member
@@ -389,8 +389,10 @@ class Machine:
             return
         delivery = message.delivery
         link = self.agent.link(message.sender) if self.agent.knows(message.sender) else None
-        if link is None or not link.is_known or delivery is None or delivery.session != link.session:
-            self.session_wanted = fresh_session(max(session, self.session_wanted or 0), self.clock)
+        is_later = delivery is not None and delivery.receipt.session > self.agent.session
+        if link is None or not link.is_known or delivery is None or delivery.session != link.session or not is_later:
+            latest = max(session, self.agent.session, self.session_wanted or 0)
+            self.session_wanted = fresh_session(latest, self.clock)
             return
         self.superseded_by = session
         self.alerts.trouble(

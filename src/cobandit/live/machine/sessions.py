@@ -55,7 +55,8 @@ def _sessions(content: Message | AnyControlMessage) -> tuple[int, int]:
     match content:
         case Share(delivery=delivery, changes=changes) if delivery is not None:
             introduced = (told.session for told in changes.presences)
-            return max((delivery.session, *introduced)), delivery.receipt.session
+            told_back = (told.incarnation for told in changes.cells if told.agent == content.receiver)
+            return max((delivery.session, *introduced)), max((delivery.receipt.session, *told_back))
         case Acknowledgement():
             return content.delivery.session, content.delivery.receipt.session
         case Notice():
