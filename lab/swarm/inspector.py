@@ -11,6 +11,7 @@ from lab.swarm.checks import (
     ShareCounts,
     deadlock,
     incompleteness,
+    not_passed_on,
     told_in_vain,
     unfollowed,
     unknown_earlier_incarnations,
@@ -58,8 +59,9 @@ class Inspector:
         """Note that a process has taken a message."""
         self._paces[process.name, process.endpoint.session, message.sender].begin()
         if isinstance(message, Share):
-            if any(told.agent == process.name for told in message.changes.cells):
-                self.disturbed(process.name)  # what it has learned of itself, it has to tell everyone
+            is_relay = process.endpoint.members.is_relay
+            if any(is_relay or told.agent == process.name for told in message.changes.cells):
+                self.disturbed(process.name)  # what it has learned of itself, it has to tell everyone; a relay all
             self.violations += untrue_holding(process.name, process.endpoint.replica, self.history)
 
     def sends(self, process: Process, message: Message, now: float, *, chain: int) -> None:
@@ -100,3 +102,4 @@ class Inspector:
                 if one is not other:
                     self.violations += self.counts.beyond_theorem_2(one.endpoint, other.endpoint)
         self.violations += incompleteness(agents, arms_change=self._arms_change) + unknown_earlier_incarnations(agents)
+        self.violations += not_passed_on(agents)

@@ -94,6 +94,11 @@ class Machinery(ABC):
         self.inspector.observed(process, arm, int(reward))
         self._take(process, agent.update(arm, reward, self._now(process)))
 
+    def _join(self, process: Process) -> None:
+        """Let a process say that it is here, and what it does."""
+        is_relay = process.position in self.plan.relays
+        self._take(process, process.agent.join(self._now(process), is_relay=is_relay))
+
     def _wake(self, process: Process) -> None:
         process.alarm = None
         if not process.is_running or process.wakes_at is None:

@@ -19,7 +19,7 @@ NEW_ARMS = ("b0", "b1")
 PULLS = 900
 """About how many pulls the whole group makes while faults are on."""
 
-_DICE_OF_PLANS, _DICE_OF_GROWTH = 1, 6
+_DICE_OF_PLANS, _DICE_OF_GROWTH, _DICE_OF_RELAYS = 1, 6, 7
 _NEVER = 1e9
 
 
@@ -85,6 +85,8 @@ class Plan:
     stops_at: float
     ends_at: float
     """Long after everything must be quiet."""
+    relays: frozenset[int] = frozenset()
+    """Who passes on what others observed."""
 
 
 def plan(seed: int) -> Plan:
@@ -100,6 +102,8 @@ def plan(seed: int) -> Plan:
     patience = _patience(dice)
     members = _members(dice, count, arm_count, heals_at)
     incidents = _incidents(dice, count, heals_at, patience)
+    relaying = Dice(seed, _DICE_OF_RELAYS)
+    relays = relaying.some(range(count), relaying.pick((1, 1, 2))) if relaying.happens(0.3) else ()
     growth = Dice(seed, _DICE_OF_GROWTH)
     if growth.happens(0.4):
         members = tuple(_with_further_arms(growth, member, arm_count) for member in members)
@@ -121,6 +125,7 @@ def plan(seed: int) -> Plan:
         heals_at=heals_at,
         stops_at=stops_at,
         ends_at=stops_at + jumps + 60.0 * (patience.longest + patience.tick),
+        relays=frozenset(relays),
     )
 
 

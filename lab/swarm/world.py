@@ -68,6 +68,10 @@ class World(Machinery):
                 if peer is not process:
                     self._take(process, process.agent.peer_joined(peer.name, peer.agent.arms, self._now(process)))
             process.disk.sync()
+        for position in sorted(plan.relays):
+            if str(position) in self.running:  # the others are known to all, and what they do is what all do
+                self.inspector.started(str(position))
+                self._join(self.running[str(position)])
         for incident in plan.incidents:
             self._at(incident.time, partial(self._befall, incident))
         self._at(plan.heals_at, self._heal)
@@ -135,7 +139,7 @@ class World(Machinery):
         self.inspector.started(process.name)
         self._take(process, process.agent.begin(session, self._now(process), arms=arms))
         if process.is_running:
-            self._take(process, process.agent.join(self._now(process)))
+            self._join(process)
 
     def _crash(self, process: Process) -> None:
         self._transcript.note(self.time, process.name, "crashes in the middle of sending")
@@ -192,7 +196,7 @@ class World(Machinery):
             is_here = member.joins_at <= self.time and peer != name and peer not in self._left
             if is_here and peer not in process.agent.endpoint.links:
                 process.disk.append(process.agent.peer_joined(peer, self._arms[position], self._now(process)).records)
-        self._take(process, process.agent.join(self._now(process)))
+        self._join(process)
         if self._is_over and process.is_running:
             self._tell_members(process)
 

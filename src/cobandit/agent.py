@@ -151,9 +151,20 @@ class Agent:
         """Note that a peer is gone. What is observed from now on is kept for its return."""
         return self.endpoint.peer_left(peer, now)
 
-    def join(self, now: float | None = None) -> Outcome:
-        """Say to every known peer that this agent is here, or here again."""
-        return self.endpoint.join(self._time(now))
+    def join(self, now: float | None = None, *, is_relay: bool = False) -> Outcome:
+        """Say to every known peer that this agent is here, or here again.
+
+        Args:
+            now: The time, if the agent is loss-tolerant.
+            is_relay: Whether it passes on what others observed: to newcomers at once, and to everybody whenever it is
+                quiet. So what an agent learned does not die with its name.
+
+        Raises:
+            LocalError: A relay must be loss-tolerant.
+        """
+        if is_relay:
+            self._check_tolerant("pass on what others observed")
+        return self.endpoint.join(self._time(now), is_relay=is_relay)
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""
@@ -374,8 +385,8 @@ class Agent:
                 self.peer_joined(peer, arms, now)
             case PeerLeft(peer, now):
                 self.peer_left(peer, now)
-            case Introduced(now):
-                self.join(now)
+            case Introduced(now, is_relay):
+                self.join(now, is_relay=is_relay)
             case Woke(now):
                 self.wake(now)
             case Flushed(now):

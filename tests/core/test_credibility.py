@@ -266,6 +266,35 @@ def test_what_may_be_so_is_taken(message: Message) -> None:
     taken(endpoint(is_tolerant=True), message)
 
 
+def relayed(*cells: Cells, is_introduced: bool) -> Share:
+    """What session 8 of p, a relay, passes on, with its introduction or after it."""
+    presences = (presence(number=4, session=8, is_relay=True),) if is_introduced else ()
+    spoken = delivery(session=8, is_introduced=True)
+    return honest(number=2, delivery=spoken, changes=Changes(0, 4, cells, presences=presences))
+
+
+def test_a_relay_may_speak_of_a_third() -> None:
+    third = Cells("q", 0, (ONE,))
+    j = endpoint(is_tolerant=True)
+    assert taken(j, relayed(third, is_introduced=True)).news == (ONE,)
+
+
+def test_who_does_not_know_that_it_is_a_relay_passes_over_what_it_says_of_others() -> None:
+    third, itself = Cells("q", 0, (ONE,)), Cells("p", 5, (ArmTally("B", 1, 1, 1),))
+    j = endpoint(is_tolerant=True)
+    held = j.links["p"].held
+    assert taken(j, relayed(third, itself, is_introduced=False)).news == itself.tallies
+    assert {key.agent for key, _ in j.replica.cells()} == {"j", "p"}
+    assert j.links["p"].held == held  # so it is told again
+
+
+def test_who_has_said_that_it_is_no_relay_may_not_speak_of_a_third() -> None:
+    j = endpoint(is_tolerant=True)
+    taken(j, here(number=4, session=8)._replace(session=8, is_introduced=True))
+    with pytest.raises(PeerError, match="p speaks of q: agents share only what they observed"):
+        j.receive(relayed(Cells("q", 0, (ONE,)), is_introduced=False), 3.0)
+
+
 def test_who_has_forgotten_that_it_shared_is_told_so() -> None:
     """Before a peer has heard of this session, it may have seen more shares of a former one."""
     j = endpoint(is_tolerant=True)

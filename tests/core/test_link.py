@@ -19,12 +19,14 @@ NOW, BEFORE, NEVER = 7, 6, 9
 """Sessions of p: its present one, one that is over, and one that has not begun."""
 
 
-def link(*, is_tolerant: bool = True, arms: str = "BCD") -> Link:
+def link(*, is_tolerant: bool = True, arms: str = "BCD", is_relay: bool = False) -> Link:
     """The link of j, which has A, B and C, to session 7 and incarnation 5 of p."""
-    peer = Members("j", ("A", "B", "C")).join("p", tuple(arms))
+    members = Members("j", ("A", "B", "C"))
+    members.is_relay = is_relay
+    peer = members.join("p", tuple(arms))
     peer.session, peer.incarnation = NOW, 5
     retransmit = Retransmit(RetryTimers(first=8.0)) if is_tolerant else None
-    return Link("j", peer, Exchange(on_demand()), retransmit)
+    return Link(members, peer, Exchange(on_demand()), retransmit)
 
 
 def wants(one: Link, key: Key, teller: Teller | None = None) -> bool:
@@ -55,6 +57,26 @@ def test_other_incarnations_are_returned_to_a_peer(agent: str, incarnation: int,
 @pytest.mark.parametrize(("agent", "incarnation", "arm", "teller"), THIRDS)
 def test_nobody_speaks_of_a_third(agent: str, incarnation: int, arm: str, teller: Teller) -> None:
     assert not wants(link(), CellKey(agent, incarnation, arm), teller)
+
+
+@pytest.mark.parametrize(("agent", "incarnation", "arm", "teller"), THIRDS)
+def test_a_relay_speaks_of_everybody(agent: str, incarnation: int, arm: str, teller: Teller) -> None:
+    """For the arms that both serve, except what this very session of the peer has told."""
+    expected = arm == "B" and teller != ("p", NOW)
+    assert wants(link(is_relay=True), CellKey(agent, incarnation, arm), teller) == expected
+
+
+@pytest.mark.parametrize(("agent", "incarnation", "arm", "teller"), [*OWN, *PEERS])
+def test_of_itself_and_of_the_peer_a_relay_tells_what_everybody_does(
+    agent: str, incarnation: int, arm: str, teller: Teller | None
+) -> None:
+    key = CellKey(agent, incarnation, arm)
+    assert wants(link(is_relay=True), key, teller) == wants(link(), key, teller)
+
+
+@pytest.mark.parametrize("key", [PresenceKey("q"), EliminationsKey("q", 0)])
+def test_a_relay_passes_on_nothing_but_observations(key: Key) -> None:
+    assert not wants(link(is_relay=True), key)
 
 
 # Everything else.

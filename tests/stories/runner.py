@@ -152,9 +152,9 @@ class World(Stage):
     def do_flush(self, label: str) -> None:
         self._input(label, lambda agent: agent.flush(self.now))
 
-    def do_join(self, label: str) -> None:
+    def do_join(self, label: str, role: str = "") -> None:
         self.returns += 1
-        self._input(label, lambda agent: agent.join(self.now))
+        self._input(label, lambda agent: agent.join(self.now, is_relay=role == "relay"))
 
     def do_leave(self, label: str) -> None:
         self._input(label, lambda agent: agent.leave())

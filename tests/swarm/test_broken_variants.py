@@ -129,7 +129,12 @@ def _wants(patch: pytest.MonkeyPatch, also: Callable[[Link, Fact], bool], *, ins
 
 @variant("earlier incarnations are not returned to their owner")
 def _(patch: pytest.MonkeyPatch) -> None:
-    _wants(patch, lambda link, fact: fact.key.agent == link.owner)
+    _wants(patch, lambda link, fact: fact.key.agent == link.owner.agent)
+
+
+@variant("a relay passes nothing on", first_seed=132)
+def _(patch: pytest.MonkeyPatch) -> None:
+    _wants(patch, lambda link, fact: fact.key.agent in (link.owner.agent, link.peer.name))
 
 
 @variant("earlier incarnations are not told to the others")

@@ -11,6 +11,7 @@ from lab.swarm.checks.economy import told_in_vain
 from lab.swarm.checks.following import unfollowed
 from lab.swarm.checks.held_cells import untrue_cells, untrue_holding
 from lab.swarm.checks.pace import Pace
+from lab.swarm.checks.passing_on import not_passed_on
 from lab.swarm.checks.sameness import difference
 from lab.swarm.checks.share_counts import ShareCounts
 from lab.swarm.checks.totals import wrong_totals
@@ -21,6 +22,7 @@ __all__ = [
     "deadlock",
     "difference",
     "incompleteness",
+    "not_passed_on",
     "told_in_vain",
     "unfollowed",
     "unknown_earlier_incarnations",

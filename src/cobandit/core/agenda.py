@@ -3,7 +3,8 @@
 Four things are said again until they are acknowledged. The last share, because it is also the request for the peer's:
 but only when a buffer is full again, so that a repetition has as much to say as a share. And without waiting for that,
 because they are *urgent*: which arms this agent has eliminated itself, what earlier incarnations observed (its own and
-the peer's), and that it is here, once it said so.
+the peer's), and that it is here, once it said so. A relay owes what others observed, too: to a newcomer at once, later
+when it is quiet.
 
 What it observes needs no repetition as long as it goes on: the next share carries everything that was not acknowledged.
 It looks at its waits with every observation. Only if it has observed nothing for long must it be woken.
@@ -59,7 +60,7 @@ class Agenda:
         if link.retransmit is None:
             return False
         if not link.peer.is_present:  # it may be back already, and its notice under way or lost
-            return not link.is_gone and self._replica.number_of(PresenceKey(link.owner)) > link.acknowledged
+            return not link.is_gone and self._replica.number_of(PresenceKey(link.owner.agent)) > link.acknowledged
         is_waiting = link.retransmit.phase is Phase.WAITING and not self._candidates.are_settled(link.peer)
         return is_waiting or link.urgent > link.acknowledged
 
@@ -104,7 +105,7 @@ class Agenda:
         """Note that something is expected of a peer."""
         if link.retransmit is not None:
             self._next_retry = min(self._next_retry, link.retransmit.retry_at)
-            self._wake_by(self._flush_at(link.retransmit))
+            self._wake_by(self._flush_at(link, link.retransmit))
 
     def schedule_if_needed(self, link: Link) -> None:
         """Note that something is expected of a peer, if anything is."""
@@ -131,9 +132,9 @@ class Agenda:
         """The time has come. Return the peers to whom the last share is repeated now, because nothing is observed."""
         self.wake_at = None
         for link, retransmit in self._retransmitting(lambda one: self.owes(one) or self.has_unsaid(one)):
-            if now >= self._flush_at(retransmit) or now < retransmit.sent_at:
+            if now >= self._flush_at(link, retransmit) or now < retransmit.sent_at:
                 yield link
-            self._wake_by(self._flush_at(retransmit))
+            self._wake_by(self._flush_at(link, retransmit))
 
     def _is_worth_it(self, link: Link, retransmit: Retransmit) -> bool:
         if link.urgent > link.acknowledged or not link.peer.is_present:
@@ -146,8 +147,13 @@ class Agenda:
             if link.retransmit is not None and is_meant(link):
                 yield link, link.retransmit
 
-    def _flush_at(self, retransmit: Retransmit) -> float:
-        """Return when an agent that observes nothing says again what a peer has not acknowledged."""
+    def _flush_at(self, link: Link, retransmit: Retransmit) -> float:
+        """Return when an agent that observes nothing says again what a peer has not acknowledged.
+
+        A newcomer hears from a relay at once what others have observed, and again as soon as the wait is over.
+        """
+        if link.owner.is_relay and link.urgent > link.acknowledged:
+            return retransmit.retry_at
         quiet_since = retransmit.sent_at
         if self.last_observed is not None:
             quiet_since = max(quiet_since, self.last_observed)

@@ -107,10 +107,16 @@ def check_receipt(
 
 
 def check_words(
-    sender: AgentId, changes: Changes, link: Link | None, members: Members, replica: Replica, candidates: Candidates
+    sender: AgentId,
+    speaker: Delivery | Notice | None,
+    changes: Changes,
+    link: Link | None,
+    members: Members,
+    replica: Replica,
+    candidates: Candidates,
 ) -> None:
     """Refuse what a sender may not say, or what cannot be true."""
-    _check_speaker(sender, changes, replica)
+    _check_speaker(sender, speaker, changes, replica)
     check_changes(changes, sender, replica)
     for presence in changes.presences:
         _check_presence(link, presence, members, replica)
@@ -118,16 +124,21 @@ def check_words(
         _check_eliminations(link, changes, candidates, same_arms=members.same_arms)
 
 
-def _check_speaker(sender: AgentId, changes: Changes, replica: Replica) -> None:
-    """Refuse what an agent may not speak of: it speaks of itself, and of what the receiver observed.
+def _check_speaker(sender: AgentId, speaker: Delivery | Notice | None, changes: Changes, replica: Replica) -> None:
+    """Refuse what an agent may not speak of: it speaks of itself, and of what the receiver observed; a relay of all.
+
+    Who has not heard yet that the sender is a relay passes over what it says of others (`believed`).
 
     Who has not heard yet which incarnation of the receiver is the present one may tell of that, too: nothing new.
     """
+    said, is_relay = _said_by(sender, changes, replica), speaker is not None and speaker.is_introduced
+    if speaker is not None and said is not None and said.session == speaker.session:
+        is_relay = said.is_relay
     for told in changes.cells:
         if told.agent == replica.agent and told.incarnation == replica.incarnation:
             is_news = any(entry.observations > replica.held(told, entry.arm)[0] for entry in told.tallies)
         else:
-            is_news = told.agent not in (sender, replica.agent)
+            is_news = not is_relay and told.agent not in (sender, replica.agent)
         if is_news:
             raise PeerError(f"{sender} speaks of {told.agent}: agents share only what they observed")
     for agent in (*(told.agent for told in changes.eliminations), *(told.agent for told in changes.presences)):
@@ -163,7 +174,7 @@ def check_changes(changes: Changes, sender: AgentId, replica: Replica) -> None:
 
 
 def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
-    said = changes.presences[0] if changes.presences else replica.presence_of(sender)
+    said = _said_by(sender, changes, replica)
     new: dict[AgentId, tuple[int, int]] = {}
     for told in changes.cells:
         arms = [entry.arm for entry in told.tallies]
@@ -242,6 +253,21 @@ def is_heeded(link: Link, speaker: Delivery | Notice, changes: Changes) -> bool:
     if known is None and not speaker.is_introduced:
         return True  # the driver's word is all there is
     return session == known or (session > (known or -1) and any(told.session == session for told in changes.presences))
+
+
+def believed(sender: AgentId, changes: Changes, replica: Replica, *, is_heeded: bool) -> Changes:
+    """Return what of a message counts: of others only a relay's word, and what is new of the sender only if heeded."""
+    if not is_heeded:
+        changes = changes._replace(eliminations=(), presences=())
+    said = _said_by(sender, changes, replica)
+    if said is not None and said.is_relay:
+        return changes
+    return changes._replace(cells=tuple(told for told in changes.cells if told.agent in (sender, replica.agent)))
+
+
+def _said_by(sender: AgentId, changes: Changes, replica: Replica) -> Presence | None:
+    """Return how a sender introduces itself, or has."""
+    return changes.presences[0] if changes.presences else replica.presence_of(sender)
 
 
 def is_meant(receipt: Receipt, session: int) -> bool:

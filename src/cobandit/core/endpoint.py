@@ -129,14 +129,15 @@ class Endpoint:
         gone = Changes(eliminations=(Eliminations(self.name, self.replica.incarnation, (arm,)),))
         return Outcome(outgoing=tuple(self._notice(link.peer, gone) for link in partners), wake_at=self.wake_at)
 
-    def join(self, now: float) -> Outcome:
-        """Say to every known peer that this agent is here, or here again."""
+    def join(self, now: float, *, is_relay: bool = False) -> Outcome:
+        """Say to every known peer that this agent is here, or here again, and whether it is a relay."""
         self.agenda.look(now)
+        self.members.is_relay = is_relay
         self.notices += 2
         number = self._put_presence()
         self.agenda.expect_from_all(now)
         claim = Changes() if self._sharing.retry is None else Changes(number - 1, number)
-        return Outcome((Introduced(now),), self._say_presence(self.presence(), claim), wake_at=self.wake_at)
+        return Outcome((Introduced(now, is_relay),), self._say_presence(self.presence(), claim), wake_at=self.wake_at)
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away. It is said once."""
@@ -254,9 +255,8 @@ class Endpoint:
     def presence(self) -> Presence:
         """Return how this agent introduces itself."""
         replica = self.replica
-        return Presence(
-            self.name, self.session, self.notices, replica.incarnation, True, self.arms, replica.units_per_reward
-        )
+        role = (replica.units_per_reward, self.members.is_relay)
+        return Presence(self.name, self.session, self.notices, replica.incarnation, True, self.arms, *role)
 
     def _put_presence(self) -> int:
         number = self.replica.put(PresenceKey(self.name), self.presence())
@@ -414,7 +414,7 @@ class Endpoint:
     def _receive_notice(self, notice: Notice, now: float) -> Outcome:
         if not 0 <= notice.session < MAX_INCARNATION:
             raise PeerError(f"{notice.sender} speaks of itself as session {notice.session}")
-        link = self._admit(notice.sender, notice.changes)
+        link = self._admit(notice.sender, notice.changes, notice)
         for presence in notice.changes.presences:
             if link.peer.session is not None and presence.session < link.peer.session and link.retransmit is not None:
                 return Outcome(outgoing=(self._acknowledge(link),))  # it should know that its session is over
@@ -478,11 +478,12 @@ class Endpoint:
         What it has eliminated counts only if the arms are known because of which it did, and a word about itself only
         if there is no later one.
         """
-        if not is_heeded:
-            changes = changes._replace(eliminations=(), presences=())
+        changes = credibility.believed(link.peer.name, changes, self.replica, is_heeded=is_heeded)
         news = self.replica.merge(changes, (link.peer.name, session))
         own = tuple(added for key, added in news.cells if key.agent == self.name)
         others = tuple(added for key, added in news.cells if key.agent != self.name)
+        for other in self.links.values() if others and self.members.is_relay else ():
+            self.agenda.schedule(other)
         if own:  # the others must be told
             for other in self.links.values():
                 self.agenda.find_urgent(other)
@@ -505,7 +506,7 @@ class Endpoint:
         peer.incarnation = max((before, *told)) if said is None else said.incarnation
         if any(incarnation != peer.incarnation for incarnation in (before, *told)):
             self.agenda.find_urgent(link)
-            if link.urgent > link.acknowledged:
+            if link.urgent > link.acknowledged and not self.members.is_relay:  # which tells a newcomer at once
                 self.agenda.expect(link, now)
 
     # Who is here, and which arms they consider.
@@ -532,7 +533,7 @@ class Endpoint:
         if link is None:
             retransmit = None if self._sharing.retry is None else Retransmit(self._sharing.retry)
             exchange = Exchange(self._sharing, buffered=self._usable_by(peer))
-            link = self.links[name] = Link(self.name, peer, exchange, retransmit)
+            link = self.links[name] = Link(self.members, peer, exchange, retransmit)
             self.agenda.find_urgent(link, is_met_now=True)
         else:
             link.is_gone = False
@@ -556,16 +557,16 @@ class Endpoint:
         """Return how many observations of this incarnation a peer can use."""
         return sum(map(self.replica.own_count, peer.common))
 
-    def _admit(self, sender: AgentId, changes: Changes, delivery: Delivery | None = None) -> Link:
+    def _admit(self, sender: AgentId, changes: Changes, speaker: Delivery | Notice | None) -> Link:
         """Return the link to a sender, if it can have said this. Who introduces itself need not be known.
 
         Raises:
             PeerError: It is a stranger, or says what cannot be.
         """
         link = self.links.get(sender)
-        credibility.check_words(sender, changes, link, self.members, self.replica, self.candidates)
-        if delivery is not None:
-            credibility.check_receipt(sender, link, delivery, self.name, self.session, self.replica.number)
+        credibility.check_words(sender, speaker, changes, link, self.members, self.replica, self.candidates)
+        if isinstance(speaker, Delivery):
+            credibility.check_receipt(sender, link, speaker, self.name, self.session, self.replica.number)
         if link is None and any(presence.is_present for presence in changes.presences):
             self._greet(sender, changes.presences[0].arms)
         self.members.get(sender)  # raises for a stranger

@@ -12,8 +12,7 @@ A new session of either side sets both numbers back to 0. What is told again the
 """
 
 from cobandit.core.exchange import Exchange
-from cobandit.core.members import Peer
-from cobandit.core.messages import AgentId
+from cobandit.core.members import Members, Peer
 from cobandit.core.replica import CellKey, Fact, PresenceKey
 from cobandit.core.retransmit import Retransmit
 
@@ -35,7 +34,7 @@ class Link:
         "urgent",
     )
 
-    def __init__(self, owner: AgentId, peer: Peer, exchange: Exchange, retransmit: Retransmit | None) -> None:
+    def __init__(self, owner: Members, peer: Peer, exchange: Exchange, retransmit: Retransmit | None) -> None:
         self.owner = owner
         self.peer = peer
         self.exchange = exchange
@@ -59,24 +58,21 @@ class Link:
         """Return whether the peer wants to hear a fact: who tells whom what is decided here, and only here.
 
         An agent tells what is its own, of every incarnation, for arms that the peer serves; and what other incarnations
-        of the peer observed, which the peer may have forgotten. A peer is not told what it has told itself.
+        of the peer observed, which the peer may have forgotten. A relay tells what anybody observed, so that it is not
+        lost with its name. A peer is not told what it has told itself.
         """
         key, peer = fact.key, self.peer
-        if key.agent == self.owner:
+        if key.agent == self.owner.agent:
             if isinstance(key, CellKey):
                 return key.arm in peer.common_set and fact.teller != (peer.name, peer.session)
             # Where no message is lost, the notice was enough.
             return self.retransmit is not None and (isinstance(key, PresenceKey) or bool(peer.common))
-        return (
-            isinstance(key, CellKey)
-            and key.agent == peer.name
-            and key.incarnation != peer.incarnation
-            and key.arm in peer.common_set
-            and fact.teller != (peer.name, peer.session)
-        )
+        if not isinstance(key, CellKey) or key.arm not in peer.common_set or fact.teller == (peer.name, peer.session):
+            return False
+        return key.incarnation != peer.incarnation if key.agent == peer.name else self.owner.is_relay
 
     def begin(self) -> None:
         """Begin anew, because either side has begun a new session: nothing is acknowledged, nothing is held."""
         self.acknowledged = self.held = 0
         if self.retransmit is not None:
-            self.retransmit.forget()
+            self.retransmit.forget(tells_at_once=self.owner.is_relay)

@@ -36,12 +36,14 @@ class Peer:
 
 
 class Members:
-    """The agents that one agent knows."""
+    """One agent, and the others that it knows."""
 
     def __init__(self, agent: AgentId, arms: Sequence[Arm]) -> None:
         check_name("an agent's name", agent, LONGEST_NAME)
         self.agent = agent
         self.arms = checked_arms(arms)
+        self.is_relay = False
+        """Whether this agent passes on what others observed."""
         self.same_arms = True
         """Whether every known agent has the same arm set: then there is one set of candidates for all."""
         self._peers: dict[AgentId, Peer] = {}

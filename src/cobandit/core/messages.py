@@ -57,6 +57,8 @@ class Presence(NamedTuple):
     is_present: bool
     arms: tuple[Arm, ...]
     units_per_reward: int
+    is_relay: bool = False
+    """Whether it passes on what others observed, to everybody."""
 
 
 class Changes(NamedTuple):

@@ -44,6 +44,7 @@ class Introduced(NamedTuple):
     """The agent said to everyone that it is here. Only where messages may be lost does that change its state."""
 
     now: float
+    is_relay: bool = False
 
 
 class Began(NamedTuple):

@@ -206,11 +206,13 @@ class Retransmit:
         """Return how many observations of this side a peer has that holds the log up to a number."""
         return max((self.confirmed, *(told for upto, told in self.in_flight.items() if upto <= held)))
 
-    def forget(self) -> None:
+    def forget(self, *, tells_at_once: bool = False) -> None:
         """Begin anew: a new session has acknowledged nothing yet, and the time of a stop is not that of an answer."""
         self.confirmed = self.part = 0
         self.can_be_timed = self.is_known = False
         self.in_flight.clear()
+        if tells_at_once:
+            self.retry_at = 0.0
 
     def shared(self, size: float, now: float) -> None:
         """Note that a fresh share goes out."""

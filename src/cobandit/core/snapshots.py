@@ -127,6 +127,8 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     for fact in state.facts:
         check_changes(fact.told, state.agent, endpoint.replica)
     restore_facts(endpoint.replica, state.number, state.facts)
+    said = endpoint.replica.presence_of(state.agent)
+    endpoint.members.is_relay = said is not None and said.is_relay
     if not set(candidates.eliminated) < candidates.own:
         raise LocalError("the eliminated arms are not some of the arms")
     candidates.own.difference_update(candidates.eliminated)

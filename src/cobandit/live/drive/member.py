@@ -61,6 +61,7 @@ def join(
     default_reward: float | None = None,
     log_limit: int | None = None,
     snapshot: bytes | str | Path | None = None,
+    relay: bool = False,
     clock: Clock | None = None,
     close_on_sigterm: bool = False,
 ) -> "Joining":
@@ -88,6 +89,9 @@ def join(
         default_reward: What it counts with then; `None` to forget it.
         log_limit: How many decisions the log in the state file keeps; a million by default.
         snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
+        relay: Whether it passes on what others observed, to newcomers at once, so that what a member learned does not
+            die with its name. For members that always run, such as `cobandit agent`. With keys, its certificate must
+            say that it may (`cobandit keys agent NAME --relay`).
         clock: What time it is, in seconds since 1970; for tests.
         close_on_sigterm: Let SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks are left and every
             member is closed. For programs that do not handle the signal themselves; call it on the main thread.
@@ -118,6 +122,7 @@ def join(
                 default_reward=default_reward,
                 log_limit=log_limit,
                 snapshot=snapshot,
+                relay=relay,
                 clock=SystemClock() if clock is None else NeverBack(clock),
             )
         )

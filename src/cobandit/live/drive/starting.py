@@ -57,6 +57,7 @@ class Options(NamedTuple):
     default_reward: float | None
     log_limit: int | None
     snapshot: bytes | str | Path | None
+    relay: bool
     clock: Clock
 
 
@@ -83,7 +84,9 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
             allocation.check(options.arms)
         quantum = restored.agent.policy.quantum
         default = None if options.default_reward is None else quantum.units(options.default_reward)
-        terms = Terms(name, options.group, options.sharing, build, options.expire_after, default, versions)
+        terms = Terms(
+            name, options.group, options.sharing, build, options.expire_after, default, versions, options.relay
+        )
         machine = Machine(terms, restored, options.clock)
         machine.alerts.trouble("the state file", journal.damage)
         for remark in (journal.remark, restored.remark, unproved(options.url, keys=keys, secret=options.secret)):

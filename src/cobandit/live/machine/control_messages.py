@@ -41,6 +41,8 @@ class Hello(ControlMessage, frozen=True):
     """Whether the sender has just started, and waits itself for the settings of the others."""
     reads: tuple[int, ...] = (WIRE_VERSION,)
     """The versions of the wire that the sender reads. A hello itself is always in the oldest that its sender writes."""
+    is_relay: bool = False
+    """Whether the sender passes on what others observed."""
 
 
 class ControlsTold(ControlMessage, frozen=True):

@@ -5,6 +5,7 @@ nonsense in its name; what comes unproved is refused and counted, one by one.
 """
 
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 
 from cobandit.live.auth.refusal import Refusal
 from cobandit.values.errors import ForeignGroupError, FutureError, OutdatedError, PeerError, UnknownKindError
@@ -67,6 +68,8 @@ class Guard:
 
     def __init__(self) -> None:
         self.refusals: Counter[Refusal] = Counter()
+        self.may_relay: Callable[[str], bool | None] = lambda _: None
+        """Whether a member's certificate says that it may pass on what others observed; `None` if nothing proves it."""
         self._senders: OrderedDict[str, _Sender] = OrderedDict()
 
     def admits(self, sender: str | None, now: float) -> bool:

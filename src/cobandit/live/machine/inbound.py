@@ -9,7 +9,7 @@ import logging
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from cobandit.core import Changes, Message, Notice, Presence
+from cobandit.core import Changes, Message, Notice, Presence, Share
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
@@ -46,6 +46,7 @@ class Inbound:
             return
         try:
             check_sessions(content, machine.agent.session, now)
+            self._check_role(content, sender)
             if isinstance(content, ControlMessage):
                 self._open(content, now)
             else:
@@ -59,6 +60,25 @@ class Inbound:
                 machine.answer_with(content.sender, machine.hello(wants_answer=True))
         except PeerError as error:
             machine.refuse(Refusal.ABSURD, sender, str(error))
+
+    def _check_role(self, content: Message | AnyControlMessage, sender: str | None) -> None:
+        """Refuse who says that it is a relay and whose certificate does not. Where nothing is proved, all are believed.
+
+        Raises:
+            PeerError: It must not pass on what others observed.
+        """
+        match content:
+            case control_messages.Hello():
+                is_relay = content.is_relay
+            case Share() | Notice():
+                is_relay = any(presence.is_relay for presence in content.changes.presences)
+            case _:
+                is_relay = False
+        if is_relay and sender is not None and self._machine.guard.may_relay(sender) is False:
+            raise PeerError(
+                f"{sender} says that it is a relay, and its certificate does not: make it one with "
+                f"`cobandit keys agent {sender} --relay`, or start it without relay"
+            )
 
     def _refuse_unread(self, error: PeerError, sender: str | None, now: float) -> None:
         """Refuse a packet that cannot be read. Who writes in a version that is not read here is told which are."""
@@ -111,6 +131,7 @@ class Inbound:
             is_present=True,
             arms=hello.arms,
             units_per_reward=hello.units_per_reward,
+            is_relay=hello.is_relay,
         )
         machine.take(
             machine.agent.receive(

@@ -188,7 +188,7 @@ class Machine:
 
     def introduce(self) -> None:
         """Say to every known peer that this member is here."""
-        self.take(self.agent.join(self.clock.now()))
+        self.take(self.agent.join(self.clock.now(), is_relay=self.terms.is_relay))
         if self.introduced_as is None:
             self.introduced_as = (self.agent.session, self.agent.presence.number)
 
@@ -332,6 +332,7 @@ class Machine:
             answers=answers,
             is_new=self.awaits_settings,
             reads=self.terms.versions.packets.reads,
+            is_relay=self.agent.presence.is_relay,
         )
 
     def rewards_arrived(self, peer: str, tokens: Iterable[str]) -> None:

@@ -29,6 +29,8 @@ class Terms(NamedTuple):
     default_units: int | None
     """What a decision counts with that was never rewarded; `None` to forget it."""
     versions: Versions = PRESENT
+    is_relay: bool = False
+    """Whether it passes on what others observed."""
 
 
 class Restored(NamedTuple):

@@ -44,6 +44,7 @@ KEYS = (
     "default_reward",
     "log_limit",
     "snapshot",
+    "relay",
     "catch_up_every",
     "log_format",
     "metrics",
