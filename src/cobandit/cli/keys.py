@@ -20,6 +20,7 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
     agent.add_argument("--folder", type=Path, required=True, help="the folder that `cobandit keys group` made")
     agent.add_argument("--days", type=int, default=DAYS, help="how long it is valid (default: %(default)s)")
     agent.add_argument("--out", type=Path, help="the file to write (default: in the folder, called as the agent)")
+    agent.add_argument("--relay", action="store_true", help="it may pass on what other agents observed")
     agent.set_defaults(command=_agent)
 
 
@@ -37,7 +38,9 @@ def _group(options: argparse.Namespace) -> int:
 def _agent(options: argparse.Namespace) -> int:
     from cobandit.live.auth.keys import issue  # noqa: PLC0415
 
-    path = issue(options.name, options.folder, days=options.days, out=options.out)
+    path = issue(options.name, options.folder, days=options.days, out=options.out, may_relay=options.relay)
     print(f"The secret of {options.name!r} is {path}: its owner is {options.name!r}, for {options.days} days.")
+    if options.relay:
+        print("It may pass on what other agents observed: whoever has it can make up observations of all of them.")
     print("Move it to the machine of that agent, readable for that agent alone, and name it where the agent starts.")
     return 0

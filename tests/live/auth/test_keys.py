@@ -13,7 +13,8 @@ import pytest
 import cobandit
 from cobandit.cli import main
 from cobandit.live.auth import keys
-from cobandit.live.auth.identity import Identity, verify
+from cobandit.live.auth.certificates import verify
+from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.keys import AUTHORITY, issue, make_group
 from cobandit.values.errors import LocalError
 
@@ -175,6 +176,21 @@ def test_an_identity_is_for_one_name_in_one_group(member: Callable[[str], Identi
         member("a").check_member("b", "homepage")
     with pytest.raises(LocalError, match="is for the group 'homepage', not 'shop'"):
         member("a").check_member("a", "shop")
+
+
+def test_a_certificate_says_whether_its_member_may_relay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = str(tmp_path)
+    assert main(["keys", "group", "g", "--out", folder]) == 0
+    capsys.readouterr()
+    assert main(["keys", "agent", "plain", "--folder", folder]) == 0
+    assert "may pass on" not in capsys.readouterr().out
+    assert main(["keys", "agent", "relay", "--folder", folder, "--relay"]) == 0
+    assert "may pass on what other agents observed" in capsys.readouterr().out
+    for name, may_relay in (("plain", False), ("relay", True)):
+        identity = Identity.load(tmp_path / f"{name}.pem")
+        verified = verify(identity.certificate_der, identity.group_der)
+        assert verified is not None
+        assert (identity.may_relay, verified.may_relay) == (may_relay, may_relay)
 
 
 def test_an_identity_does_not_print_its_key(member: Callable[[str], Identity]) -> None:

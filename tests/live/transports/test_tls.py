@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from cobandit.live.auth import keys
-from cobandit.live.auth.identity import Identity, Verified, verify
+from cobandit.live.auth.certificates import Verified, verify
+from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.transports import connection as connection_module
 from cobandit.live.transports import mesh as mesh_module

@@ -1,40 +1,26 @@
-"""What proves a member's name: its bundle, and the certificates of others. It needs the extra `keys`.
+"""What proves a member's name: its bundle. It needs the extra `keys`.
 
-This file owns reading and checking; `keys` makes the files, and `transports.tls` and `identity_seal` use them. The
-names stand in a certificate as a URI, `cobandit://<group>/<member>`, percent-encoded, because a common name ends at 64
-characters.
+This file owns reading and checking it; `keys` makes the files, `certificates` says what a certificate proves, and
+`transports.tls` and `identity_seal` use both.
 """
 
 import datetime as dt
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import unquote_to_bytes
 
+from cobandit.live.auth.certificates import names, verify
 from cobandit.live.auth.private_files import read_private
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
 
 with needed_by("a key"):
     from cryptography import x509
-    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey, EllipticCurvePublicKey
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 LARGEST_FILE = 2**20
 """Bytes. A bundle has about two thousand; more is another file."""
-
-_BAD_CERTIFICATE = (
-    ValueError,
-    TypeError,
-    LookupError,
-    InvalidSignature,
-    UnsupportedAlgorithm,
-    x509.DuplicateExtension,
-    x509.InvalidVersion,
-    x509.UnsupportedGeneralNameType,
-    UserWarning,  # where warnings are errors: the library warns of certificates that break the rules
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +38,8 @@ class Identity:
     path: Path
     """The bundle; a TLS library reads the private key from it."""
     private_key: EllipticCurvePrivateKey = field(repr=False)
+    may_relay: bool = False
+    """Whether the certificate says that this member may pass on what others observed."""
 
     @classmethod
     def load(cls, path: str | Path) -> "Identity":
@@ -81,7 +69,8 @@ class Identity:
             raise LocalError(
                 f"the certificate in {path} is not of the group in it: make a new one with `cobandit keys agent`"
             )
-        identity = cls(agent, group, _der(own), der, verified.valid_from, verified.valid_until, path, key)
+        times = verified.valid_from, verified.valid_until
+        identity = cls(agent, group, _der(own), der, *times, path, key, verified.may_relay)
         identity.check_time(dt.datetime.now(dt.UTC).timestamp())
         return identity
 
@@ -106,53 +95,6 @@ class Identity:
             )
         if self.name != name:
             raise LocalError(f"{self.path} proves the name {self.name!r}, not {name!r}: every agent has its own file")
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """A member's certificate that the group has signed."""
-
-    name: str
-    group: str
-    valid_from: float
-    valid_until: float
-    public_key: EllipticCurvePublicKey
-
-
-def verify(certificate_der: bytes, group_der: bytes) -> Verified | None:
-    """Return what a certificate proves if this group's authority has signed it, valid at present or not."""
-    try:
-        certificate = x509.load_der_x509_certificate(certificate_der)
-        certificate.verify_directly_issued_by(x509.load_der_x509_certificate(group_der))
-        group, agent = names(certificate)
-        key = certificate.public_key()
-    except _BAD_CERTIFICATE:
-        return None
-    if agent is None or not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
-        return None
-    begin, end = certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp()
-    return Verified(agent, group, begin, end, key)
-
-
-def names(certificate: x509.Certificate) -> tuple[str, str | None]:
-    """Return the names of the group and of the member (`None` in the group's own certificate).
-
-    Raises:
-        LookupError: There are none.
-    """
-    try:
-        alternative = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, ValueError) as error:
-        raise LookupError("no names") from error
-    found = alternative.get_values_for_type(x509.UniformResourceIdentifier)
-    scheme, _, rest = found[0].partition("://") if len(found) == 1 else ("", "", "")
-    group, *agents = rest.split("/")
-    if scheme != "cobandit" or not group or len(agents) > 1 or not all(agents):
-        raise LookupError("no names")
-    try:
-        return unquote_to_bytes(group).decode(), unquote_to_bytes(agents[0]).decode() if agents else None
-    except UnicodeDecodeError as error:
-        raise LookupError("no names") from error
 
 
 def read(path: Path, *, what: str, remedy: str) -> tuple[EllipticCurvePrivateKey, list[x509.Certificate]]:

@@ -15,7 +15,8 @@ from hashlib import blake2b
 from hmac import compare_digest
 
 from cobandit.live.auth.anti_replay import ReplayWindows
-from cobandit.live.auth.identity import Identity, Verified, verify
+from cobandit.live.auth.certificates import Verified, verify
+from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import (
     HEADER,
@@ -79,6 +80,7 @@ class IdentitySeal(Seal):
     def __init__(self, identity: Identity, *, now: Callable[[], float] = time.time) -> None:
         self._identity, self._now = identity, now
         self.valid_until = identity.valid_until
+        self.own_may_relay = identity.may_relay
         self._name = identity.name.encode()
         self._certificate = len(identity.certificate_der).to_bytes(2) + identity.certificate_der
         self._group = group_digest(identity.group)
@@ -111,6 +113,10 @@ class IdentitySeal(Seal):
         count = count + 1 if second == before else 1
         self._introduced = second, count
         return self._signed(receiver, b"") if count <= INTRODUCTIONS_A_SECOND else None
+
+    def may_relay(self, sender: str) -> bool:
+        peer = self._peers.get(sender)
+        return peer is not None and peer.verified.may_relay
 
     def unwrap(self, packet: bytes) -> Opened | Rejected:  # noqa: PLR0911, PLR0912  # each is one reason to refuse
         kind = packet[:1]

@@ -15,6 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote
 
+from cobandit.live.auth.certificates import RELAY
 from cobandit.live.auth.identity import names_or_blame, read
 from cobandit.values.checks import check_name, check_whole
 from cobandit.values.errors import LocalError
@@ -53,8 +54,22 @@ def make_group(name: str, folder: str | Path) -> Path:
     return path
 
 
-def issue(agent: str, folder: str | Path, *, days: int = DAYS_OF_AN_AGENT, out: str | Path | None = None) -> Path:
+def issue(
+    agent: str,
+    folder: str | Path,
+    *,
+    days: int = DAYS_OF_AN_AGENT,
+    out: str | Path | None = None,
+    may_relay: bool = False,
+) -> Path:
     """Make a member's bundle with the authority in a folder; return the file, which is secret.
+
+    Args:
+        agent: The member's name.
+        folder: Where the group's authority is.
+        days: How long it is valid.
+        out: The file to write, if not in the folder.
+        may_relay: Whether the member may pass on what others observed.
 
     Raises:
         LocalError: There is no authority, the name cannot be one, or the file is there already.
@@ -77,7 +92,7 @@ def issue(agent: str, folder: str | Path, *, days: int = DAYS_OF_AN_AGENT, out: 
     path = Path(out) if out is not None else Path(folder) / file_name(agent)
     _check_free(path, "remove it first if the agent shall get a new key, or name another with --out")
     key = ec.generate_private_key(ec.SECP256R1())
-    own = _certificate(group, agent, key, days=days, issuer=(certificates[0], group_key))
+    own = _certificate(group, agent, key, days=days, issuer=(certificates[0], group_key), may_relay=may_relay)
     _write(path, _pem(key) + _pem(own) + _pem(certificates[0]))
     return path
 
@@ -102,11 +117,13 @@ def _certificate(
     *,
     days: int,
     issuer: tuple[x509.Certificate, EllipticCurvePrivateKey] | None,
+    may_relay: bool = False,
 ) -> x509.Certificate:
     is_group = issuer is None
-    subject = x509.Name(
-        [x509.NameAttribute(x509.NameOID.COMMON_NAME, "a group of cobandit" if is_group else "an agent of cobandit")]
-    )
+    about = [x509.NameAttribute(x509.NameOID.COMMON_NAME, f"{'a group' if is_group else 'an agent'} of cobandit")]
+    if may_relay:
+        about.append(x509.NameAttribute(x509.NameOID.ORGANIZATIONAL_UNIT_NAME, RELAY))
+    subject = x509.Name(about)
     signing = key if issuer is None else issuer[1]
     uri = f"cobandit://{quote(group, safe='')}" + ("" if agent is None else f"/{quote(agent, safe='')}")
     now = dt.datetime.now(dt.UTC)

@@ -74,6 +74,9 @@ class Seal(ABC):
     valid_until: float | None = None
     """When it expires, in seconds since 1970; `None` if it never does."""
 
+    own_may_relay: bool | None = None
+    """Whether what proves this member's name says that it may pass on what others observed; `None` if nothing does."""
+
     @abstractmethod
     def begin(self, name: str, group: str) -> None:
         """Begin to work for this member.
@@ -93,6 +96,14 @@ class Seal(ABC):
     def introduction(self, receiver: str) -> bytes | None:
         """Return a packet without payload after which the receiver can be understood; `None` if there is no need."""
         del receiver
+        return None
+
+    def may_relay(self, sender: str) -> bool | None:
+        """Return whether the last proof of this sender's name says that it may pass on what others observed.
+
+        `None` where names are not proved. A sender that has proved nothing yet may not.
+        """
+        del sender
         return None
 
 

@@ -47,6 +47,9 @@ class Transport(ABC):
     valid_until: float | None = None
     """When what proves this member's name expires, in seconds since 1970; `None` if it never does."""
 
+    own_may_relay: bool | None = None
+    """Whether what proves this member's name says that it may pass on what others observed; `None` if nothing does."""
+
     @property
     def is_alone(self) -> bool:
         """Whether it is certain that nobody else is here. Most networks cannot tell."""
@@ -82,6 +85,14 @@ class Transport(ABC):
     @abstractmethod
     async def close(self) -> None:
         """Hand over what was sent, as far as that takes no long wait, and stop. Harmless if it is closed already."""
+
+    def may_relay(self, sender: str) -> bool | None:
+        """Return whether the last proof of this sender's name says that it may pass on what others observed.
+
+        `None` where names are not proved. A sender that has proved nothing yet may not.
+        """
+        del sender
+        return None
 
     def check_size(self, frame: bytes) -> None:
         """Refuse a frame that this transport does not carry."""

@@ -14,6 +14,7 @@ class Sealed(Transport):
     def __init__(self, transport: Transport, seal: Seal) -> None:
         self._transport, self._seal = transport, seal
         self.valid_until = seal.valid_until
+        self.own_may_relay = seal.own_may_relay
         self._inbox: Inbox | None = None
 
     @property
@@ -40,6 +41,9 @@ class Sealed(Transport):
 
     async def close(self) -> None:
         await self._transport.close()
+
+    def may_relay(self, sender: str) -> bool | None:
+        return self._seal.may_relay(sender)
 
     # What the transport tells. It proves nothing about senders, as far as this class is concerned.
 

@@ -10,7 +10,8 @@ import ssl
 import time
 from collections.abc import Sequence
 
-from cobandit.live.auth.identity import Identity, verify
+from cobandit.live.auth.certificates import Verified, verify
+from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.transports.addresses import Address, parse_address
 from cobandit.live.transports.base import Inbox, Transport
@@ -25,6 +26,8 @@ MOST_UNPROVED = 64
 """Incoming connections that have not proved anything yet. With so many, further ones are turned away."""
 BACKLOG = 128
 """Incoming connections that the operating system holds until they are taken."""
+MOST_REMEMBERED = 4096
+"""Members whose role is remembered after their connection has ended; then the one that came first is forgotten."""
 BREATH_SECONDS = 0.1
 """How long to wait when the operating system has no more sockets to give."""
 
@@ -56,6 +59,9 @@ class TlsTransport(Transport):
         self._advertise = None if advertise is None else str(parse_address(advertise, what="advertise"))
         self._identity = identity
         self.valid_until = identity.valid_until
+        self.own_may_relay = identity.may_relay
+        self._roles: dict[str, bool] = {}
+        """Whether a peer may relay, from its last certificate. What it said may be looked at after it has gone."""
         self._socket: socket.socket | None = None
         self._mesh: Mesh | None = None
         self._inbox: Inbox | None = None
@@ -92,6 +98,9 @@ class TlsTransport(Transport):
         if self._mesh is not None:
             for link in self._mesh.links():
                 link.send(frame)
+
+    def may_relay(self, sender: str) -> bool:
+        return self._roles.get(sender, False)
 
     async def close(self) -> None:
         mesh, self._mesh = self._mesh, None
@@ -194,12 +203,19 @@ class TlsTransport(Transport):
             connection.abort()
             return
         connection.peer = verified.name
+        self._remember(verified)
         connection.watch_silence(_SILENCE)
         # A connection does not outlive what it was let in for.
         expiry = asyncio.get_running_loop().call_later(max(0.0, verified.valid_until - time.time()), connection.abort)
         connection.lost.add_done_callback(lambda _: expiry.cancel())
         if self._mesh is not None:
             self._mesh.greet(connection)
+
+    def _remember(self, verified: Verified) -> None:
+        self._roles.pop(verified.name, None)
+        self._roles[verified.name] = verified.may_relay
+        if len(self._roles) > MOST_REMEMBERED:
+            del self._roles[next(iter(self._roles))]
 
     def _take_frame(self, connection: Connection, frame: bytes) -> None:
         if self._mesh is not None and self._inbox is not None:

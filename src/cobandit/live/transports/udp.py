@@ -90,6 +90,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         self._advertise = None if advertise is None else str(parse_address(advertise, what="advertise"))
         self._seal = seal
         self.valid_until = seal.valid_until
+        self.own_may_relay = seal.own_may_relay
         self._name = self._own = ""
         self._boot = self._number = 0
         self._inbox: Inbox | None = None
@@ -165,6 +166,9 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         await asyncio.gather(self._calling, return_exceptions=True)
         transport.close()
         self._members.clear()
+
+    def may_relay(self, sender: str) -> bool | None:
+        return self._seal.may_relay(sender)
 
     # What comes in.
 
