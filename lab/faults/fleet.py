@@ -122,6 +122,9 @@ class Fleet:
         clock_behind_s: float = 0.0,
         state: Path | None = None,
         place: Place | None = None,
+        has_state: bool = True,
+        is_relay: bool = False,
+        is_patient: bool = False,
     ) -> Process:
         """Begin to start a member. Nobody waits for it."""
         self._starts += 1
@@ -133,7 +136,7 @@ class Fleet:
             group=GROUP,
             name=name,
             arms=ARMS,
-            state=str(state or self.states[name]),
+            state=str(state or self.states[name]) if has_state else None,
             truth=str(truth),
             seed=self.plan.seed,
             start=self._starts,
@@ -144,6 +147,8 @@ class Fleet:
             given_away=self._given_away,
             keys=where.keys,
             clock_behind_s=clock_behind_s,
+            is_relay=is_relay,
+            is_patient=is_patient,
             sabotage=self.plan.sabotage,
         )
         return Process(spec, where.inside)
@@ -152,7 +157,7 @@ class Fleet:
         """Kill a member's process. Return which rewards it was handed that may not be on its disk."""
         process = self.running.pop(name)
         process.kill()
-        self._hear_out(name, process)
+        self.hear_out(name, process)
         self._later += process.take_given_away()
         truth = read_truth(Path(process.spec.truth))
         return sorted(truth.handed - truth.synced)
@@ -161,7 +166,7 @@ class Fleet:
         """Let a member stop as a program stops."""
         process = self.running.pop(name)
         process.close()
-        self._hear_out(name, process)
+        self.hear_out(name, process)
         self._later += process.take_given_away()
 
     def restart(self, name: str, unsure: Sequence[str], *, clock_behind_s: float = 0.0) -> None:
@@ -267,7 +272,7 @@ class Fleet:
         truth = self.truth(forgiven)
         sums = accounts.balance(looks, truth.bounds())
         for name, process in self.running.items():
-            self._hear_out(name, process)
+            self.hear_out(name, process)
         found = [
             *self.violations,
             *sums.violations[:MOST_SHOWN],
@@ -300,7 +305,7 @@ class Fleet:
             notes=notes,
         )
 
-    def _hear_out(self, name: str, process: Process) -> None:
+    def hear_out(self, name: str, process: Process) -> None:
         """Take what a process said that must never be said."""
         self.violations += [f"{name} has taken a second reward for {token}" for token in process.twice]
         self.violations += [f"{name} said: {said.text}" for said in process.said if BUG in said.text]

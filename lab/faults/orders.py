@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from cobandit.core import Geometric, RetryTimers, Sharing, on_demand
+from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.values.tally import ArmTally
 
 
@@ -15,7 +16,7 @@ class Spec(msgspec.Struct, frozen=True):
     group: str
     name: str
     arms: tuple[str, ...]
-    state: str
+    state: str | None
     truth: str
     """The file for what really happens; a new one for every start."""
     seed: int
@@ -33,11 +34,16 @@ class Spec(msgspec.Struct, frozen=True):
     """Which share of decisions is not rewarded here: their ids go to the parent."""
     clock_behind_s: float = 0.0
     """By how much the member's clock is behind."""
+    is_relay: bool = False
+    is_patient: bool = False
+    """Whether it talks as live members do, and not in a hurry."""
     sabotage: str | None = None
     """A Python file that breaks the live part on purpose, to see whether that is noticed."""
 
     def sharing(self) -> Sharing:
-        """Return how the member talks: as live members do, but in a hurry."""
+        """Return how the member talks: as live members do, but in a hurry unless it is patient."""
+        if self.is_patient:
+            return LIVE_SHARING
         patience = RetryTimers(first=0.3, least=0.05, growth=1.5, tick=self.tick, longest=self.longest)
         return on_demand(Geometric(2, cap=16), loss_tolerant=patience)
 
@@ -45,7 +51,7 @@ class Spec(msgspec.Struct, frozen=True):
 class Order(msgspec.Struct, frozen=True):
     """What to do."""
 
-    do: Literal["go", "rest", "observe", "reward", "look", "close"]
+    do: Literal["go", "rest", "observe", "reward", "control", "look", "close"]
     tokens: tuple[str, ...] = ()
 
 
@@ -68,6 +74,12 @@ class Look(msgspec.Struct, frozen=True, tag="look"):
     decisions: int
     owes: int
     """Rewards for others that are not delivered yet."""
+    first_arm: str = ""
+    """That of its very first decision."""
+    control_arm: str = ""
+    """Where the kill switch points."""
+    packets: int = 0
+    """How many it has sent."""
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):

@@ -76,6 +76,7 @@ class Worker:
         self._kept: list[str] = []
         """Decisions that are rewarded a little later, by their id."""
         self._is_deciding = True
+        self._first_arm = ""
 
     def run(self, inbox: "queue.SimpleQueue[Order | None]") -> None:
         """Decide and obey until told to stop."""
@@ -106,6 +107,7 @@ class Worker:
         self._drawn += 2
         subject = uniform(self._chance, self._drawn)
         decision = self._member.select_arm(f"user {int(subject * SUBJECTS)}" if subject < 0.1 else None)
+        self._first_arm = self._first_arm or decision.arm
         draw = uniform(self._chance, self._drawn + 1)
         if draw < self._spec.given_away:
             self._mouth.say(orders.GivenAway((decision.id,)))
@@ -155,8 +157,13 @@ class Worker:
     def _obey(self, order: Order) -> None:
         match order.do:
             case "look":
-                self._mouth.say(look(self._member))
+                self._mouth.say(look(self._member, self._first_arm))
                 return
+            case "control":
+                if order.tokens:
+                    self._member.kill(order.tokens[0])
+                else:
+                    self._member.lift()
             case "go" | "rest":
                 self._is_deciding = order.do == "go"
             case "observe":
@@ -169,9 +176,10 @@ class Worker:
         self._mouth.say(orders.Done(order.do, None if order.do == "go" else self._sync()))
 
 
-def look(member: Member) -> orders.Look:
+def look(member: Member, first_arm: str = "") -> orders.Look:
     """Return how a member is."""
     statistics, endpoint = member.statistics(), decode_snapshot(member.snapshot()).endpoint
+    said = statistics.communication
     origins: dict[tuple[str, int], tuple[ArmTally, ...]] = {(endpoint.agent, endpoint.incarnation): ()}
     for fact in endpoint.facts:
         for told in fact.told.cells:
@@ -186,6 +194,9 @@ def look(member: Member) -> orders.Look:
         is_superseded=statistics.is_superseded,
         decisions=statistics.decisions,
         owes=len(member._node.machine.outbox.rewards),  # noqa: SLF001  # nobody else needs to know
+        first_arm=first_arm,
+        control_arm=statistics.control_arm or "",
+        packets=said.shares + said.repetitions + said.acknowledgements + said.notices + said.letters,
     )
 
 
@@ -208,6 +219,7 @@ def main() -> int:
             sharing=spec.sharing(),
             peers=spec.peers,
             keys=spec.keys,
+            relay=spec.is_relay,
             clock=ShiftedClock(spec.clock_behind_s),
         )
     except CobanditError as error:

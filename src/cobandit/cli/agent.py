@@ -22,11 +22,12 @@ def add_agent(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from cobandit.live.process.config import check_files, check_state, read_config  # noqa: PLC0415  # loads only what is needed
+    from cobandit.live.process.config import as_memory, check_files, check_state, read_config  # noqa: PLC0415  # loads only what is needed
     from cobandit.live.process.service import run_agent  # noqa: PLC0415
 
     config = read_config(options.config)
     check_files(config)
+    config = as_memory(config)
     if options.check:
         check_state(config)
         say_risks(config)
@@ -38,8 +39,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _say_ready(member: "Member", config: "AgentConfig") -> None:
     known = member.statistics().observations
+    relay = ", passes on what others observed" if config.member["relay"] else ""
     metrics = "" if config.metrics is None else f", metrics at http://{config.metrics}/metrics"
     print(
-        f"{member.name} is ready: {described(config)}, {known:,} observations known{metrics}. {HOW_TO_STOP}",
+        f"{member.name} is ready: {described(config)}, {known:,} observations known{relay}{metrics}. {HOW_TO_STOP}",
         flush=True,
     )

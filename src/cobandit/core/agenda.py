@@ -3,8 +3,7 @@
 Four things are said again until they are acknowledged. The last share, because it is also the request for the peer's:
 but only when a buffer is full again, so that a repetition has as much to say as a share. And without waiting for that,
 because they are *urgent*: which arms this agent has eliminated itself, what earlier incarnations observed (its own and
-the peer's), and that it is here, once it said so. A relay owes what others observed, too: to a newcomer at once, later
-when it is quiet.
+the peer's), and that it is here, once it said so. A relay owes what others observed.
 
 What it observes needs no repetition as long as it goes on: the next share carries everything that was not acknowledged.
 It looks at its waits with every observation. Only if it has observed nothing for long must it be woken.

@@ -127,8 +127,6 @@ def check_words(
 def _check_speaker(sender: AgentId, speaker: Delivery | Notice | None, changes: Changes, replica: Replica) -> None:
     """Refuse what an agent may not speak of: it speaks of itself, and of what the receiver observed; a relay of all.
 
-    Who has not heard yet that the sender is a relay passes over what it says of others (`believed`).
-
     Who has not heard yet which incarnation of the receiver is the present one may tell of that, too: nothing new.
     """
     said, is_relay = _said_by(sender, changes, replica), speaker is not None and speaker.is_introduced
@@ -256,13 +254,17 @@ def is_heeded(link: Link, speaker: Delivery | Notice, changes: Changes) -> bool:
 
 
 def believed(sender: AgentId, changes: Changes, replica: Replica, *, is_heeded: bool) -> Changes:
-    """Return what of a message counts: of others only a relay's word, and what is new of the sender only if heeded."""
+    """Return what of a message counts: of others only a relay's word, and some of it only if heeded."""
     if not is_heeded:
         changes = changes._replace(eliminations=(), presences=())
-    said = _said_by(sender, changes, replica)
-    if said is not None and said.is_relay:
+    if is_relay(_said_by(sender, changes, replica)):
         return changes
     return changes._replace(cells=tuple(told for told in changes.cells if told.agent in (sender, replica.agent)))
+
+
+def is_relay(said: Presence | None) -> bool:
+    """Return whether an agent has said that it passes on what others observed."""
+    return said is not None and said.is_relay
 
 
 def _said_by(sender: AgentId, changes: Changes, replica: Replica) -> Presence | None:

@@ -162,12 +162,6 @@ class Endpoint:
 
         Nothing is acknowledged and nothing is held in it yet, so everybody tells everything again that is wanted. That
         is all that a new arm needs. Who may have forgotten own observations begins a new incarnation as well.
-
-        Args:
-            session: Above all earlier ones, and different from all of them.
-            incarnation: The present one, or a later one.
-            arms: Those of before come first.
-            now: The time.
         """
         check_time(now)
         check_whole("session", session, self.session + 1, MAX_INCARNATION - 1)
@@ -367,7 +361,10 @@ class Endpoint:
             is_missing = self._knows_more_eliminations(link)
             return (self._repeat(link, now, is_answer=True),) if is_missing else ()
         observations = link.exchange.share_received(len(self.candidates.own))
-        if observations:
+        is_led = self.members.is_relay and not credibility.is_relay(self.replica.presence_of(link.peer.name))
+        if is_led and not observations:
+            link.exchange.ask()
+        if is_led or observations:
             return (self._share(link, observations, now),)
         retransmit.take(Event.ASKED)
         return ()

@@ -76,6 +76,10 @@ class Exchange:
         """Take a share of the peer that is not answered now, however much is buffered. The demand stands."""
         self.demanded = True
 
+    def ask(self) -> None:
+        """Share nothing, and ask for the peer's, as a relay does: it observes nothing, so the peer's pace decides."""
+        self.demanded, self.shares_sent = False, self.shares_sent + 1
+
     def has_reached(self, candidate_count: int) -> bool:
         """Return whether the buffer holds enough for a share, whether or not one is demanded."""
         return self.buffered >= self.threshold.at(self.c, candidate_count)

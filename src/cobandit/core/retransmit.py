@@ -172,7 +172,6 @@ class Retransmit:
         """How many of this side's observations, of this incarnation, the peer has acknowledged."""
         self.in_flight: dict[int, int] = {}
         """For each number of the log up to which the peer was told and has not acknowledged: how many observations."""
-
         self.part = 0
         """Up to which number of the log the last message told, if it was too small for all there was to tell."""
 
@@ -211,8 +210,7 @@ class Retransmit:
         self.confirmed = self.part = 0
         self.can_be_timed = self.is_known = False
         self.in_flight.clear()
-        if tells_at_once:
-            self.retry_at = 0.0
+        self.retry_at = 0.0 if tells_at_once else self.retry_at
 
     def shared(self, size: float, now: float) -> None:
         """Note that a fresh share goes out."""

@@ -110,6 +110,7 @@ class Node:
         self.machine = machine
         self._journal = journal
         self._transport = transport
+        machine.guard.may_relay = transport.may_relay
         self._executor = executor
         self._matcher = matcher
         """Where odds are computed; on this loop if there is none."""

@@ -76,6 +76,7 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
     try:
         if not isinstance(transport, Transport):
             transport = transport_for(transport, peers=options.peers, keys=keys, secret=options.secret)
+        _check_role(options, name, transport)
         build = _builder(options, name)
         restored = _restored(options, name, journal, versions.layout)
         allocation = None
@@ -124,6 +125,14 @@ def look_at_state(options: Options, layout: Layout = PRESENT.layout) -> None:
         journal.name = f"the state {path}"
         journal.take(read_stored(path, layout))
     _restored(options, options.name, journal, layout)
+
+
+def _check_role(options: Options, name: str, transport: Transport) -> None:
+    if options.relay and transport.own_may_relay is False:
+        raise LocalError(
+            f"{name} is to be a relay, and its certificate does not say that it may: make one with "
+            f"`cobandit keys agent {name} --relay`, or start it without relay"
+        )
 
 
 def _restored(options: Options, name: str, journal: Journal, layout: Layout) -> Restored:

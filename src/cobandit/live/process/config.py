@@ -5,7 +5,7 @@ The keys are explained in docs/operating.md. Running what the file describes is 
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -72,6 +72,8 @@ class AgentConfig:
     """Seconds between two questions for what the others learned."""
     serving: Serving = field(default_factory=Serving)
     """How `cobandit serve` serves it over HTTP; `cobandit agent` does not."""
+    says_relay: bool = False
+    """Whether the file says if it is a relay. If not, `cobandit agent` is one where it may be."""
 
     def __repr__(self) -> str:
         return f"AgentConfig(name={self.member['name']!r}, group={self.member['group']!r}, url={masked(self.url)!r})"
@@ -123,13 +125,34 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         "default_reward": table.number("default_reward", low=0.0, high=1.0) if "default_reward" in table else None,
         "log_limit": table.whole("log_limit", 0) if "log_limit" in table else None,
         "snapshot": _snapshot(table, folder),
+        "relay": table.truth("relay", default=False),
         **_shares(table, arms),
     }
     metrics = table.text("metrics") if "metrics" in table else None
     if metrics is not None:
         with located("metrics"):
             parse_address(metrics)
-    return AgentConfig(member, url, _log_format(table), metrics, _catch_up_every(table), serving_from(table, folder))
+    return AgentConfig(
+        member,
+        url,
+        _log_format(table),
+        metrics,
+        _catch_up_every(table),
+        serving_from(table, folder),
+        says_relay="relay" in table,
+    )
+
+
+def as_memory(config: AgentConfig) -> AgentConfig:
+    """Return the configuration of a member that always runs: a relay, unless its file or certificate says otherwise."""
+    if config.says_relay:
+        return config
+    may_relay, keys = True, config.member["keys"]
+    if keys is not None:
+        from cobandit.live.auth.identity import Identity  # noqa: PLC0415  # needs the extra `keys`
+
+        may_relay = Identity.load(keys).may_relay
+    return replace(config, member={**config.member, "relay": may_relay})
 
 
 def check_files(config: AgentConfig) -> None:

@@ -1,8 +1,8 @@
 """A member as a process of its own: it starts, takes part until it is told to stop, and says farewell.
 
-It decides nothing by itself. It holds what the others learned, answers, and takes the rewards that are left in its
-mailbox: an always-on memory of the group. Members talk on demand, and who observes nothing demands nothing; so it asks
-now and then (`Member.catch_up`).
+It decides nothing by itself. It holds what the others learned, passes it on to newcomers if it is a relay, and takes
+the rewards that are left in its mailbox: an always-on memory of the group. Members talk on demand, and who observes
+nothing demands nothing; so it asks now and then (`Member.catch_up`).
 """
 
 import os
