@@ -23,7 +23,7 @@ DECISIONS = 110
 
 DAY = 86_400.0
 
-_DICE_OF_PLANS = 11
+_DICE_OF_PLANS, _DICE_OF_RELAYS = 11, 12
 
 
 class Kind(Enum):
@@ -142,6 +142,8 @@ class Plan:
     """By so much, in seconds, a decision may expire too early."""
     keeps_controls: bool
     """Whether what operators said must be known at the end."""
+    relays: frozenset[str]
+    """Who passes on what others observed."""
     allowed: Allowed
 
 
@@ -194,8 +196,15 @@ def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:
         clock_error=clock_error,
         forgiven=clock_error if clocks_follow else 0.0,  # a clock of the user's own is believed
         keeps_controls=allowed.controls_outlive_disks or not (is_forgetful or kinds & _LOSING),
+        relays=_relays(Dice(seed, _DICE_OF_RELAYS), members),
         allowed=allowed,
     )
+
+
+def _relays(dice: Dice, members: tuple[MemberPlan, ...]) -> frozenset[str]:
+    if not dice.happens(0.3):
+        return frozenset()
+    return frozenset(dice.some([member.name for member in members], dice.pick((1, 1, 2))))
 
 
 _LOSING = {Kind.LOSE_DISK, Kind.GO, Kind.DIE}

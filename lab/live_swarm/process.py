@@ -112,7 +112,13 @@ class Process:
         )
         default = None if plan.default_reward is None else found.agent.policy.quantum.units(plan.default_reward)
         terms = Terms(
-            name, GROUP, plan.sharing, lambda arms: _policy(plan, name, arms), plan.expire_after, default_units=default
+            name,
+            GROUP,
+            plan.sharing,
+            lambda arms: _policy(plan, name, arms),
+            plan.expire_after,
+            default_units=default,
+            is_relay=name in plan.relays,
         )
         self.machine = Machine(terms, found, self._clock)
         self.view, self.settings = view_of(self.machine), settings_of(self.machine)

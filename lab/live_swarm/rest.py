@@ -17,6 +17,7 @@ from lab.live_swarm.network import Network
 from lab.live_swarm.plan import Plan
 from lab.live_swarm.process import Process
 from lab.live_swarm.truth import Made, Truth
+from lab.swarm.checks import not_passed_on
 
 PATIENCE = 700.0
 """Seconds after which an idle member has certainly looked at its clock: it says that it is here every ten minutes."""
@@ -34,6 +35,7 @@ def at_rest(plan: Plan, living: Sequence[Process], truth: Truth, network: Networ
         + _lost_settings(plan, living, truth)
         + _undelivered(living)
         + _different_views(living, truth)
+        + not_passed_on([process.machine.agent for process in living])
     )
     for made in truth.decisions.values():
         wrong += _unrewarded(plan, living, truth, made)
