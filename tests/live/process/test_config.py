@@ -51,6 +51,7 @@ def test_paths_are_taken_from_the_folder_of_the_file_and_the_rest_has_defaults(t
         "default_reward": None,
         "log_limit": None,
         "snapshot": None,
+        "relay": False,
         "floors": None,
         "ceilings": None,
     }
@@ -73,6 +74,7 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
             "default_reward": 0.25,
             "log_limit": 10,
             "snapshot": "start",
+            "relay": True,
             "catch_up_every": 5,
             "log_format": "json",
             "metrics": "127.0.0.1:9100",
@@ -94,6 +96,7 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
         "default_reward": 0.25,
         "log_limit": 10,
         "snapshot": tmp_path / "start",
+        "relay": True,
         "floors": {"A": 0.1},
         "ceilings": {"B": 0.6},
     }
