@@ -27,6 +27,7 @@ from cobandit.codec import LARGEST_MESSAGE, decode, decode_snapshot, encode, enc
 from cobandit.core import Acknowledgement, InputRecord, Message, RetryTimers, Sharing
 from cobandit.core.invariants import endpoint_violations, total
 from cobandit.core.replica import CellKey
+from cobandit.core.state import Claim
 from cobandit.policies import Policy
 from cobandit.values.chance import stream, uniform
 from cobandit.values.quantum import BERNOULLI
@@ -396,7 +397,7 @@ class Judge:
     def try_inside(self, moment: Moment, frame: bytes) -> None:
         """Feed a message that is broken inside to the victim of a moment."""
         agent, before = self._victim(moment)
-        own = own_cells(agent)
+        own, claims = own_cells(agent), agent.endpoint.witnesses.claims
         try:
             message = decode(frame, GROUP)
             outcome = agent.receive(message, moment.now)
@@ -414,7 +415,7 @@ class Judge:
         del self._victims[moment]
         wrong = endpoint_violations(agent.endpoint)
         assert not wrong, f"{wrong} after {message}"
-        check_own(agent, own, message)
+        check_own(agent, own, claims, message)
         assert agent.policy.tally == total(agent.endpoint.replica), f"the policy knows something else after {message}"
         assert set(agent.policy.candidates) == agent.endpoint.candidates.own, f"the candidates differ after {message}"
         stored = encode_snapshot(agent.snapshot())
@@ -452,11 +453,15 @@ def own_cells(agent: Agent) -> dict[CellKey, ArmTally]:
     return {key: entry for key, entry in agent.endpoint.replica.cells() if key.agent == agent.name}
 
 
-def check_own(agent: Agent, before: dict[CellKey, ArmTally], message: Message) -> None:
-    """See that a peer has changed nothing of an agent's own, but for what it returned of other incarnations."""
+def check_own(agent: Agent, before: dict[CellKey, ArmTally], claims: tuple[Claim, ...], message: Message) -> None:
+    """See that a peer has changed nothing of an agent's own, but for what it returned of other incarnations.
+
+    What one peer alone had claimed before, the message may have confirmed.
+    """
+    told_now = () if isinstance(message, Acknowledgement) else message.changes.cells
     returned = {
         (CellKey(told.agent, told.incarnation, entry.arm, told.bandit, told.segment, told.period), entry)
-        for told in (() if isinstance(message, Acknowledgement) else message.changes.cells)
+        for told in (*told_now, *(claim.told for claim in claims))
         for entry in told.tallies
     }
     after = own_cells(agent)

@@ -102,6 +102,11 @@ def _different_views(living: Sequence[Process], truth: Truth) -> list[str]:
     arms = {process.name: set(arms_of(process.machine)) for process in living}
     best = _known_to_disks(living, arms)
     for process in living:
+        unproved = {claim.told.incarnation for claim in process.machine.agent.endpoint.witnesses.claims}
+        for origin, arm in list(best):  # what only one of the others says of it, nobody believes
+            if origin.member == process.name and origin.incarnation in unproved:
+                del best[origin, arm]
+    for process in living:
         if process.disk.forgot_at is None:
             for origin, logs in truth.logs.items():
                 if origin.member == process.name:

@@ -120,6 +120,6 @@ def test_own_observations_that_a_peer_changes_are_seen(judge: Any, incarnation: 
     message = Share("p", "j", 1, 1, told)
     if is_seen:
         with pytest.raises(AssertionError, match="were changed by"):
-            fuzz.check_own(agent, before, message)
+            fuzz.check_own(agent, before, (), message)
     else:
-        fuzz.check_own(agent, before, message)
+        fuzz.check_own(agent, before, (), message)

@@ -22,6 +22,7 @@ from cobandit.core import (
 from cobandit.core.replica import CellKey
 from cobandit.core.retransmit import Phase
 from cobandit.core.snapshots import observations_of, state
+from cobandit.core.state import Claim
 from cobandit.values.errors import PeerError
 from cobandit.values.tally import ArmTally
 
@@ -254,6 +255,7 @@ def test_what_a_peer_returns_is_told_to_the_others() -> None:
     j.peer_joined("q", ARMS, 2.0)
     j.begin(MINE + 5, MINE + 5, ARMS, 2.5)
     returned = Cells("j", MINE - 1, (tally(7),))
+    j.witnesses.restore([Claim("q", Cells("j", MINE - 1, (tally(3),)))])  # one alone is not believed
     outcome = hear(j, share(2, (8, 9), delivery(receipt=(MINE + 5, 0, 0)), returned))
     assert (outcome.returned, outcome.news) == ((tally(7),), ())
     key = CellKey("j", MINE - 1, "A")

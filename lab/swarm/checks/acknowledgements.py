@@ -12,6 +12,11 @@ def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:
     if back.peer.session == one.session and link.acknowledged > back.held:
         return [f"{one.name} takes {other.name} to hold {link.acknowledged} of its log: it holds {back.held}"]
     held = dict(other.replica.cells())
+    for claim in other.witnesses.claims:  # kept apart until a second one says so, and not to be told again
+        if claim.peer == one.name:
+            held |= {
+                CellKey(claim.told.agent, claim.told.incarnation, entry.arm): entry for entry in claim.told.tallies
+            }
     return [
         f"{one.name} takes {other.name} to hold {fact.key}, which it does not"
         for fact in one.replica.wanted(0, link.wants)

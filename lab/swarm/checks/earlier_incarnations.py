@@ -1,4 +1,7 @@
-"""Invariant 7: an owner knows as much of its earlier incarnations as its peers do, and so does everyone here."""
+"""Invariant 7: an owner knows as much of its earlier incarnations as its peers do, and so does everyone here.
+
+What only one of them says of an incarnation that the owner has forgotten is not believed, and stays with that one.
+"""
 
 from collections.abc import Sequence
 
@@ -15,9 +18,12 @@ def unknown_earlier_incarnations(agents: Sequence[Agent]) -> list[str]:
             best[key] = max(best.get(key, 0), count)
     wrong: list[str] = []
     for owner in agents:
+        unproved = {claim.told.incarnation for claim in owner.endpoint.witnesses.claims}
         for key, count in best.items():
             if key.agent != owner.name or key.incarnation == owner.incarnation or key.arm not in owner.arms:
                 continue  # only an owner that has the arm can pass on what is known of it
+            if key.incarnation in unproved:
+                continue
             wrong += [
                 f"{agent.name} knows {known[agent.name].get(key, 0)} of {key}: others {count}"
                 for agent in agents

@@ -129,7 +129,7 @@ def _check_speaker(sender: AgentId, speaker: Delivery | Notice | None, changes: 
 
     Who has not heard yet which incarnation of the receiver is the present one may tell of that, too: nothing new.
     """
-    said, is_relay = _said_by(sender, changes, replica), speaker is not None and speaker.is_introduced
+    said, is_relay = said_by(sender, changes, replica), speaker is not None and speaker.is_introduced
     if speaker is not None and said is not None and said.session == speaker.session:
         is_relay = said.is_relay
     for told in changes.cells:
@@ -171,8 +171,17 @@ def check_changes(changes: Changes, sender: AgentId, replica: Replica) -> None:
     _check_cells(changes, sender, replica)
 
 
+def is_possible(changes: Changes, sender: AgentId, replica: Replica) -> bool:
+    """Return whether facts can be true: what could be when it was told need not be any more."""
+    try:
+        check_changes(changes, sender, replica)
+    except PeerError:
+        return False
+    return True
+
+
 def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
-    said = _said_by(sender, changes, replica)
+    said = said_by(sender, changes, replica)
     new: dict[AgentId, tuple[int, int]] = {}
     for told in changes.cells:
         arms = [entry.arm for entry in told.tallies]
@@ -257,7 +266,7 @@ def believed(sender: AgentId, changes: Changes, replica: Replica, *, is_heeded: 
     """Return what of a message counts: of others only a relay's word, and some of it only if heeded."""
     if not is_heeded:
         changes = changes._replace(eliminations=(), presences=())
-    if is_relay(_said_by(sender, changes, replica)):
+    if is_relay(said_by(sender, changes, replica)):
         return changes
     return changes._replace(cells=tuple(told for told in changes.cells if told.agent in (sender, replica.agent)))
 
@@ -267,7 +276,7 @@ def is_relay(said: Presence | None) -> bool:
     return said is not None and said.is_relay
 
 
-def _said_by(sender: AgentId, changes: Changes, replica: Replica) -> Presence | None:
+def said_by(sender: AgentId, changes: Changes, replica: Replica) -> Presence | None:
     """Return how a sender introduces itself, or has."""
     return changes.presences[0] if changes.presences else replica.presence_of(sender)
 

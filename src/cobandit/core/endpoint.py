@@ -33,6 +33,7 @@ from cobandit.core.messages import (
 from cobandit.core.outcome import Began, Flushed, Introduced, Observed, Outcome, PeerJoined, PeerLeft, Received, Woke
 from cobandit.core.replica import News, PresenceKey, Replica
 from cobandit.core.retransmit import Event, Phase, Retransmit
+from cobandit.core.witnesses import Witnesses
 from cobandit.values.checks import check_time, check_whole
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import Arm, ArmTally
@@ -68,6 +69,7 @@ class Endpoint:
         self.links: dict[AgentId, Link] = {}
         self.notices = 0
         """How often this agent said in this session that it is here, times two: a farewell has the number between."""
+        self.witnesses = Witnesses(self.replica)
         self._sharing = sharing
         self.agenda = Agenda(sharing.retry, self.replica, self.candidates, self.links)
 
@@ -476,7 +478,7 @@ class Endpoint:
         if there is no later one.
         """
         changes = credibility.believed(link.peer.name, changes, self.replica, is_heeded=is_heeded)
-        news = self.replica.merge(changes, (link.peer.name, session))
+        news = self._merge_vouched(link.peer.name, changes, session)
         own = tuple(added for key, added in news.cells if key.agent == self.name)
         others = tuple(added for key, added in news.cells if key.agent != self.name)
         for other in self.links.values() if others and self.members.is_relay else ():
@@ -493,6 +495,18 @@ class Endpoint:
         if is_heeded and (news.eliminations or news.presences or link.peer.incarnation != before):
             ruled_out += self.candidates.follow(link.peer)
         return Outcome(news=others, ruled_out=ruled_out, returned=own)
+
+    def _merge_vouched(self, peer: AgentId, changes: Changes, session: int | None) -> News:
+        """Merge what counts of a peer's words, and what others had said before that counts because of it."""
+        said = credibility.said_by(peer, changes, self.replica)
+        is_enough = self.links.keys() <= {peer} or credibility.is_relay(said)
+        cells, confirmed = self.witnesses.heard(peer, changes.cells, is_enough=is_enough)
+        news = self.replica.merge(changes._replace(cells=cells), (peer, session))
+        for claim in confirmed:
+            more = Changes(cells=(claim.told,))
+            if credibility.is_possible(more, claim.peer, self.replica):
+                news = news._replace(cells=news.cells + self.replica.merge(more, (claim.peer, None)).cells)
+        return news
 
     def _note_incarnation(self, link: Link, news: News, now: float) -> None:
         """Note the present incarnation of a peer. What others of it observed, the peer may have forgotten."""

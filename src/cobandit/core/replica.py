@@ -116,6 +116,8 @@ class Replica:
         """That of the last change."""
         self.observations = 0
         """How many observations this incarnation has made."""
+        self._lives: set[int] = set()
+        """The own incarnations of which there are cells."""
         self._facts: dict[Key, Fact] = {}
         self._log: dict[Fact, None] = {}
         """The facts, in the order of their last change."""
@@ -171,6 +173,10 @@ class Replica:
         """Return how many cells of an agent are held, and how many observations in them."""
         cells, observations = self._amounts.get(agent, (0, 0))
         return cells, observations
+
+    def has_lived(self, incarnation: int) -> bool:
+        """Return whether this agent knows itself that it had an incarnation."""
+        return incarnation == self.incarnation or incarnation in self._lives
 
     def eliminated(self, agent: AgentId, incarnation: int) -> tuple[Arm, ...]:
         """Return the arms that an incarnation no longer considers, as far as is known."""
@@ -280,6 +286,8 @@ class Replica:
             amount = self._amounts.setdefault(fact.key.agent, [0, 0])
             amount[0] += fact not in self._log
             amount[1] += by
+            if fact.key.agent == self.agent:
+                self._lives.add(fact.key.incarnation)
         self.number += by
         fact.number = self.number
         self._log.pop(fact, None)

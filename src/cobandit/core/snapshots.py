@@ -104,6 +104,7 @@ def state(endpoint: Endpoint) -> EndpointState:
         last_observed=agenda.last_observed,
         latest=agenda.latest,
         wake_at=agenda.wake_at,
+        claims=endpoint.witnesses.claims,
     )
 
 
@@ -127,6 +128,7 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     for fact in state.facts:
         check_changes(fact.told, state.agent, endpoint.replica)
     restore_facts(endpoint.replica, state.number, state.facts)
+    endpoint.witnesses.restore(state.claims)
     said = endpoint.replica.presence_of(state.agent)
     endpoint.members.is_relay = said is not None and said.is_relay
     if not set(candidates.eliminated) < candidates.own:

@@ -5,7 +5,7 @@ Only shapes are here; the classes that they describe fill and read them. A chang
 
 from typing import NamedTuple
 
-from cobandit.core.messages import AgentId, Changes
+from cobandit.core.messages import AgentId, Cells, Changes
 from cobandit.values.tally import Arm
 
 
@@ -66,6 +66,13 @@ class LinkState(NamedTuple):
     retransmit: RetransmitState | None
 
 
+class Claim(NamedTuple):
+    """What one peer says of one life that this agent has forgotten."""
+
+    peer: AgentId
+    told: Cells
+
+
 class EndpointState(NamedTuple):
     """All of one endpoint."""
 
@@ -82,6 +89,7 @@ class EndpointState(NamedTuple):
     last_observed: float | None
     latest: float | None
     wake_at: float | None
+    claims: tuple[Claim, ...] = ()
 
 
 class Snapshot(NamedTuple):
