@@ -111,6 +111,8 @@ class IdentitySeal(Seal):
         self._keys: list[EllipticCurvePrivateKey] = []
         """The present one, and the one before it."""
         self._peers: dict[str, _Peer] = {}
+        self._shunned: dict[str, None] = {}
+        """Who was known, until its certificate no longer counted; at most `MOST_PEERS`, the earliest first."""
         self._windows = ReplayWindows()
         self._sequence = 0
         self._introduced: tuple[int, int] = (0, 0)
@@ -139,10 +141,16 @@ class IdentitySeal(Seal):
             for peer in self._peers.values():
                 peer.agree(self._own, self._keys)
         if found.changes:
-            self._peers = {
-                name: peer for name, peer in self._peers.items() if not credentials.refusal(peer.verified, name)
-            }
+            for name, peer in tuple(self._peers.items()):
+                if credentials.refusal(peer.verified, name) is not None:
+                    del self._peers[name]
+                    self._shunned[name] = None
+            for name in tuple(self._shunned)[:-MOST_PEERS]:
+                del self._shunned[name]
         return found
+
+    def shuns(self, receiver: str) -> bool:
+        return receiver in self._shunned
 
     def _show(self, identity: Identity) -> None:
         """Use an identity for what is sent, and the one before it for what still comes in."""
@@ -253,6 +261,7 @@ class IdentitySeal(Seal):
         return peer
 
     def _remember(self, sender: str, peer: _Peer) -> None:
+        self._shunned.pop(sender, None)
         self._peers.pop(sender, None)
         self._peers[sender] = peer
         if len(self._peers) > MOST_PEERS:

@@ -107,6 +107,11 @@ class Seal(ABC):
         del sender
         return None
 
+    def shuns(self, receiver: str) -> bool:
+        """Return whether nothing is to be sent to this member, because what it has proved no longer counts."""
+        del receiver
+        return False
+
     @property
     def has_files(self) -> bool:
         """Whether there are files that `refresh` looks at."""

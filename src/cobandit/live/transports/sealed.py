@@ -35,6 +35,8 @@ class Sealed(Transport):
 
     def send(self, receiver: str, frame: bytes) -> bool:
         self.check_size(frame)
+        if self._seal.shuns(receiver):
+            return False
         return self._transport.send(receiver, self._seal.wrap(receiver, _FRAME + frame))
 
     def announce(self, frame: bytes) -> None:

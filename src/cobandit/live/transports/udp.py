@@ -143,7 +143,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
     def send(self, receiver: str, frame: bytes) -> bool:
         self.check_size(frame)
         member = self._members.get(receiver)
-        if member is None or self._is_congested():
+        if member is None or self._is_congested() or self._seal.shuns(receiver):
             return False
         self._number += 1
         for piece in cut(frame, self._number, self._room):
