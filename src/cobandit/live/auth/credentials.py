@@ -74,7 +74,7 @@ class Credentials:
 
     def refresh(self) -> Reread:
         """Read again what has changed on the disk, and return what came of it."""
-        changes, troubles = [], []
+        before, changes, troubles = self.identity, [], []
         for reread in (self._reread_trust, self._reread_identity):
             try:
                 change = reread()
@@ -83,7 +83,8 @@ class Credentials:
             else:
                 changes += [] if change is None else [change]
         standing = self._standing()
-        return Reread(tuple(changes), (*troubles, *([] if standing is None else [standing])))
+        troubles += [] if standing is None else [standing]
+        return Reread(tuple(changes), tuple(troubles), is_renewed=self.identity is not before)
 
     def _reread_trust(self) -> str | None:
         file = self._trust_file

@@ -135,8 +135,8 @@ class IdentitySeal(Seal):
 
     def refresh(self) -> Reread:
         credentials = self._credentials
-        before, found = credentials.identity, credentials.refresh()
-        if credentials.identity is not before:
+        found = credentials.refresh()
+        if found.is_renewed:
             self._show(credentials.identity)
             for peer in self._peers.values():
                 peer.agree(self._own, self._keys)

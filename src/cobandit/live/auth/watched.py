@@ -14,6 +14,8 @@ class Reread(NamedTuple):
     """What was taken over, in words."""
     troubles: tuple[str, ...] = ()
     """What is wrong at present, in words for the person who must act. What was good before is still in use."""
+    is_renewed: bool = False
+    """Whether the member shows another certificate from now on."""
 
 
 class Watched:

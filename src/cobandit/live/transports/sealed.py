@@ -52,6 +52,8 @@ class Sealed(Transport):
     def refresh(self) -> Reread:
         found = self._seal.refresh()
         self.valid_until, self.trust_number = self._seal.valid_until, self._seal.trust_number
+        if found.is_renewed and self._inbox is not None:
+            self._inbox.reachable(None)  # so that the others see the new certificate
         return found
 
     # What the transport tells. It proves nothing about senders, as far as this class is concerned.

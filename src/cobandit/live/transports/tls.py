@@ -134,7 +134,7 @@ class TlsTransport(Transport):
 
     def refresh(self) -> Reread:
         credentials = self._credentials
-        before, found = credentials.identity, credentials.refresh()
+        found = credentials.refresh()
         if found.changes or self._is_stale:
             try:
                 self._server, self._client = _contexts(credentials)
@@ -149,7 +149,7 @@ class TlsTransport(Transport):
                 if refusal is not None:
                     self._refuse(refusal, connection.peer)
                     connection.abort()
-        if credentials.identity is not before and self._mesh is not None:
+        if found.is_renewed and self._mesh is not None:
             self._mesh.renew()
         return found
 

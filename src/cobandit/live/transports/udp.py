@@ -175,6 +175,8 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
     def refresh(self) -> Reread:
         found = self._seal.refresh()
         self.valid_until, self.trust_number = self._seal.valid_until, self._seal.trust_number
+        if found.is_renewed and self._inbox is not None:
+            self._inbox.reachable(None)  # so that the others see the new certificate
         self._fit()
         return found
 
