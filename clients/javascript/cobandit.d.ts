@@ -111,6 +111,7 @@ export interface Statistics {
   readonly settings_from?: string | null;
   readonly is_superseded?: boolean;
   readonly certificate_s?: number | null;
+  readonly trust_number?: number | null;
 }
 
 /** One arm, as the group sees it. */

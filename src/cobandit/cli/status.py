@@ -44,6 +44,7 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
     proof.add_argument("--keys", type=Path, help="a key file of your own, from `cobandit keys agent`; not a member's")
     proof.add_argument("--secret", help="the group's secret, if its members have one")
     proof.add_argument("--secret-file", type=Path, help="a file with it, so that it is not in the list of processes")
+    parser.add_argument("--trust", type=Path, help="the group's trust file, beside --keys")
     parser.add_argument(
         "--peers", action="append", default=[], metavar="HOST:PORT", help="for tls:// and udp://: a further member"
     )
@@ -64,10 +65,15 @@ def connection(options: argparse.Namespace) -> "Asker":
     """Return an asker of the fleet that the options name."""
     from cobandit.live.drive.asking import Asker  # noqa: PLC0415  # loads only what is needed
 
-    secret = options.secret
-    if options.secret_file is not None:
-        secret = options.secret_file.read_text(encoding="utf-8").strip()
-    return Asker(options.url, group=options.group, peers=options.peers, keys=options.keys, secret=secret)
+    return Asker(
+        options.url,
+        group=options.group,
+        peers=options.peers,
+        keys=options.keys,
+        trust=options.trust,
+        secret=options.secret,
+        secret_file=options.secret_file,
+    )
 
 
 def _once(asker: "Asker", options: argparse.Namespace) -> int:

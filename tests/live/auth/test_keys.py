@@ -14,8 +14,10 @@ import cobandit
 from cobandit.cli import main
 from cobandit.live.auth import keys
 from cobandit.live.auth.certificates import verify
+from cobandit.live.auth.group_folder import AUTHORITY
 from cobandit.live.auth.identity import Identity
-from cobandit.live.auth.keys import AUTHORITY, issue, make_group
+from cobandit.live.auth.keys import issue, make_group
+from cobandit.live.auth.trust import TRUST
 from cobandit.values.errors import LocalError
 
 
@@ -62,7 +64,7 @@ def test_secrets_can_be_read_by_their_owner_alone_and_leave_no_drafts(tmp_path: 
     finally:
         os.umask(before)
     assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o600, 0o600]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pem", AUTHORITY]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pem", AUTHORITY, TRUST]
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
@@ -78,12 +80,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_a_file_that_somebody_else_makes_meanwhile_is_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "_check_free", lambda *_: None)
+    monkeypatch.setattr(keys, "check_free", lambda *_: None)
     content = make_group("g", tmp_path).read_bytes()
     with pytest.raises(LocalError, match="is there already"):
         make_group("g", tmp_path)
     assert (tmp_path / AUTHORITY).read_bytes() == content
-    assert [path.name for path in tmp_path.iterdir()] == [AUTHORITY]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [AUTHORITY, TRUST]
 
 
 def test_an_agent_called_as_the_groups_file_does_not_take_its_place(tmp_path: Path) -> None:

@@ -44,7 +44,9 @@ def test_paths_are_taken_from_the_folder_of_the_file_and_the_rest_has_defaults(t
         "state": tmp_path / "memory.db",
         "peers": (),
         "keys": None,
+        "trust": None,
         "secret": None,
+        "secret_file": None,
         "policy": BuiltIn("thompson"),
         "quantum": 1e-6,
         "expire_after": 30 * 24 * 3600.0,
@@ -66,6 +68,7 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
             "url": "udp://0.0.0.0:7000",
             "peers": ["10.0.0.2:7000"],
             "secret_file": "secret",
+            "trust": "trust",
             "policy": "thompson",
             "quantum": 0.5,
             "floors": {"A": 0.1},
@@ -89,7 +92,9 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
         "state": tmp_path / "memory.db",
         "peers": ("10.0.0.2:7000",),
         "keys": None,
-        "secret": "a secret of sixteen",
+        "trust": tmp_path / "trust",
+        "secret": None,
+        "secret_file": tmp_path / "secret",
         "policy": BuiltIn("thompson"),
         "quantum": 0.5,
         "expire_after": 60.0,
@@ -101,6 +106,10 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
         "ceilings": {"B": 0.6},
     }
     assert "sixteen" not in repr(config)
+    assert config_from_mapping({**LEAST, "secret": ["the new one of them", "the one before it"]}).member["secret"] == (
+        "the new one of them",
+        "the one before it",
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,6 +135,11 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
         ({"peers": ["here"]}, "peers[0]: the address must be like 10.0.0.1:7000 or [::1]:7000, not 'here'"),
         ({"secret": "x", "secret_file": "y"}, "secret and secret_file are both given: keep one of them"),
         ({"secret_file": "nowhere"}, "secret_file: cannot read nowhere: No such file or directory"),
+        ({"secret": 7}, "secret must be a string, or a list of two: the one to send with, and another to accept"),
+        ({"secret": ["a secret of a group", 7]}, "secret must be a string, or a list of two: "),
+        ({"secret": []}, "secret: a group has one secret, or 2 while one replaces the other"),
+        ({"secret": ["a secret of a group"] * 3}, "secret: a group has one secret, or 2 while one replaces the other"),
+        ({"secret": ["a secret of a group", "short"]}, "secret: a group's secret needs at least 16 bytes, not 5"),
         ({"quantum": 0.3}, "quantum: quantum 0.3 does not divide a reward of 1 into whole steps: use 1, 0.5, 0.1,"),
         ({"floors": {"C": 0.1}}, "floors.C = 0.1 is not a key that cobandit knows: the keys here are A, B"),
         ({"floors": {"A": 2}}, "floors.A must be a number in [0, 1], not 2"),

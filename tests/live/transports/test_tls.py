@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from cobandit.live.auth import keys
+from cobandit.live.auth import trust as trust_module
 from cobandit.live.auth.certificates import Verified, verify
+from cobandit.live.auth.credentials import Credentials
 from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.transports import connection as connection_module
@@ -360,7 +362,7 @@ def test_a_connection_ends_when_the_certificate_of_its_peer_does(
         verified = verify(certificate, group)
         return None if verified is None else replace(verified, valid_until=time.time() + 0.05)
 
-    monkeypatch.setattr(tls_module, "verify", soon)
+    monkeypatch.setattr(trust_module, "verify", soon)
 
     async def main() -> None:
         a, b = await two(member)
@@ -405,7 +407,7 @@ def test_a_client_without_a_certificate_is_a_stranger(member: Identities) -> Non
 
 
 def test_nobody_is_trusted_but_the_group(member: Identities) -> None:
-    for context in tls_module._contexts(member("a")):
+    for context in tls_module._contexts(Credentials(member("a"))):
         assert context.verify_mode is ssl.CERT_REQUIRED
         assert context.get_ca_certs(binary_form=True) == [member("a").group_der]
         assert context.minimum_version is ssl.TLSVersion.TLSv1_3

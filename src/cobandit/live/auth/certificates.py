@@ -1,12 +1,14 @@
 """What a certificate proves: names, times and a role, if the group has signed it. It needs the extra `keys`.
 
 The names stand in it as a URI, `cobandit://<group>/<member>`, percent-encoded, because a common name ends at 64
-characters. A role stands in the subject as an organizational unit: a role is not a name, so it has no place among the
-names, and a reader that does not know the role sees the same names as before.
+characters. A star at the end, which no encoded name has, says that the certificate proves every name that begins so.
+A role stands in the subject as an organizational unit: a role is not a name, so it has no place among the names, and a
+reader that does not know the role sees the same names as before. Whose certificates count is `trust.py`'s business.
 """
 
 from dataclasses import dataclass
-from urllib.parse import unquote_to_bytes
+from typing import NamedTuple
+from urllib.parse import quote, unquote_to_bytes
 
 from cobandit.values.extras import needed_by
 
@@ -19,7 +21,10 @@ with needed_by("a key"):
 RELAY = "relay"
 """The role of a member that may pass on what others observed."""
 
-_BAD_CERTIFICATE = (
+CLOCK_SKEW = 3600
+"""Seconds. A new certificate is valid from this long ago, for computers whose clocks are behind."""
+
+BAD_CERTIFICATE = (
     ValueError,
     TypeError,
     LookupError,
@@ -30,19 +35,52 @@ _BAD_CERTIFICATE = (
     x509.UnsupportedGeneralNameType,
     UserWarning,  # where warnings are errors: the library warns of certificates that break the rules
 )
+"""What reading a certificate may raise that is none."""
+
+
+class Names(NamedTuple):
+    """The names in a certificate."""
+
+    group: str
+    member: str | None
+    """`None` in the group's own certificate."""
+    is_prefix: bool = False
+    """Whether the member's name only begins with this."""
+
+    def proves(self, name: str) -> bool:
+        """Return whether a member may be called this.
+
+        >>> [Names("g", "pod-", is_prefix=True).proves(name) for name in ("pod-x7f3", "pod-", "web-1")]
+        [True, False, False]
+        >>> [Names("g", "web-1").proves(name) for name in ("web-1", "web-12")]
+        [True, False]
+        """
+        if self.member is None:
+            return False
+        return name.startswith(self.member) and (name != self.member) == self.is_prefix
+
+    def __str__(self) -> str:
+        """As people are told."""
+        return f"names that begin with {self.member!r}" if self.is_prefix else repr(self.member)
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
     """A member's certificate that the group has signed."""
 
-    name: str
-    group: str
+    names: Names
     valid_from: float
     valid_until: float
     public_key: EllipticCurvePublicKey
+    authority: bytes
+    """The certificate of the authority that has signed it, DER."""
     may_relay: bool = False
     """Whether it may pass on what others observed."""
+
+    @property
+    def made_at(self) -> float:
+        """When it was made, in whole seconds since 1970."""
+        return self.valid_from + CLOCK_SKEW
 
 
 def verify(certificate_der: bytes, group_der: bytes) -> Verified | None:
@@ -50,18 +88,31 @@ def verify(certificate_der: bytes, group_der: bytes) -> Verified | None:
     try:
         certificate = x509.load_der_x509_certificate(certificate_der)
         certificate.verify_directly_issued_by(x509.load_der_x509_certificate(group_der))
-        group, agent = names(certificate)
+        found = names(certificate)
         key = certificate.public_key()
-    except _BAD_CERTIFICATE:
+    except BAD_CERTIFICATE:
         return None
-    if agent is None or not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        return None
+    may_relay = _has_role(certificate, RELAY)
+    if found.member is None or (found.is_prefix and may_relay):  # a relay has a name of its own
         return None
     begin, end = certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp()
-    return Verified(agent, group, begin, end, key, _has_role(certificate, RELAY))
+    return Verified(found, begin, end, key, group_der, may_relay)
 
 
-def names(certificate: x509.Certificate) -> tuple[str, str | None]:
-    """Return the names of the group and of the member (`None` in the group's own certificate).
+def uri(of: Names) -> str:
+    """Return how names stand in a certificate.
+
+    >>> uri(Names("home page", "pod-", is_prefix=True))
+    'cobandit://home%20page/pod-*'
+    """
+    member = "" if of.member is None else f"/{quote(of.member, safe='')}"
+    return f"cobandit://{quote(of.group, safe='')}{member}{'*' if of.is_prefix else ''}"
+
+
+def names(certificate: x509.Certificate) -> Names:
+    """Return the names in a certificate.
 
     Raises:
         LookupError: There are none.
@@ -72,13 +123,16 @@ def names(certificate: x509.Certificate) -> tuple[str, str | None]:
         raise LookupError("no names") from error
     found = alternative.get_values_for_type(x509.UniformResourceIdentifier)
     scheme, _, rest = found[0].partition("://") if len(found) == 1 else ("", "", "")
-    group, *agents = rest.split("/")
-    if scheme != "cobandit" or not group or len(agents) > 1 or not all(agents):
+    group, *members = rest.split("/")
+    is_prefix = bool(members) and members[-1].endswith("*")
+    members = [member.removesuffix("*") for member in members]
+    if scheme != "cobandit" or not group or len(members) > 1 or not all(members) or "*" in "".join((group, *members)):
         raise LookupError("no names")
     try:
-        return unquote_to_bytes(group).decode(), unquote_to_bytes(agents[0]).decode() if agents else None
+        group, *members = (unquote_to_bytes(part).decode() for part in (group, *members))
     except UnicodeDecodeError as error:
         raise LookupError("no names") from error
+    return Names(group, members[0] if members else None, is_prefix)
 
 
 def _has_role(certificate: x509.Certificate, role: str) -> bool:

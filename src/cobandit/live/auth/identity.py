@@ -8,7 +8,7 @@ import datetime as dt
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cobandit.live.auth.certificates import names, verify
+from cobandit.live.auth.certificates import CLOCK_SKEW, Names, names, verify
 from cobandit.live.auth.private_files import read_private
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
@@ -28,6 +28,7 @@ class Identity:
     """What proves a member's name. The private key is not shown when this is printed."""
 
     name: str
+    """The member's name, or what it begins with."""
     group: str
     certificate_der: bytes = field(repr=False)
     group_der: bytes = field(repr=False)
@@ -40,6 +41,8 @@ class Identity:
     private_key: EllipticCurvePrivateKey = field(repr=False)
     may_relay: bool = False
     """Whether the certificate says that this member may pass on what others observed."""
+    is_prefix: bool = False
+    """Whether it is for every name that begins with `name`. Members that share it can pose as each other."""
 
     @classmethod
     def load(cls, path: str | Path) -> "Identity":
@@ -56,7 +59,8 @@ class Identity:
                 "make a new one with `cobandit keys agent`"
             )
         own, authority = certificates
-        group, agent = names_or_blame(own, path)
+        found = names_or_blame(own, path)
+        group, agent = found.group, found.member
         if agent is None:
             raise LocalError(f"{path} is for the group {group!r} itself: make a bundle with `cobandit keys agent`")
         if own.public_key() != key.public_key():
@@ -65,25 +69,35 @@ class Identity:
             )
         der = _der(authority)
         verified = verify(_der(own), der)
-        if verified is None or verified.group != group or names_or_blame(authority, path) != (group, None):
+        if verified is None or names_or_blame(authority, path) != Names(group, None):
             raise LocalError(
                 f"the certificate in {path} is not of the group in it: make a new one with `cobandit keys agent`"
             )
         times = verified.valid_from, verified.valid_until
-        identity = cls(agent, group, _der(own), der, *times, path, key, verified.may_relay)
+        identity = cls(agent, group, _der(own), der, *times, path, key, verified.may_relay, found.is_prefix)
         identity.check_time(dt.datetime.now(dt.UTC).timestamp())
         return identity
+
+    @property
+    def names(self) -> Names:
+        """The names in the certificate."""
+        return Names(self.group, self.name, self.is_prefix)
+
+    @property
+    def made_at(self) -> float:
+        """When the certificate was made, in seconds since 1970."""
+        return self.valid_from + CLOCK_SKEW
 
     def check_time(self, now: float) -> None:
         """Raise `LocalError` unless the certificate is valid at this time."""
         if now > self.valid_until:
             raise LocalError(
-                f"the certificate of {self.name!r} in {self.path} expired on {_day(self.valid_until)}: remove the file "
-                "and make a new one with `cobandit keys agent`"
+                f"the certificate of {self.name!r} in {self.path} expired on {day(self.valid_until)}: make "
+                "a new one with `cobandit keys agent`"
             )
         if now < self.valid_from:
             raise LocalError(
-                f"the certificate of {self.name!r} in {self.path} is valid only from {_day(self.valid_from)}: "
+                f"the certificate of {self.name!r} in {self.path} is valid only from {day(self.valid_from)}: "
                 "set this computer's clock, or wait"
             )
 
@@ -93,7 +107,9 @@ class Identity:
             raise LocalError(
                 f"{self.path} is for the group {self.group!r}, not {group!r}: name the file that was made in its folder"
             )
-        if self.name != name:
+        if not self.names.proves(name):
+            if self.is_prefix:
+                raise LocalError(f"{self.path} proves {self.names} and go on, not {name!r}: use another name or file")
             raise LocalError(f"{self.path} proves the name {self.name!r}, not {name!r}: every agent has its own file")
 
 
@@ -115,7 +131,7 @@ def read(path: Path, *, what: str, remedy: str) -> tuple[EllipticCurvePrivateKey
     return key, certificates
 
 
-def names_or_blame(certificate: x509.Certificate, path: Path) -> tuple[str, str | None]:
+def names_or_blame(certificate: x509.Certificate, path: Path) -> Names:
     """Return the names in a certificate, or raise `LocalError` that says what to do."""
     try:
         return names(certificate)
@@ -129,5 +145,6 @@ def _der(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(Encoding.DER)
 
 
-def _day(seconds: float) -> str:
+def day(seconds: float) -> str:
+    """Return a time as people are told."""
     return f"{dt.datetime.fromtimestamp(seconds, dt.UTC):%Y-%m-%d}"

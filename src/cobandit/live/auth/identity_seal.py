@@ -6,20 +6,27 @@ Only if the receiver's certificate is not known yet, such a packet is signed too
 itself alone learns that the sender does not know it, and attaches its certificate from then on, until a packet with a
 code shows that it is known.
 
-This file owns those packets and who is known, and refuses to know what is in them.
+A certificate for a prefix proves each name that begins so. What members with the same one have in common with another
+member they all know: they can pose as each other, and as nobody else.
+
+A member's own certificate may be replaced while it runs. Until another member has seen the new one, what that sends is
+still opened with the key before it. This file owns those packets and who is known, and refuses to know what is in them.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from hmac import compare_digest
+from pathlib import Path
 
 from cobandit.live.auth.anti_replay import ReplayWindows
-from cobandit.live.auth.certificates import Verified, verify
+from cobandit.live.auth.certificates import Verified
+from cobandit.live.auth.credentials import Credentials
 from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import (
     HEADER,
+    LONGEST_NAME,
     MAC_SIZE,
     Opened,
     Rejected,
@@ -28,12 +35,14 @@ from cobandit.live.auth.seal import (
     name_with_length,
     read_name,
 )
+from cobandit.live.auth.watched import Reread
 from cobandit.values.extras import needed_by
 
 with needed_by("a key"):
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
     from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -56,45 +65,101 @@ _ALGORITHM = ec.ECDSA(hashes.SHA256())
 class _Peer:
     """A member whose certificate is known."""
 
-    __slots__ = ("certificate", "keyed", "knows_me", "verified")
+    __slots__ = ("certificate", "keyed", "knows_me", "name", "verified")
 
-    def __init__(self, certificate: bytes, verified: Verified, identity: Identity) -> None:
-        self.certificate, self.verified = certificate, verified
+    def __init__(self, name: str, certificate: bytes, verified: Verified) -> None:
+        self.name, self.certificate, self.verified = name, certificate, verified
         self.knows_me = False
-        between = sorted((name_with_length(verified.name), name_with_length(identity.name)))
-        key = HKDF(hashes.SHA256(), 32, salt=None, info=b"cobandit pair" + b"".join(between)).derive(
-            identity.private_key.exchange(ec.ECDH(), verified.public_key)
-        )
-        self.keyed = blake2b(digest_size=MAC_SIZE, key=key, person=b"cobandit packet")
+        """Whether it knows the present certificate of this member."""
+        self.keyed: list[blake2b] = []
 
-    def mac(self, to: bytes, rest: bytes) -> bytes:
-        keyed = self.keyed.copy()
+    def agree(self, own_name: str, keys: Sequence[EllipticCurvePrivateKey]) -> None:
+        """Compute what the two have in common, for each of this member's keys."""
+        self.knows_me = False
+        self.keyed.clear()
+        between = b"".join(sorted((name_with_length(self.name), name_with_length(own_name))))
+        for own in keys:
+            key = HKDF(hashes.SHA256(), 32, salt=None, info=b"cobandit pair" + between).derive(
+                own.exchange(ec.ECDH(), self.verified.public_key)
+            )
+            self.keyed.append(blake2b(digest_size=MAC_SIZE, key=key, person=b"cobandit packet"))
+
+    def mac(self, to: bytes, rest: bytes, key: int = 0) -> bytes:
+        keyed = self.keyed[key].copy()
         keyed.update(to)
         keyed.update(rest)
         return keyed.digest()
 
 
 class IdentitySeal(Seal):
-    """Proves the name of a packet's sender."""
+    """Proves the name of a packet's sender.
 
-    def __init__(self, identity: Identity, *, now: Callable[[], float] = time.time) -> None:
-        self._identity, self._now = identity, now
-        self.valid_until = identity.valid_until
+    Args:
+        identity: What proves this member's name.
+        trust: The group's trust file.
+        now: What time it is.
+    """
+
+    def __init__(
+        self, identity: Identity, *, trust: str | Path | None = None, now: Callable[[], float] = time.time
+    ) -> None:
+        self._credentials, self._now = Credentials(identity, trust), now
         self.own_may_relay = identity.may_relay
-        self._name = identity.name.encode()
-        self._certificate = len(identity.certificate_der).to_bytes(2) + identity.certificate_der
+        self._own = identity.name
+        self._name = self._to_me = self._certificate = b""
         self._group = group_digest(identity.group)
-        self._to_me = name_with_length(identity.name)
+        self._keys: list[EllipticCurvePrivateKey] = []
+        """The present one, and the one before it."""
         self._peers: dict[str, _Peer] = {}
+        self._shunned: dict[str, None] = {}
+        """Who was known, until its certificate no longer counted; at most `MOST_PEERS`, the earliest first."""
         self._windows = ReplayWindows()
         self._sequence = 0
         self._introduced: tuple[int, int] = (0, 0)
-        self.overhead = 1 + SIGNATURE_SIZE + HEADER.size + len(self._name) + len(self._certificate)
+        self._show(identity)
+        self.overhead += (4 * LONGEST_NAME - len(identity.name.encode())) * identity.is_prefix
 
     def begin(self, name: str, group: str) -> None:
-        self._identity.check_member(name, group)
-        self._identity.check_time(self._now())
+        self._credentials.begin(name, group, self._now())
+        self._own = name
+        self._show(self._credentials.identity)
         self._sequence = time.time_ns()
+
+    @property
+    def has_files(self) -> bool:
+        return True
+
+    @property
+    def trust_number(self) -> int | None:
+        return self._credentials.trust.number or None
+
+    def refresh(self) -> Reread:
+        credentials = self._credentials
+        found = credentials.refresh()
+        if found.is_renewed:
+            self._show(credentials.identity)
+            for peer in self._peers.values():
+                peer.agree(self._own, self._keys)
+        if found.changes:
+            for name, peer in tuple(self._peers.items()):
+                if credentials.refusal(peer.verified, name) is not None:
+                    del self._peers[name]
+                    self._shunned[name] = None
+            for name in tuple(self._shunned)[:-MOST_PEERS]:
+                del self._shunned[name]
+        return found
+
+    def shuns(self, receiver: str) -> bool:
+        return receiver in self._shunned
+
+    def _show(self, identity: Identity) -> None:
+        """Use an identity for what is sent, and the one before it for what still comes in."""
+        self.valid_until = identity.valid_until
+        if identity.private_key not in self._keys:
+            self._keys = [identity.private_key, *self._keys[:1]]
+        self._name, self._to_me = self._own.encode(), name_with_length(self._own)
+        self._certificate = len(identity.certificate_der).to_bytes(2) + identity.certificate_der
+        self.overhead = 1 + SIGNATURE_SIZE + HEADER.size + len(self._name) + len(self._certificate)
 
     def wrap(self, receiver: str | None, payload: bytes) -> bytes:
         peer = self._peers.get(receiver) if receiver is not None else None
@@ -142,20 +207,22 @@ class IdentitySeal(Seal):
             if len(certificate) != size or not size:
                 return Rejected(Refusal.MALFORMED, sender)
             if peer is None or peer.certificate != certificate:
-                peer = self._meet(certificate, sender)
-                if peer is None:
-                    return Rejected(Refusal.STRANGER, sender)
+                met = self._meet(certificate, sender)
+                if isinstance(met, Refusal):
+                    return Rejected(met, sender)
+                peer = met
         if peer is None:
             return Rejected(Refusal.STRANGER, sender, introduce=True)
         if not peer.verified.valid_from <= self._now() <= peer.verified.valid_until:
             return Rejected(Refusal.STRANGER, sender)
         to = kind if kind == TO_ALL else kind + self._to_me
-        if not self._is_authentic(peer, kind, packet[1:begin], to, packet[begin:]):
+        key = self._opens(peer, kind, packet[1:begin], to, packet[begin:])
+        if key is None:
             return Rejected(Refusal.FORGED, sender)
         if not self._windows.admit(sender, sequence):
             return Rejected(Refusal.REPLAYED, sender)
         if kind != TO_ALL:
-            peer.knows_me = kind not in _SIGNED
+            peer.knows_me = kind not in _SIGNED and key == 0
         self._remember(sender, peer)
         return Opened(sender, packet[at:])
 
@@ -167,28 +234,34 @@ class IdentitySeal(Seal):
         kind = TO_ALL if receiver is None else TO_ONE_SIGNED
         to = kind if receiver is None else kind + name_with_length(receiver)
         rest = self._header() + self._certificate + payload
-        r, s = decode_dss_signature(self._identity.private_key.sign(b"cobandit packet" + to + rest, _ALGORITHM))
+        r, s = decode_dss_signature(self._keys[0].sign(b"cobandit packet" + to + rest, _ALGORITHM))
         return kind + r.to_bytes(SIGNATURE_SIZE // 2) + s.to_bytes(SIGNATURE_SIZE // 2) + rest
 
-    def _is_authentic(self, peer: _Peer, kind: bytes, proof: bytes, to: bytes, rest: bytes) -> bool:
+    def _opens(self, peer: _Peer, kind: bytes, proof: bytes, to: bytes, rest: bytes) -> int | None:
+        """Return which of this member's keys shows that a packet is the peer's; `None` if none does."""
         if kind not in _SIGNED:
-            return compare_digest(peer.mac(to, rest), proof)
+            keys = range(len(peer.keyed))
+            return next((key for key in keys if compare_digest(peer.mac(to, rest, key), proof)), None)
         half = SIGNATURE_SIZE // 2
         signature = encode_dss_signature(int.from_bytes(proof[:half]), int.from_bytes(proof[half:]))
         try:
             peer.verified.public_key.verify(signature, b"cobandit packet" + to + rest, _ALGORITHM)
         except InvalidSignature:
-            return False
-        return True
-
-    def _meet(self, certificate: bytes, claimed: str) -> _Peer | None:
-        """Return the member that a certificate is of; to be remembered once a packet proves to be its own."""
-        verified = verify(certificate, self._identity.group_der)
-        if verified is None or verified.group != self._identity.group or verified.name != claimed:
             return None
-        return _Peer(certificate, verified, self._identity)
+        return 0
+
+    def _meet(self, certificate: bytes, claimed: str) -> _Peer | Refusal:
+        """Return the member that a certificate is of; to be remembered once a packet proves to be its own."""
+        verified = self._credentials.verify(certificate)
+        refusal = Refusal.STRANGER if verified is None else self._credentials.refusal(verified, claimed)
+        if verified is None or refusal is not None:
+            return refusal or Refusal.STRANGER
+        peer = _Peer(claimed, certificate, verified)
+        peer.agree(self._own, self._keys)
+        return peer
 
     def _remember(self, sender: str, peer: _Peer) -> None:
+        self._shunned.pop(sender, None)
         self._peers.pop(sender, None)
         self._peers[sender] = peer
         if len(self._peers) > MOST_PEERS:

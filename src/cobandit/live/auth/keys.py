@@ -1,22 +1,19 @@
 """Making keys: a group is a certificate authority, and a member has one file that proves its name.
 
-This file owns making those files and refuses to know what they are used for; `identity` reads them. A group's file
-`group-authority.pem` can admit anybody and belongs on no server. A member's bundle holds its private key, its
-certificate and the group's certificate. Keys are of the curve P-256: TLS 1.3 signs with them, and packets are
+This file owns making those files and refuses to know what they are used for; `identity` reads them, and
+`group_folder` has what else is in a group's folder. A member's bundle holds its private key, its certificate and the
+certificate of the authority that signed it. Keys are of the curve P-256: TLS 1.3 signs with them, and packets are
 authenticated with what two of them have in common (ECDH).
 """
 
-import contextlib
 import datetime as dt
-import os
 import re
-import secrets
 from hashlib import blake2b
 from pathlib import Path
-from urllib.parse import quote
 
-from cobandit.live.auth.certificates import RELAY
-from cobandit.live.auth.identity import names_or_blame, read
+from cobandit.live.auth.certificates import CLOCK_SKEW, RELAY, Names, uri
+from cobandit.live.auth.group_folder import AUTHORITY, Authority, GroupFolder
+from cobandit.live.auth.private_files import check_free, write_private
 from cobandit.values.checks import check_name, check_whole
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
@@ -29,28 +26,24 @@ with needed_by("a key"):
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 LONGEST_NAME = 200
-AUTHORITY = "group-authority.pem"
 DAYS_OF_A_GROUP = 3650
 DAYS_OF_AN_AGENT = 365
 MOST_DAYS = 36500
-CLOCK_SKEW = dt.timedelta(hours=1)
-"""A new certificate is valid from this long ago, for computers whose clocks are behind."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 def make_group(name: str, folder: str | Path) -> Path:
-    """Make a group's authority in a folder; return its file, which is secret.
+    """Make a group's authority in a folder, with its trust file; return the authority's file, which is secret.
 
     Raises:
         LocalError: The name cannot be one, or the folder holds an authority already.
     """
     check_name("the group's name", name, LONGEST_NAME)
     path = Path(folder) / AUTHORITY
-    _check_free(path, "it can admit members to its group; choose another folder with --out")
-    key = ec.generate_private_key(ec.SECP256R1())
-    certificate = _certificate(name, None, key, days=DAYS_OF_A_GROUP, issuer=None)
-    _write(path, _pem(key) + _pem(certificate))
+    check_free(path, "it can admit members to its group; choose another folder with --out")
+    _make_authority(name, path)
+    GroupFolder(folder).write_trust()
     return path
 
 
@@ -61,6 +54,7 @@ def issue(
     days: int = DAYS_OF_AN_AGENT,
     out: str | Path | None = None,
     may_relay: bool = False,
+    is_prefix: bool = False,
 ) -> Path:
     """Make a member's bundle with the authority in a folder; return the file, which is secret.
 
@@ -70,53 +64,81 @@ def issue(
         days: How long it is valid.
         out: The file to write, if not in the folder.
         may_relay: Whether the member may pass on what others observed.
+        is_prefix: Whether the bundle is for every name that begins with this one and goes on: for members that are
+            started alike under random names. Those who share it can pose as each other, and as nobody else.
 
     Raises:
         LocalError: There is no authority, the name cannot be one, or the file is there already.
     """
-    check_name("the agent's name", agent, LONGEST_NAME)
+    check_name("the agent's name", agent, LONGEST_NAME - is_prefix)
     check_whole("days", days, 1, MOST_DAYS)
-    authority = Path(folder) / AUTHORITY
-    if not authority.exists():
+    if may_relay and is_prefix:
         raise LocalError(
-            f"there is no {authority}: make the group first with `cobandit keys group NAME --out {folder}`"
+            "a relay has a name of its own, because others must know whose word they take for everybody's: "
+            "make its file without --prefix"
         )
-    group_key, certificates = read(authority, what="group's file", remedy="cobandit keys group")
-    group, none = names_or_blame(certificates[0], authority) if certificates else ("", "")
-    if none is not None:
-        raise LocalError(
-            f"{authority} is not a group's file: make a group with `cobandit keys group NAME --out FOLDER`"
-        )
-    if certificates[0].not_valid_after_utc < dt.datetime.now(dt.UTC):
-        raise LocalError(f"the group in {authority} has expired: make a new one, and new files for all its agents")
-    path = Path(out) if out is not None else Path(folder) / file_name(agent)
-    _check_free(path, "remove it first if the agent shall get a new key, or name another with --out")
+    group = GroupFolder(folder)
+    path = Path(out) if out is not None else group.path / file_name(agent, is_prefix=is_prefix)
+    check_free(path, "remove it first if the agent shall get a new key, or name another with --out")
+    made_at = group.next_time(dt.datetime.now(dt.UTC))
     key = ec.generate_private_key(ec.SECP256R1())
-    own = _certificate(group, agent, key, days=days, issuer=(certificates[0], group_key), may_relay=may_relay)
-    _write(path, _pem(key) + _pem(own) + _pem(certificates[0]))
+    of = Names(group.name, agent, is_prefix)
+    own = _certificate(of, key, made_at, days=days, issuer=group.present, may_relay=may_relay)
+    write_private(path, _pem(key) + _pem(own) + _pem(group.present.certificate))
     return path
 
 
-def file_name(agent: str) -> str:
+def rotate(folder: str | Path) -> Path:
+    """Begin to replace a group's authority: make a new one, and trust both. Return the trust file.
+
+    From now on bundles are made with the new authority. What an interrupted call has left is finished.
+
+    Raises:
+        LocalError: The authority is being replaced already.
+    """
+    group = GroupFolder(folder)
+    if not group.next_path.exists():
+        if group.former is not None and not group.is_written:
+            return group.write_trust()
+        if group.former is not None:
+            raise LocalError(
+                f"the authority in {folder} is being replaced already: when every member has a new file, end that "
+                "with `cobandit keys rotate --finish`"
+            )
+        _make_authority(group.name, group.next_path)
+    return group.take_next()
+
+
+def file_name(agent: str, *, is_prefix: bool = False) -> str:
     """Return the name of a member's bundle: its own name where a file may be called so.
 
     >>> file_name("edge-7")
     'edge-7.pem'
+    >>> file_name("pod-", is_prefix=True)
+    'pod-any.pem'
     >>> file_name("../etc")
     'agent-f922cd081f456e6b.pem'
     """
-    if _PLAIN_NAME.fullmatch(agent) and f"{agent}.pem" != AUTHORITY:
-        return f"{agent}.pem"
-    return f"agent-{blake2b(agent.encode(), digest_size=8).hexdigest()}.pem"
+    name = f"{agent}any" if is_prefix else agent
+    if _PLAIN_NAME.fullmatch(name) and not name.startswith("group-authority"):
+        return f"{name}.pem"
+    return f"agent-{blake2b(name.encode(), digest_size=8).hexdigest()}.pem"
+
+
+def _make_authority(group: str, path: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    now = dt.datetime.now(dt.UTC)
+    certificate = _certificate(Names(group, None), key, now, days=DAYS_OF_A_GROUP, issuer=None)
+    write_private(path, _pem(key) + _pem(certificate))
 
 
 def _certificate(
-    group: str,
-    agent: str | None,
+    of: Names,
     key: EllipticCurvePrivateKey,
+    made_at: dt.datetime,
     *,
     days: int,
-    issuer: tuple[x509.Certificate, EllipticCurvePrivateKey] | None,
+    issuer: Authority | None,
     may_relay: bool = False,
 ) -> x509.Certificate:
     is_group = issuer is None
@@ -124,9 +146,7 @@ def _certificate(
     if may_relay:
         about.append(x509.NameAttribute(x509.NameOID.ORGANIZATIONAL_UNIT_NAME, RELAY))
     subject = x509.Name(about)
-    signing = key if issuer is None else issuer[1]
-    uri = f"cobandit://{quote(group, safe='')}" + ("" if agent is None else f"/{quote(agent, safe='')}")
-    now = dt.datetime.now(dt.UTC)
+    signing = key if issuer is None else issuer.key
     usage = dict.fromkeys(
         ["digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement"], False
     ) | dict.fromkeys(["key_cert_sign", "crl_sign", "encipher_only", "decipher_only"], False)
@@ -134,42 +154,18 @@ def _certificate(
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
-        .issuer_name(subject if issuer is None else issuer[0].subject)
+        .issuer_name(subject if issuer is None else issuer.certificate.subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - CLOCK_SKEW)
-        .not_valid_after(now + dt.timedelta(days=days))
+        .not_valid_before(made_at - dt.timedelta(seconds=CLOCK_SKEW))
+        .not_valid_after(made_at + dt.timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=is_group, path_length=0 if is_group else None), critical=True)
         .add_extension(x509.KeyUsage(**usage), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.UniformResourceIdentifier(uri)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.UniformResourceIdentifier(uri(of))]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signing.public_key()), critical=False)
     )
     return builder.sign(signing, hashes.SHA256())
-
-
-def _check_free(path: Path, remedy: str) -> None:
-    if path.exists():
-        raise LocalError(f"{path} is there already: {remedy}")
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a secret so that nobody else can ever read it, sees half of it, or loses an earlier one."""
-    draft = path.with_name(f".{secrets.token_hex(8)}.draft")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)  # unlike a rename, this fails if the file was made meanwhile
-    except FileExistsError as error:
-        raise LocalError(f"{path} is there already: remove it first, or name another with --out") from error
-    except OSError as error:
-        raise LocalError(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
 
 
 def _pem(thing: EllipticCurvePrivateKey | x509.Certificate) -> bytes:

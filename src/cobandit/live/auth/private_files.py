@@ -1,7 +1,12 @@
-"""Files that only their owner should read: who else can is said, and what anybody can write is refused."""
+"""Files that only their owner should read: who else can is said, and what anybody can write is refused.
 
+Writing them is here too: nobody else can ever read them, sees half of one, or loses an earlier one.
+"""
+
+import contextlib
 import logging
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -47,3 +52,49 @@ def warn_of_readers(path: Path, what: str, found: os.stat_result, *, may_be_writ
     if (str(path), mode) not in _said:
         _said.add((str(path), mode))
         log.warning("other users of this computer can use %s %s (mode %o): chmod 600 %s", what, path, mode, path)
+
+
+def check_free(path: Path, remedy: str) -> None:
+    """Raise `LocalError` if there is such a file."""
+    if path.exists():
+        raise LocalError(f"{path} is there already: {remedy}")
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a new file with a secret. Raises `LocalError` if it is there already, or cannot be written."""
+    draft = _draft(path, content, 0o600)
+    try:
+        os.link(draft, path)  # unlike a rename, this fails if the file was made meanwhile
+    except FileExistsError as error:
+        raise LocalError(f"{path} is there already: remove it first, or name another with --out") from error
+    except OSError as error:
+        raise LocalError(f"cannot write {path}: {error.strerror}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
+def replace_public(path: Path, content: bytes) -> None:
+    """Write a file that everybody may read, in the place of the one that is there. Raises `LocalError`."""
+    draft = _draft(path, content, 0o644)
+    try:
+        draft.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise LocalError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _draft(path: Path, content: bytes, mode: int) -> Path:
+    draft = path.with_name(f".{secrets.token_hex(8)}.draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise LocalError(f"cannot write {path}: {error.strerror}") from error
+    return draft

@@ -10,6 +10,7 @@ class Refusal(Enum):
     FOREIGN_GROUP = "of another group"
     OVERSIZED = "too large"
     MALFORMED = "not a message"
+    REVOKED = "from a member whose certificate is revoked"
     FORGED = "not from whom it says it is"
     REPLAYED = "seen before"
     ABSURD = "saying what cannot be"

@@ -1,8 +1,8 @@
 """End-to-end authentication on networks that nobody has to trust: a seal on every packet, opened before anybody looks.
 
 This file owns what a seal promises, and the seal of a group that shares a secret (standard library only).
-`identity_seal` has the one in which members cannot pose as each other; `cobandit.live.transports.sealed` puts a seal on
-any transport.
+`identity_seal` has the one in which members cannot pose as each other; `shared_secrets` reads secrets from files;
+`cobandit.live.transports.sealed` puts a seal on any transport.
 
 A packet is good for one receiver (or for all), of one group, once. Its receiver is not in it: it is what the receiver
 thinks its own name is, and goes into the authentication code with everything else. Packets are not secret.
@@ -18,14 +18,15 @@ import time
 from abc import ABC, abstractmethod
 from hashlib import blake2b
 from hmac import compare_digest
+from pathlib import Path
 from typing import NamedTuple
 
 from cobandit.live.auth.anti_replay import ReplayWindows
 from cobandit.live.auth.refusal import Refusal
+from cobandit.live.auth.shared_secrets import Secrets, checked_secrets, read_secrets
+from cobandit.live.auth.watched import Reread, Watched
 from cobandit.values.errors import LocalError
 
-SHORTEST_SECRET = 16
-"""Bytes. With one recorded packet secrets can be tried out; short ones are found."""
 LONGEST_NAME = 200
 MAC_SIZE = 16
 
@@ -106,38 +107,78 @@ class Seal(ABC):
         del sender
         return None
 
+    def shuns(self, receiver: str) -> bool:
+        """Return whether nothing is to be sent to this member, because what it has proved no longer counts."""
+        del receiver
+        return False
+
+    @property
+    def has_files(self) -> bool:
+        """Whether there are files that `refresh` looks at."""
+        return False
+
+    @property
+    def trust_number(self) -> int | None:
+        """The number of the group's trust file that is in use; `None` if there is none."""
+        return None
+
+    def refresh(self) -> Reread:
+        """Read again what has changed on the disk, and return what came of it."""
+        return Reread()
+
 
 class GroupSeal(Seal):
-    """Proves that the sender of a packet knows the group's secret. The sender's name is as claimed."""
+    """Proves that the sender of a packet knows a secret of the group. The sender's name is as claimed.
 
-    def __init__(self, secret: bytes | str) -> None:
-        secret = secret.encode() if isinstance(secret, str) else secret
-        if len(secret) < SHORTEST_SECRET:
-            raise LocalError(
-                f"a group's secret needs at least {SHORTEST_SECRET} bytes, not {len(secret)}: "
-                "make one with `openssl rand -hex 32`"
-            )
-        self._secret = blake2b(secret, digest_size=64, person=b"cobandit secret").digest()
+    Args:
+        secret: The group's secret. Of two, the first is used for what is sent, and both are accepted.
+        file: Instead, a file with them, a line each, which is read again when it changes.
+    """
+
+    def __init__(self, secret: Secrets | None = None, *, file: Path | None = None) -> None:
+        self._file = None if file is None else Watched(file)
+        if self._file is not None and self._file.is_due:
+            secret = read_secrets(self._file.path)
+            self._file.use()
+        self._secrets = checked_secrets(() if secret is None else secret)
         self.overhead = 1 + MAC_SIZE + HEADER.size + 4 * LONGEST_NAME
+        self._group_name = ""
         self._own = self._group = self._to_me = b""
-        self._keyed = blake2b()
+        self._keyed: list[blake2b] = []
+        """One for each secret, with the key hashed already."""
         self._sequence = 0
         self._windows = ReplayWindows()
 
     def begin(self, name: str, group: str) -> None:
-        self._own, self._group = name.encode(), group_digest(group)
-        key = blake2b(group.encode(), digest_size=32, key=self._secret).digest()
-        self._keyed = blake2b(digest_size=MAC_SIZE, key=key, person=b"cobandit packet")
+        self._own, self._group, self._group_name = name.encode(), group_digest(group), group
+        self._keyed = [_keyed(secret, group) for secret in self._secrets]
         self._to_me = name_with_length(name)
         self._sequence = time.time_ns()
         self.overhead = 1 + MAC_SIZE + HEADER.size + len(self._own)
+
+    @property
+    def has_files(self) -> bool:
+        return self._file is not None
+
+    def refresh(self) -> Reread:
+        if self._file is None or not self._file.is_due:
+            return Reread()
+        try:
+            found = checked_secrets(read_secrets(self._file.path))
+        except LocalError as error:
+            return Reread(troubles=(f"{error}; the secrets that were there before stay in use",))
+        self._file.use()
+        if found == self._secrets:
+            return Reread()
+        self._secrets, self._keyed = found, [_keyed(secret, self._group_name) for secret in found]
+        return Reread((f"goes by {len(found)} secrets of {self._file.path}, and sends with the first",))
 
     def wrap(self, receiver: str | None, payload: bytes) -> bytes:
         self._sequence += 1
         rest = HEADER.pack(self._sequence, self._group, len(self._own)) + self._own + payload
         if receiver is None:
-            return b"\x41" + self._mac(b"\x41", rest) + rest
-        return b"\x42" + self._mac(b"\x42" + name_with_length(receiver), rest) + rest
+            return b"\x41" + _mac(self._keyed[0], b"\x41", rest) + rest
+        return b"\x42" + _mac(self._keyed[0], b"\x42" + name_with_length(receiver), rest) + rest
 
     def unwrap(self, packet: bytes) -> Opened | Rejected:  # noqa: PLR0911  # each is one reason to refuse
         begin = 1 + MAC_SIZE
@@ -152,7 +193,7 @@ class GroupSeal(Seal):
         if sender is None:
             return Rejected(Refusal.MALFORMED)
         to = b"\x41" if packet[0] == TO_ALL else b"\x42" + self._to_me
-        if not compare_digest(self._mac(to, packet[begin:]), packet[1:begin]):
+        if not any(compare_digest(_mac(keyed, to, packet[begin:]), packet[1:begin]) for keyed in self._keyed):
             return Rejected(Refusal.FORGED, sender)
         if sequence > time.time_ns() + LARGEST_CLOCK_DIFFERENCE:
             return Rejected(Refusal.ABSURD, sender)
@@ -160,11 +201,18 @@ class GroupSeal(Seal):
             return Rejected(Refusal.REPLAYED, sender)
         return Opened(sender, packet[names + length :], is_proved=False)
 
-    def _mac(self, to: bytes, rest: bytes) -> bytes:
-        keyed = self._keyed.copy()  # the key has been hashed already
-        keyed.update(to)
-        keyed.update(rest)
-        return keyed.digest()
+
+def _keyed(secret: bytes, group: str) -> blake2b:
+    hashed = blake2b(secret, digest_size=64, person=b"cobandit secret").digest()
+    key = blake2b(group.encode(), digest_size=32, key=hashed).digest()
+    return blake2b(digest_size=MAC_SIZE, key=key, person=b"cobandit packet")
+
+
+def _mac(keyed: blake2b, to: bytes, rest: bytes) -> bytes:
+    one = keyed.copy()
+    one.update(to)
+    one.update(rest)
+    return one.digest()
 
 
 def group_digest(group: str) -> bytes:

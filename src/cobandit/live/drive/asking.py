@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cobandit.live.auth.proof import Proof
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.drive.background import background
 from cobandit.live.drive.rounds import Rounds
@@ -39,7 +40,9 @@ class Asker:
         group: The group to ask.
         peers: For `tls` and `udp`: addresses of further members.
         keys: The asker's own key file: one that no member uses.
+        trust: The group's trust file, beside keys.
         secret: The group's secret, if its members have one.
+        secret_file: Instead, a file with it.
     """
 
     def __init__(
@@ -49,16 +52,18 @@ class Asker:
         group: str,
         peers: Sequence[str] = (),
         keys: str | Path | None = None,
+        trust: str | Path | None = None,
         secret: str | None = None,
+        secret_file: str | Path | None = None,
     ) -> None:
         check_name("the name of a group", group, LONGEST_NAME)
-        self._transport = guest_transport_for(url, peers=peers, keys=keys, secret=secret)
+        proof = Proof(keys, trust, secret, secret_file)
+        self._transport = guest_transport_for(url, peers=peers, proof=proof)
         self.group = group
         self.name = f"status-{secrets.token_hex(4)}"
         if keys is not None:
-            from cobandit.live.auth.identity import Identity  # noqa: PLC0415  # needs the extra `keys`
-
-            self.name = Identity.load(keys).name  # nobody can prove another
+            identity = proof.identity()
+            self.name = f"{identity.name}{self.name}" if identity.is_prefix else identity.name  # none else is proved
         self.refusals: Counter[Refusal] = Counter()
         """What came in and was not let in."""
         self.network_trouble: str | None = None
@@ -103,6 +108,7 @@ class Asker:
         background().submit(self._transport.close()).result()
 
     async def _ask(self, wait_s: float, expected: frozenset[str]) -> Fleet:
+        self._transport.refresh()
         return await self._rounds.collect(
             lambda _: self._transport.announce(self._question), wait_s, quiet_s=QUIET, expected=expected
         )

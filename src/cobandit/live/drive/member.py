@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from cobandit.core import Sharing
+from cobandit.live.auth.proof import Proof
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import Decision, is_genuine, read
@@ -54,7 +55,9 @@ def join(
     sharing: Sharing | None = None,
     peers: Sequence[str] = (),
     keys: str | Path | None = None,
-    secret: str | None = None,
+    trust: str | Path | None = None,
+    secret: str | Sequence[str] | None = None,
+    secret_file: str | Path | None = None,
     floors: Mapping[Arm, float] | None = None,
     ceilings: Mapping[Arm, float] | None = None,
     expire_after: float = THIRTY_DAYS,
@@ -81,8 +84,12 @@ def join(
         quantum: The smallest step of a reward, the same in the whole group; for the policies that are named.
         sharing: How it talks; `LIVE_SHARING` by default. It must be loss-tolerant, with times in seconds.
         peers: For `tls` and `udp`: addresses of some other members.
-        keys: The member's key file, from `cobandit keys agent`.
-        secret: A secret of the whole group, instead of keys, where there is no `tls`.
+        keys: The member's key file, from `cobandit keys agent`. Read again when it changes, as the next files.
+        trust: The group's trust file, from `cobandit keys group`: what is revoked, and while the group's authority is
+            being replaced, both. Without it, certificates count until they expire.
+        secret: A secret of the whole group, instead of keys, where there is no `tls`. Of two, it sends with the first
+            and accepts both.
+        secret_file: Instead, a file with the secret, or with two, a line each.
         floors: For some arms, the least share of decisions.
         ceilings: For some arms, the greatest share of decisions.
         expire_after: A decision without a reward is given up when its member has run for so many seconds since.
@@ -114,8 +121,7 @@ def join(
                 quantum=quantum,
                 sharing=sharing or LIVE_SHARING,
                 peers=tuple(peers) if not isinstance(peers, str) else peers,  # type: ignore[arg-type]  # as above
-                keys=keys,
-                secret=secret,
+                proof=Proof(keys, trust, secret, secret_file),
                 floors=floors,
                 ceilings=ceilings,
                 expire_after=expire_after,

@@ -11,7 +11,6 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor
-from datetime import UTC, datetime
 from time import thread_time
 from typing import TypeVar
 
@@ -20,6 +19,7 @@ from cobandit.core import Acknowledgement, Message, Share
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decider import MOST_WAITING
 from cobandit.live.drive.background import Breaks
+from cobandit.live.drive.proof_watch import ProofWatch
 from cobandit.live.drive.rounds import Rounds
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.batch import Batch, Mail
@@ -86,11 +86,6 @@ MAIL_EVERY = 2.0
 ODDS = "the odds of the arms"
 """What a policy whose odds cannot be computed is called among the troubles."""
 
-WARN_BEFORE_EXPIRY = 14 * 86_400.0
-"""Seconds before the member's certificate expires in which that is a trouble."""
-
-LOOK_AT_CERTIFICATE_EVERY = 3600.0
-
 JOURNAL = "the journal"
 """What a disk that does not work is called among the troubles."""
 
@@ -130,7 +125,7 @@ class Node:
         self._pause = FIRST_ANNOUNCEMENT
         self._journal_retry_at: float | None = None
         self._mail_at = 0.0
-        self._certificate_at = None if transport.valid_until is None else 0.0
+        self._proof = ProofWatch(transport, machine.alerts, machine.clock)
         self._waiters: list[asyncio.Future[None]] = []
         self._event = asyncio.Event()
         self._steps = asyncio.Lock()
@@ -376,6 +371,7 @@ class Node:
                 if (until := self._transport.valid_until) is None
                 else max(0.0, until - machine.clock.time_of_day())
             ),
+            trust_number=self._transport.trust_number,
         )
 
     async def fleet(self, wait_s: float) -> Fleet:
@@ -417,7 +413,7 @@ class Node:
                 was_idle = await self._until_needed()
                 if was_idle and self._journal.is_durable and not self._is_stopping:
                     await asyncio.sleep(LINGER)
-                self._look_at_certificate()
+                self._proof.look()
                 async with self._steps:
                     await self._look_into_mailbox()
                     await self._work()
@@ -495,7 +491,7 @@ class Node:
             return self._journal_retry_at
         announce_at = None if self.machine.superseded_by is not None else self._announce_at
         mail_at = self._mail_at if self._journal.is_durable else None
-        times = (self.machine.due_at(), announce_at, mail_at, self._certificate_at)
+        times = (self.machine.due_at(), announce_at, mail_at, self._proof.due_at)
         return min((time for time in times if time is not None), default=None)
 
     async def _work(self) -> bool:
@@ -618,23 +614,6 @@ class Node:
                 self.machine.alerts.trouble("the mailbox", None)
             except LocalError as error:
                 self.machine.alerts.trouble("the mailbox", str(error))
-
-    def _look_at_certificate(self) -> None:
-        """Say in time that the member's certificate expires: peers that no longer believe it do not tell it."""
-        until = self._transport.valid_until
-        if until is None or self._certificate_at is None or self._now() < self._certificate_at:
-            return
-        now = self.machine.clock.time_of_day()
-        wait = LOOK_AT_CERTIFICATE_EVERY if now >= until else min(LOOK_AT_CERTIFICATE_EVERY, until - now)
-        self._certificate_at = self._now() + wait
-        day = datetime.fromtimestamp(until, UTC).date()
-        cure = "make a new one with `cobandit keys agent`, and start the member again"
-        what = None
-        if now >= until:
-            what = f"the certificate of this member expired on {day}, and the others refuse what it says: {cure}"
-        elif now >= until - WARN_BEFORE_EXPIRY:
-            what = f"the certificate of this member expires on {day}, and then the others refuse what it says: {cure}"
-        self.machine.alerts.trouble("the certificate", what, logging.ERROR if now >= until else logging.WARNING)
 
     def _now(self) -> float:
         return self.machine.clock.now()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from cobandit.codec import decode_snapshot
 from cobandit.core import Sharing
 from cobandit.core.state import Snapshot
+from cobandit.live.auth.proof import Proof
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
 from cobandit.live.drive.background import Background
@@ -49,8 +50,7 @@ class Options(NamedTuple):
     quantum: float
     sharing: Sharing
     peers: tuple[str, ...]
-    keys: str | Path | None
-    secret: str | None
+    proof: Proof
     floors: Mapping[Arm, float] | None
     ceilings: Mapping[Arm, float] | None
     expire_after: float
@@ -69,13 +69,13 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
     """
     opening = home.loop.run_in_executor(home.executor, _open_journal, options, versions.layout)
     try:
-        name, journal, keys, transport = await asyncio.shield(opening)
+        name, journal, proof, transport = await asyncio.shield(opening)
     except asyncio.CancelledError:
         opening.add_done_callback(lambda opened: _close_unwanted(opened, home))
         raise
     try:
         if not isinstance(transport, Transport):
-            transport = transport_for(transport, peers=options.peers, keys=keys, secret=options.secret)
+            transport = transport_for(transport, peers=options.peers, proof=proof)
         _check_role(options, name, transport)
         build = _builder(options, name)
         restored = _restored(options, name, journal, versions.layout)
@@ -90,7 +90,7 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
         )
         machine = Machine(terms, restored, options.clock)
         machine.alerts.trouble("the state file", journal.damage)
-        for remark in (journal.remark, restored.remark, unproved(options.url, keys=keys, secret=options.secret)):
+        for remark in (journal.remark, restored.remark, unproved(options.url, proof)):
             if remark is not None:
                 machine.alerts.say(logging.WARNING, remark)
         node = Node(machine, journal, transport, executor=home.executor, matcher=home.matcher)
@@ -155,27 +155,28 @@ def _close_unwanted(opened: "asyncio.Future[_Opened]", home: Background) -> None
         home.executor.submit(opened.result()[1].close)
 
 
-_Opened = tuple[str, Journal, str | Path | None, str | Transport]
+_Opened = tuple[str, Journal, Proof, str | Transport]
 
 
 def _open_journal(options: Options, layout: Layout) -> _Opened:
-    """Return the name, the journal, the keys and the address, with a star replaced by the first number that is free."""
+    """Return the name, the journal, the proof and the address, with the first free number for a star."""
     if options.state is None:
-        return options.name, MemoryJournal(), options.keys, options.url
+        return options.name, MemoryJournal(), options.proof, options.url
     from cobandit.live.store.sqlite_journal import LOG_LIMIT, SqliteJournal, StateInUseError  # noqa: PLC0415
 
     limit = LOG_LIMIT if options.log_limit is None else options.log_limit
     if "*" not in options.name:
-        return options.name, SqliteJournal(options.state, log_limit=limit, layout=layout), options.keys, options.url
+        return options.name, SqliteJournal(options.state, log_limit=limit, layout=layout), options.proof, options.url
     for slot in range(1, MOST_SLOTS + 1):
         name, state, keys = (
             None if text is None else str(text).replace("*", str(slot))
-            for text in (options.name, options.state, options.keys)
+            for text in (options.name, options.state, options.proof.keys)
         )
         assert name is not None
         assert state is not None
+        proof = options.proof._replace(keys=keys)
         try:
-            return name, SqliteJournal(state, log_limit=limit, layout=layout), keys, _numbered(options.url, slot)
+            return name, SqliteJournal(state, log_limit=limit, layout=layout), proof, _numbered(options.url, slot)
         except StateInUseError:
             continue
     raise LocalError(f"all of {options.name} from 1 to {MOST_SLOTS} are taken by running processes")

@@ -4,13 +4,15 @@ The keys are explained in docs/operating.md. Running what the file describes is 
 """
 
 import importlib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from cobandit.live.auth.private_files import read_private
+from cobandit.live.auth.proof import Proof
+from cobandit.live.auth.shared_secrets import checked_secrets, read_secrets
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.drive.member import THIRTY_DAYS, check_start
 from cobandit.live.drive.starting import LIVE_POLICY
@@ -34,6 +36,7 @@ KEYS = (
     "state",
     "peers",
     "keys",
+    "trust",
     "secret",
     "secret_file",
     "policy",
@@ -118,7 +121,9 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         "state": folder / table.text("state"),
         "peers": _peers(table),
         "keys": folder / table.text("keys") if "keys" in table else None,
-        "secret": _secret(table, folder),
+        "trust": folder / table.text("trust") if "trust" in table else None,
+        "secret": _secret(table),
+        "secret_file": _secret_file(table, folder),
         "policy": _policy(table),
         "quantum": _quantum(table),
         "expire_after": table.positive("expire_after") if "expire_after" in table else THIRTY_DAYS,
@@ -147,11 +152,8 @@ def as_memory(config: AgentConfig) -> AgentConfig:
     """Return the configuration of a member that always runs: a relay, unless its file or certificate says otherwise."""
     if config.says_relay:
         return config
-    may_relay, keys = True, config.member["keys"]
-    if keys is not None:
-        from cobandit.live.auth.identity import Identity  # noqa: PLC0415  # needs the extra `keys`
-
-        may_relay = Identity.load(keys).may_relay
+    proof = _proof(config)
+    may_relay = proof.keys is None or proof.identity().may_relay
     return replace(config, member={**config.member, "relay": may_relay})
 
 
@@ -162,12 +164,13 @@ def check_files(config: AgentConfig) -> None:
         LocalError: The keys are not this member's, or something else does not fit.
     """
     member = config.member
-    transport_for(config.url, peers=member["peers"], keys=member["keys"], secret=member["secret"])
+    transport_for(config.url, peers=member["peers"], proof=_proof(config))
     if member["keys"] is not None:
-        from cobandit.live.auth.identity import Identity  # noqa: PLC0415  # needs the extra `keys`
+        from cobandit.live.auth.credentials import Credentials  # noqa: PLC0415  # needs the extra `keys`
 
         with located("keys"):
-            Identity.load(member["keys"]).check_member(member["name"], member["group"])
+            credentials = Credentials(_proof(config).identity(), member["trust"])
+            credentials.begin(member["name"], member["group"], time.time())
     if config.metrics is not None:
         with located("metrics"):
             importlib.import_module("cobandit.live.status.metrics")  # says what to install if something is missing
@@ -185,7 +188,11 @@ def check_state(config: AgentConfig) -> None:
 
 def risks(config: AgentConfig) -> str | None:
     """Return in words what is not safe about a configuration that can be run; `None` if nothing is."""
-    return unproved(config.url, keys=config.member["keys"], secret=config.member["secret"])
+    return unproved(config.url, _proof(config))
+
+
+def _proof(config: AgentConfig) -> Proof:
+    return Proof(*(config.member[key] for key in Proof._fields))
 
 
 def _url(table: Table) -> str:
@@ -225,18 +232,27 @@ def _peers(table: Table) -> tuple[str, ...]:
     return tuple(peers)
 
 
-def _secret(table: Table, folder: Path) -> str | None:
-    if "secret_file" not in table:
-        return table.text("secret") if "secret" in table else None
-    if "secret" in table:  # an error that shows the value would show a secret
+def _secret(table: Table) -> str | tuple[str, ...] | None:
+    """Return the secret, or two. An error that shows the value would show a secret."""
+    given = table.get("secret")
+    if given is MISSING:
+        return None
+    if "secret_file" in table:
         raise LocalError("secret and secret_file are both given: keep one of them")
+    if not isinstance(given, str) and not (isinstance(given, list) and all(isinstance(one, str) for one in given)):
+        raise LocalError("secret must be a string, or a list of two: the one to send with, and another to accept")
+    with located("secret"):
+        checked_secrets(given)
+    return given if isinstance(given, str) else tuple(given)
+
+
+def _secret_file(table: Table, folder: Path) -> Path | None:
+    if "secret_file" not in table:
+        return None
     file = folder / table.text("secret_file")
-    try:
-        with located("secret_file"):
-            return read_private(file, "the secret").decode().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise LocalError(f"secret_file: cannot read {file}: {reason}") from error
+    with located("secret_file"):
+        read_secrets(file)
+    return file
 
 
 def _log_format(table: Table) -> LogFormat:

@@ -144,6 +144,8 @@ class Statistics(msgspec.Struct, frozen=True):
     """Whether a newer start of this member is elsewhere: then this one decides, and does not share."""
     certificate_s: Seconds | None = None
     """So long the certificate that proves its name is still valid; `None` if it has none."""
+    trust_number: Count | None = None
+    """The number of the group's trust file that it goes by; `None` if it has none."""
 
     @property
     def started_at(self) -> float:

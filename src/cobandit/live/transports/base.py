@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from typing import Protocol
 
 from cobandit.live.auth.refusal import Refusal
+from cobandit.live.auth.watched import Reread
 from cobandit.values.errors import LocalError
 
 LARGEST_FRAME = 4 * 2**20
@@ -49,6 +50,12 @@ class Transport(ABC):
 
     own_may_relay: bool | None = None
     """Whether what proves this member's name says that it may pass on what others observed; `None` if nothing does."""
+
+    has_files: bool = False
+    """Whether there are files that `refresh` looks at."""
+
+    trust_number: int | None = None
+    """The number of the group's trust file that is in use; `None` if there is none."""
 
     @property
     def is_alone(self) -> bool:
@@ -93,6 +100,13 @@ class Transport(ABC):
         """
         del sender
         return None
+
+    def refresh(self) -> Reread:
+        """Read again what has changed of the files that prove who is who, and return what came of it.
+
+        What can no longer be believed is refused from now on, and connections that were made with it end.
+        """
+        return Reread()
 
     def check_size(self, frame: bytes) -> None:
         """Refuse a frame that this transport does not carry."""

@@ -6,6 +6,7 @@ Only what members say who have proved to be of the group comes here; all the sam
 import msgspec
 
 from cobandit.codec.serializer import NotSoError, reader, write
+from cobandit.live.auth.seal import LONGEST_NAME
 from cobandit.live.transports.addresses import LONGEST_ADDRESS, Address, parse_address
 
 MOST_TOLD = 1000
@@ -21,6 +22,8 @@ class Hello(msgspec.Struct, array_like=True, frozen=True):
     """Where it listens; without a host if it does not know by which it can be reached."""
     others: dict[str, str]
     """Names and addresses of the members it is connected with."""
+    name: str = ""
+    """Its own, where a certificate proves only what the name begins with."""
 
 
 _read = reader(Hello)
@@ -41,6 +44,7 @@ def read_hello(content: bytes, *, seen_at: str) -> Hello | None:
         return None
     if (
         len(told) > MOST_TOLD
+        or len(hello.name) > LONGEST_NAME
         or any(len(name) > LONGEST_ADDRESS for name in hello.others)
         or 0 in (a.port for a in told)
     ):

@@ -48,20 +48,39 @@ class Dial(Protocol):
         """Return it, or raise `Refused` or an `OSError`."""
 
 
+class Claim(Protocol):
+    """Whether the other end of a connection, which has proved what its name begins with, may be called so."""
+
+    def __call__(self, connection: Connection, name: str, /) -> Refusal | None:
+        """Return why not, or `None` if it may."""
+
+
+def _no_claim(_connection: Connection, _name: str) -> Refusal:
+    return Refusal.FORGED
+
+
 class Mesh:
     """The links of one member."""
 
     def __init__(
-        self, name: str, boot: int, address: str, inbox: Inbox, dial: Dial, why: Callable[[OSError], str]
+        self,
+        name: str,
+        boot: int,
+        address: str,
+        inbox: Inbox,
+        dial: Dial,
+        why: Callable[[OSError], str],
+        claim: Claim = _no_claim,
     ) -> None:
         self._name, self._boot, self._address = name, boot, address
-        self._inbox, self._dial, self._why = inbox, dial, why
+        self._inbox, self._dial, self._why, self._claim = inbox, dial, why, claim
         self._links: dict[str, list[Connection]] = {}
         """By peer, the newest last."""
         self._addresses: dict[str, str] = {}
         """Where each peer listens that there is a link with."""
         self._greeted: dict[Connection, None] = {}
         self._dialling: dict[str, asyncio.Task[None]] = {}
+        self._renewing: asyncio.Task[None] | None = None
         self._troubles = Troubles(inbox)
         self._is_open = True
 
@@ -80,8 +99,17 @@ class Mesh:
         """Return one connection for every peer."""
         return [links[-1] for links in self._links.values()]
 
+    def renew(self) -> None:
+        """Make all links anew, one after the other: what proves this member's name has changed.
+
+        The links that there are stay in use until the new ones are there. Peers that cannot be dialled keep theirs.
+        """
+        if self._renewing is not None:
+            self._renewing.cancel()
+        self._renewing = asyncio.get_running_loop().create_task(self._renew())
+
     def greet(self, connection: Connection) -> None:
-        """Say hello on a new connection whose peer is proved."""
+        """Say hello on a new connection whose peer is proved, or what its name begins with."""
         self._greeted[connection] = None
         connection.say(Word.HELLO, self._hello(dict(list(self._addresses.items())[:MOST_TOLD])))
 
@@ -95,7 +123,7 @@ class Mesh:
 
     def take_word(self, connection: Connection, word: Word, content: bytes) -> None:
         """Take what a peer's transport says."""
-        if not self._is_open or connection.peer is None:
+        if not self._is_open or (connection.peer is None and word is not Word.HELLO):
             return
         if word is Word.RETIRE:
             self._unlink(connection)
@@ -105,7 +133,15 @@ class Mesh:
         if hello is None:
             self._inbox.refused(Refusal.MALFORMED, connection.peer)
             connection.abort()
-        elif connection.peer == self._name:
+            return
+        if connection.peer is None:
+            connection.refusal = self._claim(connection, hello.name)
+            if connection.refusal is not None:
+                self._inbox.refused(connection.refusal, None)
+                connection.abort()
+                return
+            connection.peer = hello.name
+        if connection.peer == self._name:
             connection.boot = hello.boot  # it is this process, or another of its name; the side that dialled sees which
             connection.abort()
         else:
@@ -123,7 +159,7 @@ class Mesh:
     async def close(self, seconds: float) -> None:
         """Stop dialling, and end all links after what was sent is handed over, if that does not take too long."""
         self._is_open = False
-        tasks = list(self._dialling.values())
+        tasks = [*self._dialling.values(), *([] if self._renewing is None else [self._renewing])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -138,7 +174,7 @@ class Mesh:
     # Links.
 
     def _hello(self, others: dict[str, str]) -> bytes:
-        return write_hello(Hello(self._boot, self._address, others))
+        return write_hello(Hello(self._boot, self._address, others, self._name))
 
     def _become_link(self, connection: Connection, hello: Hello) -> None:
         peer = connection.peer
@@ -213,6 +249,10 @@ class Mesh:
             await asyncio.sleep(pause(attempt, me=self._name, there=address))
         self._troubles.end(address)
 
+    async def _renew(self) -> None:
+        for address in tuple(self._addresses.values()):
+            await self._attempt(address, is_configured=False)
+
     async def _attempt(self, address: str, *, is_configured: bool) -> Connection | None:
         why = ""
         try:
@@ -221,7 +261,7 @@ class Mesh:
                 self._troubles.end(address)
                 return connection
             if connection.peer == self._name and connection.boot == self._boot:
-                del self._dialling[address]  # that is this member itself, under an address it did not know
+                self._dialling.pop(address, None)  # that is this member itself, under an address it did not know
                 return None
             why = (
                 "it closes the connection before it says hello; it may refuse this agent's certificate, and counts that"

@@ -2,6 +2,7 @@
 
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import Opened, Seal
+from cobandit.live.auth.watched import Reread
 from cobandit.live.transports.base import Inbox, Transport
 
 _FRAME = b"\x00"
@@ -15,6 +16,7 @@ class Sealed(Transport):
         self._transport, self._seal = transport, seal
         self.valid_until = seal.valid_until
         self.own_may_relay = seal.own_may_relay
+        self.has_files, self.trust_number = seal.has_files, seal.trust_number
         self._inbox: Inbox | None = None
 
     @property
@@ -33,6 +35,8 @@ class Sealed(Transport):
 
     def send(self, receiver: str, frame: bytes) -> bool:
         self.check_size(frame)
+        if self._seal.shuns(receiver):
+            return False
         return self._transport.send(receiver, self._seal.wrap(receiver, _FRAME + frame))
 
     def announce(self, frame: bytes) -> None:
@@ -44,6 +48,13 @@ class Sealed(Transport):
 
     def may_relay(self, sender: str) -> bool | None:
         return self._seal.may_relay(sender)
+
+    def refresh(self) -> Reread:
+        found = self._seal.refresh()
+        self.valid_until, self.trust_number = self._seal.valid_until, self._seal.trust_number
+        if found.is_renewed and self._inbox is not None:
+            self._inbox.reachable(None)  # so that the others see the new certificate
+        return found
 
     # What the transport tells. It proves nothing about senders, as far as this class is concerned.
 

@@ -1,7 +1,8 @@
 """A mesh of TCP connections with TLS 1.3, in which every member proves its name with its group's certificates.
 
 This file owns sockets and certificates: it lets nobody in whom the group's own authority has not signed, and nobody
-else's authority counts. Host names prove nothing here; the name in the certificate does. `mesh` owns the rest.
+else's authority counts. Host names prove nothing here; the name in the certificate does. Where a certificate proves
+only what a name begins with, the rest of it is what the other end says in its hello. `mesh` owns the rest.
 """
 
 import asyncio
@@ -9,10 +10,13 @@ import socket
 import ssl
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
-from cobandit.live.auth.certificates import Verified, verify
+from cobandit.live.auth.certificates import Verified
+from cobandit.live.auth.credentials import Credentials
 from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.refusal import Refusal
+from cobandit.live.auth.watched import Reread
 from cobandit.live.transports.addresses import Address, parse_address
 from cobandit.live.transports.base import Inbox, Transport
 from cobandit.live.transports.connection import Connection, Word
@@ -49,16 +53,24 @@ class TlsTransport(Transport):
         peers: Where some other members are. One that runs is enough; the others are found from there.
         identity: What proves this member's name.
         advertise: Where others shall dial, if that is not `listen`, as behind a load balancer.
+        trust: The group's trust file.
     """
 
+    has_files = True
+
     def __init__(
-        self, listen: str | None, peers: Sequence[str], identity: Identity, advertise: str | None = None
+        self,
+        listen: str | None,
+        peers: Sequence[str],
+        identity: Identity,
+        advertise: str | None = None,
+        trust: str | Path | None = None,
     ) -> None:
         self._listen = None if listen is None else parse_address(listen, what="listen")
         self._peers = [str(parse_address(peer, what="a peer's address")) for peer in peers]
         self._advertise = None if advertise is None else str(parse_address(advertise, what="advertise"))
-        self._identity = identity
-        self.valid_until = identity.valid_until
+        self._credentials = Credentials(identity, trust)
+        self.valid_until, self.trust_number = identity.valid_until, self._credentials.trust.number or None
         self.own_may_relay = identity.may_relay
         self._roles: dict[str, bool] = {}
         """Whether a peer may relay, from its last certificate. What it said may be looked at after it has gone."""
@@ -68,7 +80,11 @@ class TlsTransport(Transport):
         self._accepting: asyncio.Task[None] | None = None
         self._admitting: set[asyncio.Task[None]] = set()
         self._address: Address | None = None
-        self._server, self._client = _contexts(identity)
+        self._proved: dict[Connection, Verified] = {}
+        """What the other end of each connection has shown."""
+        self._is_stale = False
+        """Whether the identity has changed, and TLS does not show it yet."""
+        self._server, self._client = _contexts(self._credentials)
 
     @property
     def address(self) -> str:
@@ -76,13 +92,12 @@ class TlsTransport(Transport):
         return str(self._address or self._listen or "")
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
-        self._identity.check_member(name, group)
-        self._identity.check_time(time.time())
+        self._credentials.begin(name, group, time.time())
         if self._listen is not None:
             self._socket = await _listen(self._listen)
             self._address = Address(self._listen.host, self._socket.getsockname()[1])
         self._inbox = inbox
-        self._mesh = Mesh(name, time.time_ns(), self._advertise or self.address, inbox, self._dial, why)
+        self._mesh = Mesh(name, time.time_ns(), self._advertise or self.address, inbox, self._dial, why, self._claim)
         for peer in self._peers:
             self._mesh.dial(peer)
         if self._socket is not None:
@@ -116,6 +131,27 @@ class TlsTransport(Transport):
             task.cancel()
         await asyncio.gather(*self._admitting, return_exceptions=True)
         await mesh.close(CLOSING_SECONDS)
+
+    def refresh(self) -> Reread:
+        credentials = self._credentials
+        found = credentials.refresh()
+        if found.changes or self._is_stale:
+            try:
+                self._server, self._client = _contexts(credentials)
+                self._is_stale = False
+            except LocalError as error:
+                self._is_stale = True
+                found = found._replace(troubles=(*found.troubles, str(error)))
+        if found.changes:
+            self.valid_until, self.trust_number = credentials.identity.valid_until, credentials.trust.number or None
+            for connection, verified in tuple(self._proved.items()):
+                refusal = credentials.refusal(verified, connection.peer)
+                if refusal is not None:
+                    self._refuse(refusal, connection.peer)
+                    connection.abort()
+        if found.is_renewed and self._mesh is not None:
+            self._mesh.renew()
+        return found
 
     # Who comes in.
 
@@ -156,9 +192,9 @@ class TlsTransport(Transport):
     # Whom to dial.
 
     async def _dial(self, there: str) -> Connection:
-        address = parse_address(there)
+        address, identity = parse_address(there), self._credentials.identity
         try:
-            self._identity.check_time(time.time())
+            identity.check_time(time.time())
             async with asyncio.timeout(HANDSHAKE_SECONDS):
                 _, connection = await asyncio.get_running_loop().create_connection(
                     self._connection,
@@ -171,14 +207,16 @@ class TlsTransport(Transport):
                 )
         except ssl.SSLCertVerificationError as error:
             self._refuse(Refusal.STRANGER, None)
-            raise Refused(_what_to_do(there, error.verify_message, self._identity.group)) from error
+            raise Refused(_what_to_do(there, error.verify_message, identity.group)) from error
         except LocalError as error:
             raise Refused(str(error)) from error
         except UnicodeError as error:
             raise OSError(f"{address.host!r} is not a host's name") from error
-        if connection.peer is None:
+        if connection.refusal is Refusal.REVOKED:
+            raise OSError("the certificate there is revoked")  # which is meant; that it still runs is its own trouble
+        if connection.refusal is not None:
             raise Refused(
-                f"the certificate at {there} is none of an agent of {self._identity.group!r}: "
+                f"the certificate at {there} is none of an agent of {identity.group!r}: "
                 "make one for it with `cobandit keys agent`"
             )
         return connection
@@ -197,13 +235,20 @@ class TlsTransport(Transport):
     def _prove(self, connection: Connection) -> None:
         """Set the peer of a connection to the name in its certificate. TLS has checked that the group signed it."""
         certificate = connection.certificate
-        verified = verify(certificate, self._identity.group_der) if certificate is not None else None
-        if verified is None or verified.group != self._identity.group:
-            self._refuse(Refusal.STRANGER if verified is None else Refusal.FOREIGN_GROUP, None)
+        verified = self._credentials.verify(certificate) if certificate is not None else None
+        if verified is None:
+            connection.refusal = Refusal.STRANGER
+        else:
+            name = None if verified.names.is_prefix else verified.names.member
+            connection.refusal = self._credentials.refusal(verified, name)
+        if verified is None or connection.refusal is not None:
+            self._refuse(connection.refusal or Refusal.STRANGER, None)
             connection.abort()
             return
-        connection.peer = verified.name
-        self._remember(verified)
+        connection.peer = name
+        self._proved[connection] = verified
+        if name is not None:
+            self._remember(name, may_relay=verified.may_relay)
         connection.watch_silence(_SILENCE)
         # A connection does not outlive what it was let in for.
         expiry = asyncio.get_running_loop().call_later(max(0.0, verified.valid_until - time.time()), connection.abort)
@@ -211,9 +256,19 @@ class TlsTransport(Transport):
         if self._mesh is not None:
             self._mesh.greet(connection)
 
-    def _remember(self, verified: Verified) -> None:
-        self._roles.pop(verified.name, None)
-        self._roles[verified.name] = verified.may_relay
+    def _claim(self, connection: Connection, name: str) -> Refusal | None:
+        """Return why the other end may not be called so; only what its name begins with is in its certificate."""
+        verified = self._proved.get(connection)
+        if verified is None or not verified.names.proves(name):
+            return Refusal.FORGED
+        refusal = self._credentials.refusal(verified, name)
+        if refusal is None:
+            self._remember(name, may_relay=verified.may_relay)
+        return refusal
+
+    def _remember(self, name: str, *, may_relay: bool) -> None:
+        self._roles.pop(name, None)
+        self._roles[name] = may_relay
         if len(self._roles) > MOST_REMEMBERED:
             del self._roles[next(iter(self._roles))]
 
@@ -222,10 +277,11 @@ class TlsTransport(Transport):
             self._inbox.frame(frame, connection.peer)
 
     def _take_word(self, connection: Connection, word: Word, content: bytes) -> None:
-        if self._mesh is not None:
+        if self._mesh is not None and connection in self._proved:
             self._mesh.take_word(connection, word, content)
 
     def _lose(self, connection: Connection, _error: Exception | None) -> None:
+        self._proved.pop(connection, None)
         if self._mesh is not None:
             self._mesh.lose(connection)
 
@@ -234,16 +290,16 @@ class TlsTransport(Transport):
             self._inbox.refused(reason, sender)
 
 
-def _contexts(identity: Identity) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Return what a server and what a client trusts and shows: the group's authority alone, and this identity."""
-    made = []
+def _contexts(credentials: Credentials) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Return what a server and what a client trusts and shows: the group's authorities alone, and this identity."""
+    made, identity = [], credentials.identity
     for protocol in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT):
         context = ssl.SSLContext(protocol)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.check_hostname = False
         context.verify_mode = ssl.CERT_REQUIRED
         try:
-            context.load_verify_locations(cadata=identity.group_der)
+            context.load_verify_locations(cadata=b"".join(credentials.trust.authorities))
             context.load_cert_chain(identity.path)
         except OSError as error:
             raise LocalError(f"{identity.path} can no longer be used for TLS: {error.strerror}") from error

@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import Opened, Seal
+from cobandit.live.auth.watched import Reread
 from cobandit.live.transports.addresses import Address, parse_address, pause
 from cobandit.live.transports.base import Inbox, Transport
 from cobandit.live.transports.fragments import PIECE_HEADER, Reassembly, cut
@@ -91,6 +92,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         self._seal = seal
         self.valid_until = seal.valid_until
         self.own_may_relay = seal.own_may_relay
+        self.has_files, self.trust_number = seal.has_files, seal.trust_number
         self._name = self._own = ""
         self._boot = self._number = 0
         self._inbox: Inbox | None = None
@@ -113,7 +115,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         self._seal.begin(name, group)
-        self._room = DATAGRAM - self._seal.overhead - 1
+        self._fit()
         if self._room - PIECE_HEADER.size < SMALLEST_PIECE:
             raise LocalError(
                 f"the names of {name!r} and its group are too long for datagrams: use shorter ones, or TLS"
@@ -141,7 +143,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
     def send(self, receiver: str, frame: bytes) -> bool:
         self.check_size(frame)
         member = self._members.get(receiver)
-        if member is None or self._is_congested():
+        if member is None or self._is_congested() or self._seal.shuns(receiver):
             return False
         self._number += 1
         for piece in cut(frame, self._number, self._room):
@@ -169,6 +171,18 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
 
     def may_relay(self, sender: str) -> bool | None:
         return self._seal.may_relay(sender)
+
+    def refresh(self) -> Reread:
+        found = self._seal.refresh()
+        self.valid_until, self.trust_number = self._seal.valid_until, self._seal.trust_number
+        if found.is_renewed and self._inbox is not None:
+            self._inbox.reachable(None)  # so that the others see the new certificate
+        self._fit()
+        return found
+
+    def _fit(self) -> None:
+        """Compute how much fits a datagram beside the seal, which may have another certificate now."""
+        self._room = DATAGRAM - self._seal.overhead - 1
 
     # What comes in.
 

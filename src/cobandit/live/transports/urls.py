@@ -1,11 +1,9 @@
 """From an address to a transport: `nats://`, `mqtt://`, `tls://`, `udp://`, `memory://`."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cobandit.live.auth.seal import GroupSeal, Seal
+from cobandit.live.auth.proof import NO_PROOF, Proof
 from cobandit.live.transports.addresses import parse_address
 from cobandit.live.transports.base import Transport
 from cobandit.live.transports.memory import MemoryTransport, hub
@@ -13,66 +11,59 @@ from cobandit.live.transports.sealed import Sealed
 from cobandit.values.errors import LocalError
 from cobandit.values.masking import masked
 
-if TYPE_CHECKING:
-    from cobandit.live.auth.identity import Identity
-
 SCHEMES = ("memory", "tls", "nats", "mqtt", "mqtts", "udp")
 
 
-def transport_for(
-    url: str, *, peers: Sequence[str] = (), keys: str | Path | None = None, secret: str | None = None
-) -> Transport:
+def transport_for(url: str, *, peers: Sequence[str] = (), proof: Proof = NO_PROOF) -> Transport:
     """Return the transport for an address.
 
     Args:
         url: `memory://name` (members of one process), `tls://host:port` and `udp://host:port` (listen there, no server
             needed), `nats://host:port`, `mqtt://host:port` or `mqtts://host:port` (through a server).
         peers: For `tls` and `udp`: addresses of some other members, `host:port`. One that runs is enough.
-        keys: The member's key file, made by `cobandit keys agent`. Needed for `tls`; proves identities on the others.
-        secret: Instead of keys, for `nats`, `mqtt` and `udp`: a secret that all members share. It proves that a packet
-            is from a member, not from which.
+        proof: What proves who the member is. `tls` needs keys; on `nats`, `mqtt` and `udp` keys prove who sent a
+            packet, and a secret that it was some member.
     """
     scheme = urlsplit(url).scheme if isinstance(url, str) else ""
     if scheme not in SCHEMES:
         shown = masked(url) if isinstance(url, str) else url
         raise LocalError(f"{shown!r} is not an address: it must begin with {', '.join(f'{s}://' for s in SCHEMES)}")
-    if keys is not None and secret is not None:
-        raise LocalError("give keys or a secret, not both")
+    proof.check()
     _check_peers(peers)
     if peers and scheme not in ("tls", "udp"):
         raise LocalError(f"{scheme}:// finds the other members by itself: peers are for tls:// and udp://")
     if scheme == "memory":
-        if keys is not None or secret is not None:
+        if proof.is_given:
             raise LocalError("memory:// stays in this process: it needs no keys and no secret")
         return MemoryTransport(hub(url.removeprefix("memory://")))
     address = _address(url, scheme)
     if scheme == "tls":
-        if keys is None:
+        if proof.keys is None:
             raise LocalError("tls:// needs keys: make them with `cobandit keys group` and `cobandit keys agent`")
-        identity = _identity(keys)
+        identity = proof.identity()
         from cobandit.live.transports.tls import TlsTransport  # noqa: PLC0415  # each network loads only what it needs
 
-        return TlsTransport(address, [_bare(peer) for peer in peers], identity)
+        return TlsTransport(address, [_bare(peer) for peer in peers], identity, trust=proof.trust)
     if scheme == "udp":
         from cobandit.live.transports.udp import UdpTransport  # noqa: PLC0415
 
-        seal = _seal(keys, secret)
+        seal = proof.seal()
         if seal is None:
             raise LocalError("udp:// needs keys or a secret: anybody can send a datagram")
         return UdpTransport(address, [_bare(peer) for peer in peers], seal)
     if scheme == "nats":
         from cobandit.live.transports.nats import NatsTransport  # noqa: PLC0415
 
-        return _sealed(NatsTransport(url), keys, secret)
+        return _sealed(NatsTransport(url), proof)
     from cobandit.live.transports.mqtt import MqttTransport  # noqa: PLC0415
 
-    return _sealed(MqttTransport(url), keys, secret)
+    return _sealed(MqttTransport(url), proof)
 
 
-def unproved(url: str | Transport, *, keys: object, secret: object) -> str | None:
+def unproved(url: str | Transport, proof: Proof) -> str | None:
     """Return in words what is wrong with members that talk through a server and prove nothing; `None` if they do."""
     scheme = urlsplit(url).scheme if isinstance(url, str) else ""
-    if scheme not in ("nats", "mqtt", "mqtts") or keys is not None or secret is not None:
+    if scheme not in ("nats", "mqtt", "mqtts") or proof.is_given:
         return None
     return (
         "it talks through a server without keys and without a secret: whoever can publish there can make up "
@@ -80,20 +71,17 @@ def unproved(url: str | Transport, *, keys: object, secret: object) -> str | Non
     )
 
 
-def guest_transport_for(
-    url: str, *, peers: Sequence[str] = (), keys: str | Path | None = None, secret: str | None = None
-) -> Transport:
+def guest_transport_for(url: str, *, peers: Sequence[str] = (), proof: Proof = NO_PROOF) -> Transport:
     """Return a transport for an asker that is no member.
 
     Args:
         url: As members have it; for `tls` and `udp` it is the address of any one member.
         peers: Addresses of further members, in case that one does not run.
-        keys: As for `transport_for`; the guest's own file.
-        secret: As for `transport_for`.
+        proof: As for `transport_for`; keys are the guest's own.
     """
     scheme = urlsplit(url).scheme if isinstance(url, str) else ""
     if scheme not in ("tls", "udp"):
-        return transport_for(url, peers=peers, keys=keys, secret=secret)
+        return transport_for(url, peers=peers, proof=proof)
     _check_peers(peers)
     here = parse_address(_address(url, scheme), what=f"the address after {scheme}://")
     dialled = [*([] if here.is_wildcard or not here.port else [str(here)]), *(_bare(peer) for peer in peers)]
@@ -101,13 +89,13 @@ def guest_transport_for(
         raise LocalError(f"{masked(url)} is nobody's address: name a member's, such as {scheme}://10.0.0.1:7000")
     if scheme == "udp":  # answers come as datagrams, so even a guest listens
         everywhere = "[::]:0" if ":" in parse_address(dialled[0]).host else "0.0.0.0:0"
-        return transport_for(f"udp://{everywhere}", peers=dialled, keys=keys, secret=secret)
-    if keys is None or secret is not None:
+        return transport_for(f"udp://{everywhere}", peers=dialled, proof=proof)
+    if proof.keys is None or proof.has_secret:
         raise LocalError("tls:// needs keys: make a file for yourself with `cobandit keys agent`, as for a member")
-    identity = _identity(keys)
+    identity = proof.identity()
     from cobandit.live.transports.tls import TlsTransport  # noqa: PLC0415
 
-    return TlsTransport(None, dialled, identity)
+    return TlsTransport(None, dialled, identity, trust=proof.trust)
 
 
 def _check_peers(peers: Sequence[str]) -> None:
@@ -115,24 +103,8 @@ def _check_peers(peers: Sequence[str]) -> None:
         raise LocalError(f"peers must be a list of addresses, such as [{peers!r}], not {peers!r}")
 
 
-def _seal(keys: str | Path | None, secret: str | None) -> Seal | None:
-    if secret is not None:
-        return GroupSeal(secret)
-    if keys is None:
-        return None
-    from cobandit.live.auth.identity_seal import IdentitySeal  # noqa: PLC0415
-
-    return IdentitySeal(_identity(keys))
-
-
-def _identity(keys: str | Path) -> "Identity":
-    from cobandit.live.auth.identity import Identity  # noqa: PLC0415
-
-    return Identity.load(keys)
-
-
-def _sealed(transport: Transport, keys: str | Path | None, secret: str | None) -> Transport:
-    seal = _seal(keys, secret)
+def _sealed(transport: Transport, proof: Proof) -> Transport:
+    seal = proof.seal()
     return transport if seal is None else Sealed(transport, seal)
 
 
