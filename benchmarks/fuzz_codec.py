@@ -66,6 +66,8 @@ REASONS = (
     ("period", "tells of period"),
     ("doubled cells", "tells of the cells of one incarnation twice"),
     ("doubled arm", "listed arm"),
+    ("total of no relay", "and is not a relay"),
+    ("relay and leaf", "a relay and a leaf"),
     ("impossible cell", "no rewards of at most"),
     ("doubled eliminations", "eliminated arms, some of them twice"),
     ("eliminations", "eliminated"),
@@ -416,7 +418,7 @@ class Judge:
         wrong = endpoint_violations(agent.endpoint)
         assert not wrong, f"{wrong} after {message}"
         check_own(agent, own, claims, message)
-        assert agent.policy.tally == total(agent.endpoint.replica), f"the policy knows something else after {message}"
+        assert agent.policy.tally == total(agent.endpoint), f"the policy knows something else after {message}"
         assert set(agent.policy.candidates) == agent.endpoint.candidates.own, f"the candidates differ after {message}"
         stored = encode_snapshot(agent.snapshot())
         assert len(stored) <= len(moment.stored) + 4 * len(frame) + ROOM, f"grew to {len(stored)} after {message}"

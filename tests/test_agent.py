@@ -90,7 +90,7 @@ def eliminated(arm: Arm, sender: str = "j", receiver: str = "p") -> Notice:
 def test_an_update_counts_once_for_the_policy_and_once_for_the_replica() -> None:
     j, _ = pair()
     j.update("B", 1.0)
-    assert j.policy.tally == total(j.endpoint.replica) == tally(some("B", 1, 1))
+    assert j.policy.tally == total(j.endpoint) == tally(some("B", 1, 1))
     assert (j.policy.own_pulls, j.endpoint.replica.observations) == (1, 1)
 
 
@@ -121,7 +121,7 @@ def test_a_reward_is_counted_with_its_square() -> None:
     j = Agent("j", UCB(ARMS, quantum=0.01))
     j.update("A", 0.25)
     j.update("A", 0.5)
-    assert j.policy.tally == total(j.endpoint.replica) == tally(ArmTally("A", 2, 75, 625 + 2500))
+    assert j.policy.tally == total(j.endpoint) == tally(ArmTally("A", 2, 75, 625 + 2500))
 
 
 def test_an_agent_talks_on_demand_unless_told_otherwise() -> None:

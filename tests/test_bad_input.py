@@ -389,7 +389,7 @@ def test_the_elimination_of_an_arm_that_the_peer_does_not_have_is_refused() -> N
 def test_a_count_that_goes_down_is_old_news() -> None:
     agent = seasoned_agent()
     assert agent.receive(share(rewards("A", 2))).news == ()
-    assert agent.policy.tally == total(agent.endpoint.replica)
+    assert agent.policy.tally == total(agent.endpoint)
     assert agent.policy.tally.counts == {"A": 3, "B": 2}
 
 
@@ -667,4 +667,4 @@ def test_rewards_of_numpy_are_numbers_too() -> None:
     agent = Agent("j", UCB(ARMS))
     agent.update("A", np.float32(0.5))  # type: ignore[arg-type]
     agent.update("A", np.int64(1))  # type: ignore[arg-type]
-    assert total(agent.endpoint.replica).sums["A"] == 1_500_000
+    assert total(agent.endpoint).sums["A"] == 1_500_000

@@ -80,7 +80,7 @@ def test_batches_count_what_single_updates_count_and_are_restored_from_their_rec
         for arm, count, units, _ in tallies:
             for pull in range(count):
                 one.update(arm, float(pull < units), now=float(time))
-    assert many.policy.tally == total(many.endpoint.replica) == total(one.endpoint.replica)
+    assert many.policy.tally == total(many.endpoint) == total(one.endpoint)
     assert many.policy.own_pulls == one.policy.own_pulls
     snapshot = decode_snapshot(encode_snapshot(start))
     again = Agent.restore(snapshot, records, policy=policy(ARMS, alpha=0.3, quantum=BERNOULLI), sharing=sharing)

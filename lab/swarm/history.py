@@ -32,6 +32,7 @@ class History:
     def __init__(self) -> None:
         self.lives: dict[tuple[AgentId, int], Life] = {}
         self._totals: dict[Arm, tuple[int, int]] = {}
+        self._own: dict[tuple[AgentId, Arm], tuple[int, int]] = {}
 
     def of(self, agent: AgentId, incarnation: int) -> Life:
         """Return what an incarnation of an agent observed."""
@@ -45,7 +46,14 @@ class History:
         self.of(agent, incarnation).observe(arm, units)
         observed, rewarded = self.total(arm)
         self._totals[arm] = (observed + 1, rewarded + units)
+        observed, rewarded = self._own.get((agent, arm), (0, 0))
+        self._own[agent, arm] = (observed + 1, rewarded + units)
 
     def total(self, arm: Arm) -> tuple[int, int]:
         """Return how often anybody observed an arm, and with how many quanta together."""
         return self._totals.get(arm, (0, 0))
+
+    def total_but(self, agent: AgentId, arm: Arm) -> tuple[int, int]:
+        """Return the same for everybody but one agent."""
+        total, own = self.total(arm), self._own.get((agent, arm), (0, 0))
+        return total[0] - own[0], total[1] - own[1]

@@ -78,7 +78,7 @@ class Inspector:
         elif not chain:
             self.violations += self._paces[sender, session, receiver].repeat(sender, receiver, now)
         for told in message.changes.cells:
-            self.violations += untrue_cells(told, self.history)
+            self.violations += untrue_cells(told, message.receiver, self.history)
         self.violations += told_in_vain(process.endpoint, message)
 
     def after(self, process: Process, others: Iterable[Process]) -> None:

@@ -97,7 +97,8 @@ class Machinery(ABC):
     def _join(self, process: Process) -> None:
         """Let a process say that it is here, and what it does."""
         is_relay = process.position in self.plan.relays
-        self._take(process, process.agent.join(self._now(process), is_relay=is_relay))
+        is_leaf = self.plan.has_leaves and not is_relay
+        self._take(process, process.agent.join(self._now(process), is_relay=is_relay, is_leaf=is_leaf))
 
     def _wake(self, process: Process) -> None:
         process.alarm = None

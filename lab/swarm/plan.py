@@ -87,6 +87,12 @@ class Plan:
     """Long after everything must be quiet."""
     relays: frozenset[int] = frozenset()
     """Who passes on what others observed."""
+    has_leaves: bool = False
+    """Whether all others are leaves, who know only relays. Then nobody talks to a leaf but they."""
+
+    def are_linked(self, one: int, other: int) -> bool:
+        """Return whether two agents talk to each other."""
+        return one != other and (not self.has_leaves or one in self.relays or other in self.relays)
 
 
 def plan(seed: int) -> Plan:
@@ -104,6 +110,7 @@ def plan(seed: int) -> Plan:
     incidents = _incidents(dice, count, heals_at, patience)
     relaying = Dice(seed, _DICE_OF_RELAYS)
     relays = relaying.some(range(count), relaying.pick((1, 1, 2))) if relaying.happens(0.3) else ()
+    has_leaves = bool(relays) and len(relays) < count and relaying.happens(0.5)
     growth = Dice(seed, _DICE_OF_GROWTH)
     if growth.happens(0.4):
         members = tuple(_with_further_arms(growth, member, arm_count) for member in members)
@@ -115,7 +122,7 @@ def plan(seed: int) -> Plan:
         members=members,
         means={f"a{arm}": dice.real(0.05, 0.95) for arm in range(arm_count)}
         | {arm: growth.real(0.05, 0.95) for arm in NEW_ARMS},
-        eliminates=dice.happens(0.5),
+        eliminates=dice.happens(0.5) and not has_leaves,  # who rules arms out tells only whom it knows
         alpha=dice.pick((0.2, 1.0, 3.0)),
         sharing=on_demand(_threshold(dice), loss_tolerant=patience),
         patience=patience,
@@ -126,6 +133,7 @@ def plan(seed: int) -> Plan:
         stops_at=stops_at,
         ends_at=stops_at + jumps + 60.0 * (patience.longest + patience.tick),
         relays=frozenset(relays),
+        has_leaves=has_leaves,
     )
 
 

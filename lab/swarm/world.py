@@ -65,10 +65,10 @@ class World(Machinery):
         for process in self.running.values():
             self._disks[process.name] = process.disk
             for peer in self.running.values():
-                if peer is not process:
+                if plan.are_linked(peer.position, process.position):
                     self._take(process, process.agent.peer_joined(peer.name, peer.agent.arms, self._now(process)))
             process.disk.sync()
-        for position in sorted(plan.relays):
+        for position in range(len(plan.members)) if plan.has_leaves else sorted(plan.relays):
             if str(position) in self.running:  # the others are known to all, and what they do is what all do
                 self.inspector.started(str(position))
                 self._join(self.running[str(position)])
@@ -193,7 +193,8 @@ class World(Machinery):
         self.inspector.started(name)
         for position, member in enumerate(self.plan.members):
             peer = str(position)
-            is_here = member.joins_at <= self.time and peer != name and peer not in self._left
+            is_here = member.joins_at <= self.time and peer not in self._left
+            is_here = is_here and self.plan.are_linked(position, process.position)
             if is_here and peer not in process.agent.endpoint.links:
                 process.disk.append(process.agent.peer_joined(peer, self._arms[position], self._now(process)).records)
         self._join(process)
@@ -265,5 +266,5 @@ class World(Machinery):
             is_known = name in process.agent.endpoint.links
             if name in self._left and is_known:
                 self._take(process, process.agent.peer_left(name, now))
-            elif name in self.running and not is_known and name != process.name:
+            elif name in self.running and not is_known and self.plan.are_linked(position, process.position):
                 self._take(process, process.agent.peer_joined(name, arms, now))

@@ -151,20 +151,22 @@ class Agent:
         """Note that a peer is gone. What is observed from now on is kept for its return."""
         return self.endpoint.peer_left(peer, now)
 
-    def join(self, now: float | None = None, *, is_relay: bool = False) -> Outcome:
+    def join(self, now: float | None = None, *, is_relay: bool = False, is_leaf: bool = False) -> Outcome:
         """Say to every known peer that this agent is here, or here again.
 
         Args:
             now: The time, if the agent is loss-tolerant.
             is_relay: Whether it passes on what others observed: to newcomers at once, and to everybody whenever it is
                 quiet. So what an agent learned does not die with its name.
+            is_leaf: Whether it hears of others only from relays, as totals: then what it holds and what a message to it
+                costs do not depend on how many there are. Its peers must be relays.
 
         Raises:
-            LocalError: A relay must be loss-tolerant.
+            LocalError: An agent cannot be both.
         """
-        if is_relay:
-            self._check_tolerant("pass on what others observed")
-        return self.endpoint.join(self._time(now), is_relay=is_relay)
+        if is_relay and is_leaf:
+            raise LocalError(f"{self.name} cannot be a relay and a leaf: a leaf has no rows to pass on")
+        return self.endpoint.join(self._time(now), is_relay=is_relay, is_leaf=is_leaf)
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""
@@ -309,6 +311,7 @@ class Agent:
             raise LocalError(f"the snapshot of {kept.agent} is damaged: {damage[0]}")
         for key, entry in agent.endpoint.replica.cells():
             policy.learn((entry,), own=key.agent == kept.agent)
+        policy.learn(agent.endpoint.totals.all())
         for arm in agent.endpoint.candidates.eliminated:
             policy.eliminate(arm)
         agent._replay_all(records, snapshot)
@@ -385,8 +388,8 @@ class Agent:
                 self.peer_joined(peer, arms, now)
             case PeerLeft(peer, now):
                 self.peer_left(peer, now)
-            case Introduced(now, is_relay):
-                self.join(now, is_relay=is_relay)
+            case Introduced(now, is_relay, is_leaf):
+                self.join(now, is_relay=is_relay, is_leaf=is_leaf)
             case Woke(now):
                 self.wake(now)
             case Flushed(now):

@@ -87,7 +87,7 @@ def gone(*arms: str, agent: str = "p") -> Notice:
 
 def whole(of: Endpoint) -> tuple[object, ...]:
     peers = [(peer.name, peer.arms, peer.common, peer.common_set) for peer in of.members]
-    return state(of), of.members.same_arms, peers, set(of.candidates.own), total(of.replica)
+    return state(of), of.members.same_arms, peers, set(of.candidates.own), total(of)
 
 
 def refused(j: Endpoint, message: Message, text: str, error: type[Exception] = PeerError) -> None:

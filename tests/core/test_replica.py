@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from cobandit.core import Cells, Changes, Eliminations, Presence
 from cobandit.core import replica as module
 from cobandit.core.credibility import check_changes, check_observations
-from cobandit.core.invariants import total
 from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER, MAX_OBSERVATIONS
 from cobandit.core.replica import CellKey, EliminationsKey, Fact, News, PresenceKey, Replica, Teller
 from cobandit.core.snapshots import facts_state, observations_of, restore_facts
@@ -63,6 +62,11 @@ def everything(_: Fact) -> bool:
 def facts(of: Replica) -> set[Changes]:
     """What is known, whoever told it and whenever."""
     return {fact.told for fact in facts_state(of)}
+
+
+def total(of: Replica) -> Tally:
+    """All that is known, added up."""
+    return tally(*(entry for _, entry in of.cells()))
 
 
 def whole(of: Replica) -> tuple[object, ...]:

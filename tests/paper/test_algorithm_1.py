@@ -114,7 +114,7 @@ def test_line_16_a_received_share_updates_what_is_known_before_it_is_answered() 
     j, p = pair()
     (share,) = j.observe(pull("A", 1), 0.0).outgoing
     assert p.receive(share, 0.0).news == (ArmTally("A", 1, 1, 1),)
-    assert total(p.replica).counts == {"A": 1, "B": 0}
+    assert total(p).counts == {"A": 1, "B": 0}
 
 
 @pytest.mark.parametrize("demanded", [True, False])

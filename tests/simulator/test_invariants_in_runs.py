@@ -72,7 +72,7 @@ def test_every_invariant_holds_at_every_step(world: Scenario, seed: int) -> None
         waiting = engine.in_flight()
         for agent in engine.agents:
             assert endpoint_violations(agent.endpoint) == []
-            assert agent.policy.tally == total(agent.endpoint.replica)
+            assert agent.policy.tally == total(agent.endpoint)
             assert set(agent.policy.candidates) == agent.endpoint.candidates.own
             assert agent.policy.own_pulls == agent.endpoint.replica.observations
         for one, other in combinations((agent.endpoint for agent in engine.agents), 2):

@@ -214,7 +214,7 @@ def test_duplicates_and_disorder_are_counted_once() -> None:
         pulled.append(sum(engine.result().decisions))
         for agent in engine.agents:
             assert endpoint_violations(agent.endpoint) == []
-            assert agent.policy.tally == total(agent.endpoint.replica)
+            assert agent.policy.tally == total(agent.endpoint)
             assert agent.policy.tally.observations <= pulled[-1]
 
     run(Scenario(300, ARMS, GROUP, sharing=immediate(), delay=1, faults=faults), seed=1, watch=watch)

@@ -183,6 +183,8 @@ class Stage:
             self.under_way.append(len(self.sent))
             self.lines.append(f"{len(self.sent)}> {message_in_words(message)}")
             told = message.changes.cells if isinstance(message, Share) else ()
-            self.lines += [WRONG + wrong for cells in told for wrong in untrue_cells(cells, self.history)]
+            self.lines += [
+                WRONG + wrong for cells in told for wrong in untrue_cells(cells, message.receiver, self.history)
+            ]
         if outcome.wake_at != process.agent.wake_at:
             self.lines.append(f"{WRONG}the outcome says to wake at {outcome.wake_at}, not {process.agent.wake_at}")

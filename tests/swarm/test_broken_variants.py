@@ -17,10 +17,12 @@ from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Exchange
 from cobandit.core.link import Link
 from cobandit.core.members import Members, Peer
+from cobandit.core.messages import MAX_NUMBER
 from cobandit.core.replica import CellKey, EliminationsKey, Fact, News, PresenceKey, Replica, Teller
 from cobandit.core.retransmit import Event, Phase, Retransmit
+from cobandit.core.totals import Totals
 from cobandit.values.errors import CobanditError
-from cobandit.values.tally import ArmTally
+from cobandit.values.tally import Arm, ArmTally
 from lab.swarm import run_seed
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -111,8 +113,8 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     changes = Replica.changes
 
-    def changed(self: Replica, base: int, wants: Callable[[Fact], bool]) -> Changes:
-        return changes(self, base, wants)._replace(upto=self.number)
+    def changed(self: Replica, base: int, wants: Callable[[Fact], bool], receiver: str = "") -> Changes:
+        return changes(self, base, wants, receiver)._replace(upto=self.number)
 
     patch.setattr(replica_module, "MAX_FACTS_PER_MESSAGE", 2)
     patch.setattr(Replica, "changes", changed)
@@ -130,6 +132,60 @@ def _wants(patch: pytest.MonkeyPatch, also: Callable[[Link, Fact], bool], *, ins
 @variant("earlier incarnations are not returned to their owner")
 def _(patch: pytest.MonkeyPatch) -> None:
     _wants(patch, lambda link, fact: fact.key.agent == link.owner.agent)
+
+
+@variant("the totals of two relays are added")
+def _(patch: pytest.MonkeyPatch) -> None:
+    def changed(self: Totals, arm: Arm) -> ArmTally:
+        known = [heard[arm].tally[1:] for heard in self._heard.values() if arm in heard]
+        return ArmTally(arm, *map(sum, zip((0, 0, 0), *known, strict=True)))
+
+    patch.setattr(Totals, "of", changed)
+
+
+@variant("a total contains what the leaf observed itself")
+def _(patch: pytest.MonkeyPatch) -> None:
+    total_but = Replica.total_but
+    patch.setattr(Replica, "total_but", lambda self, _agent, arm: total_but(self, "nobody", arm))
+
+
+@variant("of one relay the larger total counts, not the newest")
+def _(patch: pytest.MonkeyPatch) -> None:
+    heard = Totals.heard
+
+    def changed(self: Totals, relay: str, session: int, base: int, upto: int, tallies: Any) -> tuple[ArmTally, ...]:
+        known = self._heard.get(relay, {})
+        larger = [one for one in tallies if one.arm not in known or one[1:] > known[one.arm].tally[1:]]
+        return heard(self, relay, session, max(1, base), upto, larger)
+
+    patch.setattr(Totals, "heard", changed)
+
+
+@variant("an old total counts")
+def _(patch: pytest.MonkeyPatch) -> None:
+    heard = Totals.heard
+
+    def changed(self: Totals, relay: str, session: int, base: int, _upto: int, tallies: Any) -> tuple[ArmTally, ...]:
+        return heard(self, relay, session, base, MAX_NUMBER + sum(len(one) for one in self._heard.values()), tallies)
+
+    patch.setattr(Totals, "heard", changed)
+
+
+@variant("a leaf passes rows over and says that it has them")
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(credibility, "is_mistaken", lambda _changes, _members: False)
+
+
+@variant("relays do not tell each other what leaves observed")
+def _(patch: pytest.MonkeyPatch) -> None:
+    wants = Link.wants
+
+    def changed(self: Link, fact: Fact) -> bool:
+        return wants(self, fact) and not (
+            isinstance(fact.key, CellKey) and fact.key.agent not in (self.owner.agent, self.peer.name)
+        )
+
+    patch.setattr(Link, "wants", changed)
 
 
 @variant("a relay passes nothing on", first_seed=132)

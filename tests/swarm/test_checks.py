@@ -72,8 +72,8 @@ def test_a_healthy_pair_passes(pair: Pair, history: History) -> None:
 
 
 def test_a_true_cell_passes(history: History) -> None:
-    assert untrue_cells(Cells("j", 0, (ArmTally("A", 2, 2, 2), ArmTally("B", 1, 0, 0))), history) == []
-    assert untrue_cells(Cells("j", 0, (ArmTally("A", 1, 1, 1),)), history) == []
+    assert untrue_cells(Cells("j", 0, (ArmTally("A", 2, 2, 2), ArmTally("B", 1, 0, 0))), "p", history) == []
+    assert untrue_cells(Cells("j", 0, (ArmTally("A", 1, 1, 1),)), "p", history) == []
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_true_cell_passes(history: History) -> None:
     ],
 )
 def test_a_cell_that_never_was_so_is_found(history: History, told: Cells, sentence: str) -> None:
-    (found,) = untrue_cells(told, history)
+    (found,) = untrue_cells(told, "p", history)
     assert sentence in found
 
 

@@ -17,6 +17,8 @@ def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:
             held |= {
                 CellKey(claim.told.agent, claim.told.incarnation, entry.arm): entry for entry in claim.told.tallies
             }
+    if other.members.is_leaf:
+        return []
     return [
         f"{one.name} takes {other.name} to hold {fact.key}, which it does not"
         for fact in one.replica.wanted(0, link.wants)

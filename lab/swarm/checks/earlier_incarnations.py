@@ -28,5 +28,6 @@ def unknown_earlier_incarnations(agents: Sequence[Agent]) -> list[str]:
                 f"{agent.name} knows {known[agent.name].get(key, 0)} of {key}: others {count}"
                 for agent in agents
                 if key.arm in agent.arms and known[agent.name].get(key, 0) != count
+                if agent is owner or not agent.endpoint.members.is_leaf
             ]
     return wrong

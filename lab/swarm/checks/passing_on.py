@@ -1,8 +1,12 @@
-"""Invariant 12: after the faults, what a relay holds of anybody, here or gone, everyone has who can use it."""
+"""Invariant 12: after the faults, what a relay holds of anybody, here or gone, everyone has who can use it.
+
+A leaf has it as a total, exactly: of each of its relays the newest word, and of those the larger one.
+"""
 
 from collections.abc import Sequence
 
 from cobandit.agent import Agent
+from cobandit.values.tally import ArmTally
 
 
 def not_passed_on(agents: Sequence[Agent]) -> list[str]:
@@ -15,9 +19,26 @@ def not_passed_on(agents: Sequence[Agent]) -> list[str]:
         for other in others:
             if endpoint.candidates.are_settled(endpoint.links[other.name].peer):
                 continue  # they have nothing left to say
+            if other.endpoint.members.is_leaf:
+                wrong += _wrong_total(relay, other)
+                continue
             wrong += [
                 f"{relay.name} is a relay and holds {count} of {key}: {other.name} has {known[other.name].get(key, 0)}"
                 for key, count in known[relay.name].items()
                 if key.arm in other.arms and known[other.name].get(key, 0) < count
             ]
+    return wrong
+
+
+def _wrong_total(relay: Agent, leaf: Agent) -> list[str]:
+    """Return in which arms a leaf does not know what a relay knows."""
+    heard = {one.tally.arm: one.tally for one in leaf.endpoint.totals.state() if one.relay == relay.name}
+    wrong: list[str] = []
+    for arm in leaf.endpoint.links[relay.name].peer.common:
+        ours, used = relay.endpoint.replica.total_but(leaf.name, arm), leaf.endpoint.totals.of(arm)
+        theirs = heard.get(arm, ArmTally(arm, 0, 0, 0))
+        if not ours.observations:
+            continue  # it has forgotten all, and says nothing that would be newer than what it once said
+        if theirs != ours or used.observations < ours.observations:
+            wrong.append(f"{leaf.name} has heard {theirs} from its relay {relay.name} and uses {used}: it holds {ours}")
     return wrong

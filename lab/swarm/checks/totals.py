@@ -7,7 +7,7 @@ from lab.swarm.history import History
 
 def wrong_totals(agent: Agent, history: History) -> list[str]:
     """Return in which arms an agent's total is not the sum of its parts, or more than anybody ever observed."""
-    parts, known = total(agent.endpoint.replica), agent.policy.tally
+    parts, known = total(agent.endpoint), agent.policy.tally
     if (parts.counts, parts.sums, parts.squares) != (known.counts, known.sums, known.squares):
         return [f"{agent.name} decides by {known}, but its parts sum up to {parts}"]
     wrong: list[str] = []

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from cobandit.core.candidates import Candidates
 from cobandit.core.link import Link
 from cobandit.core.messages import AgentId
-from cobandit.core.replica import CellKey, EliminationsKey, Fact, PresenceKey, Replica
+from cobandit.core.replica import CellKey, EliminationsKey, Fact, PresenceKey, Replica, TotalKey
 from cobandit.core.retransmit import Phase, Retransmit, RetryTimers
 from cobandit.values.checks import check_time
 
@@ -68,7 +68,7 @@ class Agenda:
         if not link.peer.is_present or self._candidates.are_settled(link.peer):
             return False
         wanted = self._replica.wanted(link.acknowledged, link.wants)
-        return any(isinstance(fact.key, CellKey) for fact in wanted)
+        return any(isinstance(fact.key, CellKey | TotalKey) for fact in wanted)
 
     def find_urgent(self, link: Link, *, is_met_now: bool = False) -> None:
         """Find out up to which number of the log there is something urgent for a peer.
@@ -157,6 +157,11 @@ class Agenda:
         if self.last_observed is not None:
             quiet_since = max(quiet_since, self.last_observed)
         return max(retransmit.retry_at, quiet_since + self._tick)
+
+    def flush_by(self, now: float) -> None:
+        """See to it that leaves which ask for nothing hear within a while of what others observed."""
+        if self._tick < math.inf:
+            self._wake_by(now + self._tick)
 
     def _wake_by(self, time: float) -> None:
         self.wake_at = time if self.wake_at is None else min(self.wake_at, time)

@@ -10,10 +10,12 @@ from cobandit.core.candidates import Candidates
 from cobandit.core.link import Link
 from cobandit.core.members import Members
 from cobandit.core.messages import (
+    EVERYBODY_ELSE,
     MAX_INCARNATION,
     MAX_NUMBER,
     MAX_OBSERVATIONS,
     AgentId,
+    Cells,
     Changes,
     Delivery,
     Notice,
@@ -63,16 +65,19 @@ def check_observations(tallies: Sequence[ArmTally], replica: Replica) -> None:
         )
 
 
-def check_share(share: Share, agent: AgentId, *, is_tolerant: bool) -> None:
-    """Refuse a share of an agent that follows other rules, or with numbers that no agent has."""
+def check_share(share: Share, agent: AgentId, *, is_tolerant: bool, is_led: bool) -> None:
+    """Refuse a share of an agent that follows other rules, or with numbers that no agent has.
+
+    Where no message is lost, only a relay shares nothing: the receiver's pace is that of the pair (`is_led`).
+    """
     sender = share.sender
     if (share.delivery is not None) != is_tolerant:
         one, other = (agent, sender) if is_tolerant else (sender, agent)
         raise PeerError(f"{one} is loss-tolerant and {other} is not: a whole group must agree")
-    least = 0 if is_tolerant else 1
+    least = 0 if is_tolerant or is_led else 1
     if not (least <= share.number <= MAX_NUMBER and least <= share.observations <= MAX_NUMBER):
         raise PeerError(f"{sender} sent share {share.number} with {share.observations} observations")
-    if not (is_tolerant or share.changes.cells):
+    if not (least == 0 or share.changes.cells):
         raise PeerError(f"{sender} sent an empty share")
 
 
@@ -127,12 +132,15 @@ def check_words(
 def _check_speaker(sender: AgentId, speaker: Delivery | Notice | None, changes: Changes, replica: Replica) -> None:
     """Refuse what an agent may not speak of: it speaks of itself, and of what the receiver observed; a relay of all.
 
-    Who has not heard yet which incarnation of the receiver is the present one may tell of that, too: nothing new.
+    Who has not heard yet which incarnation of the receiver is the present one may tell of that, too: nothing new. Only
+    relays tell totals.
     """
     said, is_relay = said_by(sender, changes, replica), speaker is not None and speaker.is_introduced
-    if speaker is not None and said is not None and said.session == speaker.session:
+    if said is not None and (speaker is None or said.session == speaker.session):
         is_relay = said.is_relay
     for told in changes.cells:
+        if told.agent == EVERYBODY_ELSE and not is_relay:
+            raise PeerError(f"{sender} tells a total of what others observed, and is not a relay")
         if told.agent == replica.agent and told.incarnation == replica.incarnation:
             is_news = any(entry.observations > replica.held(told, entry.arm)[0] for entry in told.tallies)
         else:
@@ -189,6 +197,9 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
             twice = next(arm for arm in arms if arms.count(arm) > 1)
             raise PeerError(f"{sender} listed arm {twice!r} twice")
         is_present = told.agent == sender and (said is None or said.incarnation == told.incarnation)
+        if told.agent == EVERYBODY_ELSE:
+            _check_total(told, sender, replica)
+            continue
         for entry in told.tallies if replica.is_served(told) else ():
             arm, count, reward_sum, square_sum = entry
             before = replica.held(told, arm)
@@ -217,9 +228,20 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
             raise PeerError(f"{sender} tells of {observations} observations: {replica.agent} has heard of too many")
 
 
+def _check_total(told: Cells, sender: AgentId, replica: Replica) -> None:
+    for entry in told.tallies:
+        if not (0 < entry.observations <= MAX_PER_AGENT and entry.can_be(replica.units_per_reward)):
+            raise PeerError(
+                f"{sender} sent a total of {entry[1:]} for arm {entry.arm!r}: no rewards of at most "
+                f"{replica.units_per_reward} add up to that (do both sides declare the same quantum?)"
+            )
+
+
 def _check_presence(link: Link | None, presence: Presence, members: Members, replica: Replica) -> None:
     """Refuse who counts rewards otherwise, cannot be a peer, or has other arms in the same session."""
     sender = presence.agent
+    if presence.is_relay and presence.is_leaf:
+        raise PeerError(f"{sender} says that it is a relay and a leaf, which nobody is")
     if presence.units_per_reward != replica.units_per_reward:
         raise PeerError(
             f"{sender} counts {presence.units_per_reward} quanta in a reward, {replica.agent} counts "
@@ -262,13 +284,32 @@ def is_heeded(link: Link, speaker: Delivery | Notice, changes: Changes) -> bool:
     return session == known or (session > (known or -1) and any(told.session == session for told in changes.presences))
 
 
-def believed(sender: AgentId, changes: Changes, replica: Replica, *, is_heeded: bool) -> Changes:
-    """Return what of a message counts: of others only a relay's word, and some of it only if heeded."""
+def believed(sender: AgentId, changes: Changes, replica: Replica, *, is_heeded: bool, is_leaf: bool) -> Changes:
+    """Return what of a message counts: of others only a relay's word, and some of it only if heeded.
+
+    A leaf takes totals, and nobody's rows but its own; all others take rows, and no totals.
+    """
     if not is_heeded:
         changes = changes._replace(eliminations=(), presences=())
-    if is_relay(said_by(sender, changes, replica)):
+    is_passed_on = is_relay(said_by(sender, changes, replica))
+
+    def counts(told: Cells) -> bool:
+        if told.agent == EVERYBODY_ELSE:
+            return is_leaf and is_passed_on
+        if told.agent == replica.agent:
+            return True
+        return not is_leaf and (is_passed_on or told.agent == sender)
+
+    if all(map(counts, changes.cells)):
         return changes
-    return changes._replace(cells=tuple(told for told in changes.cells if told.agent in (sender, replica.agent)))
+    return changes._replace(cells=tuple(filter(counts, changes.cells)))
+
+
+def is_mistaken(changes: Changes, members: Members) -> bool:
+    """Return whether a sender does not know yet that the receiver is a leaf, or that it no longer is one."""
+    if members.is_leaf:
+        return any(told.agent not in (members.agent, EVERYBODY_ELSE) for told in changes.cells)
+    return any(told.agent == EVERYBODY_ELSE for told in changes.cells)
 
 
 def is_relay(said: Presence | None) -> bool:

@@ -18,6 +18,7 @@ from cobandit.core.exchange import Exchange, Sharing
 from cobandit.core.link import Link
 from cobandit.core.members import Members, Peer
 from cobandit.core.messages import (
+    EVERYBODY_ELSE,
     MAX_INCARNATION,
     Acknowledgement,
     AgentId,
@@ -33,6 +34,7 @@ from cobandit.core.messages import (
 from cobandit.core.outcome import Began, Flushed, Introduced, Observed, Outcome, PeerJoined, PeerLeft, Received, Woke
 from cobandit.core.replica import News, PresenceKey, Replica
 from cobandit.core.retransmit import Event, Phase, Retransmit
+from cobandit.core.totals import Totals
 from cobandit.core.witnesses import Witnesses
 from cobandit.values.checks import check_time, check_whole
 from cobandit.values.errors import LocalError, PeerError
@@ -70,6 +72,8 @@ class Endpoint:
         self.notices = 0
         """How often this agent said in this session that it is here, times two: a farewell has the number between."""
         self.witnesses = Witnesses(self.replica)
+        self.totals = Totals()
+        """What others have observed, if this agent is a leaf."""
         self._sharing = sharing
         self.agenda = Agenda(sharing.retry, self.replica, self.candidates, self.links)
 
@@ -131,15 +135,24 @@ class Endpoint:
         gone = Changes(eliminations=(Eliminations(self.name, self.replica.incarnation, (arm,)),))
         return Outcome(outgoing=tuple(self._notice(link.peer, gone) for link in partners), wake_at=self.wake_at)
 
-    def join(self, now: float, *, is_relay: bool = False) -> Outcome:
-        """Say to every known peer that this agent is here, or here again, and whether it is a relay."""
+    def join(self, now: float, *, is_relay: bool = False, is_leaf: bool = False) -> Outcome:
+        """Say to every known peer that this agent is here, or here again, and whether it is a relay or a leaf."""
         self.agenda.look(now)
-        self.members.is_relay = is_relay
+        self.take_role(is_relay=is_relay, is_leaf=is_leaf)
         self.notices += 2
         number = self._put_presence()
         self.agenda.expect_from_all(now)
         claim = Changes() if self._sharing.retry is None else Changes(number - 1, number)
-        return Outcome((Introduced(now, is_relay),), self._say_presence(self.presence(), claim), wake_at=self.wake_at)
+        record = Introduced(now, is_relay, is_leaf)
+        return Outcome((record,), self._say_presence(self.presence(), claim), wake_at=self.wake_at)
+
+    def take_role(self, *, is_relay: bool, is_leaf: bool) -> None:
+        """Be a relay, a leaf, or neither. Nobody hears of it before it is said with `join`."""
+        self.members.is_relay, self.members.is_leaf = is_relay, is_leaf
+        if is_relay:
+            self.replica.keep_totals()
+        for link in self.links.values():
+            self._note_role(link)
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away. It is said once."""
@@ -251,7 +264,7 @@ class Endpoint:
     def presence(self) -> Presence:
         """Return how this agent introduces itself."""
         replica = self.replica
-        role = (replica.units_per_reward, self.members.is_relay)
+        role = (replica.units_per_reward, self.members.is_relay, self.members.is_leaf)
         return Presence(self.name, self.session, self.notices, replica.incarnation, True, self.arms, *role)
 
     def _put_presence(self) -> int:
@@ -284,7 +297,7 @@ class Endpoint:
         return self._say(link, carried, is_answer=is_answer)
 
     def _say(self, link: Link, observations: int, *, is_answer: bool = False) -> Share:
-        changes = self.replica.changes(link.acknowledged, link.wants)
+        changes = self.replica.changes(link.acknowledged, link.wants, link.peer.name)
         delivery = None
         if link.retransmit is None:
             link.acknowledged = changes.upto  # nothing is lost, so nothing needs to be claimed
@@ -312,7 +325,8 @@ class Endpoint:
 
     def _receive_share(self, share: Share, now: float) -> Outcome:
         delivery = share.delivery
-        credibility.check_share(share, self.name, is_tolerant=self._sharing.retry is not None)
+        is_tolerant, is_led = self._sharing.retry is not None, self._is_relay(share.sender)
+        credibility.check_share(share, self.name, is_tolerant=is_tolerant, is_led=is_led)
         if delivery is not None and (later := self._superseded_by(share.sender, delivery, share.changes)):
             return Outcome(superseded_by=later)
         link = self._admit(share.sender, share.changes, delivery)
@@ -326,29 +340,30 @@ class Endpoint:
         outcome = outcome._replace(records=(Received(share, now),))
         if not heeded:  # what it observed counts, what it asks for does not; it may not know of a later session
             is_over = delivery.session < (link.peer.session or 0)
-            return outcome._replace(outgoing=(self._acknowledge(link),) if is_over else ())
+            return outcome._replace(outgoing=((self._acknowledge(link),) if is_over else ()) + outcome.outgoing)
         # What a sender takes to be wanted depends on the session of the receiver that it knows.
-        if delivery.receipt.session == self.session and share.changes.base <= link.held:
+        is_meant = delivery.receipt.session == self.session and not credibility.is_mistaken(share.changes, self.members)
+        if is_meant and share.changes.base <= link.held:
             link.held = max(link.held, share.changes.upto)
         if share.number > link.shares_received and credibility.is_meant(delivery.receipt, self.session):
             answer = self._take_turn(link, share, delivery, now)
         else:
             answer = self._take_repetition(link, delivery, now) if delivery.attempt else ()
-        return outcome._replace(outgoing=answer or self._next_part(link, now))
+        return outcome._replace(outgoing=(answer or self._next_part(link, now)) + outcome.outgoing)
 
     def _receive_certain(self, link: Link, share: Share, now: float) -> Outcome:
         """Take a share on a network that loses nothing."""
         if share.number <= link.shares_received:
             return Outcome()  # it has come before, or a later one has
         self.agenda.look(now)
-        outcome = self._merge(link, share.changes, None, now, is_heeded=True)  # Algorithm 1, line 16
+        changes = share.changes._replace(upto=share.number)  # all that is numbered where no message is lost
+        outcome = self._merge(link, changes, None, now, is_heeded=True)  # Algorithm 1, line 16
         link.shares_received = share.number
         answer: tuple[Message, ...] = ()
         # The question of lines 17 to 21 is not put to a settled pair: it has nothing left to say.
         if not self.candidates.are_settled(link.peer):
-            observations = link.exchange.share_received(len(self.candidates.own))
-            answer = (self._share(link, observations, now),) if observations else ()
-        return outcome._replace(records=(Received(share, now),), outgoing=answer)
+            answer = self._answer(link, now)
+        return outcome._replace(records=(Received(share, now),), outgoing=answer + outcome.outgoing)
 
     def _take_turn(self, link: Link, share: Share, delivery: Delivery, now: float) -> tuple[Message, ...]:
         """Take a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
@@ -362,14 +377,21 @@ class Endpoint:
             retransmit.take(Event.ASKED)
             is_missing = self._knows_more_eliminations(link)
             return (self._repeat(link, now, is_answer=True),) if is_missing else ()
+        answer = self._answer(link, now)
+        if not answer:
+            retransmit.take(Event.ASKED)
+        return answer
+
+    def _answer(self, link: Link, now: float) -> tuple[Message, ...]:
+        """Answer a share if enough is buffered; a relay answers at once, so that the pace is the other side's."""
         observations = link.exchange.share_received(len(self.candidates.own))
-        is_led = self.members.is_relay and not credibility.is_relay(self.replica.presence_of(link.peer.name))
+        is_led = self.members.is_relay and not self._is_relay(link.peer.name)
         if is_led and not observations:
             link.exchange.ask()
-        if is_led or observations:
-            return (self._share(link, observations, now),)
-        retransmit.take(Event.ASKED)
-        return ()
+        return (self._share(link, observations, now),) if is_led or observations else ()
+
+    def _is_relay(self, peer: AgentId) -> bool:
+        return credibility.is_relay(self.replica.presence_of(peer))
 
     def _take_repetition(self, link: Link, delivery: Delivery, now: float) -> tuple[Message, ...]:
         """Answer what was said again: with the answer again, if that is what was lost.
@@ -477,12 +499,13 @@ class Endpoint:
         What it has eliminated counts only if the arms are known because of which it did, and a word about itself only
         if there is no later one.
         """
-        changes = credibility.believed(link.peer.name, changes, self.replica, is_heeded=is_heeded)
+        is_leaf = self.members.is_leaf
+        changes = credibility.believed(link.peer.name, changes, self.replica, is_heeded=is_heeded, is_leaf=is_leaf)
+        changes, others = self._take_totals(link.peer.name, changes, session)
         news = self._merge_vouched(link.peer.name, changes, session)
         own = tuple(added for key, added in news.cells if key.agent == self.name)
-        others = tuple(added for key, added in news.cells if key.agent != self.name)
-        for other in self.links.values() if others and self.members.is_relay else ():
-            self.agenda.schedule(other)
+        others += tuple(added for key, added in news.cells if key.agent != self.name)
+        outgoing = self._pass_on(link, others, now) if others and self.members.is_relay else ()
         if own:  # the others must be told
             for other in self.links.values():
                 self.agenda.find_urgent(other)
@@ -494,7 +517,42 @@ class Endpoint:
         self._note_incarnation(link, news, now)
         if is_heeded and (news.eliminations or news.presences or link.peer.incarnation != before):
             ruled_out += self.candidates.follow(link.peer)
-        return Outcome(news=others, ruled_out=ruled_out, returned=own)
+        return Outcome(outgoing=outgoing, news=others, ruled_out=ruled_out, returned=own)
+
+    def _take_totals(
+        self, peer: AgentId, changes: Changes, session: int | None
+    ) -> tuple[Changes, tuple[ArmTally, ...]]:
+        """Take totals out of what a relay tells. Return the rest, and by how much they change what is known."""
+        totals = [told for told in changes.cells if told.agent == EVERYBODY_ELSE]
+        if not totals:
+            return changes, ()
+        served = [entry for told in totals for entry in told.tallies if entry.arm in self.replica.arms]
+        changed = self.totals.heard(peer, session or 0, changes.base, changes.upto, served)
+        rest = tuple(told for told in changes.cells if told.agent != EVERYBODY_ELSE)
+        return changes._replace(cells=rest), changed
+
+    def _pass_on(self, link: Link, news: tuple[ArmTally, ...], now: float) -> tuple[Message, ...]:
+        """A relay has heard something new. Leaves hear of it when they ask; other relays once it is enough for a share.
+
+        What members of a mesh observe they tell every relay themselves.
+        """
+        outgoing: list[Message] = []
+        for other in self.links.values():
+            if other.is_leaf:
+                self.agenda.flush_by(now)
+            elif link.is_leaf and self._is_relay(other.peer.name):
+                common = other.peer.common_set
+                count = sum(entry.observations for entry in news if entry.arm in common)
+                observations = other.exchange.observe(len(self.candidates.own), count)
+                if observations:
+                    outgoing.append(self._share(other, observations, now))
+            else:
+                self.agenda.schedule(other)
+        return tuple(outgoing)
+
+    def _note_role(self, link: Link) -> None:
+        said = self.replica.presence_of(link.peer.name)
+        link.is_leaf = self.members.is_relay and said is not None and said.is_leaf
 
     def _merge_vouched(self, peer: AgentId, changes: Changes, session: int | None) -> News:
         """Merge what counts of a peer's words, and what others had said before that counts because of it."""
@@ -553,6 +611,7 @@ class Endpoint:
                 link.retransmit.take(Event.ASKED)
             if peer.arms != arms_before:  # as for a new peer: what it can use now, it may not have got before
                 link.exchange.renew(self._usable_by(peer))
+        self._note_role(link)
         ruled_out = self.candidates.follow_all(was_same=was_same)
         # Pairs that had nothing left to say may have something again.
         for other in self.links.values() if was_same != self.members.same_arms else (link,):

@@ -4,14 +4,14 @@ Each function returns the sentences that are false right now: an empty list is w
 """
 
 from cobandit.core.endpoint import Endpoint
-from cobandit.core.replica import Replica
 from cobandit.values.tally import Tally
 
 
-def total(replica: Replica) -> Tally:
+def total(endpoint: Endpoint) -> Tally:
     """Return all that is known: own observations and everybody else's, each counted once."""
-    tally = Tally(replica.arms)
-    tally.add_all(entry for _, entry in replica.cells() if entry.arm in replica.arms)
+    tally = Tally(endpoint.replica.arms)
+    tally.add_all(entry for _, entry in endpoint.replica.cells() if entry.arm in tally.counts)
+    tally.add_all(entry for entry in endpoint.totals.all() if entry.arm in tally.counts)
     return tally
 
 
@@ -34,7 +34,9 @@ def _link_violations(endpoint: Endpoint) -> list[str]:
     """Return what is wrong with what an agent keeps for its peers."""
     wrong: list[str] = []
     for name, link in endpoint.links.items():
-        if not 0 <= link.exchange.buffered <= endpoint.replica.observations:
+        # A relay buffers what leaves have observed, for other relays.
+        most = endpoint.replica.number if endpoint.members.is_relay else endpoint.replica.observations
+        if not 0 <= link.exchange.buffered <= most:
             wrong.append(f"{endpoint.name} buffers {link.exchange.buffered} observations for {name}: it made fewer")
         # Where messages may be lost a repetition moves c on too (`Exchange.repeat`), so only the paper's counts agree.
         fewest_sent = link.exchange.c - 1 if link.retransmit is None else 0

@@ -13,7 +13,7 @@ A new session of either side sets both numbers back to 0. What is told again the
 
 from cobandit.core.exchange import Exchange
 from cobandit.core.members import Members, Peer
-from cobandit.core.replica import CellKey, Fact, PresenceKey
+from cobandit.core.replica import CellKey, Fact, PresenceKey, TotalKey
 from cobandit.core.retransmit import Retransmit
 
 
@@ -26,6 +26,7 @@ class Link:
         "held",
         "is_gone",
         "is_heard",
+        "is_leaf",
         "is_unconfirmed",
         "owner",
         "peer",
@@ -49,6 +50,8 @@ class Link:
         all but the observations of this incarnation."""
         self.is_gone = False
         """Whether the driver said that the peer is gone. A farewell says less: the peer may be back already."""
+        self.is_leaf = False
+        """Whether the peer has said that it is a leaf, and this agent is a relay."""
         self.is_heard = False
         """Whether the peer's present session has said what it has of this agent's."""
         self.is_unconfirmed = False
@@ -59,17 +62,21 @@ class Link:
 
         An agent tells what is its own, of every incarnation, for arms that the peer serves; and what other incarnations
         of the peer observed, which the peer may have forgotten. A relay tells what anybody observed, so that it is not
-        lost with its name. A peer is not told what it has told itself.
+        lost with its name: to a leaf as totals, to others row by row. A peer is not told what it has told itself.
         """
         key, peer = fact.key, self.peer
+        if isinstance(key, TotalKey):
+            return self.is_leaf and key.arm in peer.common_set
         if key.agent == self.owner.agent:
             if isinstance(key, CellKey):
-                return key.arm in peer.common_set and fact.teller != (peer.name, peer.session)
+                return not self.is_leaf and key.arm in peer.common_set and fact.teller != (peer.name, peer.session)
             # Where no message is lost, the notice was enough.
             return self.retransmit is not None and (isinstance(key, PresenceKey) or bool(peer.common))
         if not isinstance(key, CellKey) or key.arm not in peer.common_set or fact.teller == (peer.name, peer.session):
             return False
-        return key.incarnation != peer.incarnation if key.agent == peer.name else self.owner.is_relay
+        if key.agent == peer.name:
+            return key.incarnation != peer.incarnation
+        return self.owner.is_relay and not self.is_leaf
 
     def begin(self) -> None:
         """Begin anew, because either side has begun a new session: nothing is acknowledged, nothing is held."""

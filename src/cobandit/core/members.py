@@ -44,6 +44,8 @@ class Members:
         self.arms = checked_arms(arms)
         self.is_relay = False
         """Whether this agent passes on what others observed."""
+        self.is_leaf = False
+        """Whether this agent hears of others only as totals, from relays."""
         self.same_arms = True
         """Whether every known agent has the same arm set: then there is one set of candidates for all."""
         self._peers: dict[AgentId, Peer] = {}

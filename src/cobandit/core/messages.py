@@ -17,6 +17,9 @@ from cobandit.values.tally import Arm, ArmTally
 AgentId = str
 """An agent's name, unique in its group."""
 
+EVERYBODY_ELSE: AgentId = ""
+"""In place of a name, in cells that a relay tells a leaf: everybody but the receiver, added up."""
+
 MAX_INCARNATION = 2**53
 """Incarnations and sessions are below this: room for milliseconds and chance. Live agents take them from a clock."""
 
@@ -59,6 +62,8 @@ class Presence(NamedTuple):
     units_per_reward: int
     is_relay: bool = False
     """Whether it passes on what others observed, to everybody."""
+    is_leaf: bool = False
+    """Whether it is told totals of what others observed, in place of a row for each of them."""
 
 
 class Changes(NamedTuple):

@@ -45,6 +45,7 @@ class Introduced(NamedTuple):
 
     now: float
     is_relay: bool = False
+    is_leaf: bool = False
 
 
 class Began(NamedTuple):

@@ -23,7 +23,15 @@ This file does not know who is present, who wants what, or when to send.
 from collections.abc import Callable, Iterable, Iterator, KeysView
 from typing import NamedTuple
 
-from cobandit.core.messages import MAX_INCARNATION, AgentId, Cells, Changes, Eliminations, Presence
+from cobandit.core.messages import (
+    EVERYBODY_ELSE,
+    MAX_INCARNATION,
+    AgentId,
+    Cells,
+    Changes,
+    Eliminations,
+    Presence,
+)
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm, ArmTally
@@ -60,7 +68,14 @@ class PresenceKey(NamedTuple):
     agent: AgentId
 
 
-Key = CellKey | EliminationsKey | PresenceKey
+class TotalKey(NamedTuple):
+    """What everybody has observed of an arm, added up: kept by relays, beside the cells that it is the sum of."""
+
+    arm: Arm
+    agent: AgentId = EVERYBODY_ELSE
+
+
+Key = CellKey | EliminationsKey | PresenceKey | TotalKey
 CellValue = tuple[int, int, int]
 Teller = tuple[AgentId, int | None]
 
@@ -126,6 +141,8 @@ class Replica:
         self._eliminations: dict[AgentId, Fact] = {}
         """What each agent has eliminated: only its last incarnation counts."""
         self._amounts: dict[AgentId, list[int]] = {}  # of each agent: cells, and observations in them
+        self._shares_of: dict[AgentId, dict[Arm, CellValue]] | None = None
+        """What of the totals each agent has observed; `None` if no totals are kept."""
 
     # What this agent observes.
 
@@ -136,10 +153,10 @@ class Replica:
             if fact is None:
                 key = CellKey(self.agent, self.incarnation, arm)
                 fact = self._own[arm] = self._facts[key] = Fact(key, (0, 0, 0), None)
-            before = fact.cell
-            fact.value = (before[0] + count, before[1] + reward_sum, before[2] + square_sum)
+            fact.value = _plus(fact.cell, (count, reward_sum, square_sum))
             self.observations += count
             self._changed(fact, by=count)
+            self._add_up(fact, (count, reward_sum, square_sum))
 
     def begin(self, incarnation: int) -> None:
         """Begin a new incarnation: what was observed so far stays as it is, in cells that grow no more."""
@@ -206,8 +223,11 @@ class Replica:
 
     # What it tells.
 
-    def changes(self, base: int, wants: Callable[[Fact], bool]) -> Changes:
-        """Return what changed after `base` and is wanted: all of it, or as much as one message tells."""
+    def changes(self, base: int, wants: Callable[[Fact], bool], receiver: AgentId = EVERYBODY_ELSE) -> Changes:
+        """Return what changed after `base` and is wanted: all of it, or as much as one message tells.
+
+        Totals are those of everybody but the receiver.
+        """
         wanted = list(self.wanted(base, wants))
         upto = self.number
         if len(wanted) > (most := min(self.max_facts, MAX_FACTS_PER_MESSAGE)):
@@ -215,7 +235,11 @@ class Replica:
             wanted = wanted[-most:]  # the oldest
             upto = wanted[0].number
             wanted = [fact for fact in introductions if fact not in wanted] + wanted
-        return told(reversed(wanted), base, upto)
+        totals = (self.total_but(receiver, fact.key.arm) for fact in wanted if isinstance(fact.key, TotalKey))
+        tallies = tuple(total for total in totals if total.observations)
+        others = (Cells(EVERYBODY_ELSE, 0, tallies),) if tallies else ()
+        changes = told(reversed(wanted), base, upto)
+        return changes._replace(cells=changes.cells + others) if others else changes
 
     def wanted(self, base: int, wants: Callable[[Fact], bool]) -> Iterator[Fact]:
         """Return what changed after `base` and is wanted, the newest first."""
@@ -279,6 +303,7 @@ class Replica:
                 self.observations += count
         fact.value, fact.teller = entry[1:], teller
         self._changed(fact, by=added.observations)
+        self._add_up(fact, added[1:])
         return key, added
 
     def _changed(self, fact: Fact, *, by: int) -> None:
@@ -293,6 +318,38 @@ class Replica:
         self._log.pop(fact, None)
         self._log[fact] = None  # at the end
 
+    # What everybody has observed, added up.
+
+    def keep_totals(self) -> None:
+        """From now on, know for every arm the total of all cells. A total changes whenever one of its cells does."""
+        if self._shares_of is None:
+            self._shares_of = {}
+            for fact in [fact for fact in self._log if isinstance(fact.key, CellKey)]:
+                self._add_up(fact, fact.cell, number=fact.number)
+            self._log = dict.fromkeys(sorted(self._log, key=lambda fact: fact.number))
+
+    def total_but(self, agent: AgentId, arm: Arm) -> ArmTally:
+        """Return what everybody but one agent has observed of an arm, in all incarnations."""
+        fact = self._facts.get(TotalKey(arm))
+        if fact is None or self._shares_of is None:
+            return ArmTally(arm, 0, 0, 0)
+        own = self._shares_of.get(agent, {}).get(arm, (0, 0, 0))
+        total: CellValue = fact.value  # type: ignore[assignment]
+        return ArmTally(arm, total[0] - own[0], total[1] - own[1], total[2] - own[2])
+
+    def _add_up(self, fact: Fact, added: CellValue, *, number: int | None = None) -> None:
+        """Add what a cell grew by to its arm's total, which thereby changes at the same number of the log."""
+        if self._shares_of is None:
+            return
+        assert isinstance(fact.key, CellKey)
+        arm, shares = fact.key.arm, self._shares_of.setdefault(fact.key.agent, {})
+        shares[arm] = _plus(shares.get(arm, (0, 0, 0)), added)
+        total = self._facts.setdefault(TotalKey(arm), Fact(TotalKey(arm), (0, 0, 0), None))
+        total.value = _plus(total.value, added)  # type: ignore[arg-type]
+        total.number = self.number if number is None else number
+        self._log.pop(total, None)
+        self._log[total] = None
+
     def facts(self) -> KeysView[Fact]:
         """Return all that is known, in the order of its last change."""
         return self._log.keys()
@@ -301,6 +358,10 @@ class Replica:
         """Say at which number the last change was made, when what is known is restored."""
         fact = next(reversed(self._log))
         self.number = fact.number = number
+
+
+def _plus(first: CellValue, second: CellValue) -> CellValue:
+    return first[0] + second[0], first[1] + second[1], first[2] + second[2]
 
 
 def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:

@@ -8,7 +8,7 @@ from cobandit.core.endpoint import Endpoint
 from cobandit.core.exchange import Sharing
 from cobandit.core.link import Link
 from cobandit.core.messages import AgentId
-from cobandit.core.replica import Replica, told
+from cobandit.core.replica import Replica, TotalKey, told
 from cobandit.core.retransmit import Phase
 from cobandit.core.state import EndpointState, FactState, LinkState
 from cobandit.values.errors import LocalError
@@ -105,6 +105,7 @@ def state(endpoint: Endpoint) -> EndpointState:
         latest=agenda.latest,
         wake_at=agenda.wake_at,
         claims=endpoint.witnesses.claims,
+        totals=endpoint.totals.state(),
     )
 
 
@@ -130,7 +131,9 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     restore_facts(endpoint.replica, state.number, state.facts)
     endpoint.witnesses.restore(state.claims)
     said = endpoint.replica.presence_of(state.agent)
-    endpoint.members.is_relay = said is not None and said.is_relay
+    if said is not None:
+        endpoint.take_role(is_relay=said.is_relay, is_leaf=said.is_leaf)
+    endpoint.totals.restore(state.totals)
     if not set(candidates.eliminated) < candidates.own:
         raise LocalError("the eliminated arms are not some of the arms")
     candidates.own.difference_update(candidates.eliminated)
@@ -151,7 +154,11 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
 
 def facts_state(replica: Replica) -> tuple[FactState, ...]:
     """Return all that is known as plain values, in the order of its last change."""
-    return tuple(FactState(fact.number, fact.teller, told([fact])) for fact in replica.facts())
+    return tuple(
+        FactState(fact.number, fact.teller, told([fact]))
+        for fact in replica.facts()
+        if not isinstance(fact.key, TotalKey)
+    )
 
 
 def restore_facts(replica: Replica, number: int, facts: Iterable[FactState]) -> None:

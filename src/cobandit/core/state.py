@@ -6,7 +6,7 @@ Only shapes are here; the classes that they describe fill and read them. A chang
 from typing import NamedTuple
 
 from cobandit.core.messages import AgentId, Cells, Changes
-from cobandit.values.tally import Arm
+from cobandit.values.tally import Arm, ArmTally
 
 
 class FactState(NamedTuple):
@@ -73,6 +73,16 @@ class Claim(NamedTuple):
     told: Cells
 
 
+class TotalState(NamedTuple):
+    """What one relay last said that everybody else has observed of one arm."""
+
+    relay: AgentId
+    session: int
+    upto: int
+    """The number of the relay's log at which it said so."""
+    tally: ArmTally
+
+
 class EndpointState(NamedTuple):
     """All of one endpoint."""
 
@@ -90,6 +100,7 @@ class EndpointState(NamedTuple):
     latest: float | None
     wake_at: float | None
     claims: tuple[Claim, ...] = ()
+    totals: tuple[TotalState, ...] = ()
 
 
 class Snapshot(NamedTuple):
