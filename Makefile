@@ -30,7 +30,7 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 3 --dist loadfile -q
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -q
 
 # The wheel, built and installed into empty environments: the core, each extra, and all of them, on the oldest and newest
 # Python on the PATH, or on PYTHONS="python3.11 python3.12". It downloads; half an hour for each Python.

@@ -174,15 +174,16 @@ def declared() -> Iterator[tuple[str, str]]:
 
 def test_every_package_of_an_extra_is_known_by_the_name_that_is_imported() -> None:
     extras = dict(declared())
+    distributions = packages_distributions()
     modules = {
         module: extras[package.lower().replace("_", "-")]
-        for module, packages in packages_distributions().items()
+        for module, packages in distributions.items()
         for package in packages
         if package.lower().replace("_", "-") in extras
     }
     brought_along = {"llvmlite": "sim", "paho": "mqtt"}  # by numba and aiomqtt, and imported by us too
     assert {name: extra for name, extra in modules.items() if name in EXTRAS} | brought_along == EXTRAS
-    known = {package for name in EXTRAS for package in packages_distributions()[name]} - {"llvmlite", "paho-mqtt"}
+    known = {package for name in EXTRAS for package in distributions[name]} - {"llvmlite", "paho-mqtt"}
     assert {package.lower().replace("_", "-") for package in known} == extras.keys() - {"uvloop"}
 
 

@@ -34,6 +34,8 @@ from cobandit.scenario import (
     Slots,
 )
 from cobandit.simulator import kernel, reference
+from cobandit.simulator.kernel.filling import fill_world
+from cobandit.simulator.result import Result
 
 HORIZON = 100
 THRESHOLDS: list[Threshold] = [
@@ -55,12 +57,18 @@ def main() -> int:
         got_trace: list[Row] = []
         ref = reference.run(world, seed=seed, trace=ref_trace, checkpoints=(0, 50))
         got = kernel.run(world, seed=seed, trace=got_trace, checkpoints=(0, 50))
-        bare = kernel.run(world, seed=seed)
-        same_counts = bare.pulls.tolist() == ref.pulls.tolist() and bare.communication.bytes == ref.communication.bytes
-        if got_trace != ref_trace or got != ref or not same_counts:
+        if got_trace != ref_trace or got != ref or not agrees_without_a_trace(world, seed, ref):
             sys.stdout.write(f"the engines differ in world {seed}: {world}\n")
             return 1
     return 0
+
+
+def agrees_without_a_trace(world: Scenario, seed: int, ref: Result) -> bool:
+    """Return whether the kernel counts the same on its short way, which it takes only where nothing is traced."""
+    if not fill_world(world, counts_sizes=True, traced=False)[0].plain:
+        return True
+    bare = kernel.run(world, seed=seed)
+    return bare.pulls.tolist() == ref.pulls.tolist() and bare.communication.bytes == ref.communication.bytes
 
 
 def random_world(luck: random.Random) -> Scenario:

@@ -1,12 +1,10 @@
 """The compiled engine equals the readable one: the same tape in, the same trace and the same counts out, exactly.
 
 Worlds are small and random. With the environment variable NUMBA_DISABLE_JIT=1 the same tests judge the same functions
-without a compiler, which tells an error of the rules from one of the compiler; `test_without_a_compiler` does that.
+without a compiler, which tells an error of the rules from one of the compiler; `test_without_a_compiler.py` does that.
 """
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -215,11 +213,3 @@ def test_counts_without_sizes_are_the_same_counts() -> None:
     assert (without.communication.bytes, without.communication.definition_bits) == (0, 0.0)
     assert without.communication.shares.tolist() == with_sizes.communication.shares.tolist()
     assert without.pulls.tolist() == with_sizes.pulls.tolist()
-
-
-@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="this is the run without a compiler")
-def test_without_a_compiler() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", __file__]
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cobandit.scenario.scenario import IndexFunction, Scenario
+from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Row
 from cobandit.simulator.kernel import engine
 from cobandit.simulator.kernel.bits import full_sets
-from cobandit.simulator.kernel.custom import run_with_index
 from cobandit.simulator.kernel.filling import (
     fill_agents,
     fill_arms,
@@ -56,7 +55,6 @@ def run(
     Raises:
         LocalError: The scenario uses something of your own that has no compiled form, or is too large.
     """
-    run_tables = run_with_index(scenario.policy.index) if isinstance(scenario.policy, IndexFunction) else engine.run
     is_lossy = not scenario.faults.are_none or scenario.sharing.retry is not None
     may_wait = is_lossy or scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
     mail_room = max(_FIRST_ROOM, 2 * len(scenario.agents) ** 2) if may_wait else 1
@@ -66,7 +64,7 @@ def run(
             tables = prepare(
                 scenario, Tape(seed, trial), checkpoints, sizes=sizes, mail_room=mail_room, trace_room=trace_room
             )
-            run_tables(tables)
+            engine.run(tables)
             if not tables.world.overflow:
                 break
             mail_room, trace_room = 4 * mail_room, 4 * trace_room

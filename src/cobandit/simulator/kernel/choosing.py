@@ -9,6 +9,7 @@ from cobandit.policies.kl_ucb import kl_ucb_index
 from cobandit.policies.thompson import thompson_index
 from cobandit.policies.ucb import confidence_width, ucb_index
 from cobandit.simulator.kernel import codes
+from cobandit.simulator.kernel.custom import call_index
 from cobandit.simulator.kernel.jit import borrow, inlined
 from cobandit.simulator.kernel.tables import Record, Table, Tables
 from cobandit.values import chance
@@ -27,12 +28,6 @@ for _formula in (
     thompson.thompson_index,
 ):
     borrow(_formula)
-
-
-@inlined
-def custom_index(mean: float, count: int, budget: float) -> float:
-    """Stand where a user's own index function goes (`cobandit.simulator.kernel.custom`)."""
-    return mean + 0.0 * count + 0.0 * budget
 
 
 @inlined
@@ -84,7 +79,7 @@ def highest_index(t: Tables, spend: float, known: Table, index: Table) -> int:
     else:
         for arm in range(count):
             n = observations(known[arm])
-            index[arm] = math.inf if n == 0.0 else custom_index(rewards(known[arm]) / n, np.int64(n), spend)
+            index[arm] = math.inf if n == 0.0 else own_index(t, rewards(known[arm]) / n, n, spend)
     # Two plain walks are faster than one that remembers where it was.
     best_index = -math.inf
     for arm in range(count):
@@ -93,6 +88,12 @@ def highest_index(t: Tables, spend: float, known: Table, index: Table) -> int:
         if index[arm] == best_index:
             return arm
     return 0
+
+
+@inlined
+def own_index(t: Tables, mean: float, count: float, spend: float) -> float:
+    """Return what a user's own index function gives an arm."""
+    return call_index(t.world.own_index, mean, np.int64(count), spend)
 
 
 @inlined

@@ -10,7 +10,7 @@ from cobandit.simulator.kernel.hearing import (
     receive_elimination,
     receive_share,
 )
-from cobandit.simulator.kernel.jit import compiled, inlined
+from cobandit.simulator.kernel.jit import compiled
 from cobandit.simulator.kernel.lossy import CURRENT, SCRATCH, account, delays, keep_letter, send, tell_loss, turn_round
 from cobandit.simulator.kernel.mail import KEPT, tell
 from cobandit.simulator.kernel.tables import Tables
@@ -68,7 +68,7 @@ def send_all(t: Tables, slot: int) -> None:
                 deliver_current(t, slot)
 
 
-@inlined
+@compiled
 def take_kept(t: Tables, agent: int) -> bool:
     """Take the next message that was kept for an agent that is back; it is the current one then."""
     for place in range(t.world.kept_end):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+import cobandit.simulator.kernel.passing  # noqa: F401  # Numba learns what t is
 from cobandit.scenario.tape import bernoulli_reward
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes

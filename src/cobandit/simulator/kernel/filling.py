@@ -18,6 +18,7 @@ from cobandit.scenario.tape import Stream, Tape
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.bits import WORD
+from cobandit.simulator.kernel.custom import address_of
 from cobandit.simulator.kernel.lossy import SCRATCH
 from cobandit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, SEEN, STEP, WORLD, Record, Table
 from cobandit.values.errors import LocalError
@@ -75,6 +76,7 @@ def _fill_choice(world: Record, scenario: Scenario) -> None:
         world.policy, world.alpha, confidence = _POLICIES[policy.name], policy.exploration, policy.confidence
     elif isinstance(policy, IndexFunction):
         world.policy, world.alpha, confidence = codes.CUSTOM_INDEX, policy.alpha, policy.confidence
+        world.own_index = address_of(policy.index)
     else:
         raise LocalError("a policy of your own has a compiled form only as an IndexFunction: use the readable engine")
     world.settles = world.policy == codes.AAE

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.jit import inlined
+from cobandit.simulator.kernel.jit import compiled, inlined
 from cobandit.simulator.kernel.lossy import CURRENT, new_letter
 from cobandit.simulator.kernel.saying import repeat, share, write_receipt
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
@@ -43,7 +43,7 @@ def follow(t: Tables, agent: int, arm: int) -> None:
         t.agents[agent].eliminated_at = t.agents[agent].number
 
 
-@inlined
+@compiled
 def receive_elimination(t: Tables, letter: Record) -> None:
     """Take the notice of an elimination (`Endpoint._receive_notice`)."""
     agent, peer, arm = letter.receiver, letter.sender, letter.since
@@ -54,7 +54,7 @@ def receive_elimination(t: Tables, letter: Record) -> None:
         follow(t, agent, arm)
 
 
-@inlined
+@compiled
 def greet(t: Tables, agent: int, peer: int) -> None:
     """A known peer is here again (`Endpoint._greet`)."""
     take(t, JOINED, agent, peer, False)
@@ -66,7 +66,7 @@ def greet(t: Tables, agent: int, peer: int) -> None:
             schedule(t, link, agent)
 
 
-@inlined
+@compiled
 def merge_listed(t: Tables, sender: int, receiver: int, base: int, version: int) -> None:
     """Add what a share lists to what the receiver knows, though shares before it may be missing (`Replica.merge`).
 
@@ -89,7 +89,7 @@ def merge_listed(t: Tables, sender: int, receiver: int, base: int, version: int)
         t.agents[receiver].observed += news >> 32
 
 
-@inlined
+@compiled
 def receive_share(t: Tables, now: float) -> None:
     """Take the current letter, a share (`Endpoint._receive_share`)."""
     letter = t.letters[CURRENT]
@@ -127,7 +127,7 @@ def receive_share(t: Tables, now: float) -> None:
         take_repetition(t, agent, peer, letter.seen, letter.is_answer, now)
 
 
-@inlined
+@compiled
 def take_turn(t: Tables, agent: int, peer: int, number: int, seen_by_peer: int, now: float) -> None:
     """Take a fresh share: it asks for one of this agent's (`Endpoint._take_turn`)."""
     link = t.links[agent, peer]
@@ -143,7 +143,7 @@ def take_turn(t: Tables, agent: int, peer: int, number: int, seen_by_peer: int, 
         link.phase = codes.OPEN
 
 
-@inlined
+@compiled
 def take_repetition(t: Tables, agent: int, peer: int, seen_by_peer: int, is_to_an_answer: bool, now: float) -> None:
     """Answer what was said again (`Endpoint._take_repetition`)."""
     link = t.links[agent, peer]
@@ -156,7 +156,7 @@ def take_repetition(t: Tables, agent: int, peer: int, seen_by_peer: int, is_to_a
         write_receipt(link, new_letter(t, codes.ACKNOWLEDGEMENT, agent, peer))
 
 
-@inlined
+@compiled
 def receive_acknowledgement(t: Tables, letter: Record) -> None:
     """Take a bare acknowledgement (`Endpoint._receive_acknowledgement`)."""
     link = t.links[letter.receiver, letter.sender]
@@ -168,7 +168,7 @@ def receive_acknowledgement(t: Tables, letter: Record) -> None:
     hear(t, letter)
 
 
-@inlined
+@compiled
 def hear(t: Tables, letter: Record) -> None:
     """Take what every message says: what its sender has of the receiver's (`Endpoint._hear`)."""
     agent, peer = letter.receiver, letter.sender

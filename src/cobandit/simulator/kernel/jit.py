@@ -6,19 +6,23 @@ Formulas live where they are explained (`cobandit.policies`, `cobandit.values.ch
 Numba looks only at the file of a compiled function when it decides whether a kept version is still good. Ours call
 functions of other files, so what is kept goes into a folder named after a hash of all of them.
 
-Every function takes all tables as one argument, `t`. LLVM makes hundreds of arguments of it, so a function that is
-called often must be `inlined`. Decision record 0018 has the measurements.
+Every function takes all tables as one argument, `t`, which is an address in compiled code (`passing.py`). A function
+that is called often is `inlined`. Decision records 0018 and 0047 have the measurements.
 """
 
+import fcntl
 import hashlib
 import inspect
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
+from numba import types
 from numba.extending import overload
 
 import cobandit
@@ -28,12 +32,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def entrance(function: Function) -> Function:
     """Compile a function that Python calls, or take the compiled version of an earlier process."""
-    return _kept(function)
+    return in_turn(_kept(function))
 
 
 def entrance_with_memory(function: Function) -> Function:
     """Compile a function that Python calls and that makes arrays of its own."""
-    return _kept(function, _nrt=True)
+    return in_turn(_kept(function, _nrt=True))
 
 
 def compiled(function: Function) -> Function:
@@ -46,14 +50,9 @@ def inlined(function: Function) -> Function:
     return _kept(function, forceinline=True, **_WITHIN)
 
 
-def entrance_here(function: Function) -> Function:
-    """Compile a function that Python calls and that cannot be kept, because it depends on a function of the user's."""
-    return numba.njit(**_OPTIONS)(function)
-
-
-def inlined_here(function: Function) -> Function:
-    """Compile such a function, or the user's, into each of its callers."""
-    return numba.njit(forceinline=True, **_OPTIONS, **_WITHIN)(function)
+def compiled_here(function: Function) -> Function:
+    """Compile a function of the user's, which cannot be kept: what it depends on is not known."""
+    return numba.njit(**_OPTIONS, **_WITHIN)(function)
 
 
 # Without Numba's memory manager (`_nrt`) no references to arrays are counted: half of a run would be counting them.
@@ -67,9 +66,39 @@ def _kept(function: Function, **options: Any) -> Function:  # noqa: ANN401
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(_folder)
     try:
-        return numba.njit(cache=True, **{**_OPTIONS, **options})(function)
+        return _general(numba.njit(cache=True, **{**_OPTIONS, **options})(function))
     finally:
         numba.config.CACHE_DIR = before
+
+
+def _general(function: Function) -> Function:
+    """Let compiled callers share one version of a function: Numba would compile it for each constant, and int32 too."""
+    if isinstance(function, FunctionType):  # there is no compiler
+        return function
+    get_call_template = function.get_call_template
+
+    def get_general_template(args: Sequence[Any], kws: Any) -> Any:  # noqa: ANN401
+        plain = (types.unliteral(kind) for kind in args)
+        return get_call_template(tuple(types.int64 if kind == types.int32 else kind for kind in plain), kws)
+
+    function.get_call_template = get_general_template
+    return function
+
+
+def in_turn(function: Function) -> Function:
+    """Let one process at a time compile: those that wait find what the first one has kept."""
+    if isinstance(function, FunctionType):  # there is no compiler
+        return function
+    compile_now = function.compile
+
+    def compile_in_turn(signature: Any) -> Any:  # noqa: ANN401
+        with LOCK.open("w") as lock:
+            with suppress(OSError):  # some file systems know no locks: all compile then
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            return compile_now(signature)
+
+    function.compile = compile_in_turn
+    return function
 
 
 def borrow(function: Callable[..., Any]) -> None:
@@ -89,6 +118,8 @@ def _cache_folder() -> Path:
         digest.update(source.read_bytes())
     home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(home) / "cobandit" / digest.hexdigest()[:16]
+    if numba.config.DISABLE_JIT:  # nothing will be kept
+        return folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:  # a read-only home: compile once a machine and boot instead
@@ -98,3 +129,6 @@ def _cache_folder() -> Path:
 
 
 _folder = _cache_folder()
+
+LOCK = _folder / "compiling"
+"""Who compiles holds it."""

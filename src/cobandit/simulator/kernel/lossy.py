@@ -12,7 +12,7 @@ from cobandit.scenario import faults
 from cobandit.scenario.faults import DOUBLED, FIRST_COPY, LOST, SECOND_COPY, holdup
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.jit import borrow, inlined
+from cobandit.simulator.kernel.jit import borrow, compiled, inlined
 from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, tell
 from cobandit.simulator.kernel.sizes import letter_size, notice_size
 from cobandit.simulator.kernel.tables import Record, Tables
@@ -27,7 +27,7 @@ CURRENT, SCRATCH = range(2)
 """The place of the letter that is being sent or delivered, and one to put a letter aside. The stack is behind them."""
 
 
-@inlined
+@compiled
 def new_letter(t: Tables, kind: int, sender: int, receiver: int) -> Record:
     """Put an empty message on top of the stack, and return it to be filled."""
     if t.world.letters_end + 1 >= t.letters.shape[0]:
@@ -44,7 +44,7 @@ def new_letter(t: Tables, kind: int, sender: int, receiver: int) -> Record:
     return letter
 
 
-@inlined
+@compiled
 def turn_round(t: Tables, below: int) -> None:
     """Reverse the letters above a place, so that the one made first is sent first."""
     low, high = below + 1, t.world.letters_end
@@ -56,7 +56,7 @@ def turn_round(t: Tables, below: int) -> None:
         high -= 1
 
 
-@inlined
+@compiled
 def account(t: Tables, letter: Record, slot: int) -> None:
     """Count a letter that is about to be sent (`ReferenceRun._count`)."""
     sender, receiver = letter.sender, letter.receiver
@@ -92,7 +92,7 @@ def is_cut(t: Tables, slot: int, sender: int, receiver: int) -> bool:
     return False
 
 
-@inlined
+@compiled
 def delays(t: Tables, slot: int, sender: int, receiver: int) -> tuple[int, int]:
     """Return how many slots each of two copies takes; -1 for a copy that there is not (`Network.delays`)."""
     if not t.world.has_faults:
@@ -133,7 +133,7 @@ def is_before(one: Record, other: Record) -> bool:
     return one.arrival < other.arrival or (one.arrival == other.arrival and one.sequence < other.sequence)
 
 
-@inlined
+@compiled
 def send(t: Tables, letter: Record, arrival: int) -> None:
     """Put a copy of a message on its way (`Network.send`)."""
     if t.world.mail_end + 1 >= t.mail.shape[1]:  # the last place is room for a message on the move
@@ -152,7 +152,7 @@ def send(t: Tables, letter: Record, arrival: int) -> None:
     heap[hole] = heap[moving]
 
 
-@inlined
+@compiled
 def take_arrival(t: Tables) -> None:
     """Take the next message that arrives off the heap; it is the current one then (`Network.take_arrival`)."""
     heap = t.mail[UNDER_WAY]
@@ -171,7 +171,7 @@ def take_arrival(t: Tables) -> None:
     heap[hole] = heap[end]
 
 
-@inlined
+@compiled
 def keep_letter(t: Tables, letter: Record) -> None:
     """Keep a message whose receiver is away (`Network.keep`)."""
     if t.world.kept_end == t.mail.shape[1]:

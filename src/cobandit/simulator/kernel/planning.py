@@ -124,7 +124,8 @@ def plan(agents: Table, slots: Table, horizon: int, room: int) -> tuple[Table, i
             if after >= agent.stop:
                 break
             longer = np.empty(2 * planned.shape[0], np.int64)
-            longer[:count] = planned[:count]
+            for place in range(count):  # a slice would bring texts for errors along, and seconds to compile them
+                longer[place] = planned[place]
             planned = longer
         if agent.clock == codes.HALVING:
             agent.drawn = 0

@@ -25,7 +25,7 @@ from cobandit.simulator.kernel.waiting import (
 )
 
 
-@inlined
+@compiled
 def write_share(t: Tables, agent: int, peer: int, count: int, is_answer: bool) -> None:
     """Write the newest state with the number of the last share (`Endpoint._say`)."""
     pair, link, version = t.pairs[agent, peer], t.links[agent, peer], t.agents[agent].own_pulls
@@ -53,7 +53,7 @@ def write_receipt(link: Record, letter: Record) -> None:
     letter.seen, letter.held_version, letter.held = link.seen, link.held_version, link.held
 
 
-@inlined
+@compiled
 def share(t: Tables, agent: int, peer: int, is_answer: bool, now: float) -> None:
     """Write a fresh share (`Exchange._take`, `Endpoint._share`)."""
     pair = t.pairs[agent, peer]
@@ -110,7 +110,7 @@ def repeat_what_is_due(t: Tables, agent: int, now: float) -> None:
         t.agents[agent].next_retry = min(t.agents[agent].next_retry, link.retry_at)
 
 
-@inlined
+@compiled
 def after_decision(t: Tables, slot: int, agent: int, arm: int) -> bool:
     """Write what one decision brings about (`Agent._observe`). Return whether there is a fresh share in it."""
     now = np.float64(slot)
@@ -144,7 +144,7 @@ def after_decision(t: Tables, slot: int, agent: int, arm: int) -> bool:
     return sent
 
 
-@inlined
+@compiled
 def wake(t: Tables, slot: int, agent: int) -> None:
     """Write what is not acknowledged, if an agent has not observed anything for long (`Endpoint.wake`)."""
     now = np.float64(slot)
@@ -158,7 +158,7 @@ def wake(t: Tables, slot: int, agent: int) -> None:
         wake_by(t, agent, flush_at(t, link, agent))
 
 
-@inlined
+@compiled
 def write_move(t: Tables, slot: int, agent: int, leaves: bool) -> None:
     """Write the notices of an agent that leaves or is back (`Endpoint.leave`, `Endpoint.join`)."""
     me = t.agents[agent]

@@ -1,7 +1,7 @@
 """The bytes of a message on the wire, compiled: what `cobandit.codec.encode` would make, without making it."""
 
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.jit import inlined
+from cobandit.simulator.kernel.jit import compiled, inlined
 from cobandit.simulator.kernel.tables import Record, Tables
 
 MESSAGE_FRAME = 8
@@ -22,8 +22,8 @@ SHARE_FRAME = MESSAGE_FRAME + 1 + CHANGES_FRAME + NO_CLAIM + CELLS_FRAME + 1
 ELIMINATIONS_FRAME = 3
 """Heads of the eliminations and of their arms; the incarnation."""
 
-PRESENCE_FRAME = 6
-"""Heads of the presence and of its arms; session, incarnation, whether it is here, and the quantum of 0 and 1."""
+PRESENCE_FRAME = 8
+"""Heads of the presence and of its arms; session, incarnation, is_present, is_relay, is_leaf, and the quantum of 0 and 1."""
 
 DELIVERY_FRAME = 6
 """Heads of the delivery and of its receipt; both sessions, is_answer, is_introduced."""
@@ -76,7 +76,7 @@ def share_size(t: Tables, sender: int, receiver: int, number: int, count: int, b
     return size + (0 if listed < 16 else 2)
 
 
-@inlined
+@compiled
 def presence_size(t: Tables, agent: int, number: int) -> int:
     """Return the bytes of what an agent says of its being here."""
     me = t.agents[agent]
@@ -87,7 +87,7 @@ def presence_size(t: Tables, agent: int, number: int) -> int:
     return size
 
 
-@inlined
+@compiled
 def letter_size(t: Tables, letter: Record) -> int:
     """Return the bytes of a share or of a bare acknowledgement, where messages may be lost."""
     sender, receiver = letter.sender, letter.receiver
@@ -115,7 +115,7 @@ def letter_size(t: Tables, letter: Record) -> int:
     return size + (0 if listed < 16 else 2)
 
 
-@inlined
+@compiled
 def notice_size(t: Tables, kind: int, sender: int, receiver: int, arm: int, number: int, claim: tuple[int, int]) -> int:
     """Return the bytes of a notice."""
     size = NOTICE_FRAME + t.agents[sender].name_size + t.agents[receiver].name_size

@@ -27,6 +27,7 @@ WORLD = np.dtype(
         ("if_asked", np.uint64),  # all bits, if an own observation can matter to a peer that has asked; or none
         ("if_not_asked", np.uint64),  # the same for a peer that has not
         ("policy", np.int64),
+        ("own_index", np.int64),  # the address of a user's index function
         ("alpha", np.float64),
         ("confidence", np.int64),
         ("horizon_log", np.float64),  # log(1/delta) when the horizon is known
@@ -286,3 +287,11 @@ class Tables(NamedTuple):
     """By checkpoint, agent and arm."""
     shares_at: Table
     """By checkpoint."""
+
+    @property
+    def words(self) -> Table:
+        """For each table its address and its shape, as compiled code reads them (`passing.py`)."""
+        words: list[int] = []
+        for table in self:
+            words += table.__array_interface__["data"][0], *table.shape
+        return np.array(words, np.uint64)

@@ -7,7 +7,7 @@ simulated run, so there are no sessions and incarnations here.
 from cobandit.core import retransmit
 from cobandit.core.retransmit import first_wait, learned_deviation, learned_mean
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.jit import borrow, inlined
+from cobandit.simulator.kernel.jit import borrow, compiled, inlined
 from cobandit.simulator.kernel.tables import Record, Tables
 from cobandit.simulator.kernel.talking import settled
 
@@ -38,7 +38,7 @@ def owes(t: Tables, link: Record, agent: int, peer: int) -> bool:
     return is_waiting or link.urgent > link.acknowledged
 
 
-@inlined
+@compiled
 def has_unsaid(t: Tables, link: Record, agent: int, peer: int) -> bool:
     """Return whether the peer can use observations that it has not acknowledged."""
     if not link.present or settled(t, agent, peer):
@@ -78,7 +78,7 @@ def expect(t: Tables, link: Record, now: float) -> None:
     link.retry_at = now + link.wait
 
 
-@inlined
+@compiled
 def expect_from_all(t: Tables, agent: int, now: float) -> None:
     """Give every peer the usual time to acknowledge something new; a wait that is under way goes on."""
     for peer in range(t.world.agents):

@@ -1,0 +1,15 @@
+"""The engines are equal without a compiler, too. In a file of its own, so that it runs beside the tests with one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+WITH_ONE = Path(__file__).with_name("test_kernel_equals_reference.py")
+
+
+def test_without_a_compiler() -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(WITH_ONE)]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
