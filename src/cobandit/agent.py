@@ -5,13 +5,14 @@ Time is an argument; the agent only remembers when it last heard from each peer.
 a crash is one path: `Agent.restore(snapshot, records, policy=..., sharing=...)`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from cobandit.core import (
     AgentId,
     Began,
     Endpoint,
     Flushed,
+    Forgot,
     InputRecord,
     Introduced,
     LinkView,
@@ -151,6 +152,17 @@ class Agent:
         """Note that a peer is gone. What is observed from now on is kept for its return."""
         return self.endpoint.peer_left(peer, now)
 
+    def forget(self, peer: AgentId, now: float) -> Outcome:
+        """Note that a peer is gone, and that nothing is to be kept ready for its return. What it observed stays.
+
+        It costs nothing any more. If it is heard again, the two go on from where they were.
+
+        Raises:
+            LocalError: No agent of that name has joined, or this agent is not loss-tolerant.
+        """
+        self._check_tolerant("forget another one")
+        return self.endpoint.forget(peer, self._time(now))
+
     def join(self, now: float | None = None, *, is_relay: bool = False) -> Outcome:
         """Say to every known peer that this agent is here, or here again.
 
@@ -219,12 +231,22 @@ class Agent:
 
     @property
     def peers(self) -> tuple[AgentId, ...]:
-        """The names of all known peers, present or not."""
+        """The names of all known peers, present or not, but for those that are forgotten."""
         return tuple(self.endpoint.links)
 
     def knows(self, peer: AgentId) -> bool:
-        """Return whether an agent of that name has joined."""
+        """Return whether an agent of that name has joined, and is not forgotten."""
         return peer in self.endpoint.links
+
+    @property
+    def met(self) -> Container[AgentId]:
+        """The names of all that have ever joined, forgotten or not."""
+        return self.endpoint.met
+
+    @property
+    def forgotten(self) -> int:
+        """How many peers are forgotten."""
+        return len(self.endpoint.forgotten)
 
     @property
     def presence(self) -> Presence:
@@ -252,7 +274,8 @@ class Agent:
 
     def audience(self, arm: Arm) -> int:
         """Return how many peers that are here serve an arm."""
-        return sum(peer.is_present and arm in peer.common_set for peer in self.endpoint.members)
+        peers = (link.peer for link in self.endpoint.links.values())
+        return sum(peer.is_present and arm in peer.common_set for peer in peers)
 
     def own_observations(self) -> dict[Arm, int]:
         """Return how often each arm was observed by this agent itself, in every incarnation that is known."""
@@ -385,6 +408,8 @@ class Agent:
                 self.peer_joined(peer, arms, now)
             case PeerLeft(peer, now):
                 self.peer_left(peer, now)
+            case Forgot(peer, now):
+                self.forget(peer, now)
             case Introduced(now, is_relay):
                 self.join(now, is_relay=is_relay)
             case Woke(now):

@@ -24,6 +24,7 @@ class Link:
         "acknowledged",
         "exchange",
         "held",
+        "is_forgotten",
         "is_gone",
         "is_heard",
         "is_unconfirmed",
@@ -49,6 +50,8 @@ class Link:
         all but the observations of this incarnation."""
         self.is_gone = False
         """Whether the driver said that the peer is gone. A farewell says less: the peer may be back already."""
+        self.is_forgotten = False
+        """Whether it is put aside (`Endpoint.forget`)."""
         self.is_heard = False
         """Whether the peer's present session has said what it has of this agent's."""
         self.is_unconfirmed = False

@@ -31,9 +31,10 @@ from cobandit.values.tally import Arm, ArmTally
 MAX_FACTS_PER_MESSAGE = 4096
 """A message tells at most so many facts, the oldest changes first; the next one goes on from there."""
 
-MAX_CELLS_PER_AGENT = 2**18
+MAX_CELLS_PER_AGENT = 2**20
 MAX_PER_AGENT = 2**40
-"""No more cells of one agent are taken, and no more observations: ten thousand restarts with twenty arms are less."""
+"""No more cells of one agent are taken, and no more observations. Of its own earlier incarnations an agent is told half
+as many: ten thousand restarts with fifty arms, each observed in each of them."""
 
 
 class CellKey(NamedTuple):
@@ -124,6 +125,7 @@ class Replica:
         self._eliminations: dict[AgentId, Fact] = {}
         """What each agent has eliminated: only its last incarnation counts."""
         self._amounts: dict[AgentId, list[int]] = {}  # of each agent: cells, and observations in them
+        self._lives: dict[tuple[AgentId, int], int] = {}  # of each incarnation: observations
 
     # What this agent observes.
 
@@ -142,7 +144,7 @@ class Replica:
     def begin(self, incarnation: int) -> None:
         """Begin a new incarnation: what was observed so far stays as it is, in cells that grow no more."""
         check_whole("incarnation", incarnation, self.incarnation + 1, MAX_INCARNATION - 1)
-        if any(fact.key[:2] == (self.agent, incarnation) for fact in self._log):
+        if (self.agent, incarnation) in self._lives or EliminationsKey(self.agent, incarnation) in self._facts:
             raise LocalError(f"{self.agent} has had incarnation {incarnation} before: begin another one")
         self._drop_eliminations(self.agent)
         self.incarnation, self.observations = incarnation, 0
@@ -171,6 +173,10 @@ class Replica:
         """Return how many cells of an agent are held, and how many observations in them."""
         cells, observations = self._amounts.get(agent, (0, 0))
         return cells, observations
+
+    def observations_of(self, agent: AgentId, incarnation: int) -> int:
+        """Return how many observations of an incarnation are held."""
+        return self._lives.get((agent, incarnation), 0)
 
     def eliminated(self, agent: AgentId, incarnation: int) -> tuple[Arm, ...]:
         """Return the arms that an incarnation no longer considers, as far as is known."""
@@ -280,6 +286,8 @@ class Replica:
             amount = self._amounts.setdefault(fact.key.agent, [0, 0])
             amount[0] += fact not in self._log
             amount[1] += by
+            life = fact.key[:2]
+            self._lives[life] = self._lives.get(life, 0) + by
         self.number += by
         fact.number = self.number
         self._log.pop(fact, None)
