@@ -6,6 +6,7 @@ a crash is one path: `Agent.restore(snapshot, records, policy=..., sharing=...)`
 """
 
 from collections.abc import Container, Iterable, Sequence
+from itertools import islice
 
 from cobandit.core import (
     AgentId,
@@ -238,15 +239,35 @@ class Agent:
         """Return whether an agent of that name has joined, and is not forgotten."""
         return peer in self.endpoint.links
 
+    def is_present(self, peer: AgentId) -> bool:
+        """Return whether a peer is known, has not said farewell, and is not forgotten."""
+        link = self.endpoint.links.get(peer)
+        return link is not None and link.peer.is_present
+
+    def last_heard(self, peer: AgentId) -> float | None:
+        """Return when a known peer was last heard; `None` for never."""
+        return self.endpoint.links[peer].peer.last_heard
+
     @property
     def met(self) -> Container[AgentId]:
         """The names of all that have ever joined, forgotten or not."""
         return self.endpoint.met
 
     @property
-    def forgotten(self) -> int:
-        """How many peers are forgotten."""
-        return len(self.endpoint.forgotten)
+    def gone(self) -> int:
+        """How many others are forgotten, or known only by what they observed."""
+        endpoint = self.endpoint
+        return len((endpoint.replica.agents | endpoint.forgotten.keys()) - endpoint.links.keys() - {self.name})
+
+    def last_forgotten(self, most: int) -> tuple[AgentId, ...]:
+        """Return who was forgotten last, the last one first."""
+        return tuple(islice(reversed(self.endpoint.forgotten), most))
+
+    def gone_observations(self) -> int:
+        """Return how many observations of those are known."""
+        here = (self.name, *self.endpoint.links)
+        replica = self.endpoint.replica
+        return sum(replica.amount_of(name)[1] for name in replica.agents - set(here))
 
     @property
     def presence(self) -> Presence:

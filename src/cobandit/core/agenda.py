@@ -67,8 +67,14 @@ class Agenda:
         """Return whether the peer can use observations that it has not acknowledged."""
         if not link.peer.is_present or self._candidates.are_settled(link.peer):
             return False
-        wanted = self._replica.wanted(link.acknowledged, link.wants)
-        return any(isinstance(fact.key, CellKey) for fact in wanted)
+        peer = link.peer
+        wants = (peer.session, peer.incarnation, peer.common_set, link.owner.is_relay)  # all that `Link.wants` looks at
+        searched = link.searched[1] if link.searched[0] == wants else 0
+        wanted = self._replica.wanted(max(link.acknowledged, searched), link.wants)
+        is_found = any(isinstance(fact.key, CellKey) for fact in wanted)
+        if not is_found:  # what others observed since need not be looked through again for each peer, each time
+            link.searched = (wants, self._replica.number)
+        return is_found
 
     def find_urgent(self, link: Link, *, is_met_now: bool = False) -> None:
         """Find out up to which number of the log there is something urgent for a peer.

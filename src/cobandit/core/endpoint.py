@@ -200,6 +200,7 @@ class Endpoint:
             link.begin()
             if is_new_life:
                 link.exchange.renew(0)
+                link.forgotten_at = None if link.forgotten_at is None else 0
         ruled_out = self.candidates.follow_all(was_same=was_same)
         self.agenda.expect_from_all(now)
         return Outcome((Began(session, incarnation, self.arms, now),), ruled_out=ruled_out, wake_at=self.wake_at)
@@ -282,15 +283,23 @@ class Endpoint:
         if link is not None:
             link.peer.is_present, link.is_gone = False, True
             link.exchange.peer_left()
-            link.is_forgotten, self.forgotten[peer] = True, link
+            link.forgotten_at, self.forgotten[peer] = self._usable_by(link.peer), link
             self.members.forgotten += 1
         return Outcome((Forgot(peer, now),), wake_at=self.wake_at)
+
+    def _buffer_again(self, link: Link) -> None:
+        """Count what was observed while the peer was forgotten: it was kept for its return (Section 3.1)."""
+        if link.forgotten_at is not None:
+            usable = self._usable_by(link.peer)
+            link.exchange.renew(link.exchange.buffered + usable - link.forgotten_at)
+            link.forgotten_at = usable
 
     def _remember(self, peer: AgentId) -> None:
         """A peer that was forgotten is heard: go on from where its link stood."""
         link = self.forgotten.pop(peer, None)
         if link is not None:
-            link.is_forgotten, self.links[peer] = False, link
+            self._buffer_again(link)
+            link.forgotten_at, self.links[peer] = None, link
             self.members.forgotten -= 1
             if link.peer.is_present:
                 self.agenda.find_urgent(link)
@@ -470,7 +479,7 @@ class Endpoint:
         self.agenda.look(now)
         heeded = link.retransmit is None or credibility.is_heeded(link, notice, notice.changes)
         outcome = self._merge(link, notice.changes, notice.session, now, is_heeded=heeded)
-        if link.is_forgotten and link.is_gone and self._is_here(notice.sender, notice.changes):
+        if link.forgotten_at is not None and link.is_gone and self._is_here(notice.sender, notice.changes):
             self._greet(notice.sender, link.peer.arms)  # it was not gone
         for presence in notice.changes.presences:  # all that is claimed is this one fact, whatever else is wanted
             if presence.session == link.peer.session and notice.changes.base <= link.held:
@@ -580,6 +589,8 @@ class Endpoint:
         """A peer is here. Return which arms this agent now drops, because all have the same arms now."""
         was_same, link = self.members.same_arms, self.met.get(name)
         arms_before = None if link is None else link.peer.arms
+        if link is not None:
+            self._buffer_again(link)
         peer = self.members.join(name, arms)
         if link is None:
             link = self._add_link(peer)
@@ -589,9 +600,9 @@ class Endpoint:
             link.exchange.peer_joined()
             if link.retransmit is not None:
                 link.retransmit.take(Event.ASKED)
-            # As for a new peer: what it can use now, it may not have got before.
-            if peer.arms != arms_before or link.is_forgotten:
+            if peer.arms != arms_before:  # as for a new peer: what it can use now, it may not have got before
                 link.exchange.renew(self._usable_by(peer))
+                link.forgotten_at = None if link.forgotten_at is None else link.exchange.buffered
         ruled_out = self.candidates.follow_all(was_same=was_same)
         # Pairs that had nothing left to say may have something again.
         for other in self.links.values() if was_same != self.members.same_arms else (link,):

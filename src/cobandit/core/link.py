@@ -23,14 +23,15 @@ class Link:
     __slots__ = (
         "acknowledged",
         "exchange",
+        "forgotten_at",
         "held",
-        "is_forgotten",
         "is_gone",
         "is_heard",
         "is_unconfirmed",
         "owner",
         "peer",
         "retransmit",
+        "searched",
         "shares_received",
         "urgent",
     )
@@ -48,10 +49,12 @@ class Link:
         self.urgent = 0
         """Up to which number of the log there is something that the peer must hear without waiting for a full buffer:
         all but the observations of this incarnation."""
+        self.searched: tuple[object, int] = (None, 0)
+        """Up to which number of the log nothing is left to tell, as long as the peer wants the same (`Agenda`)."""
         self.is_gone = False
         """Whether the driver said that the peer is gone. A farewell says less: the peer may be back already."""
-        self.is_forgotten = False
-        """Whether it is put aside (`Endpoint.forget`)."""
+        self.forgotten_at: int | None = None
+        """If it is put aside (`Endpoint.forget`): how many observations the peer could use then."""
         self.is_heard = False
         """Whether the peer's present session has said what it has of this agent's."""
         self.is_unconfirmed = False
@@ -77,5 +80,6 @@ class Link:
     def begin(self) -> None:
         """Begin anew, because either side has begun a new session: nothing is acknowledged, nothing is held."""
         self.acknowledged = self.held = 0
+        self.searched = (None, 0)
         if self.retransmit is not None:
             self.retransmit.forget(tells_at_once=self.owner.is_relay)

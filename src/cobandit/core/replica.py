@@ -174,6 +174,11 @@ class Replica:
         cells, observations = self._amounts.get(agent, (0, 0))
         return cells, observations
 
+    @property
+    def agents(self) -> KeysView[AgentId]:
+        """The names of all whose observations are held."""
+        return self._amounts.keys()
+
     def observations_of(self, agent: AgentId, incarnation: int) -> int:
         """Return how many observations of an incarnation are held."""
         return self._lives.get((agent, incarnation), 0)

@@ -133,7 +133,7 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
         link = endpoint.add_link(saved.peer, saved.arms)
         if (link.retransmit is None) != (saved.retransmit is None):
             raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
-        if saved.is_forgotten:
+        if saved.forgotten_at is not None:
             endpoint.forget(saved.peer, 0.0)
         restore_link(link, saved)
     agenda.own_eliminated_at = state.own_eliminated_at
@@ -181,7 +181,7 @@ def link_state(link: Link) -> LinkState:
         is_heard=link.is_heard,
         is_unconfirmed=link.is_unconfirmed,
         retransmit=None if link.retransmit is None else link.retransmit.state(),
-        is_forgotten=link.is_forgotten,
+        forgotten_at=link.forgotten_at,
     )
 
 
@@ -191,7 +191,7 @@ def restore_link(link: Link, state: LinkState) -> None:
         setattr(link.peer, name, getattr(state, name))
     for name in ("shares_received", "acknowledged", "held", "urgent", "is_gone", "is_heard"):
         setattr(link, name, getattr(state, name))
-    link.is_unconfirmed, link.is_forgotten = state.is_unconfirmed, state.is_forgotten
+    link.is_unconfirmed, link.forgotten_at = state.is_unconfirmed, state.forgotten_at
     link.exchange.restore(state.exchange)
     if link.retransmit is not None and state.retransmit is not None:
         link.retransmit.restore(state.retransmit)

@@ -64,7 +64,7 @@ class LinkState(NamedTuple):
     is_heard: bool
     is_unconfirmed: bool
     retransmit: RetransmitState | None
-    is_forgotten: bool = False
+    forgotten_at: int | None = None
 
 
 class EndpointState(NamedTuple):
