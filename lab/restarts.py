@@ -31,9 +31,6 @@ EXPIRE_AFTER = FORGET_AFTER = 86_400.0
 AT_REST_WITHIN = 600.0
 """Seconds of virtual time in which everything must have been said."""
 
-BETWEEN = 60.0
-"""Seconds of virtual time between two starts."""
-
 LOOKS = 10
 """So often it is checked that everything counts once, and told what a start costs."""
 
@@ -68,7 +65,7 @@ class Look(NamedTuple):
     """What is lost, doubled or refused."""
 
 
-def restarts(way: Way, count: int, arms: int = 1) -> Iterator[Look]:
+def restarts(way: Way, count: int, arms: int = 1, between: float = 60.0) -> Iterator[Look]:
     """Let a member start so often, and look at it now and then.
 
     Most of its lives are short: it says what it has observed, and goes. Before a look it stays until all is said.
@@ -77,9 +74,10 @@ def restarts(way: Way, count: int, arms: int = 1) -> Iterator[Look]:
         way: How it goes and comes back.
         count: How often it starts.
         arms: How many arms it observes in each of its lives, once each.
+        between: Seconds of virtual time between two starts.
     """
     with tempfile.TemporaryDirectory() as folder:
-        yield from _Fleet(way, arms, Path(folder)).run(count)
+        yield from _Fleet(way, arms, between, Path(folder)).run(count)
 
 
 class _Computer:
@@ -115,8 +113,8 @@ class _Computer:
 
 
 class _Fleet:
-    def __init__(self, way: Way, arms: int, folder: Path) -> None:
-        self._way, self._folder = way, folder
+    def __init__(self, way: Way, arms: int, between: float, folder: Path) -> None:
+        self._way, self._folder, self._between = way, folder, between
         self._arms = tuple(f"arm-{number}" for number in range(arms))
         self._clock = VirtualClock()
         self._clock.time = 1_800_000_000.0
@@ -143,7 +141,7 @@ class _Fleet:
         name = f"{WEB}-{start}" if is_named_anew else WEB
         has_disk = self._way in (Way.DISK, Way.CLEAN)
         journal: Journal = SqliteJournal(self._folder / "web.db", log_limit=0) if has_disk else MemoryJournal()
-        self._clock.time += BETWEEN
+        self._clock.time += self._between
         return _Computer(name, self._arms, journal, self._clock)
 
     def _live(self, web: _Computer) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 
+from cobandit.values.errors import LocalError
 from lab.restarts import Way, restarts
 
 WORDS = {way.name.lower().replace("_", "-"): way for way in Way}
@@ -20,7 +21,7 @@ def add_restarts(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     if unknown := [way for way in options.way if way not in WORDS]:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(WORDS)}")
+        raise LocalError(f"{unknown[0]!r} is none of {', '.join(WORDS)}")
     is_wrong = False
     for way in [WORDS[name] for name in options.way] or list(Way):
         print(f"{way.value}:")

@@ -67,21 +67,15 @@ class Agenda:
         """Return whether the peer can use observations that it has not acknowledged."""
         if not link.peer.is_present or self._candidates.are_settled(link.peer):
             return False
-        peer = link.peer
-        wants = (peer.session, peer.incarnation, peer.common_set, link.owner.is_relay)  # all that `Link.wants` looks at
-        searched = link.searched[1] if link.searched[0] == wants else 0
-        wanted = self._replica.wanted(max(link.acknowledged, searched), link.wants)
-        is_found = any(isinstance(fact.key, CellKey) for fact in wanted)
-        if not is_found:  # what others observed since need not be looked through again for each peer, each time
-            link.searched = (wants, self._replica.number)
-        return is_found
+        wanted = self._replica.wanted(link.acknowledged, link.wants, link.told_of)
+        return any(isinstance(fact.key, CellKey) for fact in wanted)
 
     def find_urgent(self, link: Link, *, is_met_now: bool = False) -> None:
         """Find out up to which number of the log there is something urgent for a peer.
 
         Who is met for the first time knows that this agent is here, or will ask: that waits for the next share.
         """
-        wanted = self._replica.wanted(0, link.wants)
+        wanted = self._replica.wanted(0, link.wants, link.told_of)
         facts = (fact for fact in wanted if not (is_met_now and isinstance(fact.key, PresenceKey)))
         link.urgent = max(map(self._urgency, facts), default=0)
 

@@ -343,7 +343,7 @@ class Endpoint:
         return self._say(link, carried, is_answer=is_answer)
 
     def _say(self, link: Link, observations: int, *, is_answer: bool = False) -> Share:
-        changes = self.replica.changes(link.acknowledged, link.wants)
+        changes = self.replica.changes(link.acknowledged, link.wants, link.told_of)
         delivery = None
         if link.retransmit is None:
             link.acknowledged = changes.upto  # nothing is lost, so nothing needs to be claimed

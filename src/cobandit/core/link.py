@@ -13,6 +13,7 @@ A new session of either side sets both numbers back to 0. What is told again the
 
 from cobandit.core.exchange import Exchange
 from cobandit.core.members import Members, Peer
+from cobandit.core.messages import AgentId
 from cobandit.core.replica import CellKey, Fact, PresenceKey
 from cobandit.core.retransmit import Retransmit
 
@@ -31,7 +32,6 @@ class Link:
         "owner",
         "peer",
         "retransmit",
-        "searched",
         "shares_received",
         "urgent",
     )
@@ -49,8 +49,6 @@ class Link:
         self.urgent = 0
         """Up to which number of the log there is something that the peer must hear without waiting for a full buffer:
         all but the observations of this incarnation."""
-        self.searched: tuple[object, int] = (None, 0)
-        """Up to which number of the log nothing is left to tell, as long as the peer wants the same (`Agenda`)."""
         self.is_gone = False
         """Whether the driver said that the peer is gone. A farewell says less: the peer may be back already."""
         self.forgotten_at: int | None = None
@@ -77,9 +75,13 @@ class Link:
             return False
         return key.incarnation != peer.incarnation if key.agent == peer.name else self.owner.is_relay
 
+    @property
+    def told_of(self) -> tuple[AgentId, ...] | None:
+        """Whose facts the peer may want at all; `None` for everybody's. Others need not be looked through."""
+        return None if self.owner.is_relay else (self.owner.agent, self.peer.name)
+
     def begin(self) -> None:
         """Begin anew, because either side has begun a new session: nothing is acknowledged, nothing is held."""
         self.acknowledged = self.held = 0
-        self.searched = (None, 0)
         if self.retransmit is not None:
             self.retransmit.forget(tells_at_once=self.owner.is_relay)

@@ -20,6 +20,7 @@ what was in it when the neighbour was last told.
 This file does not know who is present, who wants what, or when to send.
 """
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator, KeysView
 from typing import NamedTuple
 
@@ -120,6 +121,8 @@ class Replica:
         self._facts: dict[Key, Fact] = {}
         self._log: dict[Fact, None] = {}
         """The facts, in the order of their last change."""
+        self._logs: dict[AgentId, dict[Fact, None]] = {}
+        """The same, for each agent apart."""
         self._own: dict[Arm, Fact] = {}
         """The cells of this incarnation."""
         self._eliminations: dict[AgentId, Fact] = {}
@@ -167,7 +170,7 @@ class Replica:
     def _drop_eliminations(self, agent: AgentId) -> None:
         fact = self._eliminations.pop(agent, None)
         if fact is not None:
-            del self._facts[fact.key], self._log[fact]
+            del self._facts[fact.key], self._log[fact], self._logs[agent][fact]
 
     def amount_of(self, agent: AgentId) -> tuple[int, int]:
         """Return how many cells of an agent are held, and how many observations in them."""
@@ -211,9 +214,9 @@ class Replica:
 
     # What it tells.
 
-    def changes(self, base: int, wants: Callable[[Fact], bool]) -> Changes:
+    def changes(self, base: int, wants: Callable[[Fact], bool], told_of: tuple[AgentId, ...] | None = None) -> Changes:
         """Return what changed after `base` and is wanted: all of it, or as much as one message tells."""
-        wanted = list(self.wanted(base, wants))
+        wanted = list(self.wanted(base, wants, told_of))
         upto = self.number
         if len(wanted) > (most := min(self.max_facts, MAX_FACTS_PER_MESSAGE)):
             introductions = [fact for fact in wanted if isinstance(fact.key, PresenceKey)]  # or nothing is heeded
@@ -222,13 +225,19 @@ class Replica:
             wanted = [fact for fact in introductions if fact not in wanted] + wanted
         return told(reversed(wanted), base, upto)
 
-    def wanted(self, base: int, wants: Callable[[Fact], bool]) -> Iterator[Fact]:
-        """Return what changed after `base` and is wanted, the newest first."""
-        for fact in reversed(self._log):
+    def wanted(
+        self, base: int, wants: Callable[[Fact], bool], told_of: tuple[AgentId, ...] | None = None
+    ) -> Iterator[Fact]:
+        """Return what changed after `base` and is wanted, the newest first: of everybody, or of some."""
+        for fact in reversed(self._log) if told_of is None else self._newest_of(told_of):
             if fact.number <= base:
                 return
             if wants(fact):
                 yield fact
+
+    def _newest_of(self, agents: tuple[AgentId, ...]) -> Iterable[Fact]:
+        logs = (reversed(self._logs[agent]) for agent in agents if agent in self._logs)
+        return heapq.merge(*logs, key=_number, reverse=True)
 
     # What it is told, after `credibility.py` has looked at it.
 
@@ -295,8 +304,10 @@ class Replica:
             self._lives[life] = self._lives.get(life, 0) + by
         self.number += by
         fact.number = self.number
-        self._log.pop(fact, None)
-        self._log[fact] = None  # at the end
+        own = self._logs.setdefault(fact.key.agent, {})
+        for log in (self._log, own):
+            log.pop(fact, None)
+            log[fact] = None  # at the end
 
     def facts(self) -> KeysView[Fact]:
         """Return all that is known, in the order of its last change."""
@@ -306,6 +317,10 @@ class Replica:
         """Say at which number the last change was made, when what is known is restored."""
         fact = next(reversed(self._log))
         self.number = fact.number = number
+
+
+def _number(fact: Fact) -> int:
+    return fact.number
 
 
 def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:

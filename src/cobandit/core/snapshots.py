@@ -95,7 +95,7 @@ def state(endpoint: Endpoint) -> EndpointState:
         own_eliminated_at=agenda.own_eliminated_at,
         number=replica.number,
         facts=facts_state(replica),
-        links=tuple(link_state(link) for links in (endpoint.links, endpoint.forgotten) for link in links.values()),
+        links=tuple(link_state(link) for links in (endpoint.forgotten, endpoint.links) for link in links.values()),
         last_observed=agenda.last_observed,
         latest=agenda.latest,
         wake_at=agenda.wake_at,
