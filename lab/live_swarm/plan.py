@@ -220,7 +220,7 @@ LONGEST_REST = 10_000.0
 
 
 def _forget_after(dice: Dice, heals_at: float) -> float:
-    return dice.pick((math.inf, 20.0, 60.0, 0.5 * heals_at + 20.0))
+    return dice.pick((math.inf, math.inf, math.inf, 60.0, 0.5 * heals_at + 60.0))
 
 
 def _forgettings(dice: Dice, count: int, heals_at: float) -> tuple[Incident, ...]:

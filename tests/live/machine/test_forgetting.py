@@ -161,6 +161,17 @@ def test_nobody_is_gone_for_what_happened_before_this_start() -> None:
     assert ann.machine.agent.is_present("bob")
 
 
+def test_a_clock_that_was_ahead_keeps_nobody_in_mind_for_ever() -> None:
+    world = World("ann", "bob")
+    del world.running["bob"]
+    ann = world.running.pop("ann")
+    ann.journal.replace(ann.machine.state(is_clean=True))
+    world.clock.time -= 400.0 * DAY
+    world.back(ann)
+    world.runs_for(1.2 * DAY)
+    assert (ann.machine.peers, ann.machine.agent.gone) == ((), 1)
+
+
 def told(name: str, at: float) -> bytes:
     setting = Setting(forgetting(name), GONE, stamp_at(at), "operator")
     return control_messages.pack(ControlsTold("operator", (setting,)), GROUP)

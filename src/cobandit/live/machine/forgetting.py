@@ -38,9 +38,9 @@ class Forgetting:
         return [peer for peer, heard_at in heard if now - heard_at >= self._after_s]
 
     def _heard_at(self, agent: Agent, peer: str, now: float) -> float:
-        """Return when a peer was heard in this start. What a clock said before may have been wrong."""
+        """Return when a peer was heard. If a clock was ahead before this start, it was not heard since."""
         heard = agent.last_heard(peer)
-        return heard if heard is not None and self._started_at <= heard <= now else self._started_at
+        return self._started_at if heard is None or heard > now else heard
 
 
 def dismissed(agent: Agent, controls: Controls) -> Iterator[str]:
