@@ -6,13 +6,16 @@ import itertools
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import cobandit
-from cobandit.cli import main
+from cobandit.cli import main, state_file
 from cobandit.live.decide.decision import Decision
 from cobandit.live.drive.member import Member
 
@@ -50,6 +53,7 @@ def test_the_log_is_json_lines(decisions: list[Decision], state: Path, capsys: p
         "subject": "ann",
         "reward": 0.25,
         "expired": False,
+        "id": decisions[0].id,
     }
     assert second == {
         "number": decisions[1].number,
@@ -60,6 +64,7 @@ def test_the_log_is_json_lines(decisions: list[Decision], state: Path, capsys: p
         "reward": None,
         "rewarded_at": None,
         "expired": False,
+        "id": decisions[1].id,
     }
 
 
@@ -72,6 +77,64 @@ def test_the_log_is_a_table_if_wanted(
         (str(decisions[0].number), "ann", "0.25", "False"),
         (str(decisions[1].number), "", "", "False"),
     ]
+
+
+def test_an_id_from_the_log_can_be_rewarded(
+    member: Member, decisions: list[Decision], state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["log", str(state)]) == 0
+    shown = json.loads(capsys.readouterr().out.splitlines()[1])
+    assert member.update(shown["id"], 1.0)
+    assert not member.update(decisions[1], 1.0)
+
+
+def test_only_decisions_since_some_time_are_shown_if_wanted(
+    decisions: list[Decision], state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    between = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(decisions[1].at * 1e6))
+    for since, expected in (
+        (between.isoformat(), [decisions[1].number]),
+        (between.replace(tzinfo=None).isoformat(), [decisions[1].number]),
+        (between.astimezone(timezone(timedelta(hours=2))).isoformat(), [decisions[1].number]),
+        ("1h", [one.number for one in decisions]),
+        ("2d", [one.number for one in decisions]),
+        ("9999-01-01", []),
+    ):
+        assert main(["log", str(state), "--since", since]) == 0
+        assert [json.loads(line)["number"] for line in capsys.readouterr().out.splitlines()] == expected
+    with pytest.raises(SystemExit):
+        main(["log", str(state), "--since", "yesterday"])
+    assert "'yesterday' is neither a time such as 2026-03-01T12:00 nor one such as 90s" in capsys.readouterr().err
+
+
+def test_who_follows_sees_what_is_decided_and_again_when_it_is_rewarded(
+    member: Member,
+    decisions: list[Decision],
+    state: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[list[tuple[int, float | None]]] = []
+    made = list(decisions)
+
+    def sleep(seconds: float) -> None:
+        assert seconds == state_file.FOLLOW_EVERY
+        entries = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        shown.append([(entry["number"], entry["reward"]) for entry in entries])
+        match len(shown):
+            case 1:
+                made.append(member.select_arm())
+                member.update(made[1], 0.5)
+            case 3:
+                member.update(made[2], 1.0)
+            case 4:
+                raise KeyboardInterrupt
+        member.sync()
+
+    monkeypatch.setattr(state_file, "time", SimpleNamespace(sleep=sleep, time=time.time))
+    assert main(["log", str(state), "--follow"]) == 0
+    first, second, third = (one.number for one in made)
+    assert shown == [[(first, 0.25), (second, None)], [(third, None), (second, 0.5)], [], [(third, 1.0)]]
 
 
 def test_the_table_commands_no_terminal(member: Member, state: Path, capsys: pytest.CaptureFixture[str]) -> None:

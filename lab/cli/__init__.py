@@ -8,6 +8,7 @@ from cobandit.cli.parsing import Parser
 from cobandit.values.errors import CobanditError
 from lab.cli.corruptions import add_corruptions
 from lab.cli.faults import add_faults
+from lab.cli.restarts import add_restarts
 from lab.cli.swarm import add_swarm
 
 INTERRUPTED = 130
@@ -21,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_swarm(commands.add_parser("swarm", help="let everything go wrong, seed by seed, and check every invariant"))
     add_faults(commands.add_parser("faults", help="live fleets of real processes under real faults, and what is lost"))
     add_corruptions(commands.add_parser("corruptions", help="damaged state files: refused or recovered, in words"))
+    add_restarts(commands.add_parser("restarts", help="ten thousand restarts, and names: what each costs"))
     try:
         options = parser.parse_args(arguments)
         return int(options.command(options))

@@ -158,13 +158,16 @@ class _Ear(logging.Handler):
 
 
 @contextmanager
-def surroundings(dice: Dice, *, batches_until_snapshot: int, bugs: list[str]) -> Iterator[None]:
+def surroundings(dice: Dice, *, batches_until_snapshot: int, forget_after: float, bugs: list[str]) -> Iterator[None]:
     """Let a seed decide what members draw by chance and how long they pause; and hear of bugs that they log."""
     changes = {
         (restoring, "secrets"): _Secrets(dice),
         (sessions, "secrets"): _Secrets(dice),
         (node_module, "MAIL_EVERY"): node_module.MAIL_EVERY,  # see `look_for_mail_every`
         (node_module, "BATCHES_UNTIL_SNAPSHOT"): batches_until_snapshot,
+        (node_module, "LONGEST_BETWEEN_ANNOUNCEMENTS"): min(
+            node_module.LONGEST_BETWEEN_ANNOUNCEMENTS, forget_after / 4.0
+        ),
         (node_module, "LOOK_EVERY"): 0.05,  # not 5 ms: nobody is in a hurry here, and each look costs real time
         (node_module, "LOOKS_UNTIL_IDLE"): 2,
     }

@@ -3,6 +3,7 @@
 A plan is a pure function of its seed and is plain data, so that a failing seed is all that must be kept.
 """
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
@@ -23,7 +24,7 @@ DECISIONS = 110
 
 DAY = 86_400.0
 
-_DICE_OF_PLANS, _DICE_OF_RELAYS = 11, 12
+_DICE_OF_PLANS, _DICE_OF_RELAYS, _DICE_OF_FORGETTING = 11, 12, 16
 
 
 class Kind(Enum):
@@ -47,6 +48,7 @@ class Kind(Enum):
     KILL_SWITCH = "is told to turn the kill switch on"
     LIFT = "is told to turn the kill switch off"
     ASKED_TO_FREEZE = "gets a message: freeze an arm"
+    FORGET = "is told that another one is gone"
     ADD_ARM = "gets one more arm"
     REMOVE_ARM = "is told to offer an arm no more"
     CATCH_UP = "is told to ask the others"
@@ -62,7 +64,7 @@ class Incident(NamedTuple):
     lasting: float = 0.0
     """How long it is down, doubled, or without a disk."""
     amount: float = 0.0
-    """By how much the clock is set, in seconds; how far back the disk goes; how late a fuse burns down."""
+    """By how much the clock is set, in seconds; how far back the disk goes; how late a fuse burns down; who is gone."""
     arm: Arm = ""
 
 
@@ -144,6 +146,9 @@ class Plan:
     """Whether what operators said must be known at the end."""
     relays: frozenset[str]
     """Who passes on what others observed."""
+    forget_after: float
+    """Who was not heard for so many seconds is taken to be gone, though it may not be. Members say that they are here
+    four times as often."""
     allowed: Allowed
 
 
@@ -159,7 +164,9 @@ def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:
     patience = _patience(dice)
     expire_after = dice.pick((0.15 * heals_at, 2.0 * heals_at, 30.0 * DAY))
     members = _members(dice, count, heals_at)
+    dice_of_forgetting = Dice(seed, _DICE_OF_FORGETTING)
     incidents = _incidents(dice, count, heals_at)
+    incidents = tuple(sorted((*incidents, *_forgettings(dice_of_forgetting, count, heals_at)), key=_time))
     is_forgetful = _is_forgetful(members, incidents)
     clock_error = sum(abs(incident.amount) for incident in incidents if incident.kind is Kind.CLOCK)
     clock_error += max(abs(member.clock_offset) for member in members)
@@ -167,7 +174,7 @@ def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:
     rewards_come_late = allowed.late_rewards_after_forgetting or not is_forgetful
     kinds = {incident.kind for incident in incidents}
     quiet_at = heals_at + 3000.0 + 15.0 * (patience.longest + patience.tick)
-    if kinds & set(_WORDS) and clock_error > FURTHEST_AHEAD:
+    if kinds & _SETTINGS and clock_error > FURTHEST_AHEAD:
         quiet_at += clock_error  # what somebody has set whose clock is that far ahead is not heard before
     has_floors = dice.happens(0.2) and (allowed.new_arms_with_floors or Kind.ADD_ARM not in kinds)
     return Plan(
@@ -197,6 +204,7 @@ def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:
         forgiven=clock_error if clocks_follow else 0.0,  # a clock of the user's own is believed
         keeps_controls=allowed.controls_outlive_disks or not (is_forgetful or kinds & _LOSING),
         relays=_relays(Dice(seed, _DICE_OF_RELAYS), members),
+        forget_after=math.inf if quiet_at > heals_at + LONGEST_REST else _forget_after(dice_of_forgetting, heals_at),
         allowed=allowed,
     )
 
@@ -205,6 +213,24 @@ def _relays(dice: Dice, members: tuple[MemberPlan, ...]) -> frozenset[str]:
     if not dice.happens(0.3):
         return frozenset()
     return frozenset(dice.some([member.name for member in members], dice.pick((1, 1, 2))))
+
+
+LONGEST_REST = 10_000.0
+"""Seconds. In a world that takes longer to come to rest nobody is forgotten: too much would be said."""
+
+
+def _forget_after(dice: Dice, heals_at: float) -> float:
+    return dice.pick((math.inf, math.inf, math.inf, 60.0, 0.5 * heals_at + 60.0))
+
+
+def _forgettings(dice: Dice, count: int, heals_at: float) -> tuple[Incident, ...]:
+    """Return when operators are wrong about who is gone."""
+    how_many = dice.pick((0, 0, 0, 1, 3))
+    return tuple(_incident(dice, Kind.FORGET, dice.whole(0, count - 1), heals_at) for _ in range(how_many))
+
+
+def _time(incident: Incident) -> float:
+    return incident.time
 
 
 _LOSING = {Kind.LOSE_DISK, Kind.GO, Kind.DIE}
@@ -282,6 +308,7 @@ _FAULTS = (
 )
 _RARE = (Kind.GO, Kind.DIE, Kind.TWIN)
 _WORDS = (Kind.FREEZE, Kind.UNFREEZE, Kind.KILL_SWITCH, Kind.LIFT, Kind.ASKED_TO_FREEZE)
+_SETTINGS = {*_WORDS, Kind.FORGET}
 _CHORES = (Kind.ADD_ARM, Kind.REMOVE_ARM, Kind.CATCH_UP, Kind.FLUSH)
 
 
@@ -306,7 +333,7 @@ def _incidents(dice: Dice, count: int, heals_at: float) -> tuple[Incident, ...]:
         incidents += [
             Incident(time + turn * period, kind, member, 0.4 * period, dice.unit()) for turn in range(dice.whole(3, 6))
         ]
-    return tuple(sorted(incidents, key=lambda incident: incident.time))
+    return tuple(sorted(incidents, key=_time))
 
 
 def _incident(dice: Dice, kind: Kind, member: int, heals_at: float) -> Incident:

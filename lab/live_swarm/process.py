@@ -119,6 +119,7 @@ class Process:
             plan.expire_after,
             default_units=default,
             is_relay=name in plan.relays,
+            forget_after=plan.forget_after,
         )
         self.machine = Machine(terms, found, self._clock)
         self.view, self.settings = view_of(self.machine), settings_of(self.machine)

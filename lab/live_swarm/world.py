@@ -10,7 +10,7 @@ from typing import Any
 
 from cobandit.live.drive.clock import NeverBack
 from cobandit.live.machine.control_messages import ControlsTold, pack
-from cobandit.live.machine.controls import FROZEN, Setting, freezing, stamp_at
+from cobandit.live.machine.controls import FROZEN, GONE, Setting, forgetting, freezing, stamp_at
 from cobandit.live.machine.step import Step
 from cobandit.live.store.journal import JournalError
 from cobandit.values.errors import CobanditError
@@ -88,6 +88,7 @@ class World:
         with surroundings(
             Dice(plan.seed, _DICE_OF_SECRETS),
             batches_until_snapshot=plan.batches_until_snapshot,
+            forget_after=plan.forget_after,
             bugs=bugs,
         ):
             look_for_mail_every(plan.mail_every)
@@ -203,6 +204,11 @@ class World:
                 setting = Setting(freezing(arm), FROZEN, stamp_at(START + self.timeline.time), OPERATOR)
                 message = ControlsTold(OPERATOR, (setting,))
                 self.network.carry(OPERATOR, name, pack(message, GROUP))
+            case Kind.FORGET:
+                others = [member.name for member in self.plan.members if member.name != name]
+                gone = others[int(incident.amount * len(others))]
+                self._say(forgetting(gone), GONE, name)
+                self._do(process, node.act(lambda: machine.set_gone(gone)))
             case Kind.ADD_ARM:
                 self._arms[name] = tuple(dict.fromkeys((*self._arms[name], arm)))
                 self._do(process, node.add_arm(arm))

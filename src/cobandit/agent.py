@@ -5,13 +5,15 @@ Time is an argument; the agent only remembers when it last heard from each peer.
 a crash is one path: `Agent.restore(snapshot, records, policy=..., sharing=...)`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from itertools import islice
 
 from cobandit.core import (
     AgentId,
     Began,
     Endpoint,
     Flushed,
+    Forgot,
     InputRecord,
     Introduced,
     LinkView,
@@ -151,6 +153,17 @@ class Agent:
         """Note that a peer is gone. What is observed from now on is kept for its return."""
         return self.endpoint.peer_left(peer, now)
 
+    def forget(self, peer: AgentId, now: float) -> Outcome:
+        """Note that a peer is gone, and that nothing is to be kept ready for its return. What it observed stays.
+
+        It costs nothing any more. If it is heard again, the two go on from where they were.
+
+        Raises:
+            LocalError: No agent of that name has joined, or this agent is not loss-tolerant.
+        """
+        self._check_tolerant("forget another one")
+        return self.endpoint.forget(peer, self._time(now))
+
     def join(self, now: float | None = None, *, is_relay: bool = False, is_leaf: bool = False) -> Outcome:
         """Say to every known peer that this agent is here, or here again.
 
@@ -221,12 +234,42 @@ class Agent:
 
     @property
     def peers(self) -> tuple[AgentId, ...]:
-        """The names of all known peers, present or not."""
+        """The names of all known peers, present or not, but for those that are forgotten."""
         return tuple(self.endpoint.links)
 
     def knows(self, peer: AgentId) -> bool:
-        """Return whether an agent of that name has joined."""
+        """Return whether an agent of that name has joined, and is not forgotten."""
         return peer in self.endpoint.links
+
+    def is_present(self, peer: AgentId) -> bool:
+        """Return whether a peer is known, has not said farewell, and is not forgotten."""
+        link = self.endpoint.links.get(peer)
+        return link is not None and link.peer.is_present
+
+    def last_heard(self, peer: AgentId) -> float | None:
+        """Return when a known peer was last heard; `None` for never."""
+        return self.endpoint.links[peer].peer.last_heard
+
+    @property
+    def met(self) -> Container[AgentId]:
+        """The names of all that have ever joined, forgotten or not."""
+        return self.endpoint.met
+
+    @property
+    def gone(self) -> int:
+        """How many others are forgotten, or known only by what they observed."""
+        endpoint = self.endpoint
+        return len((endpoint.replica.agents | endpoint.forgotten.keys()) - endpoint.links.keys() - {self.name})
+
+    def last_forgotten(self, most: int) -> tuple[AgentId, ...]:
+        """Return who was forgotten last, the last one first."""
+        return tuple(islice(reversed(self.endpoint.forgotten), most))
+
+    def gone_observations(self) -> int:
+        """Return how many observations of those are known."""
+        here = (self.name, *self.endpoint.links)
+        replica = self.endpoint.replica
+        return sum(replica.amount_of(name)[1] for name in replica.agents - set(here))
 
     @property
     def presence(self) -> Presence:
@@ -254,7 +297,8 @@ class Agent:
 
     def audience(self, arm: Arm) -> int:
         """Return how many peers that are here serve an arm."""
-        return sum(peer.is_present and arm in peer.common_set for peer in self.endpoint.members)
+        peers = (link.peer for link in self.endpoint.links.values())
+        return sum(peer.is_present and arm in peer.common_set for peer in peers)
 
     def own_observations(self) -> dict[Arm, int]:
         """Return how often each arm was observed by this agent itself, in every incarnation that is known."""
@@ -388,6 +432,8 @@ class Agent:
                 self.peer_joined(peer, arms, now)
             case PeerLeft(peer, now):
                 self.peer_left(peer, now)
+            case Forgot(peer, now):
+                self.forget(peer, now)
             case Introduced(now, is_relay, is_leaf):
                 self.join(now, is_relay=is_relay, is_leaf=is_leaf)
             case Woke(now):

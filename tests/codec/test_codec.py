@@ -30,6 +30,7 @@ from cobandit.core import (
     Delivery,
     Eliminations,
     Flushed,
+    Forgot,
     InputRecord,
     Introduced,
     Message,
@@ -490,6 +491,7 @@ RECORDS: tuple[InputRecord, ...] = (
     Woke(5.5),
     Flushed(7.5),
     Began(9, 8, ("A", "B", "C"), 8.5),
+    Forgot("p", 9.5),
 )
 
 
@@ -503,7 +505,7 @@ def test_a_record_survives_being_persisted(record: InputRecord) -> None:
 def test_the_numbers_of_the_records_never_change() -> None:
     assert {type(record) for record in RECORDS} == set(get_args(InputRecord))
     assert [encode_record(record)[4:8] for record in RECORDS] == [
-        bytes([0x94, 1, 0xA0, kind]) for kind in range(32, 40)
+        bytes([0x94, 1, 0xA0, kind]) for kind in range(32, 41)
     ]
 
 

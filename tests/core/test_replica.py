@@ -13,7 +13,7 @@ from cobandit.core import replica as module
 from cobandit.core.credibility import check_changes, check_observations
 from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER, MAX_OBSERVATIONS
 from cobandit.core.replica import CellKey, EliminationsKey, Fact, News, PresenceKey, Replica, Teller
-from cobandit.core.snapshots import facts_state, observations_of, restore_facts
+from cobandit.core.snapshots import facts_state, restore_facts
 from cobandit.core.state import FactState
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.quantum import Quantum
@@ -475,7 +475,7 @@ def test_who_is_here() -> None:
 
 def test_what_is_held_of_an_incarnation() -> None:
     own = busy()
-    assert [observations_of(own, *origin) for origin in (("p", 0), ("p", 1), ("j", 0))] == [1, 0, 3]
+    assert [own.observations_of(*origin) for origin in (("p", 0), ("p", 1), ("j", 0))] == [1, 0, 3]
 
 
 Act = tuple[str, str, int]

@@ -21,7 +21,7 @@ from cobandit.core import (
 )
 from cobandit.core.replica import CellKey
 from cobandit.core.retransmit import Phase
-from cobandit.core.snapshots import observations_of, state
+from cobandit.core.snapshots import state
 from cobandit.core.state import Claim
 from cobandit.values.errors import PeerError
 from cobandit.values.tally import ArmTally
@@ -92,7 +92,7 @@ def test_what_is_held_moves_on_if_nothing_is_missing(log: tuple[int, int], held:
     j = met()
     hear(j, share(2, log, None, Cells("p", THEIRS, (tally(6),))))
     assert numbers(j) == (THEIRS, held, 0)
-    assert observations_of(j.replica, "p", THEIRS) == 6  # what it says counts all the same
+    assert j.replica.observations_of("p", THEIRS) == 6  # what it says counts all the same
 
 
 @pytest.mark.parametrize("session", [0, MINE - 1])
@@ -101,7 +101,7 @@ def test_a_share_for_a_former_session_moves_nothing(session: int) -> None:
     j = met()
     hear(j, share(2, (8, 12), delivery(receipt=(session, 0, 0)), Cells("p", THEIRS, (tally(6),))))
     assert numbers(j) == (THEIRS, 8, 0)
-    assert observations_of(j.replica, "p", THEIRS) == 6
+    assert j.replica.observations_of("p", THEIRS) == 6
 
 
 def test_a_share_of_a_former_session_moves_nothing() -> None:
@@ -111,7 +111,7 @@ def test_a_share_of_a_former_session_moves_nothing() -> None:
         Acknowledgement("j", "p", Delivery(MINE, 0, Receipt(THEIRS, 1, 8), is_introduced=True)),
     )
     assert numbers(j) == (THEIRS, 8, 0)
-    assert observations_of(j.replica, "p", THEIRS - 1) == 6
+    assert j.replica.observations_of("p", THEIRS - 1) == 6
 
 
 def test_a_session_that_has_not_said_what_it_serves_is_not_heeded() -> None:
@@ -279,7 +279,7 @@ def test_a_session_that_is_not_heeded_yet_is_told_of_itself_without_harm() -> No
     p.peer_joined("j", ARMS, 0.0)
     p.observe((tally(6),), 1.0)
     hear(j, share(2, (4, 9), delivery(session=later), Cells("p", later, (tally(6),))))
-    assert (j.links["p"].peer.session, observations_of(j.replica, "p", later)) == (THEIRS, 6)
+    assert (j.links["p"].peer.session, j.replica.observations_of("p", later)) == (THEIRS, 6)
     (echo,) = (
         Share("j", "p", 1, 0, Changes(cells=(told,)), delivery(MINE, receipt=(THEIRS, 1, 8)))
         for message in j.flush(9.0).outgoing

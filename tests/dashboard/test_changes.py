@@ -55,7 +55,7 @@ def test_a_member_that_was_killed_comes_back_after_a_restart() -> None:
 def test_a_farewell_is_no_silence() -> None:
     gone = (member("ann", peer("bob", is_present=False)),)
     sight, happened = seen(BOTH, gone)
-    assert (states(sight), happened) == ({"ann": "here", "bob": "left"}, [Change("left", "bob", "said farewell")])
+    assert (states(sight), happened) == ({"ann": "here", "bob": "left"}, [Change("left", "bob", "is gone")])
     assert [one.name for one in sight.known] == ["ann"]
     assert seen(BOTH, gone, BOTH)[1] == [Change("back", "bob", "is here again")]
 
@@ -87,7 +87,7 @@ def test_a_look_at_one_member_takes_nobody_for_silent_but_hears_of_farewells_and
     assert seen(BOTH[:1], (member("ann", peer("bob", is_present=False)),), is_whole=False)[1] == []
     whole = look(fleet(*BOTH), None, is_whole=True)
     glance = look(fleet(member("ann", peer("bob", is_present=False))), whole, is_whole=False)
-    assert list(changes(whole, glance)) == [Change("left", "bob", "said farewell")]
+    assert list(changes(whole, glance)) == [Change("left", "bob", "is gone")]
     again = look(fleet(member("ann", "bob")), glance, is_whole=False)
     assert (again.members["bob"].state, list(changes(glance, again))) == (State.NOT_ASKED, [])
 

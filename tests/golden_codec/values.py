@@ -16,6 +16,7 @@ from cobandit.core import (
     Delivery,
     Eliminations,
     Flushed,
+    Forgot,
     InputRecord,
     Introduced,
     Message,
@@ -90,6 +91,7 @@ RECORDS: dict[str, InputRecord] = {
     "woke": Woke(5.5),
     "flushed": Flushed(7.5),
     "began": Began(2**52 + 1, 2**52, ("A", "ü"), 8.5),
+    "forgot": Forgot("p", 9.5),
 }
 
 

@@ -113,8 +113,8 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     changes = Replica.changes
 
-    def changed(self: Replica, base: int, wants: Callable[[Fact], bool], receiver: str = "") -> Changes:
-        return changes(self, base, wants, receiver)._replace(upto=self.number)
+    def changed(self: Replica, base: int, wants: Callable[[Fact], bool], *others: Any) -> Changes:
+        return changes(self, base, wants, *others)._replace(upto=self.number)
 
     patch.setattr(replica_module, "MAX_FACTS_PER_MESSAGE", 2)
     patch.setattr(Replica, "changes", changed)

@@ -128,7 +128,7 @@ def test_what_is_from_later_is_counted_apart_said_once_and_never_leads_to_quaran
         played(PACKETS.decode, scene)
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
-    assert record.getMessage().startswith("ann: refused: messages of ")
+    assert record.getMessage().startswith("event=packet_refused ann: refused: messages of ")
 
 
 def test_nobody_is_put_into_quarantine_for_the_version_of_its_program() -> None:

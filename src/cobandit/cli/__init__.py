@@ -12,6 +12,7 @@ from cobandit.cli.control import add_control
 from cobandit.cli.demo import DEMO_AGENT, add_demo, run_agent_of_demo
 from cobandit.cli.explain import add_explain
 from cobandit.cli.folder import make_folder
+from cobandit.cli.forget import add_forget
 from cobandit.cli.keys import add_keys
 from cobandit.cli.parsing import Parser
 from cobandit.cli.reproduce import add_reproduce
@@ -90,6 +91,7 @@ def _add_live(commands: "argparse._SubParsersAction[Parser]") -> None:
     add_serve(commands.add_parser("serve", help="run a member with an HTTP API, for programs in any language"))
     add_status(commands.add_parser("status", help="ask a fleet how it is: arms, members, who talks to whom"))
     add_control(commands.add_parser("control", help="freeze an arm or turn the kill switch, for a whole fleet"))
+    add_forget(commands.add_parser("forget", help="say that members are gone for good: what they observed stays"))
     add_log(commands.add_parser("log", help="print a member's decisions, with propensities and rewards"))
     add_reward(commands.add_parser("reward", help="reward a decision by its id"))
     add_snapshot(commands.add_parser("snapshot", help="write what a member knows, for others to start from"))

@@ -1,6 +1,7 @@
 """A fleet as lines of text, for a terminal of any width from 80 columns. No colour, so nothing is lost without it."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 
 from cobandit.live.status.fleet import Fleet, FleetArm
@@ -83,7 +84,7 @@ def _summary(fleet: Fleet, width: int) -> list[str]:
     each = f" ({fleet.packets_sent / fleet.decisions:.3f} packets each)" if fleet.decisions else ""
     observed = f"{decisions} since start{each}, {fleet.observations:,} observed"
     lines = textwrap.wrap(f"{_cut(fleet.group, 2 * _NAME)}: {members}, {observed}", width, subsequent_indent="  ")
-    lines += _silent(fleet, width)
+    lines += _silent(fleet, width) + _past(fleet, width)
     killed = {member.control_arm for member in fleet.members if member.control_arm is not None}
     for arm in sorted(killed):
         heard = sum(member.control_arm == arm for member in fleet.members)
@@ -186,6 +187,18 @@ def _silent(fleet: Fleet, width: int) -> list[str]:
     does = "does" if len(fleet.silent) == 1 else "do"
     text = f"! {names} {does} not answer: no farewell was heard, so stopped hard, cut off, or slow."
     return textwrap.wrap(text, width, subsequent_indent="  ")
+
+
+def _past(fleet: Fleet, width: int) -> list[str]:
+    """Return who is gone, in a line; and which versions there are, if they differ."""
+    gone, observations = fleet.gone
+    names = "1 name is" if gone == 1 else f"{gone:,} names are"
+    lines = [f"{names} gone; the {observations:,} observations of theirs that are known count."] if gone else []
+    versions = Counter(member.version or "?" for member in fleet.members)
+    if len(versions) > 1:
+        counted = ", ".join(f"{_cut(version, _NAME)} at {count}" for version, count in sorted(versions.items()))
+        lines += textwrap.wrap(f"Versions of cobandit: {counted}", width, subsequent_indent="  ")
+    return lines
 
 
 def _troubles(fleet: Fleet, width: int) -> list[str]:

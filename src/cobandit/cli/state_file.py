@@ -3,20 +3,36 @@
 import argparse
 import csv
 import os
+import re
 import secrets
 import sys
+import time
 import unicodedata
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from cobandit.values.errors import LocalError
 
+FOLLOW_EVERY = 1.0
+"""Seconds between two looks for what was decided since."""
+
 
 def add_log(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     _add_state(parser)
     parser.add_argument("--csv", action="store_true", help="a table with a header instead of JSON lines")
+    parser.add_argument(
+        "--since",
+        type=_time,
+        default=0.0,
+        metavar="TIME",
+        help="only decisions made since: 2026-03-01T12:00 (UTC unless it says otherwise), or 90s, 15m, 12h, 7d ago",
+    )
+    parser.add_argument(
+        "--follow", action="store_true", help="go on with what is decided; a decision that is rewarded is printed again"
+    )
     parser.set_defaults(command=_log)
 
 
@@ -43,21 +59,45 @@ def _add_state(parser: argparse.ArgumentParser) -> None:
 
 def _log(options: argparse.Namespace) -> int:
     from cobandit.live.store.history import LogEntry  # noqa: PLC0415  # loads only what is needed
-    from cobandit.live.store.state_file import read_log  # noqa: PLC0415
+    from cobandit.live.store.state_file import LogReader  # noqa: PLC0415
 
-    entries = read_log(options.state)
+    reader, rows = LogReader(options.state), csv.writer(sys.stdout, lineterminator="\n")
     try:
         if options.csv:
-            rows = csv.writer(sys.stdout, lineterminator="\n")
             rows.writerow(field.encode_name for field in msgspec.structs.fields(LogEntry))
-            rows.writerows(map(_plain, msgspec.to_builtins(entry).values()) for entry in entries)
-        else:
-            for entry in entries:
-                print(entry.to_json().decode())
-        sys.stdout.flush()
+        while True:
+            entries = [entry for entry in reader.more() if entry.at >= options.since]
+            if options.csv:
+                rows.writerows(map(_plain, msgspec.to_builtins(entry).values()) for entry in entries)
+            else:
+                for entry in entries:
+                    print(entry.to_json().decode())
+            sys.stdout.flush()
+            if not options.follow:
+                return 0
+            time.sleep(FOLLOW_EVERY)
     except BrokenPipeError:  # the reader has seen enough, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:  # that is how one stops following
+        pass
     return 0
+
+
+def _time(text: str) -> float:
+    """Return a time in seconds since 1970: a date, or so long ago."""
+    if (found := _AGO.fullmatch(text)) is not None:
+        return time.time() - int(found["count"]) * _SECONDS[found["unit"]]
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a time such as 2026-03-01T12:00 nor one such as 90s, 15m, 12h or 7d ago"
+        ) from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+_AGO = re.compile(r"(?P<count>[0-9]{1,9})(?P<unit>[smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def _plain(value: object) -> object:

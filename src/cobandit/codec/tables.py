@@ -15,6 +15,7 @@ from cobandit.core import (
     Acknowledgement,
     Began,
     Flushed,
+    Forgot,
     Introduced,
     Notice,
     Observed,
@@ -61,6 +62,7 @@ RECORDS: Kinds = {
     37: Woke,
     38: Flushed,
     39: Began,
+    40: Forgot,
 }
 
 SNAPSHOTS: Kinds = {48: Snapshot}

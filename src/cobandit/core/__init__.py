@@ -22,6 +22,7 @@ from cobandit.core.messages import (
 from cobandit.core.outcome import (
     Began,
     Flushed,
+    Forgot,
     InputRecord,
     Introduced,
     Observed,
@@ -49,6 +50,7 @@ __all__ = [
     "Eliminations",
     "Endpoint",
     "Flushed",
+    "Forgot",
     "FromFunction",
     "Geometric",
     "InputRecord",

@@ -67,7 +67,7 @@ class Agenda:
         """Return whether the peer can use observations that it has not acknowledged."""
         if not link.peer.is_present or self._candidates.are_settled(link.peer):
             return False
-        wanted = self._replica.wanted(link.acknowledged, link.wants)
+        wanted = self._replica.wanted(link.acknowledged, link.wants, link.told_of)
         return any(isinstance(fact.key, CellKey | TotalKey) for fact in wanted)
 
     def find_urgent(self, link: Link, *, is_met_now: bool = False) -> None:
@@ -75,7 +75,7 @@ class Agenda:
 
         Who is met for the first time knows that this agent is here, or will ask: that waits for the next share.
         """
-        wanted = self._replica.wanted(0, link.wants)
+        wanted = self._replica.wanted(0, link.wants, link.told_of)
         facts = (fact for fact in wanted if not (is_met_now and isinstance(fact.key, PresenceKey)))
         link.urgent = max(map(self._urgency, facts), default=0)
 

@@ -9,14 +9,15 @@ restart (`sharing.retry`), every message says which session speaks and what it h
 acknowledged in time is said again: `retransmit.py` says when, `agenda.py` what.
 """
 
-from collections.abc import Sequence
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 
 from cobandit.core import credibility
 from cobandit.core.agenda import Agenda
 from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Exchange, Sharing
 from cobandit.core.link import Link
-from cobandit.core.members import Members, Peer
+from cobandit.core.members import MAX_FORGOTTEN, Members, Peer
 from cobandit.core.messages import (
     EVERYBODY_ELSE,
     MAX_INCARNATION,
@@ -31,7 +32,18 @@ from cobandit.core.messages import (
     Receipt,
     Share,
 )
-from cobandit.core.outcome import Began, Flushed, Introduced, Observed, Outcome, PeerJoined, PeerLeft, Received, Woke
+from cobandit.core.outcome import (
+    Began,
+    Flushed,
+    Forgot,
+    Introduced,
+    Observed,
+    Outcome,
+    PeerJoined,
+    PeerLeft,
+    Received,
+    Woke,
+)
 from cobandit.core.replica import News, PresenceKey, Replica
 from cobandit.core.retransmit import Event, Phase, Retransmit
 from cobandit.core.totals import Totals
@@ -69,6 +81,10 @@ class Endpoint:
         """Which start of this agent's log it is. A new incarnation is a new session, and so is a new arm."""
         self.candidates = Candidates(self.members, self.replica, settles=settles)
         self.links: dict[AgentId, Link] = {}
+        self.forgotten: dict[AgentId, Link] = {}
+        """The links to agents that are gone: as they were, and nobody looks at them before their agent is heard."""
+        self.met: Mapping[AgentId, Link] = ChainMap(self.links, self.forgotten)
+        """All of them."""
         self.notices = 0
         """How often this agent said in this session that it is here, times two: a farewell has the number between."""
         self.witnesses = Witnesses(self.replica)
@@ -195,10 +211,11 @@ class Endpoint:
             self.replica.arms.update(arms)
         self.session, self.notices = session, 0
         self._put_presence()
-        for link in self.links.values():
+        for link in self.met.values():
             link.begin()
             if is_new_life:
                 link.exchange.renew(0)
+                link.forgotten_at = None if link.forgotten_at is None else 0
         ruled_out = self.candidates.follow_all(was_same=was_same)
         self.agenda.expect_from_all(now)
         return Outcome((Began(session, incarnation, self.arms, now),), ruled_out=ruled_out, wake_at=self.wake_at)
@@ -229,7 +246,8 @@ class Endpoint:
             case Acknowledgement():
                 outcome = self._receive_acknowledgement(message, now)
         if outcome.records:
-            self.links[message.sender].peer.last_heard = now
+            self.met[message.sender].peer.last_heard = now
+            self._remember(message.sender)
         return outcome._replace(wake_at=self.wake_at)
 
     def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float) -> Outcome:
@@ -240,11 +258,12 @@ class Endpoint:
             PeerError: It is known with other arms, and only its own word changes them.
         """
         check_time(now)
-        names, known = self.members.check(peer, arms), self.links.get(peer)
+        names, known = self.members.check(peer, arms), self.met.get(peer)
         credibility.check_arms(known, names)
         ruled_out: tuple[Arm, ...] = ()
         if known is None or known.retransmit is None or not known.peer.is_present:
             ruled_out = self._greet(peer, names)
+            self._remember(peer)
         return Outcome((PeerJoined(peer, names, now),), ruled_out=ruled_out, wake_at=self.wake_at)
 
     def peer_left(self, peer: AgentId, now: float) -> Outcome:
@@ -254,10 +273,52 @@ class Endpoint:
             LocalError: No agent of that name has joined.
         """
         check_time(now)
-        if peer not in self.links:
+        if peer not in self.met:
             raise LocalError(f"{peer!r} cannot leave {self.name}: it has not joined")
-        self._part(self.links[peer], is_gone=True)
+        self._part(self.met[peer], is_gone=True)
         return Outcome((PeerLeft(peer, now),), wake_at=self.wake_at)
+
+    def forget(self, peer: AgentId, now: float) -> Outcome:
+        """The driver says that a peer is gone, and need not be kept in mind: nothing is buffered for it, or sent to it.
+
+        What it observed stays, and so does the link, aside. When the peer is heard again, both go on from there. So
+        it does not matter whether it is gone, nor whether others forget it too.
+
+        Raises:
+            LocalError: No agent of that name has joined, messages cannot be lost here, or too many are forgotten.
+        """
+        check_time(now)
+        if peer not in self.met:
+            raise LocalError(f"{self.name} cannot forget {peer!r}: it has not joined")
+        if self._sharing.retry is None:
+            raise LocalError(f"{self.name} cannot forget {peer!r}: where no message is lost, all are kept in mind")
+        if len(self.forgotten) >= MAX_FORGOTTEN:
+            raise LocalError(f"{MAX_FORGOTTEN} agents are forgotten already, which is the limit")
+        link = self.links.pop(peer, None)
+        if link is not None:
+            link.peer.is_present, link.is_gone = False, True
+            link.exchange.peer_left()
+            link.forgotten_at, self.forgotten[peer] = self._usable_by(link.peer), link
+            self.members.forgotten += 1
+        return Outcome((Forgot(peer, now),), wake_at=self.wake_at)
+
+    def _buffer_again(self, link: Link) -> None:
+        """Count what was observed while the peer was forgotten: it was kept for its return (Section 3.1)."""
+        if link.forgotten_at is not None:
+            usable = self._usable_by(link.peer)
+            link.exchange.renew(link.exchange.buffered + usable - link.forgotten_at)
+            link.forgotten_at = usable
+
+    def _remember(self, peer: AgentId) -> None:
+        """A peer that was forgotten is heard: go on from where its link stood."""
+        link = self.forgotten.pop(peer, None)
+        if link is not None:
+            self._buffer_again(link)
+            link.forgotten_at, self.links[peer] = None, link
+            self.members.forgotten -= 1
+            if link.peer.is_present:
+                self.agenda.find_urgent(link)
+                self.agenda.schedule_if_needed(link)
 
     # What is said.
 
@@ -275,7 +336,7 @@ class Endpoint:
 
     def _say_presence(self, presence: Presence, claim: Changes) -> tuple[Message, ...]:
         changes = claim._replace(presences=(presence,))
-        return tuple(self._notice(peer, changes) for peer in self.members)
+        return tuple(self._notice(link.peer, changes) for link in self.links.values())
 
     def _notice(self, peer: Peer, changes: Changes) -> Notice:
         return Notice(self.name, peer.name, changes, self.session, self._is_introduced())
@@ -297,7 +358,7 @@ class Endpoint:
         return self._say(link, carried, is_answer=is_answer)
 
     def _say(self, link: Link, observations: int, *, is_answer: bool = False) -> Share:
-        changes = self.replica.changes(link.acknowledged, link.wants, link.peer.name)
+        changes = self.replica.changes(link.acknowledged, link.wants, link.told_of, link.peer.name)
         delivery = None
         if link.retransmit is None:
             link.acknowledged = changes.upto  # nothing is lost, so nothing needs to be claimed
@@ -442,6 +503,8 @@ class Endpoint:
         self.agenda.look(now)
         heeded = link.retransmit is None or credibility.is_heeded(link, notice, notice.changes)
         outcome = self._merge(link, notice.changes, notice.session, now, is_heeded=heeded)
+        if link.forgotten_at is not None and link.is_gone and self._is_here(notice.sender, notice.changes):
+            self._greet(notice.sender, link.peer.arms)  # it was not gone
         for presence in notice.changes.presences:  # all that is claimed is this one fact, whatever else is wanted
             if presence.session == link.peer.session and notice.changes.base <= link.held:
                 link.held = max(link.held, notice.changes.upto)
@@ -450,7 +513,7 @@ class Endpoint:
     def _superseded_by(self, sender: AgentId, delivery: Delivery, changes: Changes) -> int:
         """Return which later session or incarnation of this agent a message knows, or 0. Strangers' words are none."""
         credibility.check_delivery(sender, delivery, self.name, self.session)
-        is_known = sender in self.links or any(told.agent == sender for told in changes.presences)
+        is_known = sender in self.met or any(told.agent == sender for told in changes.presences)
         return credibility.latest_life(delivery.receipt, changes, self.replica, self.session) if is_known else 0
 
     def _hear(self, link: Link, delivery: Delivery, now: float) -> None:
@@ -596,13 +659,13 @@ class Endpoint:
 
     def _greet(self, name: AgentId, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
         """A peer is here. Return which arms this agent now drops, because all have the same arms now."""
-        was_same, link = self.members.same_arms, self.links.get(name)
+        was_same, link = self.members.same_arms, self.met.get(name)
         arms_before = None if link is None else link.peer.arms
+        if link is not None:
+            self._buffer_again(link)
         peer = self.members.join(name, arms)
         if link is None:
-            retransmit = None if self._sharing.retry is None else Retransmit(self._sharing.retry)
-            exchange = Exchange(self._sharing, buffered=self._usable_by(peer))
-            link = self.links[name] = Link(self.members, peer, exchange, retransmit)
+            link = self._add_link(peer)
             self.agenda.find_urgent(link, is_met_now=True)
         else:
             link.is_gone = False
@@ -611,6 +674,7 @@ class Endpoint:
                 link.retransmit.take(Event.ASKED)
             if peer.arms != arms_before:  # as for a new peer: what it can use now, it may not have got before
                 link.exchange.renew(self._usable_by(peer))
+                link.forgotten_at = None if link.forgotten_at is None else link.exchange.buffered
         self._note_role(link)
         ruled_out = self.candidates.follow_all(was_same=was_same)
         # Pairs that had nothing left to say may have something again.
@@ -618,10 +682,30 @@ class Endpoint:
             self.agenda.schedule_if_needed(other)
         return ruled_out
 
+    def add_link(self, name: AgentId, arms: Sequence[Arm]) -> Link:
+        """Add a link for `snapshots.restored`, which knows how it stands.
+
+        Raises:
+            LocalError: It cannot be a peer.
+        """
+        return self._add_link(self.members.join(name, self.members.check(name, arms)))
+
+    def _add_link(self, peer: Peer) -> Link:
+        retransmit = None if self._sharing.retry is None else Retransmit(self._sharing.retry)
+        exchange = Exchange(self._sharing, buffered=self._usable_by(peer))
+        link = self.links[peer.name] = Link(self.members, peer, exchange, retransmit)
+        self._note_role(link)
+        return link
+
     def _part(self, link: Link, *, is_gone: bool) -> None:
         link.peer.is_present, link.is_gone = False, is_gone
         link.exchange.peer_left()
         self.agenda.schedule_if_needed(link)
+
+    def _is_here(self, name: AgentId, changes: Changes) -> bool:
+        """Return whether the last that a peer has said of itself is in a message, and is that it is here."""
+        said = self.replica.presence_of(name)
+        return said is not None and said.is_present and said in changes.presences
 
     def _usable_by(self, peer: Peer) -> int:
         """Return how many observations of this incarnation a peer can use."""
@@ -633,11 +717,11 @@ class Endpoint:
         Raises:
             PeerError: It is a stranger, or says what cannot be.
         """
-        link = self.links.get(sender)
+        link = self.met.get(sender)
         credibility.check_words(sender, speaker, changes, link, self.members, self.replica, self.candidates)
         if isinstance(speaker, Delivery):
             credibility.check_receipt(sender, link, speaker, self.name, self.session, self.replica.number)
         if link is None and any(presence.is_present for presence in changes.presences):
             self._greet(sender, changes.presences[0].arms)
         self.members.get(sender)  # raises for a stranger
-        return self.links[sender]
+        return self.met[sender]

@@ -13,6 +13,7 @@ A new session of either side sets both numbers back to 0. What is told again the
 
 from cobandit.core.exchange import Exchange
 from cobandit.core.members import Members, Peer
+from cobandit.core.messages import EVERYBODY_ELSE, AgentId
 from cobandit.core.replica import CellKey, Fact, PresenceKey, TotalKey
 from cobandit.core.retransmit import Retransmit
 
@@ -23,6 +24,7 @@ class Link:
     __slots__ = (
         "acknowledged",
         "exchange",
+        "forgotten_at",
         "held",
         "is_gone",
         "is_heard",
@@ -52,6 +54,8 @@ class Link:
         """Whether the driver said that the peer is gone. A farewell says less: the peer may be back already."""
         self.is_leaf = False
         """Whether the peer has said that it is a leaf, and this agent is a relay."""
+        self.forgotten_at: int | None = None
+        """If it is put aside (`Endpoint.forget`): how many observations the peer could use then."""
         self.is_heard = False
         """Whether the peer's present session has said what it has of this agent's."""
         self.is_unconfirmed = False
@@ -77,6 +81,13 @@ class Link:
         if key.agent == peer.name:
             return key.incarnation != peer.incarnation
         return self.owner.is_relay and not self.is_leaf
+
+    @property
+    def told_of(self) -> tuple[AgentId, ...] | None:
+        """Whose facts the peer may want at all; `None` for everybody's. Others need not be looked through."""
+        if self.is_leaf:
+            return (self.owner.agent, self.peer.name, EVERYBODY_ELSE)
+        return None if self.owner.is_relay else (self.owner.agent, self.peer.name)
 
     def begin(self) -> None:
         """Begin anew, because either side has begun a new session: nothing is acknowledged, nothing is held."""

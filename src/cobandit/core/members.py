@@ -12,7 +12,10 @@ from cobandit.values.errors import LocalError, StrangerError
 from cobandit.values.tally import LONGEST_NAME, Arm, checked_arms
 
 MAX_PEERS = 100_000
-"""The largest number of other agents that one agent may know."""
+"""The largest number of other agents that one agent may know, besides those that it has forgotten."""
+
+MAX_FORGOTTEN = 1_000_000
+"""The largest number of other agents that one agent may have forgotten."""
 
 
 class Peer:
@@ -48,6 +51,8 @@ class Members:
         """Whether this agent hears of others only as totals, from relays."""
         self.same_arms = True
         """Whether every known agent has the same arm set: then there is one set of candidates for all."""
+        self.forgotten = 0
+        """How many of the known agents are forgotten: see `Endpoint.forget`."""
         self._peers: dict[AgentId, Peer] = {}
         self._commons: dict[frozenset[Arm], tuple[frozenset[Arm], tuple[Arm, ...]]] = {}
         """The arms in common, once for all peers that have the same: a large group has few different sets."""
@@ -62,7 +67,7 @@ class Members:
         check_name("an agent's name", name, LONGEST_NAME)
         if name == self.agent:
             raise LocalError(f"agent {name!r} cannot be its own peer: every agent of a group needs a name of its own")
-        if name not in self._peers and len(self._peers) >= MAX_PEERS:
+        if name not in self._peers and len(self._peers) - self.forgotten >= MAX_PEERS:
             raise LocalError(f"{MAX_PEERS} peers are known already, which is the limit")
         return checked_arms(arms)
 

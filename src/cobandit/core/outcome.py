@@ -40,6 +40,13 @@ class PeerLeft(NamedTuple):
     now: float
 
 
+class Forgot(NamedTuple):
+    """The driver said that a peer is gone, and that nothing is to be kept ready for its return."""
+
+    peer: AgentId
+    now: float
+
+
 class Introduced(NamedTuple):
     """The agent said to everyone that it is here. Only where messages may be lost does that change its state."""
 
@@ -69,7 +76,7 @@ class Flushed(NamedTuple):
     now: float
 
 
-InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke | Flushed | Began
+InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke | Flushed | Began | Forgot
 
 
 class Outcome(NamedTuple):

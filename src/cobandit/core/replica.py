@@ -20,6 +20,7 @@ what was in it when the neighbour was last told.
 This file does not know who is present, who wants what, or when to send.
 """
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator, KeysView
 from typing import NamedTuple
 
@@ -39,9 +40,10 @@ from cobandit.values.tally import Arm, ArmTally
 MAX_FACTS_PER_MESSAGE = 4096
 """A message tells at most so many facts, the oldest changes first; the next one goes on from there."""
 
-MAX_CELLS_PER_AGENT = 2**18
+MAX_CELLS_PER_AGENT = 2**20
 MAX_PER_AGENT = 2**40
-"""No more cells of one agent are taken, and no more observations: ten thousand restarts with twenty arms are less."""
+"""No more cells of one agent are taken, and no more observations. Of its own earlier incarnations an agent is told half
+as many: ten thousand restarts with fifty arms, each observed in each of them."""
 
 
 class CellKey(NamedTuple):
@@ -131,11 +133,11 @@ class Replica:
         """That of the last change."""
         self.observations = 0
         """How many observations this incarnation has made."""
-        self._lives: set[int] = set()
-        """The own incarnations of which there are cells."""
         self._facts: dict[Key, Fact] = {}
         self._log: dict[Fact, None] = {}
         """The facts, in the order of their last change."""
+        self._logs: dict[AgentId, dict[Fact, None]] = {}
+        """The same, for each agent apart."""
         self._own: dict[Arm, Fact] = {}
         """The cells of this incarnation."""
         self._eliminations: dict[AgentId, Fact] = {}
@@ -143,6 +145,7 @@ class Replica:
         self._amounts: dict[AgentId, list[int]] = {}  # of each agent: cells, and observations in them
         self._shares_of: dict[AgentId, dict[Arm, CellValue]] | None = None
         """What of the totals each agent has observed; `None` if no totals are kept."""
+        self._lives: dict[tuple[AgentId, int], int] = {}  # of each incarnation: observations
 
     # What this agent observes.
 
@@ -161,7 +164,7 @@ class Replica:
     def begin(self, incarnation: int) -> None:
         """Begin a new incarnation: what was observed so far stays as it is, in cells that grow no more."""
         check_whole("incarnation", incarnation, self.incarnation + 1, MAX_INCARNATION - 1)
-        if any(fact.key[:2] == (self.agent, incarnation) for fact in self._log):
+        if (self.agent, incarnation) in self._lives or EliminationsKey(self.agent, incarnation) in self._facts:
             raise LocalError(f"{self.agent} has had incarnation {incarnation} before: begin another one")
         self._drop_eliminations(self.agent)
         self.incarnation, self.observations = incarnation, 0
@@ -184,7 +187,7 @@ class Replica:
     def _drop_eliminations(self, agent: AgentId) -> None:
         fact = self._eliminations.pop(agent, None)
         if fact is not None:
-            del self._facts[fact.key], self._log[fact]
+            del self._facts[fact.key], self._log[fact], self._logs[agent][fact]
 
     def amount_of(self, agent: AgentId) -> tuple[int, int]:
         """Return how many cells of an agent are held, and how many observations in them."""
@@ -193,7 +196,16 @@ class Replica:
 
     def has_lived(self, incarnation: int) -> bool:
         """Return whether this agent knows itself that it had an incarnation."""
-        return incarnation == self.incarnation or incarnation in self._lives
+        return incarnation == self.incarnation or (self.agent, incarnation) in self._lives
+
+    @property
+    def agents(self) -> KeysView[AgentId]:
+        """The names of all whose observations are held."""
+        return self._amounts.keys()
+
+    def observations_of(self, agent: AgentId, incarnation: int) -> int:
+        """Return how many observations of an incarnation are held."""
+        return self._lives.get((agent, incarnation), 0)
 
     def eliminated(self, agent: AgentId, incarnation: int) -> tuple[Arm, ...]:
         """Return the arms that an incarnation no longer considers, as far as is known."""
@@ -223,12 +235,18 @@ class Replica:
 
     # What it tells.
 
-    def changes(self, base: int, wants: Callable[[Fact], bool], receiver: AgentId = EVERYBODY_ELSE) -> Changes:
+    def changes(
+        self,
+        base: int,
+        wants: Callable[[Fact], bool],
+        told_of: tuple[AgentId, ...] | None = None,
+        receiver: AgentId = EVERYBODY_ELSE,
+    ) -> Changes:
         """Return what changed after `base` and is wanted: all of it, or as much as one message tells.
 
         Totals are those of everybody but the receiver.
         """
-        wanted = list(self.wanted(base, wants))
+        wanted = list(self.wanted(base, wants, told_of))
         upto = self.number
         if len(wanted) > (most := min(self.max_facts, MAX_FACTS_PER_MESSAGE)):
             introductions = [fact for fact in wanted if isinstance(fact.key, PresenceKey)]  # or nothing is heeded
@@ -241,13 +259,19 @@ class Replica:
         changes = told(reversed(wanted), base, upto)
         return changes._replace(cells=changes.cells + others) if others else changes
 
-    def wanted(self, base: int, wants: Callable[[Fact], bool]) -> Iterator[Fact]:
-        """Return what changed after `base` and is wanted, the newest first."""
-        for fact in reversed(self._log):
+    def wanted(
+        self, base: int, wants: Callable[[Fact], bool], told_of: tuple[AgentId, ...] | None = None
+    ) -> Iterator[Fact]:
+        """Return what changed after `base` and is wanted, the newest first: of everybody, or of some."""
+        for fact in reversed(self._log) if told_of is None else self._newest_of(told_of):
             if fact.number <= base:
                 return
             if wants(fact):
                 yield fact
+
+    def _newest_of(self, agents: tuple[AgentId, ...]) -> Iterable[Fact]:
+        logs = (reversed(self._logs[agent]) for agent in agents if agent in self._logs)
+        return heapq.merge(*logs, key=_number, reverse=True)
 
     # What it is told, after `credibility.py` has looked at it.
 
@@ -311,12 +335,16 @@ class Replica:
             amount = self._amounts.setdefault(fact.key.agent, [0, 0])
             amount[0] += fact not in self._log
             amount[1] += by
-            if fact.key.agent == self.agent:
-                self._lives.add(fact.key.incarnation)
+            life = fact.key[:2]
+            self._lives[life] = self._lives.get(life, 0) + by
         self.number += by
         fact.number = self.number
-        self._log.pop(fact, None)
-        self._log[fact] = None  # at the end
+        self._append(fact)
+
+    def _append(self, fact: Fact) -> None:
+        for log in (self._log, self._logs.setdefault(fact.key.agent, {})):
+            log.pop(fact, None)
+            log[fact] = None  # at the end
 
     # What everybody has observed, added up.
 
@@ -326,7 +354,7 @@ class Replica:
             self._shares_of = {}
             for fact in [fact for fact in self._log if isinstance(fact.key, CellKey)]:
                 self._add_up(fact, fact.cell, number=fact.number)
-            self._log = dict.fromkeys(sorted(self._log, key=lambda fact: fact.number))
+            self._log = dict.fromkeys(sorted(self._log, key=_number))
 
     def total_but(self, agent: AgentId, arm: Arm) -> ArmTally:
         """Return what everybody but one agent has observed of an arm, in all incarnations."""
@@ -347,8 +375,7 @@ class Replica:
         total = self._facts.setdefault(TotalKey(arm), Fact(TotalKey(arm), (0, 0, 0), None))
         total.value = _plus(total.value, added)  # type: ignore[arg-type]
         total.number = self.number if number is None else number
-        self._log.pop(total, None)
-        self._log[total] = None
+        self._append(total)
 
     def facts(self) -> KeysView[Fact]:
         """Return all that is known, in the order of its last change."""
@@ -358,6 +385,10 @@ class Replica:
         """Say at which number the last change was made, when what is known is restored."""
         fact = next(reversed(self._log))
         self.number = fact.number = number
+
+
+def _number(fact: Fact) -> int:
+    return fact.number
 
 
 def _plus(first: CellValue, second: CellValue) -> CellValue:

@@ -55,7 +55,7 @@ def view(endpoint: Endpoint, peer: AgentId) -> LinkView:
         StrangerError: No agent of that name has joined.
     """
     known = endpoint.members.get(peer)
-    link, candidates, replica = endpoint.links[peer], endpoint.candidates, endpoint.replica
+    link, candidates, replica = endpoint.met[peer], endpoint.candidates, endpoint.replica
     exchange, retransmit = link.exchange, link.retransmit
     return LinkView(
         peer=known.name,
@@ -73,18 +73,13 @@ def view(endpoint: Endpoint, peer: AgentId) -> LinkView:
         shares_sent=exchange.shares_sent,
         shares_received=link.shares_received,
         is_settled=candidates.are_settled(known),
-        held=observations_of(replica, known.name, known.incarnation),
+        held=replica.observations_of(known.name, known.incarnation),
         unacknowledged=0 if retransmit is None else replica.observations - retransmit.confirmed,
         owes=endpoint.agenda.owes(link),
         phase=None if retransmit is None else retransmit.phase,
         attempts=0 if retransmit is None else retransmit.attempts,
         is_known=retransmit is not None and retransmit.is_known,
     )
-
-
-def observations_of(replica: Replica, agent: AgentId, incarnation: int) -> int:
-    """Return how many observations of an incarnation are held."""
-    return sum(entry.observations for key, entry in replica.cells() if key[:2] == (agent, incarnation))
 
 
 def state(endpoint: Endpoint) -> EndpointState:
@@ -100,7 +95,7 @@ def state(endpoint: Endpoint) -> EndpointState:
         own_eliminated_at=agenda.own_eliminated_at,
         number=replica.number,
         facts=facts_state(replica),
-        links=tuple(link_state(link) for link in endpoint.links.values()),
+        links=tuple(link_state(link) for links in (endpoint.forgotten, endpoint.links) for link in links.values()),
         last_observed=agenda.last_observed,
         latest=agenda.latest,
         wake_at=agenda.wake_at,
@@ -138,13 +133,13 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
         raise LocalError("the eliminated arms are not some of the arms")
     candidates.own.difference_update(candidates.eliminated)
     for saved in state.links:
-        if saved.peer in endpoint.links:
+        if saved.peer in endpoint.met:
             raise LocalError(f"{saved.peer} is listed twice")
-        endpoint.peer_joined(saved.peer, saved.arms, 0.0)
-    for saved in state.links:
-        link = endpoint.links[saved.peer]
+        link = endpoint.add_link(saved.peer, saved.arms)
         if (link.retransmit is None) != (saved.retransmit is None):
             raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
+        if saved.forgotten_at is not None:
+            endpoint.forget(saved.peer, 0.0)
         restore_link(link, saved)
     agenda.own_eliminated_at = state.own_eliminated_at
     agenda.last_observed, agenda.latest = state.last_observed, state.latest
@@ -195,6 +190,7 @@ def link_state(link: Link) -> LinkState:
         is_heard=link.is_heard,
         is_unconfirmed=link.is_unconfirmed,
         retransmit=None if link.retransmit is None else link.retransmit.state(),
+        forgotten_at=link.forgotten_at,
     )
 
 
@@ -202,8 +198,9 @@ def restore_link(link: Link, state: LinkState) -> None:
     """Take over what `link_state` returned."""
     for name in ("is_present", "session", "incarnation", "last_heard"):
         setattr(link.peer, name, getattr(state, name))
-    for name in ("shares_received", "acknowledged", "held", "urgent", "is_gone", "is_heard", "is_unconfirmed"):
+    for name in ("shares_received", "acknowledged", "held", "urgent", "is_gone", "is_heard"):
         setattr(link, name, getattr(state, name))
+    link.is_unconfirmed, link.forgotten_at = state.is_unconfirmed, state.forgotten_at
     link.exchange.restore(state.exchange)
     if link.retransmit is not None and state.retransmit is not None:
         link.retransmit.restore(state.retransmit)

@@ -64,6 +64,7 @@ class LinkState(NamedTuple):
     is_heard: bool
     is_unconfirmed: bool
     retransmit: RetransmitState | None
+    forgotten_at: int | None = None
 
 
 class Claim(NamedTuple):

@@ -45,7 +45,7 @@ def _comings(then: Seen, now: Seen) -> Iterator[Change]:
             if has_restarted:
                 yield Change("restarted", now.name, anew)
         case (_, State.LEFT):
-            yield Change("left", now.name, "said farewell")
+            yield Change("left", now.name, "is gone")
         case (_, State.SILENT):
             yield Change("silent", now.name, "does not answer, and said no farewell")
         case (_, State.SUPERSEDED):

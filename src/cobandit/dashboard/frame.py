@@ -55,7 +55,7 @@ class MemberShown(msgspec.Struct, frozen=True):
 
     name: str
     state: str
-    """`here`, `silent` (no answer, and no farewell), `left` (said farewell), `superseded` (runs elsewhere too),
+    """`here`, `silent` (no answer, and no farewell), `left` (it is gone), `superseded` (runs elsewhere too),
     `not asked` (only its peer was looked at)."""
     heard_s: float | None
     """Seconds since any member heard it, or since it answered: how stale what is known of it is."""

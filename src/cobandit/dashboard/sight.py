@@ -26,7 +26,7 @@ class State(StrEnum):
     SILENT = "silent"
     """It did not answer, and said no farewell."""
     LEFT = "left"
-    """It said farewell."""
+    """It said farewell, or nobody has heard it for long."""
     SUPERSEDED = "superseded"
     """It runs elsewhere too, and the other one speaks for it."""
     NOT_ASKED = "not asked"
@@ -100,6 +100,7 @@ def look(fleet: Fleet, before: Sight | None, *, is_whole: bool, seen_from: str |
     for member in fleet.members:
         for peer in member.peers:
             words.setdefault(peer.name, []).append(peer)
+    gone = {name for member in fleet.members for name in member.gone_names}
     own = answered.get(seen_from) if seen_from is not None else None
     believed = words.keys() if own is None else {peer.name for peer in own.peers}
     known = {} if before is None else before.members
@@ -109,13 +110,28 @@ def look(fleet: Fleet, before: Sight | None, *, is_whole: bool, seen_from: str |
     return Sight(
         fleet.group,
         {
-            name: _seen(name, answered.get(name), words.get(name, []), known.get(name), is_whole)
+            name: _seen(
+                name,
+                answered.get(name),
+                words.get(name, []),
+                known.get(name),
+                is_whole=is_whole,
+                is_gone=name in gone,
+            )
             for name in sorted(names)
         },
     )
 
 
-def _seen(name: str, said: Statistics | None, words: list[PeerStatistics], before: Seen | None, is_whole: bool) -> Seen:
+def _seen(
+    name: str,
+    said: Statistics | None,
+    words: list[PeerStatistics],
+    before: Seen | None,
+    *,
+    is_whole: bool,
+    is_gone: bool,
+) -> Seen:
     last = None if before is None else before.statistics
     if said is not None:
         if last is not None and said.incarnation < last.incarnation:
@@ -127,7 +143,7 @@ def _seen(name: str, said: Statistics | None, words: list[PeerStatistics], befor
         incarnations = [before.incarnation] if before is not None and before.incarnation is not None else []
     return Seen(
         name,
-        _state(words, before, is_whole),
+        _state(words, before, is_whole, is_gone),
         is_whole,
         last,
         max(incarnations, default=None),
@@ -135,11 +151,11 @@ def _seen(name: str, said: Statistics | None, words: list[PeerStatistics], befor
     )
 
 
-def _state(words: list[PeerStatistics], before: Seen | None, is_whole: bool) -> State:
+def _state(words: list[PeerStatistics], before: Seen | None, is_whole: bool, is_gone: bool) -> State:
     """Return the state of a member that has not answered."""
     if words and not any(word.is_present for word in words):
         return State.LEFT
-    if not words and before is not None and before.state == State.LEFT:
+    if not words and (is_gone or (before is not None and before.state == State.LEFT)):
         return State.LEFT
     if is_whole:
         return State.SILENT

@@ -12,10 +12,9 @@ from contextlib import asynccontextmanager
 from cobandit.dashboard.feed import Feed
 from cobandit.dashboard.routes import OPEN_PATHS, page_routes
 from cobandit.live.drive.member import Member
+from cobandit.live.log_events import LogEvent, log_event
 from cobandit.live.sidecar.app import Extras
 from cobandit.live.status.fleet import fleet_of
-
-log = logging.getLogger("cobandit")
 
 LOOK_EVERY_S = 2.0
 """While a page is open."""
@@ -57,10 +56,11 @@ async def _watch(member: Member, feed: Feed, called: asyncio.Event) -> None:
         called.clear()
         try:
             await _look(member, feed)
-        except Exception:
+        except Exception as error:  # noqa: BLE001  # the page must not stand still for good
             if not member.is_open:
                 return  # and the server stops with it
-            log.exception("the page could not be renewed, and tries again. Please report it: that is a bug of cobandit")
+            said = "the page could not be renewed, and tries again. Please report it: that is a bug of cobandit"
+            log_event(logging.ERROR, LogEvent.PAGE_FAILED, said, error=error)
         try:
             async with asyncio.timeout(LOOK_EVERY_S if feed.viewers else GLANCE_EVERY_S):
                 await called.wait()

@@ -49,7 +49,7 @@ def test_a_file_that_others_can_read_is_used_and_told_once(
         load()
         load()
     (said,) = caplog.messages
-    assert said.startswith("other users of this computer can use ")
+    assert said.startswith("event=file_exposed other users of this computer can use ")
     assert said.endswith(f"{file} (mode 640): chmod 600 {file}")
     assert "0123456789abcdef" not in said
 

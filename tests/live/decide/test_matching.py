@@ -182,7 +182,7 @@ def test_who_reports_clicks_alone_is_told_once(caplog: pytest.LogCaptureFixture)
     for _ in range(3):
         driven.node.step()
     assert [text for text in caplog.messages if "default_reward = 0" in text] == [
-        f"ann: {trouble}" for trouble in driven.machine.alerts.troubles
+        f"event=no_zero_rewards ann: {trouble}" for trouble in driven.machine.alerts.troubles
     ]
     assert len(driven.node.statistics().troubles) == 1
     driven.decider.select_arm()

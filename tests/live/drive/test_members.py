@@ -417,7 +417,8 @@ def test_before_it_goes_a_member_says_what_it_has_kept_for_itself(connect: Calla
     ann.sync()
     assert bob.statistics().observations == 0
     ann.close()
-    assert until(bob, lambda s: s.observations == 7).peers[0].is_present is False
+    said = until(bob, lambda s: s.observations == 7 and s.gone == 1)
+    assert (said.peers, said.gone_observations) == ((), 7)
 
 
 def test_a_member_that_is_asked_to_says_it_at_once(connect: Callable[..., Member]) -> None:
@@ -502,7 +503,7 @@ def test_what_becomes_of_rewards_for_members_that_are_gone_is_said_and_counted(
         ann.sync()
     assert counted() == (0, 5, 21)
     said = [record for record in caplog.records if "rewards" in record.message]
-    assert [(record.levelname, record.message.split()[3]) for record in said] == [
+    assert [(record.levelname, record.message.split()[4]) for record in said] == [
         *(("WARNING", name) for name in ("bob", "a")),
         *(("ERROR", name) for name in ("bob", "a")),
     ]
@@ -534,7 +535,7 @@ def test_what_broadcast_would_have_sent_is_counted_as_it_happens(connect: Callab
     counts = [until(ann, lambda s: s.observed == 3), until(bob, lambda s: s.observed == 2)]
     assert [one.immediate for one in counts] == [3, 2]
     eve.close()
-    until(bob, lambda s: not all(peer.is_present for peer in s.peers))
+    until(bob, lambda s: s.gone == 1)
     decision = bob.select_arm(among=["B"])
     assert bob.update(decision, 1.0)
     assert until(bob, lambda s: s.observed == 3).immediate == 2  # nobody is here who has it
@@ -705,7 +706,9 @@ def test_who_is_alone_does_not_wait_and_says_so(
     began = time.monotonic()
     assert connect("ann").statistics().settings_from is None
     assert time.monotonic() - began < 0.5 * ALONE_AFTER
-    assert caplog.messages == ["ann: nobody else is here: it starts with its own settings (all are lifted)"]
+    assert caplog.messages == [
+        "event=starts_alone ann: nobody else is here: it starts with its own settings (all are lifted)"
+    ]
 
 
 def test_operators_are_told_what_cannot_be(connect: Callable[..., Member]) -> None:
@@ -970,8 +973,8 @@ def test_members_with_other_arms_are_told_once(
     told = [record.getMessage() for record in caplog.records if record.name == "cobandit"]
     assert (
         told.count(
-            "ann: bob has other arms (only there: D; only here: A): the two learn together about B, C. If that is not "
-            "meant, start both with the same arms"
+            "event=arms_differ ann: bob has other arms (only there: D; only here: A): the two learn together about B, "
+            "C. If that is not meant, start both with the same arms"
         )
         == 1
     )

@@ -181,17 +181,18 @@ def test_with_a_full_disk_a_member_decides_says_so_once_and_tells_nobody_what_is
 
     monkey = pytest.MonkeyPatch()
     monkey.setattr(node, "JOURNAL_RETRY", 0.02)
-    with caplog.at_level(logging.WARNING, "cobandit"):
+    with caplog.at_level(logging.INFO, "cobandit"):
         played(scene)
     monkey.undo()
     told = [record.getMessage() for record in caplog.records if "journal" in record.getMessage()]
     assert told == [
         (
-            "ann: the journal cannot be written (full): free the disk. Until then it decides, shares nothing, and "
-            "tries again"
+            "event=journal_unwritable ann: the journal cannot be written (full): free the disk. Until then it decides, "
+            "shares nothing, and tries again"
         ),
-        "ann: works again: the journal",
+        "event=journal_unwritable_over ann: works again: the journal",
     ]
+    assert [record.levelname for record in caplog.records if "journal" in record.getMessage()] == ["ERROR", "INFO"]
 
 
 def test_what_waits_for_a_disk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -495,7 +496,10 @@ def test_who_starts_together_waits_for_somebody_who_knows_what_is_set(
 
     played(scene)
     late = "nobody has told the settings within 0.3 seconds: it starts with its own (all are lifted), and obeys others"
-    assert [line.split(": ")[0] for line in caplog.messages if late in line] == ["ann", "bob"]
+    assert [line.split(": ")[0] for line in caplog.messages if late in line] == [
+        "event=settings_not_told ann",
+        "event=settings_not_told bob",
+    ]
 
 
 def test_passing_on_a_setting_that_is_ahead_of_a_clock_leads_to_no_quarantine() -> None:

@@ -3,15 +3,20 @@
 import io
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from cobandit.live.log_events import TROUBLES, LogEvent
 from cobandit.live.machine.alerts import Alerts
-from cobandit.live.process.logs import LogFormat, configure_logging
+from cobandit.live.process.logs import LOG_FORMATS, LogFormat, configure_logging
 from cobandit.values.errors import LocalError
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -26,8 +31,8 @@ def lines(format_: LogFormat) -> list[str]:
     stream = io.StringIO()
     configure_logging(format_, stream=stream)
     alerts = Alerts("edge-7", "homepage")
-    alerts.say(logging.INFO, "hello\nthere")
-    alerts.say(logging.WARNING, "is odd", "edge-8")
+    alerts.say(logging.INFO, LogEvent.STARTS_ALONE, "hello\nthere")
+    alerts.say(logging.WARNING, LogEvent.ARMS_DIFFER, "is odd", "edge-8")
     try:
         len(1)  # type: ignore[arg-type]
     except TypeError as error:
@@ -40,12 +45,14 @@ def test_each_json_line_says_who_and_what() -> None:
     first, second, third = (json.loads(line) for line in lines("json"))
     assert {key: first[key] for key in first if key != "time"} == {
         "level": "info",
+        "event": "starts_alone",
         "member": "edge-7",
         "group": "homepage",
         "message": "hello there",  # one line, whatever stands in names
     }
     assert {key: second[key] for key in second if key != "time"} == {
         "level": "warning",
+        "event": "arms_differ",
         "member": "edge-7",
         "group": "homepage",
         "peer": "edge-8",
@@ -59,8 +66,48 @@ def test_each_json_line_says_who_and_what() -> None:
 @pytest.mark.usefixtures("unchanged")
 def test_text_lines_are_for_people() -> None:
     written = lines("text")
-    assert written[1].partition(" ")[2] == "WARNING edge-7: is odd"
+    assert written[1].partition(" ")[2] == "WARNING event=arms_differ edge-7: is odd"
     assert written[-1] == "TypeError: object of type 'int' has no len()"
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_a_recovery_is_information_under_the_name_of_its_trouble() -> None:
+    stream = io.StringIO()
+    configure_logging("text", stream=stream)
+    alerts = Alerts("edge-7", "homepage")
+    alerts.trouble(LogEvent.NETWORK_DOWN, "no route")
+    alerts.trouble(LogEvent.NETWORK_DOWN, "no route")
+    alerts.trouble(LogEvent.NETWORK_DOWN, None)
+    alerts.trouble(LogEvent.NETWORK_DOWN, None)
+    assert [line.partition(" ")[2] for line in stream.getvalue().splitlines()] == [
+        "ERROR event=network_down edge-7: no route",
+        "INFO event=network_down_over edge-7: works again: the network",
+    ]
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_lines_of_other_packages_have_an_event_too() -> None:
+    written = []
+    for format_ in LOG_FORMATS:
+        stream = io.StringIO()
+        configure_logging(format_, stream=stream, also=["strange"])
+        log = logging.getLogger("strange")
+        log.warning("is odd")
+        log.handlers.clear()
+        written.append(stream.getvalue())
+    assert written[0].partition(" ")[2] == "WARNING event=library strange: is odd\n"
+    assert json.loads(written[1])["event"] == "library"
+
+
+def test_every_event_is_in_the_table_and_in_the_code() -> None:
+    page = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    section = page.partition("## Events of the log")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([a-z_]+)` \| (yes|no) \|", section, re.MULTILINE)
+    assert rows == [(event.value, "yes" if event in TROUBLES else "no") for event in LogEvent]
+    files = (ROOT / "src").rglob("*.py")
+    code = "".join(path.read_text(encoding="utf-8") for path in files if path.name != "log_events.py")
+    assert [event.name for event in LogEvent if f"LogEvent.{event.name}" not in code] == []
+    assert not re.search(r"\blog\.(debug|info|warning|error|exception|critical)\(", code)
 
 
 def test_another_format_is_refused() -> None:

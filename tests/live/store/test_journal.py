@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from cobandit.live.decide.decider import Decided, Settled
+from cobandit.live.decide.decision import Signer
 from cobandit.live.machine.batch import Batch, Mail, NodeState, encode_state
 from cobandit.live.machine.controls import Setting
-from cobandit.live.store.history import log_entries
+from cobandit.live.store.history import DecisionLog
 from cobandit.live.store.journal import Journal, JournalError, MemoryJournal, Stored
 from cobandit.live.store.sqlite_journal import SqliteJournal, StateInUseError, leave_mail, read_history, read_state
 from cobandit.testing import check_journal
@@ -286,7 +287,7 @@ def test_the_log_joins_decisions_with_what_came_of_them() -> None:
     ]
     rows = [
         (e.number, e.arm, e.propensity, e.subject, e.reward, e.rewarded_at, e.is_expired)
-        for e in log_entries(batches, 10**6)
+        for e in DecisionLog(10**6, Signer("ann", b"key")).read(batches)
     ]
     assert rows == [
         (1, "A", 0.75, None, None, None, False),

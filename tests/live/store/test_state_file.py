@@ -37,8 +37,8 @@ def test_the_log_has_rewards_in_real_units_also_while_the_member_runs(tmp_path: 
         member.sync()
         running = list(read_log(state))
         assert running == [
-            LogEntry(first.number, first.at, first.arm, 0.5, "ann", 0.25, first.at + 1.0),
-            LogEntry(second.number, second.at, second.arm, 0.5, None),
+            LogEntry(first.number, first.at, first.arm, 0.5, "ann", 0.25, first.at + 1.0, id=first.id),
+            LogEntry(second.number, second.at, second.arm, 0.5, None, id=second.id),
         ]
         assert list(member.log()) == running
         clock.time += 60.0
@@ -47,8 +47,8 @@ def test_the_log_has_rewards_in_real_units_also_while_the_member_runs(tmp_path: 
         member.sync()
     assert list(read_log(state)) == [
         running[0],
-        LogEntry(second.number, second.at, second.arm, 0.5, None, 0.5, clock.time, is_expired=True),
-        LogEntry(third.number, third.at, third.arm, third.propensity, None),
+        LogEntry(second.number, second.at, second.arm, 0.5, None, 0.5, clock.time, is_expired=True, id=second.id),
+        LogEntry(third.number, third.at, third.arm, third.propensity, None, id=third.id),
     ]
 
 

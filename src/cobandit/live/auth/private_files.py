@@ -10,9 +10,8 @@ import secrets
 import stat
 from pathlib import Path
 
+from cobandit.live.log_events import LogEvent, log_event
 from cobandit.values.errors import LocalError
-
-log = logging.getLogger("cobandit")
 
 LARGEST_SECRET = 2**16
 """Bytes. More is another file, or a device without an end."""
@@ -51,7 +50,8 @@ def warn_of_readers(path: Path, what: str, found: os.stat_result, *, may_be_writ
         )
     if (str(path), mode) not in _said:
         _said.add((str(path), mode))
-        log.warning("other users of this computer can use %s %s (mode %o): chmod 600 %s", what, path, mode, path)
+        said = f"other users of this computer can use {what} {path} (mode {mode:o}): chmod 600 {path}"
+        log_event(logging.WARNING, LogEvent.FILE_EXPOSED, said)
 
 
 def check_free(path: Path, remedy: str) -> None:

@@ -89,9 +89,9 @@ class Asker:
         last = max((member.latest_setting for member in fleet.members), default=0)
         return Setting(key, value, stamp_at(time.time(), last), self.name)
 
-    def tell(self, setting: Setting) -> None:
-        """Tell everybody how a control is to be set. Ask then how they are, to see who has heard it."""
-        wanted = pack(ControlsTold(self.name, (setting,)), self.group, OLDEST)
+    def tell(self, *settings: Setting) -> None:
+        """Tell everybody how controls are to be set. Ask then how they are, to see who has heard it."""
+        wanted = pack(ControlsTold(self.name, settings), self.group, OLDEST)
 
         async def announce() -> None:
             self._transport.announce(wanted)

@@ -19,7 +19,7 @@ from cobandit.core import Sharing
 from cobandit.live.auth.proof import Proof
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Decider
-from cobandit.live.decide.decision import Decision, is_genuine, read
+from cobandit.live.decide.decision import Decision, Signer, is_genuine, read
 from cobandit.live.drive.background import Background, at_end, background, exit_on_sigterm
 from cobandit.live.drive.clock import NeverBack, SystemClock
 from cobandit.live.drive.node import Node
@@ -27,7 +27,7 @@ from cobandit.live.drive.starting import LIVE_POLICY, Options, PolicyOf, checked
 from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import Statistics
-from cobandit.live.store.history import LogEntry, log_entries
+from cobandit.live.store.history import DecisionLog, LogEntry
 from cobandit.live.transports.base import Transport
 from cobandit.policies.registry import BuiltIn
 from cobandit.values.checks import check_positive, check_probability
@@ -39,6 +39,7 @@ Value = TypeVar("Value")
 Taken = ParamSpec("Taken")
 
 THIRTY_DAYS = 30 * 24 * 3600.0
+ONE_DAY = 24 * 3600.0
 STOP_WITHIN = 10.0
 """Seconds that a member may take to say farewell when the interpreter ends."""
 
@@ -61,6 +62,7 @@ def join(
     floors: Mapping[Arm, float] | None = None,
     ceilings: Mapping[Arm, float] | None = None,
     expire_after: float = THIRTY_DAYS,
+    forget_after: float = ONE_DAY,
     default_reward: float | None = None,
     log_limit: int | None = None,
     snapshot: bytes | str | Path | None = None,
@@ -93,7 +95,9 @@ def join(
         floors: For some arms, the least share of decisions.
         ceilings: For some arms, the greatest share of decisions.
         expire_after: A decision without a reward is given up when its member has run for so many seconds since.
-        default_reward: What it counts with then; `None` to forget it.
+        forget_after: A member that was not heard for so many seconds is taken to be gone: it is not written to any
+            more, until it is heard again. At least 1,200: each says every ten minutes that it is here.
+        default_reward: What a decision counts with that is given up; `None` to forget it.
         log_limit: How many decisions the log in the state file keeps; a million by default.
         snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
         relay: Whether it passes on what others observed, to newcomers at once, so that what a member learned does not
@@ -125,6 +129,7 @@ def join(
                 floors=floors,
                 ceilings=ceilings,
                 expire_after=expire_after,
+                forget_after=forget_after,
                 default_reward=default_reward,
                 log_limit=log_limit,
                 snapshot=snapshot,
@@ -318,7 +323,7 @@ class Member:
         claim = read(token)
         decider.units(reward)
         if claim.member != machine.terms.name:
-            machine.outbox.check_room(claim.member, token, machine.agent.endpoint.links, len(machine.foreign))
+            machine.outbox.check_room(claim.member, token, machine.agent.met, len(machine.foreign))
             machine.foreign.append((claim.member, token, float(reward)))
             self._background.loop.call_soon_threadsafe(self._node.wake)
             return True
@@ -351,6 +356,14 @@ class Member:
     def lift(self) -> None:
         """Turn the kill switch off, here and at every member."""
         self._change(lambda: self._node.machine.set_control_arm(None))
+
+    def forget(self, name: str) -> None:
+        """Say that a member is gone for good, here and everywhere: it is not written to, and not in the statistics.
+
+        What it observed stays. If it is heard again, all is as before: nothing is lost or counted twice. Members that
+        said farewell are forgotten without this, and those that were not heard for `forget_after`.
+        """
+        self._change(lambda: self._node.machine.set_gone(name))
 
     def add_arm(self, arm: Arm) -> None:
         """Offer one more arm, at this member: others may not have it, or not yet."""
@@ -391,7 +404,9 @@ class Member:
     def log(self) -> Iterator[LogEntry]:
         """Return the decisions that are still in the log, oldest first, with propensities and rewards."""
         self.sync()
-        return log_entries(self._node.history(), self._node.machine.agent.policy.quantum.per_reward)
+        machine = self._node.machine
+        log = DecisionLog(machine.agent.policy.quantum.per_reward, Signer(self.name, machine.secret))
+        return iter(log.read(self._node.history()))
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Send to every member that is here what it lacks, without waiting until there is enough for a share.

@@ -14,6 +14,7 @@ from concurrent.futures import Executor
 from time import thread_time
 from typing import TypeVar
 
+from cobandit import __version__
 from cobandit.codec import NotSpokenError, facts_that_fit
 from cobandit.core import Acknowledgement, Message, Share
 from cobandit.live.auth.refusal import Refusal
@@ -21,6 +22,7 @@ from cobandit.live.decide.decider import MOST_WAITING
 from cobandit.live.drive.background import Breaks
 from cobandit.live.drive.proof_watch import ProofWatch
 from cobandit.live.drive.rounds import Rounds
+from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.batch import Batch, Mail
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
@@ -29,6 +31,7 @@ from cobandit.live.machine.sessions import fresh_session
 from cobandit.live.machine.step import Step
 from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import (
+    MAX_GONE_NAMED,
     Communication,
     Statistics,
     arms_of,
@@ -82,12 +85,6 @@ MATCHING_REST = 9.0
 
 MAIL_EVERY = 2.0
 """Seconds between two looks into the mailbox."""
-
-ODDS = "the odds of the arms"
-"""What a policy whose odds cannot be computed is called among the troubles."""
-
-JOURNAL = "the journal"
-"""What a disk that does not work is called among the troubles."""
 
 
 class Node:
@@ -166,6 +163,9 @@ class Node:
         if peer is not None:
             self._has_company = True
             self.machine.greet(peer)
+            if self._announce_at is None:  # or who has nothing to say would be taken to be gone
+                self._pause = LONGEST_BETWEEN_ANNOUNCEMENTS
+                self._announce_at = self._now() + self._pause
         else:
             self._announce_at, self._pause = self._now(), FIRST_ANNOUNCEMENT
             self._has_announced = False
@@ -179,7 +179,8 @@ class Node:
     def trouble(self, what: str | None) -> None:
         """Note that the network does not work, or works again."""
         is_beginning = self._now() < self._started_at + GRACE  # one must be the first of a fleet
-        self.machine.alerts.trouble("the network", what, logging.WARNING if is_beginning else logging.ERROR)
+        level = logging.WARNING if is_beginning else logging.ERROR
+        self.machine.alerts.trouble(LogEvent.NETWORK_DOWN, what, level)
 
     # Life.
 
@@ -212,16 +213,20 @@ class Node:
                 await self._until_informed(ANSWERED_WITHIN - ALONE_AFTER)
         machine.awaits_settings = False
         if machine.settings_from is not None:
-            machine.alerts.say(logging.INFO, f"starts with the settings that {machine.settings_from} has told")
+            told = f"starts with the settings that {machine.settings_from} has told"
+            machine.alerts.say(logging.INFO, LogEvent.SETTINGS_TOLD, told)
         elif self._has_company:
             machine.alerts.say(
                 logging.WARNING,
+                LogEvent.SETTINGS_NOT_TOLD,
                 f"nobody has told the settings within {ANSWERED_WITHIN:g} seconds: it starts with its own "
                 f"({machine.controls}), and obeys others as soon as it hears of them",
             )
         else:
             machine.alerts.say(
-                logging.INFO, f"nobody else is here: it starts with its own settings ({machine.controls})"
+                logging.INFO,
+                LogEvent.STARTS_ALONE,
+                f"nobody else is here: it starts with its own settings ({machine.controls})",
             )
 
     async def _until_informed(self, within: float) -> None:
@@ -247,7 +252,7 @@ class Node:
                 if await self._work():
                     await self._blocking(self._journal.replace, self.machine.state(is_clean=True))
         except JournalError as error:
-            self.machine.alerts.say(logging.ERROR, f"stops without a clean marker: {error}")
+            self.machine.alerts.say(logging.ERROR, LogEvent.STOP_UNCLEAN, f"stops without a clean marker: {error}")
         finally:
             await self._transport.close()
             await self._blocking(self._journal.close)
@@ -333,7 +338,7 @@ class Node:
     @property
     def disk_trouble(self) -> str | None:
         """Why the journal cannot be written; `None` if it can."""
-        return self.machine.alerts.trouble_about(JOURNAL)
+        return self.machine.alerts.trouble_about(LogEvent.JOURNAL_UNWRITABLE)
 
     def statistics(self) -> Statistics:
         """Return how this member is."""
@@ -372,6 +377,10 @@ class Node:
                 else max(0.0, until - machine.clock.time_of_day())
             ),
             trust_number=self._transport.trust_number,
+            gone=machine.agent.gone,
+            gone_observations=machine.agent.gone_observations(),
+            gone_names=machine.agent.last_forgotten(MAX_GONE_NAMED),
+            version=__version__,
         )
 
     async def fleet(self, wait_s: float) -> Fleet:
@@ -386,7 +395,7 @@ class Node:
 
         def ask(answered: Collection[str]) -> None:
             for peer in agent.peers:
-                is_asked = agent.link(peer).is_present and peer not in answered
+                is_asked = agent.is_present(peer) and peer not in answered
                 if is_asked and (packet := self._packed(question, peer)) is not None:
                     self._counts["lost"] += not self._transport.send(peer, packet)
 
@@ -424,10 +433,10 @@ class Node:
                 self._not_written(error)
             except Exception as error:  # noqa: BLE001  # whatever it is, the member must not fall silent for good
                 self.machine.alerts.crash("a step failed. If it is not a policy of your own, please report it", error)
-                self.machine.alerts.trouble("a step", f"a step failed, and is tried again: {error!r}")
+                self.machine.alerts.trouble(LogEvent.STEP_FAILED, f"a step failed, and is tried again: {error!r}")
                 await asyncio.sleep(JOURNAL_RETRY)
             else:
-                self.machine.alerts.trouble("a step", None)
+                self.machine.alerts.trouble(LogEvent.STEP_FAILED, None)
 
     def _match(self) -> None:
         """Let the odds of the arms be computed if something has changed, unless they just are."""
@@ -442,10 +451,10 @@ class Node:
                 odds, worked_s = await self._odds(asked)
             except Exception as error:  # noqa: BLE001  # a policy of the user's own has posteriors that cannot be
                 self.machine.alerts.trouble(
-                    ODDS, f"the policy's posteriors have no odds, so the last ones stay: {error!r}"
+                    LogEvent.ODDS_FAILED, f"the policy's posteriors have no odds, so the last ones stay: {error!r}"
                 )
                 return
-            self.machine.alerts.trouble(ODDS, None)
+            self.machine.alerts.trouble(LogEvent.ODDS_FAILED, None)
             self.machine.answer(asked, odds)
             await asyncio.sleep(MATCHING_REST * worked_s)
             if (changed := self.machine.question()) is None:
@@ -536,7 +545,7 @@ class Node:
             try:
                 agent.limit_facts(facts_that_fit(largest, agent.arms))
             except LocalError as error:
-                self.machine.alerts.say_once(logging.ERROR, str(error))
+                self.machine.alerts.say_once(logging.ERROR, LogEvent.MESSAGE_TOO_LARGE, str(error))
 
     async def _write(self, step: Step) -> None:
         if not step.is_empty:
@@ -553,11 +562,12 @@ class Node:
             self._since_snapshot = 0
         self._journal_retry_at = None
         self.machine.decider.refusal = None
-        self.machine.alerts.trouble(JOURNAL, None)
+        self.machine.alerts.trouble(LogEvent.JOURNAL_UNWRITABLE, None)
 
     def _not_written(self, error: JournalError) -> None:
         self._journal_retry_at = self._now() + JOURNAL_RETRY
-        self.machine.alerts.trouble(JOURNAL, f"{error}. Until then it decides, shares nothing, and tries again")
+        what = f"{error}. Until then it decides, shares nothing, and tries again"
+        self.machine.alerts.trouble(LogEvent.JOURNAL_UNWRITABLE, what)
         waiting = sum(len(batch.decided) + len(batch.settled) for batch in self._unsaved)
         if waiting > MOST_WAITING:
             self.machine.decider.refusal = f"{waiting} decisions and rewards wait for the disk: {error}"
@@ -588,7 +598,7 @@ class Node:
         except NotSpokenError:  # it was added later, so who reads only that version does not miss it
             return None
         except LocalError as error:
-            self.machine.alerts.say_once(logging.ERROR, str(error))
+            self.machine.alerts.say_once(logging.ERROR, LogEvent.MESSAGE_TOO_LARGE, str(error))
             return None
         self._counts[_kind(content)] += 1
         self._counts["bytes_sent"] += len(packet)
@@ -611,9 +621,9 @@ class Node:
             self._mail_at = self._now() + MAIL_EVERY
             try:
                 self._mail = await self._blocking(self._journal.mail)
-                self.machine.alerts.trouble("the mailbox", None)
+                self.machine.alerts.trouble(LogEvent.MAILBOX_UNREADABLE, None)
             except LocalError as error:
-                self.machine.alerts.trouble("the mailbox", str(error))
+                self.machine.alerts.trouble(LogEvent.MAILBOX_UNREADABLE, str(error))
 
     def _now(self) -> float:
         return self.machine.clock.now()

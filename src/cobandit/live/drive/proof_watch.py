@@ -7,6 +7,7 @@ import logging
 from datetime import UTC, datetime
 
 from cobandit.live.decide.clock import Clock
+from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.transports.base import Transport
 
@@ -33,8 +34,8 @@ class ProofWatch:
         self.due_at = now + LOOK_EVERY
         found = self._transport.refresh()
         for change in found.changes:
-            self._alerts.say(logging.INFO, change)
-        self._alerts.trouble("the proof of its name", "; ".join(found.troubles) or None)
+            self._alerts.say(logging.INFO, LogEvent.PROOF_CHANGED, change)
+        self._alerts.trouble(LogEvent.PROOF_UNREADABLE, "; ".join(found.troubles) or None)
         self._look_at_expiry()
 
     def _look_at_expiry(self) -> None:
@@ -49,4 +50,5 @@ class ProofWatch:
             what = f"the certificate of this member expired on {day}, and the others refuse what it says: {cure}"
         elif now >= until - WARN_BEFORE_EXPIRY:
             what = f"the certificate of this member expires on {day}, and then the others refuse what it says: {cure}"
-        self._alerts.trouble("the certificate", what, logging.ERROR if now >= until else logging.WARNING)
+        level = logging.ERROR if now >= until else logging.WARNING
+        self._alerts.trouble(LogEvent.CERTIFICATE_EXPIRES, what, level)

@@ -15,7 +15,8 @@ from cobandit.live.auth.proof import Proof
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
 from cobandit.live.drive.background import Background
-from cobandit.live.drive.node import Node
+from cobandit.live.drive.node import LONGEST_BETWEEN_ANNOUNCEMENTS, Node
+from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.step import Restored, Terms
 from cobandit.live.machine.versions import PRESENT, Layout, Versions
@@ -33,6 +34,9 @@ PolicyOf = Callable[[Sequence[Arm]], Policy]
 
 LIVE_POLICY = THOMPSON
 """What live members choose with unless they are told."""
+
+LEAST_FORGET_AFTER = 2 * LONGEST_BETWEEN_ANNOUNCEMENTS
+"""Seconds: who is here is heard at least twice in this time."""
 
 MOST_SLOTS = 1000
 """So many members may share a name with a star in it."""
@@ -54,6 +58,7 @@ class Options(NamedTuple):
     floors: Mapping[Arm, float] | None
     ceilings: Mapping[Arm, float] | None
     expire_after: float
+    forget_after: float
     default_reward: float | None
     log_limit: int | None
     snapshot: bytes | str | Path | None
@@ -86,13 +91,25 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
         quantum = restored.agent.policy.quantum
         default = None if options.default_reward is None else quantum.units(options.default_reward)
         terms = Terms(
-            name, options.group, options.sharing, build, options.expire_after, default, versions, options.relay
+            name,
+            options.group,
+            options.sharing,
+            build,
+            options.expire_after,
+            default,
+            versions,
+            options.relay,
+            options.forget_after,
         )
         machine = Machine(terms, restored, options.clock)
-        machine.alerts.trouble("the state file", journal.damage)
-        for remark in (journal.remark, restored.remark, unproved(options.url, proof)):
+        machine.alerts.trouble(LogEvent.STATE_DAMAGED, journal.damage)
+        for event, remark in (
+            (LogEvent.STATE_INCOMPLETE, journal.remark),
+            (LogEvent.STATE_INCOMPLETE, restored.remark),
+            (LogEvent.NAMES_UNPROVED, unproved(options.url, proof)),
+        ):
             if remark is not None:
-                machine.alerts.say(logging.WARNING, remark)
+                machine.alerts.say(logging.WARNING, event, remark)
         node = Node(machine, journal, transport, executor=home.executor, matcher=home.matcher)
         machine.make_decider(
             allocation,
@@ -200,6 +217,12 @@ def checked(options: Options) -> Options:
     check_name("the name of a group", options.group, LONGEST_NAME)
     check_name("the name of a member", options.name, LONGEST_NAME)
     check_positive("expire_after", options.expire_after)
+    check_positive("forget_after", options.forget_after)
+    if options.forget_after < LEAST_FORGET_AFTER:
+        raise LocalError(
+            f"forget_after must be at least {LEAST_FORGET_AFTER:g} seconds, not {options.forget_after:g}: members that "
+            "are here say so every ten minutes"
+        )
     if options.sharing.retry is None:
         raise LocalError("live members need loss_tolerant=RetryTimers(...), in seconds: real networks lose messages")
     if ("*" in options.name) != (options.state is not None and "*" in str(options.state)):

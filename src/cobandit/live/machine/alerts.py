@@ -5,7 +5,7 @@ Troubles are what does not work now. They stand in the statistics until they are
 
 import logging
 
-log = logging.getLogger("cobandit")
+from cobandit.live.log_events import OVER, TROUBLES, LogEvent, log_event
 
 MOST_REMEMBERED = 1000
 """So many different things are said once. Others may make up as many as they like; the log must not follow them."""
@@ -24,41 +24,45 @@ class Alerts:
         self._about: dict[str, object] = {"member": member, "group": group}
         self._member = member
         self._said: set[str] = set()
-        self._troubles: dict[str, str] = {}
+        self._troubles: dict[LogEvent, str] = {}
 
     @property
     def troubles(self) -> tuple[str, ...]:
         """What does not work now."""
         return tuple(self._troubles.values())
 
-    def trouble_about(self, about: str) -> str | None:
+    def trouble_about(self, event: LogEvent) -> str | None:
         """Return what does not work about something, or `None` if it works."""
-        return self._troubles.get(about)
+        return self._troubles.get(event)
 
-    def say(self, level: int, text: str, peer: str | None = None) -> None:
+    def say(self, level: int, event: LogEvent | str, text: str, peer: str | None = None) -> None:
         """Say something."""
         about = self._about if peer is None else {**self._about, "peer": peer}
-        log.log(level, "%s: %s", self._member, text.translate(_ONE_LINE), extra=about)
+        log_event(level, event, f"{self._member}: {text.translate(_ONE_LINE)}", about)
 
-    def say_once(self, level: int, text: str, peer: str | None = None) -> None:
+    def say_once(self, level: int, event: LogEvent, text: str, peer: str | None = None) -> None:
         """Say something, unless it was said before."""
         key = text[:LONGEST_TEXT]
         if key in self._said or len(self._said) >= MOST_REMEMBERED:
             return
         self._said.add(key)
-        self.say(level, key, peer)
+        self.say(level, event, key, peer)
         if len(self._said) == MOST_REMEMBERED:
-            self.say(logging.WARNING, "so much was wrong already that further kinds of it are only counted")
+            self.say(
+                logging.WARNING,
+                LogEvent.LOG_LIMITED,
+                "so much was wrong already that further kinds of it are only counted",
+            )
 
-    def trouble(self, about: str, what: str | None, level: int = logging.ERROR) -> None:
+    def trouble(self, event: LogEvent, what: str | None, level: int = logging.ERROR) -> None:
         """Say that something does not work, or (`None`) works again; nothing if that is no news."""
         if what is None:
-            if self._troubles.pop(about, None) is not None:
-                self.say(logging.WARNING, f"works again: {about}")
-        elif self._troubles.get(about) != what:
-            self._troubles[about] = what
-            self.say(level, what)
+            if self._troubles.pop(event, None) is not None:
+                self.say(logging.INFO, event.value + OVER, f"works again: {TROUBLES[event]}")
+        elif self._troubles.get(event) != what:
+            self._troubles[event] = what
+            self.say(level, event, what)
 
     def crash(self, what: str, error: Exception) -> None:
         """Tell a bug of ours, with its traceback."""
-        log.error("%s: %s", self._member, what, extra=self._about, exc_info=error)
+        log_event(logging.ERROR, LogEvent.STEP_FAILED, f"{self._member}: {what}", self._about, error=error)

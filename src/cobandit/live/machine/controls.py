@@ -1,4 +1,4 @@
-"""What operators say and every member obeys: which arms are frozen, and whether the kill switch is on.
+"""What operators say and every member obeys: which arms are frozen, whether the kill switch is on, and who is gone.
 
 Each control has a *setting*: a value, who set it, and when. The last one wins, whatever order they are heard in, so all
 members end with the same, and what was recorded and is said again later is old for ever. This file does not know how
@@ -20,6 +20,11 @@ FROZEN = "frozen"
 
 _FREEZE = "freeze "
 
+GONE = "gone"
+"""The value of the switch of a member that is to be forgotten."""
+
+_FORGET = "forget "
+
 STAMPS_A_SECOND = 1000
 
 FURTHEST_AHEAD = 600.0
@@ -29,10 +34,18 @@ word for long."""
 MOST_FROZEN = MOST_ARMS
 """Of more arms than this, the settings that are oldest are forgotten. The kill switch is never forgotten."""
 
+MAX_NAMES_TO_FORGET = 256
+"""The same for members that are to be forgotten: all settings travel in one message."""
+
 
 def freezing(arm: Arm) -> str:
     """Return the key of the switch that freezes an arm."""
     return _FREEZE + arm
+
+
+def forgetting(name: str) -> str:
+    """Return the key of the switch that forgets a member."""
+    return _FORGET + name
 
 
 class Setting(NamedTuple):
@@ -102,6 +115,12 @@ class Controls:
             if key.startswith(_FREEZE) and setting.value is not None
         )
 
+    @property
+    def forgotten(self) -> dict[str, int]:
+        """The members that are gone, each with the stamp of when an operator said so."""
+        settings = self._settings.items()
+        return {key.removeprefix(_FORGET): setting.stamp for key, setting in settings if key.startswith(_FORGET)}
+
     def available(self, arms: Sequence[Arm]) -> tuple[Arm, ...]:
         """Return which of these arms may be pulled. If all are frozen nobody can obey, so none is."""
         control_arm = self.control_arm
@@ -135,10 +154,11 @@ class Controls:
         return ", ".join(parts) or "all are lifted"
 
     def _forget(self) -> None:
-        """Keep the latest settings of arms if there are too many: the same ones in whatever order they were heard."""
-        freezes = sorted((s for s in self._settings.values() if s.key != KILL), key=_rank)
-        for setting in freezes[: max(0, len(freezes) - MOST_FROZEN)]:
-            del self._settings[setting.key]
+        """Keep the latest settings of a kind if there are too many: the same ones in whatever order they were heard."""
+        for prefix, most in ((_FREEZE, MOST_FROZEN), (_FORGET, MAX_NAMES_TO_FORGET)):
+            alike = sorted((s for s in self._settings.values() if s.key.startswith(prefix)), key=_rank)
+            for setting in alike[: max(0, len(alike) - most)]:
+                del self._settings[setting.key]
 
 
 def _wrong_with(setting: Setting, time_of_day: float) -> str | None:
@@ -146,12 +166,12 @@ def _wrong_with(setting: Setting, time_of_day: float) -> str | None:
     key, value, stamp, by = setting
     try:
         check_name("who turned a control", by, LONGEST_NAME)
-        check_name("a control", key, LONGEST_NAME + len(_FREEZE))
+        check_name("a control", key, LONGEST_NAME + max(len(_FREEZE), len(_FORGET)))
         if value is not None:
             check_name("the value of a control", value, LONGEST_NAME)
     except LocalError as error:
         return str(error)
-    if stamp <= 0 or not (key == KILL or key.startswith(_FREEZE)):
+    if stamp <= 0 or not (key == KILL or key.startswith((_FREEZE, _FORGET))):
         return f"{by} has set {key!r}, which is no control here"
     ahead = stamp / STAMPS_A_SECOND - time_of_day
     if ahead > FURTHEST_AHEAD:

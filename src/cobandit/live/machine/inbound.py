@@ -9,8 +9,9 @@ import logging
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from cobandit.core import Changes, Message, Notice, Presence, Share
+from cobandit.core import Changes, Message, Notice, Outcome, Presence, Share
 from cobandit.live.auth.refusal import Refusal
+from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
 from cobandit.live.machine.controls import Controls
@@ -50,8 +51,7 @@ class Inbound:
             if isinstance(content, ControlMessage):
                 self._open(content, now)
             else:
-                outcome = machine.agent.receive(content, now)
-                machine.take(outcome)
+                outcome = self._receive(content, now)
                 if outcome.superseded_by is not None and not isinstance(content, Notice):
                     machine.meet_successor(outcome.superseded_by, content)
         except StrangerError:
@@ -60,6 +60,20 @@ class Inbound:
                 machine.answer_with(content.sender, machine.hello(wants_answer=True))
         except PeerError as error:
             machine.refuse(Refusal.ABSURD, sender, str(error))
+
+    def forget(self, peer: str) -> None:
+        """Keep nothing in mind for a peer that is gone."""
+        self._answered.pop(peer, None)
+
+    def _receive(self, message: Message, now: float) -> Outcome:
+        """Give a message to the agent. Who has said farewell is forgotten, also if something comes late."""
+        machine, sender = self._machine, message.sender
+        outcome = machine.agent.receive(message, now)
+        machine.take(outcome)
+        is_gone = machine.agent.knows(sender) and not machine.agent.is_present(sender)
+        if is_gone and machine.terms.sharing.retry is not None:
+            machine.forget(sender)
+        return outcome
 
     def _check_role(self, content: Message | AnyControlMessage, sender: str | None) -> None:
         """Refuse who says that it is a relay and whose certificate does not. Where nothing is proved, all are believed.
@@ -133,11 +147,7 @@ class Inbound:
             units_per_reward=hello.units_per_reward,
             is_relay=hello.is_relay,
         )
-        machine.take(
-            machine.agent.receive(
-                Notice(hello.sender, machine.terms.name, Changes(presences=(presence,)), hello.session), now
-            )
-        )
+        self._receive(Notice(hello.sender, machine.terms.name, Changes(presences=(presence,)), hello.session), now)
         machine.peer_versions.heard(hello.sender, hello.reads)
         machine.outbox.controls_heard(hello.sender, hello.controls)
         machine.outbox.is_back(hello.sender)
@@ -160,6 +170,7 @@ class Inbound:
         common = _listed(mine & theirs) if mine & theirs else "nothing"
         self._machine.alerts.say_once(
             logging.WARNING,
+            LogEvent.ARMS_DIFFER,
             f"{hello.sender} has other arms (only there: {_listed(theirs - mine)}; only here: "
             f"{_listed(mine - theirs)}): the two learn together about {common}. If that is not meant, start both with "
             "the same arms",
@@ -175,7 +186,8 @@ class Inbound:
             machine.refuse(Refusal.SETTING, None, why)
         if is_news:
             if str(machine.controls) != before:
-                machine.alerts.say(logging.WARNING, f"controls changed, said {sender}: {machine.controls}", sender)
+                told_by = f"controls changed, said {sender}: {machine.controls}"
+                machine.alerts.say(logging.WARNING, LogEvent.CONTROLS_CHANGED, told_by, sender)
             machine.settings_changed()
         told = Controls(message.settings).digest
         if machine.agent.knows(sender):

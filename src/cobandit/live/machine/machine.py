@@ -18,13 +18,15 @@ from cobandit.live.decide.allocation import Allocation, drawn_by
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Decided, Decider, Known, Settled
 from cobandit.live.decide.decision import Signer, is_genuine, read
+from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.answers import Answers
 from cobandit.live.machine.batch import Batch, Mail, NodeState
 from cobandit.live.machine.control_messages import AnyControlMessage
-from cobandit.live.machine.controls import FROZEN, KILL, Controls, freezing
+from cobandit.live.machine.controls import FROZEN, GONE, KILL, Controls, forgetting, freezing
 from cobandit.live.machine.discovery import Discovery
+from cobandit.live.machine.forgetting import Forgetting, dismissed
 from cobandit.live.machine.guard import Guard
 from cobandit.live.machine.inbound import Inbound
 from cobandit.live.machine.open_decisions import MOST_OPEN, PLACES
@@ -69,7 +71,7 @@ class Machine:
         self.outbox = restored.outbox
         self.open_decisions = restored.open_decisions
         self.run_number = restored.run
-        self._first_place = restored.first_place
+        self._first_place, self._is_new = restored.first_place, restored.is_new
         self.secret = restored.secret
         self.removed = restored.removed
         self.foreign: deque[tuple[str, str, float]] = deque()
@@ -108,7 +110,7 @@ class Machine:
         self._rewards = self._zeros = self._never_rewarded = 0
         """Since this start: rewards that were reported, how many of them were zero, decisions that were given up."""
         self._give_up_at = 0.0
-        self._life_noted_at = clock.now()
+        self._life_noted_at, self._forgetting = clock.now(), Forgetting(terms.forget_after, clock.now())
         self.discovery = Discovery()
         self.peer_versions = PeerVersions(terms.versions.packets.reads)
         self._inbound = Inbound(self)
@@ -147,6 +149,7 @@ class Machine:
             None if oldest is None else min(self._life_noted_at + NOTE_LIFE_EVERY, self._expires_at(oldest)),
             self.outbox.next_due(self.peers, self.controls.digest),
             self.discovery.due_at(),
+            self._forgetting.due_at,
         )
         return min((time for time in times if time is not None), default=None)
 
@@ -179,6 +182,8 @@ class Machine:
         self._look_for_zeros()
         if may_wake and self.agent.wake_at is not None and now >= self.agent.wake_at:
             self.take(self.agent.wake(now))
+        for peer in self._forgetting.silent(self.agent, now):
+            self._forget_silent(peer)
         self._empty_outbox(now)
         for stranger in self.discovery.due(self.agent.peers, now):
             self.answer_with(stranger, self.hello(wants_answer=True))
@@ -201,7 +206,7 @@ class Machine:
         """Who is here and has not acknowledged everything that it can use, or what was set."""
         digest = self.controls.digest
         uninformed = (
-            peer for peer in self.peers if self.agent.link(peer).is_present and self.outbox.lacks_controls(peer, digest)
+            peer for peer in self.peers if self.agent.is_present(peer) and self.outbox.lacks_controls(peer, digest)
         )
         return tuple(dict.fromkeys((*self.agent.lacking, *uninformed)))
 
@@ -282,6 +287,12 @@ class Machine:
             raise StateError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
         self._set(freezing(arm), FROZEN if is_frozen else None)
 
+    def set_gone(self, name: str) -> None:
+        """Forget a member, here and everywhere, until it is heard again."""
+        if name not in self.agent.met:
+            raise UnknownError(f"{name!r} was never met by {self.terms.name}")
+        self._set(forgetting(name), GONE)
+
     def remove_arm(self, arm: Arm) -> None:
         """Offer an arm no more. What is known of it stays."""
         self._check_offered(arm)
@@ -296,7 +307,7 @@ class Machine:
             claim = read(token)
             units = self.decider.units(reward)
         except LocalError as error:
-            self.alerts.say_once(logging.WARNING, f"a reward was refused: {error}")
+            self.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
             return False
         if claim.member != self.terms.name or not is_genuine(token, self.secret):
             self.guard.refuse(Refusal.FORGED, None, self.clock.now())
@@ -311,12 +322,28 @@ class Machine:
         self.decider.add_unrecorded(claim.number, claim.arm, units)
         return True
 
+    def forget(self, peer: str) -> None:
+        """Put a peer aside that is gone: it is not thought of before it is heard again. What it observed stays."""
+        self.take(self.agent.forget(peer, self.clock.now()))
+        self.outbox.forget(peer)
+        self.peer_versions.forget(peer)
+        self._inbound.forget(peer)
+
+    def _forget_silent(self, peer: str) -> None:
+        self.forget(peer)
+        self.alerts.say(
+            logging.INFO,
+            LogEvent.MEMBER_FORGOTTEN,
+            f"{peer} is gone, without a farewell: nothing is sent to it until it is back. What it observed counts",
+            peer,
+        )
+
     def refuse(self, reason: Refusal, sender: str | None, why: str) -> None:
         """Count what was refused, against its sender if that is proved, and say so."""
         if self.guard.refuse(reason, sender, self.clock.now()):
-            self.alerts.say(logging.ERROR, f"{sender} is in quarantine: {why}", sender)
+            self.alerts.say(logging.ERROR, LogEvent.PEER_QUARANTINED, f"{sender} is in quarantine: {why}", sender)
         else:
-            self.alerts.say_once(logging.WARNING, f"refused: {why}", sender)
+            self.alerts.say_once(logging.WARNING, LogEvent.PACKET_REFUSED, f"refused: {why}", sender)
 
     def hello(self, *, wants_answer: bool = False, answers: tuple[int, int] | None = None) -> control_messages.Hello:
         """Return how this member introduces itself."""
@@ -389,7 +416,7 @@ class Machine:
         if self.superseded_by is not None:
             return
         delivery = message.delivery
-        link = self.agent.link(message.sender) if self.agent.knows(message.sender) else None
+        link = self.agent.link(message.sender) if message.sender in self.agent.met else None
         is_later = delivery is not None and delivery.receipt.session > self.agent.session
         if link is None or not link.is_known or delivery is None or delivery.session != link.session or not is_later:
             latest = max(session, self.agent.session, self.session_wanted or 0)
@@ -397,7 +424,7 @@ class Machine:
             return
         self.superseded_by = session
         self.alerts.trouble(
-            "identity",
+            LogEvent.NAME_TAKEN,
             f"another process has started as {self.terms.name!r} since (session {session}, this is "
             f"{self.agent.session}): this one goes on deciding and shares nothing. Stop one of them, or give it a name "
             "and a state of its own",
@@ -406,10 +433,15 @@ class Machine:
     def _distrust_earlier_starts(self) -> None:
         """Give up the decisions of earlier starts: who forgot observations may forget which decisions they were of."""
         self.open_decisions.trusted_since, self._has_new_trust = self.run_number, True
+        if self._is_new:
+            before = "others know what this member observed before it had this state, or without one: that counts"
+            self.alerts.say(logging.INFO, LogEvent.OBSERVATIONS_RETURNED, before)
+            return
         for number in [number for number in self.open_decisions.open if number >> PLACES < self.run_number]:
             self.decider.settle_elsewhere(number, None, is_expired=True)
         self.alerts.say(
             logging.WARNING,
+            LogEvent.STATE_ROLLED_BACK,
             "the state file is older than what others know of this member, so it was rolled back or is a copy: what "
             "they know counts, and rewards for decisions before this start are taken no more",
         )
@@ -436,11 +468,11 @@ class Machine:
         while self.foreign:
             reward_for = self.foreign.popleft()
             peer = reward_for[0]
-            if not self.outbox.has_room_for(peer, self.agent.peers):
+            if not self.outbox.has_room_for(peer, self.agent.met):
                 given_up.append(peer)
             elif self.outbox.add_reward(*reward_for):
                 self._rewards_kept.append(reward_for)
-                if not (self.agent.knows(peer) and self.agent.link(peer).is_present):
+                if not self.agent.is_present(peer):
                     self._say_waiting(peer)
         if now >= self._give_up_at:
             self._give_up_at = now + GIVE_UP_EVERY
@@ -453,6 +485,7 @@ class Machine:
         for peer in dict.fromkeys(given_up):
             self._say_of_rewards(
                 logging.ERROR,
+                LogEvent.REWARDS_GIVEN_UP,
                 peer,
                 "are given up, for nobody has come for them: statistics().rewards_given_up counts them",
             )
@@ -460,13 +493,16 @@ class Machine:
     def _say_waiting(self, peer: str) -> None:
         after = f"given up after {self.terms.expire_after:g} seconds"
         self._say_of_rewards(
-            logging.WARNING, peer, f"wait here, for it does not take them: see that it runs. They are {after}"
+            logging.WARNING,
+            LogEvent.REWARDS_WAIT,
+            peer,
+            f"wait here, for it does not take them: see that it runs. They are {after}",
         )
 
-    def _say_of_rewards(self, level: int, peer: str, what: str) -> None:
+    def _say_of_rewards(self, level: int, event: LogEvent, peer: str, what: str) -> None:
         """Say something of the rewards for a member: once for each that is known, and once for all that are made up."""
-        known = peer if self.agent.knows(peer) else None
-        self.alerts.say_once(level, f"rewards for {known or 'a member that was never met'} {what}", known)
+        known = peer if peer in self.agent.met else None
+        self.alerts.say_once(level, event, f"rewards for {known or 'a member that was never met'} {what}", known)
 
     def _empty_outbox(self, now: float) -> None:
         digest = self.controls.digest
@@ -540,6 +576,8 @@ class Machine:
     def settings_changed(self) -> None:
         """Note that the controls are other than before: write that down, obey, and tell everybody."""
         self._has_new_settings = True
+        for peer in tuple(dismissed(self.agent, self.controls)):
+            self._forget_silent(peer)
         self.outbox.controls_changed()
         self.publish()
 
@@ -547,7 +585,7 @@ class Machine:
         control_arm = self.controls.control_arm
         is_missing = control_arm is not None and control_arm not in self.offered
         self.alerts.trouble(
-            "control arm",
+            LogEvent.CONTROL_ARM_MISSING,
             f"the kill switch is on, to arm {control_arm!r}, which this member does not have: it goes on choosing from "
             "its own arms"
             if is_missing
@@ -559,7 +597,7 @@ class Machine:
             return
         without = len(self.open_decisions.open) + self._never_rewarded
         self.alerts.trouble(
-            "rewards of zero",
+            LogEvent.NO_ZERO_REWARDS,
             "many rewards were reported, none of them zero, and as many decisions have none: so only successes are "
             "learned, and all arms look alike. Report 0 for the others, or set default_reward = 0 and expire_after"
             if not self._zeros and without >= MANY_REWARDS

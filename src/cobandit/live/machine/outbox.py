@@ -148,6 +148,13 @@ class Outbox:
             self._is_stale = True
             owed.next_at, owed.wait = 0.0, FIRST_WAIT
 
+    def forget(self, peer: str) -> None:
+        """Keep nothing in mind for a peer that is gone, but the rewards that wait for it."""
+        owed = self._owed.get(peer)
+        if owed is not None and not owed.rewards:
+            del self._owed[peer]
+            self._is_stale = True
+
     def controls_changed(self) -> None:
         """Note that there is something new to tell everybody."""
         self._is_stale = True

@@ -1,5 +1,6 @@
 """What a machine is told once and starts from, and what each of its steps produces."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -31,6 +32,8 @@ class Terms(NamedTuple):
     versions: Versions = PRESENT
     is_relay: bool = False
     """Whether it passes on what others observed."""
+    forget_after: float = math.inf
+    """Who was not heard for so many seconds is gone."""
 
 
 class Restored(NamedTuple):

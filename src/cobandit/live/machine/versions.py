@@ -69,6 +69,10 @@ class PeerVersions:
         """Note that a peer reads these versions."""
         self._newest[peer] = max((version for version in self._reads if version in reads), default=self._reads[0])
 
+    def forget(self, peer: str) -> None:
+        """Keep nothing in mind for a peer that is gone: when it is back, it says hello again."""
+        self._newest.pop(peer, None)
+
     def of(self, peer: str | None) -> int:
         """Return the version to write in: to this peer, or (`None`) to everybody, known or not."""
         return self._reads[0] if peer is None else self._newest.get(peer, self._reads[0])

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from cobandit.live.auth.proof import Proof
 from cobandit.live.auth.shared_secrets import checked_secrets, read_secrets
 from cobandit.live.decide.allocation import Allocation
-from cobandit.live.drive.member import THIRTY_DAYS, check_start
-from cobandit.live.drive.starting import LIVE_POLICY
+from cobandit.live.drive.member import ONE_DAY, THIRTY_DAYS, check_start
+from cobandit.live.drive.starting import LEAST_FORGET_AFTER, LIVE_POLICY
 from cobandit.live.process.logs import LOG_FORMATS, LogFormat
 from cobandit.live.process.serving import SERVING_KEYS, Serving, serving_from
 from cobandit.live.transports.addresses import parse_address
@@ -44,6 +44,7 @@ KEYS = (
     "floors",
     "ceilings",
     "expire_after",
+    "forget_after",
     "default_reward",
     "log_limit",
     "snapshot",
@@ -127,6 +128,7 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         "policy": _policy(table),
         "quantum": _quantum(table),
         "expire_after": table.positive("expire_after") if "expire_after" in table else THIRTY_DAYS,
+        "forget_after": _forget_after(table),
         "default_reward": table.number("default_reward", low=0.0, high=1.0) if "default_reward" in table else None,
         "log_limit": table.whole("log_limit", 0) if "log_limit" in table else None,
         "snapshot": _snapshot(table, folder),
@@ -263,6 +265,13 @@ def _catch_up_every(table: Table) -> float:
     seconds = table.positive("catch_up_every") if "catch_up_every" in table else CATCH_UP_EVERY
     if seconds > LONGEST_CATCH_UP:
         raise wrong("catch_up_every", f"a positive number of seconds up to {LONGEST_CATCH_UP:g}", seconds)
+    return seconds
+
+
+def _forget_after(table: Table) -> float:
+    seconds = table.positive("forget_after") if "forget_after" in table else ONE_DAY
+    if seconds < LEAST_FORGET_AFTER:
+        raise wrong("forget_after", f"a number of seconds from {LEAST_FORGET_AFTER:g} on", seconds)
     return seconds
 
 

@@ -12,12 +12,13 @@ from typing import Literal, TextIO
 
 import msgspec
 
+from cobandit.live.log_events import LogEvent
 from cobandit.values.errors import LocalError
 
 LogFormat = Literal["json", "text"]
 LOG_FORMATS: tuple[LogFormat, ...] = ("text", "json")
 
-_ABOUT = ("member", "group", "peer")
+_ABOUT = ("event", "member", "group", "peer")
 
 
 def configure_logging(
@@ -30,8 +31,8 @@ def configure_logging(
     """Write what cobandit logs as lines, to standard error by default. Return the handler, to take it away.
 
     Args:
-        format: `"text"` for people, `"json"` for one object a line with time, level, member, group, peer, message and
-            error, each where there is one.
+        format: `"text"` for people, `"json"` for one object a line with time, level, event, member, group, peer,
+            message and error, each where there is one.
         level: What is less important is left out.
         stream: Where to write.
         also: Loggers of other packages whose warnings and errors belong here too.
@@ -53,10 +54,14 @@ def configure_logging(
 
 
 class TextLines(logging.Formatter):
-    """One line a record, with the time in UTC: `2026-03-01T12:00:00.000Z WARNING edge-7: works again: the journal`."""
+    """One line a record, with the time in UTC.
+
+    `2026-03-01T12:00:00.000Z INFO event=journal_unwritable_over edge-7: works again: the journal`.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        line = f"{_time(record)} {record.levelname} {record.getMessage()}"
+        before = "" if hasattr(record, "event") else f"event={LogEvent.LIBRARY.value} {record.name}: "
+        line = f"{_time(record)} {record.levelname} {before}{record.getMessage()}"
         return line if record.exc_info is None else f"{line}\n{self.formatException(record.exc_info)}"
 
 
@@ -65,9 +70,11 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         about = {key: getattr(record, key) for key in _ABOUT if getattr(record, key, None) is not None}
+        about = {"event": LogEvent.LIBRARY.value, **about}
         content = {"time": _time(record), "level": record.levelname.lower(), **about}
-        # The member's name stands before the text for those who read it as text.
-        content["message"] = record.getMessage().removeprefix(f"{about.get('member')}: ")
+        # The event and the member's name stand before the text for those who read it as text.
+        text = record.getMessage().removeprefix(f"event={about['event']} ")
+        content["message"] = text.removeprefix(f"{about.get('member')}: ")
         if record.exc_info:
             content["error"] = self.formatException(record.exc_info)
         return msgspec.json.encode(content).decode()

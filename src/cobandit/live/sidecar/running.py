@@ -18,6 +18,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from cobandit.live.drive.member import Member
+from cobandit.live.log_events import LogEvent, log_event
 from cobandit.live.process.config import AgentConfig
 from cobandit.live.process.service import run_agent
 from cobandit.live.process.serving import is_loopback
@@ -27,8 +28,6 @@ from cobandit.live.sidecar.tokens import Token, find_read_only_token, find_token
 from cobandit.live.transports.addresses import Address, parse_address
 from cobandit.live.transports.listening import listening_socket, listening_to
 from cobandit.values.errors import LocalError
-
-log = logging.getLogger("cobandit")
 
 FINISH_WITHIN_S = 8
 """Requests under way when it stops may take so long; then they are cut off."""
@@ -110,10 +109,11 @@ class Sidecar:
         self.address = Address(address.host, self._socket.getsockname()[1])
         """Where it listens."""
         if not is_loopback(address):
-            log.warning(
-                "the sidecar listens on %s, where other computers can reach it, and its traffic is NOT ENCRYPTED: the "
-                "token can be read on the way. Put a proxy with TLS before it, or listen on 127.0.0.1",
-                self.address,
+            log_event(
+                logging.WARNING,
+                LogEvent.SIDECAR_EXPOSED,
+                f"the sidecar listens on {self.address}, where other computers can reach it, and its traffic is NOT "
+                "ENCRYPTED: the token can be read on the way. Put a proxy with TLS before it, or listen on 127.0.0.1",
             )
         self._server = _Server(
             uvicorn.Config(

@@ -55,6 +55,11 @@ class Fleet(msgspec.Struct, frozen=True):
         return sum(member.communication.sent for member in self.members)
 
     @property
+    def gone(self) -> tuple[int, int]:
+        """How many names are gone, and how many observations of theirs are known, to the member that knows most."""
+        return max(((member.gone, member.gone_observations) for member in self.members), default=(0, 0))
+
+    @property
     def troubles(self) -> list[tuple[str, str]]:
         """What does not work, and at whom."""
         return [(member.name, trouble) for member in self.members for trouble in member.troubles]

@@ -90,6 +90,10 @@ def _trust(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
     return [((), member.trust_number)]
 
 
+def _version(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
+    return [((member.version,), 1.0)]
+
+
 def _arms(measure: Callable[[ArmStatistics], float | None]) -> Rows:
     return lambda member: [((arm.arm,), measure(arm)) for arm in member.arms]
 
@@ -112,6 +116,8 @@ _ARM, _PEER = ("arm",), ("peer",)
 _FAMILIES = (
     _Family(_COUNTER, "cobandit_decisions", "Decisions since the start.", (), _one(lambda m: m.decisions)),
     _Family(_COUNTER, "cobandit_journal_batches", "Batches written and synced.", (), _one(lambda m: m.synced_batches)),
+    _Family(_GAUGE, "cobandit_version_info", "1, with the version of cobandit.", ("version",), _version),
+    _Family(_GAUGE, "cobandit_gone_members", "Names that are gone.", (), _one(lambda m: m.gone)),
     _Family(_GAUGE, "cobandit_uptime_seconds", "Time since the start.", (), _one(lambda m: m.uptime_s)),
     _Family(_GAUGE, "cobandit_open_decisions", "Decisions without a reward yet.", (), _one(lambda m: m.open_decisions)),
     _Family(_GAUGE, "cobandit_rewards_waiting", "For other members.", (), _one(lambda m: m.rewards_waiting)),

@@ -27,6 +27,9 @@ LONGEST_TEXT = 10_000
 MOST_TEXTS = 1000
 MOST_PEERS = 10_000
 
+MAX_GONE_NAMED = 100
+"""So many of those that are gone are named."""
+
 Count = Annotated[int, Meta(ge=0, le=MOST_COUNTED)]
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 Text = Annotated[str, Meta(max_length=LONGEST_TEXT)]
@@ -146,6 +149,14 @@ class Statistics(msgspec.Struct, frozen=True):
     """So long the certificate that proves its name is still valid; `None` if it has none."""
     trust_number: Count | None = None
     """The number of the group's trust file that it goes by; `None` if it has none."""
+    gone: Count = 0
+    """How many names are gone: those that said farewell, were not heard for long, or are known from others only."""
+    gone_observations: Count = 0
+    """What those observed, as far as it is known here. It counts."""
+    gone_names: Annotated[tuple[Name, ...], Meta(max_length=MOST_TEXTS)] = ()
+    """Those of them that went last: at most 100."""
+    version: Text = ""
+    """Of cobandit, at this member."""
 
     @property
     def started_at(self) -> float:

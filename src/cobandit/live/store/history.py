@@ -3,10 +3,11 @@
 It is read from the batches in the journal, so it costs nothing extra to keep, and goes back as far as they do.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import msgspec
 
+from cobandit.live.decide.decision import Claim, Signer, sign
 from cobandit.live.machine.batch import Batch
 
 
@@ -25,21 +26,39 @@ class LogEntry(msgspec.Struct, frozen=True, rename={"at": "time", "is_expired": 
     rewarded_at: float | None = None
     is_expired: bool = False
     """Whether it was given up: then the reward, if any, is the default."""
+    id: str = ""
+    """With which it can be rewarded (`cobandit reward`)."""
 
     def to_json(self) -> bytes:
         """Return this as one line of JSON."""
         return msgspec.json.encode(self)
 
 
-def log_entries(batches: Iterable[Batch], units_per_reward: int) -> Iterator[LogEntry]:
-    """Return every decision in these batches, oldest first, each with its reward if that is in them too."""
-    entries: dict[int, LogEntry] = {}
-    for batch in batches:
-        for number, arm, propensity, at, subject, _ in batch.decided:
-            entries[number] = LogEntry(number, at, arm, propensity, subject)
-        for number, _, units, at, is_expired in batch.settled:
-            entry = entries.get(number)
-            if entry is not None:
-                reward = None if units is None else units / units_per_reward
-                entries[number] = msgspec.structs.replace(entry, reward=reward, rewarded_at=at, is_expired=is_expired)
-    return iter(entries.values())
+class DecisionLog:
+    """What became of the decisions of one member, as far as its batches were read.
+
+    Args:
+        units_per_reward: How many quanta a reward of 1 has.
+        signer: What signs the ids of the decisions.
+    """
+
+    def __init__(self, units_per_reward: int, signer: Signer) -> None:
+        self._units_per_reward = units_per_reward
+        self._signer = signer
+        self._open: dict[int, LogEntry] = {}
+
+    def read(self, batches: Iterable[Batch]) -> list[LogEntry]:
+        """Return every decision that is made or settled in these batches, oldest first, as it is after them."""
+        entries: dict[int, LogEntry] = {}
+        for batch in batches:
+            for number, arm, propensity, at, subject, _ in batch.decided:
+                token = sign(Claim(self._signer.name, number, arm, at), self._signer.key)
+                entries[number] = self._open[number] = LogEntry(number, at, arm, propensity, subject, id=token)
+            for number, _, units, at, is_expired in batch.settled:
+                entry = self._open.pop(number, None)
+                if entry is not None:
+                    reward = None if units is None else units / self._units_per_reward
+                    entries[number] = msgspec.structs.replace(
+                        entry, reward=reward, rewarded_at=at, is_expired=is_expired
+                    )
+        return list(entries.values())

@@ -186,10 +186,15 @@ class SqliteJournal(Journal):
 
 def read_history(path: str | Path, layout: Layout = LAYOUT) -> Iterator[Batch]:
     """Return the batches in a journal, oldest first, also while a member runs with it."""
+    return (batch for _, batch in read_numbered(path, 0, layout))
+
+
+def read_numbered(path: str | Path, after: int, layout: Layout = LAYOUT) -> Iterator[tuple[int, Batch]]:
+    """Return the batches in a journal that come after one of that number, each with its own."""
     with closing(_readable(path, layout)) as database:
         try:
-            for row in database.execute(SELECT_BATCHES, (0, _NO_LIMIT)):
-                yield _batch(row, layout)
+            for row in database.execute(SELECT_BATCHES, (after, _NO_LIMIT)):
+                yield row[0], _batch(row, layout)
         except sqlite3.Error as error:
             raise _unusable(Path(path), error) from error
 

@@ -10,22 +10,47 @@ from typing import NamedTuple
 from cobandit.agent import Agent
 from cobandit.codec import decode_record, decode_snapshot, encode_snapshot
 from cobandit.core.state import Snapshot
+from cobandit.live.decide.decision import Signer
+from cobandit.live.machine.batch import Batch
 from cobandit.live.machine.sharing import LIVE_SHARING
-from cobandit.live.store.history import LogEntry, log_entries
+from cobandit.live.store.history import DecisionLog, LogEntry
 from cobandit.live.store.journal import Stored
-from cobandit.live.store.sqlite_journal import check_whole, read_history, read_state, read_stored
+from cobandit.live.store.sqlite_journal import check_whole, read_numbered, read_state, read_stored
 from cobandit.policies import AAE, UCB
 from cobandit.values.errors import LocalError
 
 
-def read_log(path: str | Path) -> Iterator[LogEntry]:
+class LogReader:
+    """The log of decisions in a state file.
+
+    Raises:
+        LocalError: There is no such file, or it is none of a member.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        state = read_state(path)
+        member = decode_snapshot(state.agent).endpoint
+        self._path = path
+        self._log = DecisionLog(member.units_per_reward, Signer(member.agent, state.secret))
+        self._after = 0
+
+    def more(self) -> list[LogEntry]:
+        """Return all decisions, oldest first; and when called again, those that were made or settled since."""
+        return self._log.read(self._unread())
+
+    def _unread(self) -> Iterator[Batch]:
+        for number, batch in read_numbered(self._path, self._after):
+            yield batch
+            self._after = number
+
+
+def read_log(path: str | Path) -> list[LogEntry]:
     """Return the decisions in a state file, oldest first, each with its reward if there is one.
 
     Raises:
         LocalError: There is no such file, or it is none of a member.
     """
-    units_per_reward = decode_snapshot(read_state(path).agent).endpoint.units_per_reward
-    return log_entries(read_history(path), units_per_reward)
+    return LogReader(path).more()
 
 
 class Copy(NamedTuple):

@@ -23,7 +23,7 @@ ELIMINATIONS_FRAME = 3
 """Heads of the eliminations and of their arms; the incarnation."""
 
 PRESENCE_FRAME = 8
-"""Heads of the presence and of its arms; session, incarnation, is_present, is_relay, is_leaf, the quantum of 0 and 1."""
+"""Heads of the presence and of its arms; session, incarnation, three truth values, the quantum of 0 and 1."""
 
 DELIVERY_FRAME = 6
 """Heads of the delivery and of its receipt; both sessions, is_answer, is_introduced."""

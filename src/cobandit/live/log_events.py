@@ -1,0 +1,84 @@
+"""What can be logged: every line has one of these names first, for people to alert on, and then says it in words.
+
+docs/operating.md has a table of them. Names stay; words may change. Where lines go is up to the program
+(`cobandit.live.process.logs`).
+"""
+
+import logging
+from collections.abc import Mapping
+from enum import Enum
+
+log = logging.getLogger("cobandit")
+
+
+class LogEvent(Enum):
+    """What a line is about."""
+
+    ARMS_DIFFER = "arms_differ"
+    CERTIFICATE_EXPIRES = "certificate_expires"
+    CONTROL_ARM_MISSING = "control_arm_missing"
+    CONTROLS_CHANGED = "controls_changed"
+    FILE_EXPOSED = "file_exposed"
+    JOURNAL_UNWRITABLE = "journal_unwritable"
+    LIBRARY = "library"
+    LOG_LIMITED = "log_limited"
+    MAILBOX_UNREADABLE = "mailbox_unreadable"
+    MEMBER_FORGOTTEN = "member_forgotten"
+    MESSAGE_TOO_LARGE = "message_too_large"
+    NAME_TAKEN = "name_taken"
+    NAMES_UNPROVED = "names_unproved"
+    NETWORK_DOWN = "network_down"
+    NO_ZERO_REWARDS = "no_zero_rewards"
+    OBSERVATIONS_RETURNED = "observations_returned"
+    ODDS_FAILED = "odds_failed"
+    PACKET_REFUSED = "packet_refused"
+    PAGE_FAILED = "page_failed"
+    PEER_QUARANTINED = "peer_quarantined"
+    PROOF_CHANGED = "proof_changed"
+    PROOF_UNREADABLE = "proof_unreadable"
+    REWARD_REFUSED = "reward_refused"
+    REWARDS_GIVEN_UP = "rewards_given_up"
+    REWARDS_WAIT = "rewards_wait"
+    SETTINGS_NOT_TOLD = "settings_not_told"
+    SETTINGS_TOLD = "settings_told"
+    SIDECAR_EXPOSED = "sidecar_exposed"
+    STARTS_ALONE = "starts_alone"
+    STATE_DAMAGED = "state_damaged"
+    STATE_INCOMPLETE = "state_incomplete"
+    STATE_ROLLED_BACK = "state_rolled_back"
+    STEP_FAILED = "step_failed"
+    STOP_UNCLEAN = "stop_unclean"
+
+
+TROUBLES: Mapping[LogEvent, str] = {
+    LogEvent.CERTIFICATE_EXPIRES: "the certificate",
+    LogEvent.CONTROL_ARM_MISSING: "the control arm",
+    LogEvent.JOURNAL_UNWRITABLE: "the journal",
+    LogEvent.MAILBOX_UNREADABLE: "the mailbox",
+    LogEvent.NAME_TAKEN: "the name",
+    LogEvent.NETWORK_DOWN: "the network",
+    LogEvent.NO_ZERO_REWARDS: "rewards of zero",
+    LogEvent.ODDS_FAILED: "the odds of the arms",
+    LogEvent.PROOF_UNREADABLE: "the proof of its name",
+    LogEvent.STATE_DAMAGED: "the state file",
+    LogEvent.STEP_FAILED: "a step",
+}
+"""Those that last, and what works again when they are over. The line of that has the name with `_over` behind it."""
+
+OVER = "_over"
+
+
+def log_event(
+    level: int, event: LogEvent | str, text: str, about: Mapping[str, object] | None = None, *, error: object = None
+) -> None:
+    """Log a line: `event=network_down edge-7: ...`.
+
+    Args:
+        level: One of `logging`.
+        event: What it is about.
+        text: What to say.
+        about: Further attributes of the record, such as the member.
+        error: An exception whose traceback belongs to it.
+    """
+    name = event.value if isinstance(event, LogEvent) else event
+    log.log(level, "event=%s %s", name, text, extra={**(about or {}), "event": name}, exc_info=error)  # type: ignore[arg-type]
