@@ -17,9 +17,11 @@ from cobandit.live.auth.certificates import Verified, verify
 from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.transports import connection as connection_module
+from cobandit.live.transports import door as door_module
 from cobandit.live.transports import mesh as mesh_module
 from cobandit.live.transports import tls as tls_module
 from cobandit.live.transports.base import LARGEST_FRAME
+from cobandit.live.transports.mesh import MOST_LINKS
 from cobandit.live.transports.tls import TlsTransport
 from cobandit.values.errors import LocalError
 from lab.diary import PATIENCE, Diary
@@ -476,7 +478,7 @@ def test_one_that_says_no_hello_is_hung_up_on(member: Identities, monkeypatch: p
 
 
 def test_one_that_says_nothing_at_all_is_hung_up_on(member: Identities, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tls_module, "HANDSHAKE_SECONDS", 0.05)
+    monkeypatch.setattr(tls_module, "PROOF_SECONDS", 0.05)
 
     async def main() -> None:
         a = Node(member("a"))
@@ -486,18 +488,43 @@ def test_one_that_says_nothing_at_all_is_hung_up_on(member: Identities, monkeypa
     run(main())
 
 
-def test_many_that_prove_nothing_are_turned_away(member: Identities, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tls_module, "MOST_UNPROVED", 3)
+def test_those_who_say_nothing_give_way_to_a_member_at_once(
+    member: Identities, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door_module, "MAX_UNPROVED", 3)
+    monkeypatch.setattr(tls_module, "PROOF_SECONDS", 10 * PATIENCE)
 
     async def main() -> None:
         a = Node(member("a"))
         async with running(a):
             host, _, port = a.address.partition(":")
             held = [await asyncio.open_connection(host, int(port)) for _ in range(3)]
-            assert await knock(a.address, b"") == b""
-            await a.ear.until(lambda _: a.ear.reasons() == [Refusal.FLOOD])
+            b = Node(member("b"), a.address)
+            async with running(b):
+                await a.meets("b")
+                assert await held[0][0].read() == b""  # who came first, and has proved nothing since
+                assert a.ear.reasons() == [Refusal.FLOOD]
             for _, writer in held:
                 writer.close()
+
+    run(main())
+
+
+def test_a_member_that_connects_again_and_again_and_says_no_hello_has_few_places(member: Identities) -> None:
+    async def main() -> None:
+        a = Node(member("a"))
+        async with running(a):
+            host, _, port = a.address.partition(":")
+            context = client(member("b"))
+            held = [await asyncio.open_connection(host, int(port), ssl=context) for _ in range(MOST_LINKS + 2)]
+            for reader, _ in held[:2]:
+                with contextlib.suppress(ConnectionError):
+                    await reader.read()  # the hello of a, and then the end
+            b = Node(member("b"), a.address)
+            async with running(b):
+                await a.meets("b")
+            for _, writer in held:
+                writer.transport.abort()
 
     run(main())
 
