@@ -572,7 +572,10 @@ class Node:
             if is_superseded and not isinstance(content, control_messages.StatusTold):
                 continue  # another process speaks for this member now
             packet = self._packed(content, receiver)
-            if packet is not None and not self._transport.send(receiver, packet):
+            if packet is None:
+                continue
+            may_send = self.machine.guard.may_send(receiver, len(packet), self._now())
+            if not (may_send and self._transport.send(receiver, packet)):
                 self._counts["lost"] += 1
         if self._announce_at is not None and self._now() >= self._announce_at and not is_superseded:
             packet = self._packed(self.machine.hello(), None)

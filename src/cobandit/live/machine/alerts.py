@@ -8,7 +8,8 @@ import logging
 log = logging.getLogger("cobandit")
 
 MOST_REMEMBERED = 1000
-"""So many different things are said once. Others may make up as many as they like; the log must not follow them."""
+"""So many different things of one kind are said once. Others may make up as many as they like; the log must not follow
+them, nor may they take the place of things of another kind."""
 
 LONGEST_TEXT = 1000
 
@@ -23,7 +24,8 @@ class Alerts:
     def __init__(self, member: str, group: str) -> None:
         self._about: dict[str, object] = {"member": member, "group": group}
         self._member = member
-        self._said: set[str] = set()
+        self._said: dict[str, set[str]] = {}
+        """What was said once, by kind."""
         self._troubles: dict[str, str] = {}
 
     @property
@@ -40,14 +42,14 @@ class Alerts:
         about = self._about if peer is None else {**self._about, "peer": peer}
         log.log(level, "%s: %s", self._member, text.translate(_ONE_LINE), extra=about)
 
-    def say_once(self, level: int, text: str, peer: str | None = None) -> None:
-        """Say something, unless it was said before."""
-        key = text[:LONGEST_TEXT]
-        if key in self._said or len(self._said) >= MOST_REMEMBERED:
+    def say_once(self, level: int, text: str, peer: str | None = None, *, kind: str = "") -> None:
+        """Say something, unless it was said before. What others bring about is of a kind that they cannot choose."""
+        key, said = text[:LONGEST_TEXT], self._said.setdefault(kind, set())
+        if key in said or len(said) >= MOST_REMEMBERED:
             return
-        self._said.add(key)
+        said.add(key)
         self.say(level, key, peer)
-        if len(self._said) == MOST_REMEMBERED:
+        if len(said) == MOST_REMEMBERED:
             self.say(logging.WARNING, "so much was wrong already that further kinds of it are only counted")
 
     def trouble(self, about: str, what: str | None, level: int = logging.ERROR) -> None:

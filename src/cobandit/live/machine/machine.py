@@ -296,7 +296,7 @@ class Machine:
             claim = read(token)
             units = self.decider.units(reward)
         except LocalError as error:
-            self.alerts.say_once(logging.WARNING, f"a reward was refused: {error}")
+            self.alerts.say_once(logging.WARNING, f"a reward was refused: {error}", kind="a reward was refused")
             return False
         if claim.member != self.terms.name or not is_genuine(token, self.secret):
             self.guard.refuse(Refusal.FORGED, None, self.clock.now())
@@ -316,7 +316,7 @@ class Machine:
         if self.guard.refuse(reason, sender, self.clock.now()):
             self.alerts.say(logging.ERROR, f"{sender} is in quarantine: {why}", sender)
         else:
-            self.alerts.say_once(logging.WARNING, f"refused: {why}", sender)
+            self.alerts.say_once(logging.WARNING, f"refused: {why}", sender, kind="refused")
 
     def hello(self, *, wants_answer: bool = False, answers: tuple[int, int] | None = None) -> control_messages.Hello:
         """Return how this member introduces itself."""
@@ -442,6 +442,10 @@ class Machine:
                 self._rewards_kept.append(reward_for)
                 if not (self.agent.knows(peer) and self.agent.link(peer).is_present):
                     self._say_waiting(peer)
+        if self._rewards_kept:
+            too_many = self.outbox.make_room(self.agent.endpoint.links)
+            self._rewards_gone += too_many
+            given_up += [peer for peer, _ in too_many]
         if now >= self._give_up_at:
             self._give_up_at = now + GIVE_UP_EVERY
             for peer in self.outbox.found_waiting:

@@ -5,6 +5,7 @@ packet every ten minutes. This file does not send and does not persist; it says 
 """
 
 from collections.abc import Container, Iterable, Iterator
+from heapq import heapify, heappop, heapreplace
 
 from cobandit.live.machine.control_messages import MOST_REWARDS
 from cobandit.values.errors import NotNowError
@@ -14,12 +15,13 @@ LONGEST_WAIT = 600.0
 GROWTH = 2.0
 MOST_REWARDS_KEPT = 100_000
 MOST_FOR_ONE = 10_000
-MOST_FOR_STRANGERS = 1000
-"""So many rewards for other members may wait here: in all, for one of them, and for those that were never met."""
+MOST_FOR_STRANGERS, MAX_FOR_ONE_STRANGER = 2000, 500
+"""So many rewards for other members may wait here: in all, for one of them; for all those that were never met, and for
+one of these. Names are easily made up, so the last are a box of their own, in which the oldest give way."""
 
 
 class _Owed:
-    __slots__ = ("digest", "next_at", "noticed_at", "rewards", "wait")
+    __slots__ = ("digest", "next_at", "noticed_at", "rewards", "sent_at", "wait")
 
     def __init__(self) -> None:
         self.rewards: dict[str, float] = {}
@@ -28,7 +30,13 @@ class _Owed:
         self.digest = b""
         """Which settings the peer has, as far as it said."""
         self.next_at = 0.0
+        self.sent_at = -FIRST_WAIT
+        """When the peer was last written to."""
         self.wait = FIRST_WAIT
+
+    def hurry(self) -> None:
+        """Wait no longer than for the first time: whatever the peer says, it is not written to more often."""
+        self.next_at, self.wait = self.sent_at + FIRST_WAIT, FIRST_WAIT
 
 
 class Outbox:
@@ -80,18 +88,41 @@ class Outbox:
             raise NotNowError(
                 f"too many rewards wait for {peer!r}, which cannot be reached: see that it runs, then try again"
                 if peer in known
-                else f"the id is of {peer!r}, whom this member has never met, and too many such rewards wait already: "
+                else f"the id is of {peer!r}, whom this member has never met, and too many rewards wait for it: "
                 "see that there is such a member"
             )
 
     def has_room_for(self, peer: str, known: Container[str], on_the_way: int = 0) -> bool:
-        """Return whether one more reward for this peer may be kept: made-up ids must not fill the box."""
-        if peer in known:
-            owed = self._owed.get(peer)
-            return (0 if owed is None else len(owed.rewards)) + on_the_way < MOST_FOR_ONE
-        everybody = tuple(self._owed.items())  # at once: another thread may add a peer
-        for_strangers = sum(len(owed.rewards) for name, owed in everybody if name not in known)
-        return for_strangers + on_the_way < MOST_FOR_STRANGERS
+        """Return whether one more reward for this peer may be kept."""
+        owed = self._owed.get(peer)
+        waiting = 0 if owed is None else len(owed.rewards)
+        return waiting + on_the_way < MOST_FOR_ONE if peer in known else waiting < MAX_FOR_ONE_STRANGER
+
+    def make_room(self, known: Container[str]) -> list[tuple[str, str]]:
+        """Forget rewards for members that were never met, if there are too many. Return for whom, and the token.
+
+        Who has the most waiting loses the oldest of them. A tenth goes at once, so that it is seldom.
+        """
+        strangers = {name: owed.rewards for name, owed in self._owed.items() if owed.rewards and name not in known}
+        excess = sum(map(len, strangers.values())) - MOST_FOR_STRANGERS
+        if excess <= 0:
+            return []
+        gone: list[tuple[str, str]] = []
+        fullest = [(-len(rewards), place, name) for place, (name, rewards) in enumerate(strangers.items())]
+        heapify(fullest)
+        for _ in range(excess + MOST_FOR_STRANGERS // 10):
+            waiting, place, name = fullest[0]
+            token = next(iter(strangers[name]))
+            del strangers[name][token]
+            gone.append((name, token))
+            if waiting == -1:
+                heappop(fullest)
+                del self._owed[name]
+            else:
+                heapreplace(fullest, (waiting + 1, place, name))
+        self._kept -= len(gone)
+        self._is_stale = True
+        return gone
 
     def give_up(self, after_s: float, now: float) -> list[tuple[str, str]]:
         """Forget the rewards that were found waiting so long ago. Return for whom, and the token.
@@ -135,7 +166,8 @@ class Outbox:
         is_new = peer not in self._owed
         owed = self._of(peer)
         if is_new or owed.digest != digest:  # who is new may have none, and is owed some all the same
-            owed.digest, owed.next_at, owed.wait = digest, 0.0, FIRST_WAIT
+            owed.digest = digest
+            owed.hurry()
             # A new peer was in nobody's account yet: if it has what it should have, there is nothing to add.
             self._is_stale = self._is_stale or not is_new or digest != self._digest
         if owed.rewards:  # they may have waited until the peer is known
@@ -146,7 +178,7 @@ class Outbox:
         owed = self._of(peer)
         if owed.wait > FIRST_WAIT:
             self._is_stale = True
-            owed.next_at, owed.wait = 0.0, FIRST_WAIT
+            owed.hurry()
 
     def controls_changed(self) -> None:
         """Note that there is something new to tell everybody."""
@@ -168,7 +200,7 @@ class Outbox:
         for peer in peers:
             owed = self._of(peer)
             if (owed.rewards or owed.digest != digest) and now >= owed.next_at:
-                owed.next_at = now + owed.wait
+                owed.sent_at, owed.next_at = now, now + owed.wait
                 owed.wait = min(owed.wait * GROWTH, LONGEST_WAIT)
                 yield peer
 

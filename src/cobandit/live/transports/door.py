@@ -1,4 +1,4 @@
-"""Who waits at the door: incoming connections that have not proved yet who they are, and which of them must go.
+"""Who waits at the door: incoming connections that have not proved anything yet, and which of them must go.
 
 Places are few, and who comes is always let in. When all places are taken, the host that holds the most of them loses
 one: the one that has waited longest. So outsiders who say nothing push out each other, and a member, who proves its
@@ -34,9 +34,9 @@ class Door(Generic[Visitor]):
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def come(self, visitor: Visitor, address: str) -> None:
-        """Let a visitor in, and turn another away if there is no place."""
-        if len(self._waiting) >= MAX_UNPROVED:
+    def come(self, visitor: Visitor, address: str, places: int | None = None) -> None:
+        """Let a visitor in, and turn another away if there are no more than so many places."""
+        if self._waiting and len(self._waiting) >= (MAX_UNPROVED if places is None else places):
             (crowded, _), *_ = Counter(self._waiting.values()).most_common(1)
             oldest = next(one for one, host in self._waiting.items() if host == crowded)
             del self._waiting[oldest]
