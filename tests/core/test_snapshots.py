@@ -143,11 +143,13 @@ class Group:
 
 
 def whole(agent: Agent) -> tuple[object, ...]:
-    """All that may influence what an agent does next."""
+    """All that may influence what an agent does next: not when it last heard of whom."""
     policy, endpoint = agent.policy, agent.endpoint
+    snapshot = agent.snapshot()
+    links = tuple(link._replace(last_heard=None) for link in snapshot.endpoint.links)
     return (
-        encode_snapshot(agent.snapshot()),
-        [view(endpoint, peer) for peer in agent.peers],
+        encode_snapshot(snapshot._replace(endpoint=snapshot.endpoint._replace(links=links))),
+        [view(endpoint, peer)._replace(last_heard=None) for peer in agent.peers],
         (endpoint.members.same_arms, endpoint.candidates.own, endpoint.replica.observations, agent.wake_at),
         (policy.tally, policy.own_pulls, policy.candidates, policy.arms, agent.select_arm()),
     )

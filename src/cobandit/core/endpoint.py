@@ -206,7 +206,7 @@ class Endpoint:
             raise PeerError(f"{self.name} received a message from itself: do two processes run under one name?")
         if message.receiver != self.name:
             raise PeerError(f"{message.sender} sent a message for {message.receiver!r} to {self.name}")
-        before = self._standing(message)
+        before, latest = self._standing(message), self.agenda.latest
         match message:
             case Share():
                 outcome = self._receive_share(message, now)
@@ -217,7 +217,7 @@ class Endpoint:
         if outcome.records:
             self.links[message.sender].peer.last_heard = now
             if before is not None and before == self._standing(message):
-                outcome = outcome._replace(records=())
+                outcome, self.agenda.latest = outcome._replace(records=()), latest
         return outcome._replace(wake_at=self.wake_at)
 
     def _standing(self, message: Message) -> tuple[object, ...] | None:

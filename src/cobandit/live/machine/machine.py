@@ -435,8 +435,8 @@ class Machine:
         given_up: list[str] = []
         while self.foreign:
             reward_for = self.foreign.popleft()
-            peer = reward_for[0]
-            if not self.outbox.has_room_for(peer, self.agent.peers):
+            peer, token, _ = reward_for
+            if not self.outbox.has_room_for(peer, token, self.agent.endpoint.links):
                 given_up.append(peer)
             elif self.outbox.add_reward(*reward_for):
                 self._rewards_kept.append(reward_for)

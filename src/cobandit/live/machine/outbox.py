@@ -77,14 +77,13 @@ class Outbox:
             known: Everybody who was ever met.
             on_the_way: Rewards that are about to be kept, for whomever.
         """
-        owed = self._owed.get(peer)
-        if owed is not None and token in owed.rewards:
+        if self._has(peer, token):
             return
         if self._kept + on_the_way >= MOST_REWARDS_KEPT:
             raise NotNowError(
                 f"{self._kept} rewards wait for members that cannot be reached: see that they run, then try again"
             )
-        if not self.has_room_for(peer, known, on_the_way):
+        if not self.has_room_for(peer, token, known, on_the_way):
             raise NotNowError(
                 f"too many rewards wait for {peer!r}, which cannot be reached: see that it runs, then try again"
                 if peer in known
@@ -92,8 +91,10 @@ class Outbox:
                 "see that there is such a member"
             )
 
-    def has_room_for(self, peer: str, known: Container[str], on_the_way: int = 0) -> bool:
-        """Return whether one more reward for this peer may be kept."""
+    def has_room_for(self, peer: str, token: str, known: Container[str], on_the_way: int = 0) -> bool:
+        """Return whether a reward for this peer may be kept, or is kept already."""
+        if self._has(peer, token):
+            return True
         owed = self._owed.get(peer)
         waiting = 0 if owed is None else len(owed.rewards)
         return waiting + on_the_way < MOST_FOR_ONE if peer in known else waiting < MAX_FOR_ONE_STRANGER
@@ -210,6 +211,10 @@ class Outbox:
             times = [owed.next_at for peer in peers if (owed := self._of(peer)).rewards or owed.digest != digest]
             self._next_at, self._is_stale, self._digest = min(times, default=None), False, digest
         return self._next_at
+
+    def _has(self, peer: str, token: str) -> bool:
+        owed = self._owed.get(peer)
+        return owed is not None and token in owed.rewards
 
     def _of(self, peer: str) -> _Owed:
         owed = self._owed.get(peer)
