@@ -206,7 +206,8 @@ class Inbound:
         if machine.agent.knows(sender):
             machine.outbox.controls_heard(sender, told)
             machine.answer_with(sender, control_messages.ControlsHeard(machine.terms.name, machine.controls.digest))
-        if self._answered.get(sender) == told:  # and not older ones, which were late
+        # All of them, and not older ones, which were late; they may come in several parts.
+        if self._answered.get(sender) in (told, machine.controls.digest):
             machine.heard_settings(sender)
 
 

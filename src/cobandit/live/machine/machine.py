@@ -23,7 +23,7 @@ from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.answers import Answers
 from cobandit.live.machine.batch import Batch, Mail, NodeState
 from cobandit.live.machine.control_messages import AnyControlMessage
-from cobandit.live.machine.controls import FROZEN, KILL, Controls, freezing
+from cobandit.live.machine.controls import FROZEN, KILL, Controls, freezing, in_parts
 from cobandit.live.machine.discovery import Discovery
 from cobandit.live.machine.guard import Guard
 from cobandit.live.machine.inbound import Inbound
@@ -60,6 +60,9 @@ class Machine:
 
     decider: Decider
     """Where this member decides; made by `make_decider`."""
+
+    room: int = 2**20
+    """Bytes that a control message may have: less where packets are small."""
 
     def __init__(self, terms: Terms, restored: Restored, clock: Clock) -> None:
         self.terms = terms
@@ -478,10 +481,11 @@ class Machine:
         if due_at is None or now < due_at:
             return
         for peer in self.outbox.due(self.peers, digest, now):
-            if rewards := self.outbox.rewards_for(peer):
+            if rewards := self.outbox.rewards_for(peer, self.room):
                 self.answer_with(peer, control_messages.Rewards(self.terms.name, rewards))
             if self.outbox.lacks_controls(peer, digest):
-                self.answer_with(peer, control_messages.ControlsTold(self.terms.name, self.controls.settings))
+                for part in in_parts(self.controls.settings, self.room) if digest else ((),):
+                    self.answer_with(peer, control_messages.ControlsTold(self.terms.name, part))
 
     # How.
 

@@ -19,6 +19,9 @@ MOST_FOR_STRANGERS, MAX_FOR_ONE_STRANGER = 2000, 500
 """So many rewards for other members may wait here: in all, for one of them; for all those that were never met, and for
 one of these. Names are easily made up, so the last are a box of their own, in which the oldest give way."""
 
+_REWARD = 16
+"""Bytes, more than enough: of a reward that is told, all but the id of its decision."""
+
 
 class _Owed:
     __slots__ = ("digest", "next_at", "noticed_at", "rewards", "sent_at", "wait")
@@ -191,9 +194,15 @@ class Outbox:
         """Return whether the peer has other controls than these."""
         return self._of(peer).digest != digest
 
-    def rewards_for(self, peer: str) -> tuple[tuple[str, float], ...]:
-        """Return the next rewards for a peer, as many as fit a control message."""
-        return tuple(item for item, _ in zip(self._of(peer).rewards.items(), range(MOST_REWARDS), strict=False))
+    def rewards_for(self, peer: str, room: int) -> tuple[tuple[str, float], ...]:
+        """Return the next rewards for a peer, as many as fit a control message of so many bytes; one at least."""
+        chosen: list[tuple[str, float]] = []
+        for token, reward in self._of(peer).rewards.items():
+            room -= len(token) + _REWARD
+            if chosen and (room < 0 or len(chosen) == MOST_REWARDS):
+                break
+            chosen.append((token, reward))
+        return tuple(chosen)
 
     def due(self, peers: Iterable[str], digest: bytes, now: float) -> Iterator[str]:
         """Return which of these peers to write to now, and note that it is done."""
