@@ -163,6 +163,16 @@ async def test_who_says_that_it_listens_elsewhere_each_time_is_dialled_there_alo
 
 
 @mesh_test("m")
+async def test_of_connections_on_which_a_peer_says_nothing_few_are_kept(stage: Stage) -> None:
+    lines = []
+    for _ in range(MOST_LINKS + 2):
+        for ended in [one for one in stage.mesh._greeted if one._transport is not None and one._transport.is_closing()]:
+            ended.connection_lost(None)
+        lines.append(connect(stage.mesh, "zoe")[1])
+    assert [line.ended for line in lines] == ["aborted", "aborted", *[""] * MOST_LINKS]
+
+
+@mesh_test("m")
 async def test_who_comes_itself_is_not_looked_for_where_another_said(stage: Stage) -> None:
     eve, _ = connect(stage.mesh, "zoe")
     greet(stage.mesh, eve, ann="wrong:1")

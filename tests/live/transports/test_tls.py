@@ -21,7 +21,6 @@ from cobandit.live.transports import door as door_module
 from cobandit.live.transports import mesh as mesh_module
 from cobandit.live.transports import tls as tls_module
 from cobandit.live.transports.base import LARGEST_FRAME
-from cobandit.live.transports.mesh import MOST_LINKS
 from cobandit.live.transports.tls import TlsTransport
 from cobandit.values.errors import LocalError
 from lab.diary import PATIENCE, Diary
@@ -506,25 +505,6 @@ def test_those_who_say_nothing_give_way_to_a_member_at_once(
                 assert a.ear.reasons() == [Refusal.FLOOD]
             for _, writer in held:
                 writer.close()
-
-    run(main())
-
-
-def test_a_member_that_connects_again_and_again_and_says_no_hello_has_few_places(member: Identities) -> None:
-    async def main() -> None:
-        a = Node(member("a"))
-        async with running(a):
-            host, _, port = a.address.partition(":")
-            context = client(member("b"))
-            held = [await asyncio.open_connection(host, int(port), ssl=context) for _ in range(MOST_LINKS + 2)]
-            for reader, _ in held[:2]:
-                with contextlib.suppress(ConnectionError):
-                    await reader.read()  # the hello of a, and then the end
-            b = Node(member("b"), a.address)
-            async with running(b):
-                await a.meets("b")
-            for _, writer in held:
-                writer.transport.abort()
 
     run(main())
 
