@@ -187,10 +187,8 @@ def test_warnings_are_logged_as_configured(tmp_path: Path) -> None:
 
 def test_a_sigterm_while_it_stops_is_no_crash(serving: Serving) -> None:
     with serving.running() as process:
-        os.kill(process.pid, signal.SIGSTOP)  # so that both signals wait, whatever it would do about the first
         process.terminate()
-        process.send_signal(signal.SIGINT)
-        os.kill(process.pid, signal.SIGCONT)
+        process.terminate()  # whenever it comes: before, during or after the first is heard
         assert process.wait(WITHIN) == 0
 
 
