@@ -66,6 +66,7 @@ REASONS = (
     ("period", "tells of period"),
     ("doubled cells", "tells of the cells of one incarnation twice"),
     ("doubled arm", "listed arm"),
+    ("long name", "tells of a name of more than"),
     ("total of no relay", "and is not a relay"),
     ("relay and leaf", "a relay and a leaf"),
     ("impossible cell", "no rewards of at most"),
@@ -445,9 +446,11 @@ class Judge:
 
 
 def everything(agent: Agent) -> tuple[object, ...]:
-    """Return all that an agent is: its snapshot to the byte, and its policy."""
-    policy = agent.policy
-    return encode_snapshot(agent.snapshot()), policy.tally.entries(), policy.own_pulls, policy.candidates
+    """Return all that an agent is: its snapshot to the byte, but for when it last heard of whom, and its policy."""
+    policy, snapshot = agent.policy, agent.snapshot()
+    links = tuple(link._replace(last_heard=None) for link in snapshot.endpoint.links)
+    snapshot = snapshot._replace(endpoint=snapshot.endpoint._replace(links=links))
+    return encode_snapshot(snapshot), policy.tally.entries(), policy.own_pulls, policy.candidates
 
 
 def own_cells(agent: Agent) -> dict[CellKey, ArmTally]:

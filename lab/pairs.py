@@ -8,8 +8,15 @@ from collections.abc import Sequence
 from cobandit.core.endpoint import Endpoint
 from cobandit.core.messages import Share
 from cobandit.core.protocols.registry import protocol_of
+from cobandit.core.state import Snapshot
 from cobandit.core.thresholds import Threshold
 from cobandit.values.tally import ArmTally
+
+
+def lasting(snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot without when each peer was last heard: what changes nothing else needs no record."""
+    links = tuple(link._replace(last_heard=None) for link in snapshot.endpoint.links)
+    return snapshot._replace(endpoint=snapshot.endpoint._replace(links=links))
 
 
 def pair_violations(

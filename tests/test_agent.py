@@ -40,10 +40,10 @@ from cobandit.core import (
 )
 from cobandit.core.invariants import total
 from cobandit.core.messages import MAX_INCARNATION
-from cobandit.core.snapshots import state
 from cobandit.core.state import FactState
 from cobandit.values.quantum import BERNOULLI
 from cobandit.values.tally import Arm, ArmTally, Tally
+from lab.pairs import lasting
 
 ARMS = ("A", "B")
 
@@ -192,7 +192,7 @@ def test_what_the_driver_says_of_a_peer_is_persisted() -> None:
 def everything(agent: Agent) -> tuple[object, ...]:
     """All that may influence what an agent does next."""
     return (
-        state(agent.endpoint),
+        lasting(agent.snapshot()),
         agent.endpoint.members.same_arms,
         agent.policy.tally,
         agent.policy.own_pulls,

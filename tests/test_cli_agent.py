@@ -1,7 +1,6 @@
 """`cobandit agent` runs a member as a process: it says when it is ready, and stops clean when it is asked to."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -163,14 +162,12 @@ def test_metrics_and_json_logs_are_as_configured(tmp_path: Path) -> None:
         assert process.wait(WITHIN) == 0
 
 
-def test_a_second_signal_ends_it_at_once(agent: Agent) -> None:
+def test_a_sigterm_while_it_stops_is_no_crash(agent: Agent) -> None:
     with agent.running() as process:
-        os.kill(process.pid, signal.SIGSTOP)  # so that both signals wait, whatever it would do about the first
         process.terminate()
-        process.send_signal(signal.SIGINT)
-        os.kill(process.pid, signal.SIGCONT)
-        assert process.wait(WITHIN) in {-signal.SIGTERM, -signal.SIGINT}
-    assert not read_state(agent.state).is_clean
+        process.terminate()  # whenever it comes: before, during or after the first is heard
+        assert process.wait(WITHIN) == 0
+    assert read_state(agent.state).is_clean
 
 
 def test_check_only_looks(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:

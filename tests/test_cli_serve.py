@@ -185,13 +185,11 @@ def test_warnings_are_logged_as_configured(tmp_path: Path) -> None:
     assert (process.returncode, out) == (0, "web-1 has stopped, with everything written down.\n")
 
 
-def test_a_second_signal_ends_it_at_once(serving: Serving) -> None:
+def test_a_sigterm_while_it_stops_is_no_crash(serving: Serving) -> None:
     with serving.running() as process:
-        os.kill(process.pid, signal.SIGSTOP)  # so that both signals wait, whatever it would do about the first
         process.terminate()
-        process.send_signal(signal.SIGINT)
-        os.kill(process.pid, signal.SIGCONT)
-        assert process.wait(WITHIN) in {-signal.SIGTERM, -signal.SIGINT}
+        process.terminate()  # whenever it comes: before, during or after the first is heard
+        assert process.wait(WITHIN) == 0
 
 
 def test_it_answers_until_the_drain_is_over_and_says_that_it_is_not_ready(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from cobandit.core.snapshots import restored, state, view
 from cobandit.core.state import EndpointState, FactState
 from cobandit.values.errors import LocalError, StrangerError
 from cobandit.values.tally import ArmTally
+from lab.pairs import lasting
 
 NAMES = ("j", "p", "q")
 TIMERS = RetryTimers(first=6.0, least=1.0, growth=1.5, tick=20.0, longest=60.0)
@@ -143,11 +144,11 @@ class Group:
 
 
 def whole(agent: Agent) -> tuple[object, ...]:
-    """All that may influence what an agent does next."""
+    """All that may influence what an agent does next: not when it last heard of whom."""
     policy, endpoint = agent.policy, agent.endpoint
     return (
-        encode_snapshot(agent.snapshot()),
-        [view(endpoint, peer) for peer in agent.peers],
+        encode_snapshot(lasting(agent.snapshot())),
+        [view(endpoint, peer)._replace(last_heard=None) for peer in agent.peers],
         (endpoint.members.same_arms, endpoint.candidates.own, endpoint.replica.observations, agent.wake_at),
         (policy.tally, policy.own_pulls, policy.candidates, policy.arms, agent.select_arm()),
     )

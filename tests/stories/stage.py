@@ -12,7 +12,7 @@ from cobandit.core.invariants import endpoint_violations
 from cobandit.policies import Policy
 from cobandit.values.errors import PeerError
 from cobandit.values.tally import ArmTally
-from lab.pairs import pair_violations
+from lab.pairs import lasting, pair_violations
 from lab.swarm.checks import (
     deadlock,
     incompleteness,
@@ -65,7 +65,7 @@ class Stage:
             agent = process.agent
             wrong += endpoint_violations(agent.endpoint) + wrong_totals(agent, self.history)
             wrong += untrue_holding(process.label, agent.endpoint.replica, self.history)
-            if self._restored(process.disk, agent.name).snapshot() != agent.snapshot():
+            if lasting(self._restored(process.disk, agent.name).snapshot()) != lasting(agent.snapshot()):
                 wrong.append(f"{process.label} would not be restored as it is")
         names = [process.agent.name for process in self._all_running()]
         single = [one.agent.endpoint for one in self._all_running() if names.count(one.agent.name) == 1]

@@ -20,7 +20,7 @@ LARGEST_MESSAGE = 4 * 2**20
 """Bytes. More than the facts of one message need (`cobandit.core.replica.MAX_FACTS_PER_MESSAGE`)."""
 
 
-_ENVELOPE, _FACT = 1024, 64
+ENVELOPE, _FACT = 1024, 64
 """Bytes, more than enough: everything around the facts of a message but the arms' names; the numbers of one fact."""
 
 
@@ -37,7 +37,7 @@ def facts_that_fit(largest: int, arms: Iterable[Arm]) -> int:
     239
     """
     sizes = [len(arm.encode()) + 3 for arm in arms]
-    facts = (largest - _ENVELOPE - 2 * LONGEST_NAME - 2 * sum(sizes)) // (LONGEST_NAME + max(sizes) + _FACT)
+    facts = (largest - ENVELOPE - 2 * LONGEST_NAME - 2 * sum(sizes)) // (LONGEST_NAME + max(sizes) + _FACT)
     if facts < 1:
         raise LocalError(
             f"the names of {len(sizes)} arms leave no room in a packet of {largest} bytes: use fewer arms, shorter "

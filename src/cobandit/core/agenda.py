@@ -52,6 +52,10 @@ class Agenda:
                 self.wake_at = min(self.wake_at, now + self._tick)
         self.latest = now
 
+    def standing(self) -> tuple[object, ...]:
+        """Return when it looks again, as one value to compare."""
+        return self.wake_at, self._next_retry, self.own_eliminated_at
+
     # What is owed.
 
     def owes(self, link: Link) -> bool:

@@ -26,7 +26,7 @@ from cobandit.core.messages import (
 from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_FACTS_PER_MESSAGE, MAX_PER_AGENT, Replica
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError, PeerError
-from cobandit.values.tally import MOST_ARMS, Arm, ArmTally
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm, ArmTally
 
 SPARE_SESSIONS = 2**40
 """Sessions that nobody is driven into by a peer who says that it knows them: an agent must always find a later one."""
@@ -162,6 +162,10 @@ def check_changes(changes: Changes, sender: AgentId, replica: Replica) -> None:
     for number in incarnations:
         if not 0 <= number < MAX_INCARNATION:
             raise PeerError(f"{sender} tells of incarnation or session {number}, which cannot be")
+    names = [name for told in changes.cells for name in (told.agent, told.bandit, told.segment)]
+    names += [name for told in changes.eliminations for name in (told.agent, *told.arms)]
+    if any(len(name) > LONGEST_NAME for name in names):
+        raise PeerError(f"{sender} tells of a name of more than {LONGEST_NAME} bytes")
     if len({(*told[:2], *told[3:]) for told in changes.cells}) < len(changes.cells):
         raise PeerError(f"{sender} tells of the cells of one incarnation twice")
     for words in (changes.eliminations, changes.presences):

@@ -238,6 +238,7 @@ class Endpoint:
             raise PeerError(f"{self.name} received a message from itself: do two processes run under one name?")
         if message.receiver != self.name:
             raise PeerError(f"{message.sender} sent a message for {message.receiver!r} to {self.name}")
+        before, latest = self._standing(message), self.agenda.latest
         match message:
             case Share():
                 outcome = self._receive_share(message, now)
@@ -248,7 +249,21 @@ class Endpoint:
         if outcome.records:
             self.met[message.sender].peer.last_heard = now
             self._remember(message.sender)
+            if before is not None and before == self._standing(message):
+                outcome, self.agenda.latest = outcome._replace(records=()), latest
         return outcome._replace(wake_at=self.wake_at)
+
+    def _standing(self, message: Message) -> tuple[object, ...] | None:
+        """Return all that a message can change. What leaves it as it was, such as a repetition, needs no record.
+
+        `None` if the message is certainly news. When a peer was last heard does not count: a journal must not grow with
+        what others say again and again.
+        """
+        link = self.links.get(message.sender)
+        if link is None or (isinstance(message, Share) and message.number > link.shares_received):
+            return None
+        known = (self.replica.number, self.witnesses.number, self.totals.number, self.candidates.own.copy())
+        return (*known, *self.agenda.standing(), *link.standing())
 
     def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float) -> Outcome:
         """The driver says that a peer is here: demand becomes true, and nothing is sent.

@@ -89,6 +89,17 @@ class Link:
             return (self.owner.agent, self.peer.name, EVERYBODY_ELSE)
         return None if self.owner.is_relay else (self.owner.agent, self.peer.name)
 
+    def standing(self) -> tuple[object, ...]:
+        """Return how it stands, as one value to compare: all but when the peer was last heard."""
+        peer, retransmit = self.peer, self.retransmit
+        return (
+            *(peer.arms, peer.is_present, peer.session, peer.incarnation),
+            *(self.acknowledged, self.held, self.shares_received, self.urgent),
+            *(self.is_gone, self.is_heard, self.is_unconfirmed),
+            self.exchange.state(),
+            None if retransmit is None else retransmit.state(),
+        )
+
     def begin(self) -> None:
         """Begin anew, because either side has begun a new session: nothing is acknowledged, nothing is held."""
         self.acknowledged = self.held = 0

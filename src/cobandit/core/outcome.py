@@ -2,7 +2,8 @@
 
 Every input of an agent returns one `Outcome`; there is no queue that a caller must remember to drain. Its order is
 part of the contract: persist the records, then send the outgoing messages, then set the timer. A record says which
-input happened. An agent is deterministic, so the records since a snapshot, given back in order, rebuild it exactly.
+input happened. An agent is deterministic, so the records since a snapshot, given back in order, rebuild it exactly, but
+for when each peer was last heard: a message that changes nothing else, such as a repetition, has no record.
 """
 
 from typing import NamedTuple
@@ -19,7 +20,7 @@ class Observed(NamedTuple):
 
 
 class Received(NamedTuple):
-    """A message arrived and was accepted."""
+    """A message arrived, was accepted, and changed something."""
 
     message: Message
     now: float

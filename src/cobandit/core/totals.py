@@ -30,6 +30,8 @@ class Totals:
 
     def __init__(self) -> None:
         self._heard: dict[AgentId, dict[Arm, TotalState]] = {}
+        self.number = 0
+        """How often something here has changed."""
 
     def of(self, arm: Arm) -> ArmTally:
         """Return what others have observed of an arm: the word of the relay that knows most."""
@@ -57,11 +59,13 @@ class Totals:
         over = {arm for arm, one in heard.items() if one.session < session} if base == 0 else set[Arm]()
         touched = over.union(told)
         before = {arm: self.of(arm) for arm in touched}
+        self.number += bool(over)
         for arm in over:
             del heard[arm]
         for arm, tally in told.items():
             if arm not in heard or (session, upto) > heard[arm][1:3]:
                 heard[arm] = TotalState(relay, session, upto, tally)
+                self.number += 1
         after = {arm: self.of(arm) for arm in touched}
         return tuple(
             ArmTally(arm, *(new - old for new, old in zip(after[arm][1:], before[arm][1:], strict=True)))

@@ -26,6 +26,8 @@ class Witnesses:
         """For each incarnation that this agent does not know, what each peer says of it."""
         self._amounts: Counter[AgentId] = Counter()
         """How many cells are kept of each peer."""
+        self.number = 0
+        """How often something here has changed."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -66,10 +68,12 @@ class Witnesses:
         for entry in told.tallies:
             if entry.arm not in before or entry.observations > before[entry.arm].observations:
                 self._amounts[peer] += entry.arm not in before
+                self.number += 1
                 before[entry.arm] = entry
         said[peer] = told._replace(tallies=tuple(before.values()))
 
     def _taken(self, incarnation: int) -> list[Claim]:
         said = self._claims.pop(incarnation, {})
+        self.number += bool(said)
         self._amounts.subtract({peer: len(told.tallies) for peer, told in said.items()})
         return [Claim(*one) for one in said.items()]

@@ -15,6 +15,7 @@ class LogEvent(Enum):
     """What a line is about."""
 
     ARMS_DIFFER = "arms_differ"
+    ARMS_TOO_MANY = "arms_too_many"
     CERTIFICATE_EXPIRES = "certificate_expires"
     CONTROL_ARM_MISSING = "control_arm_missing"
     CONTROLS_CHANGED = "controls_changed"
@@ -51,10 +52,12 @@ class LogEvent(Enum):
 
 
 TROUBLES: Mapping[LogEvent, str] = {
+    LogEvent.ARMS_TOO_MANY: "the size of packets",
     LogEvent.CERTIFICATE_EXPIRES: "the certificate",
     LogEvent.CONTROL_ARM_MISSING: "the control arm",
     LogEvent.JOURNAL_UNWRITABLE: "the journal",
     LogEvent.MAILBOX_UNREADABLE: "the mailbox",
+    LogEvent.MESSAGE_TOO_LARGE: "what it says",
     LogEvent.NAME_TAKEN: "the name",
     LogEvent.NETWORK_DOWN: "the network",
     LogEvent.NO_ZERO_REWARDS: "rewards of zero",

@@ -18,6 +18,22 @@ from cobandit.values.errors import LocalError
 
 WITHIN = 30.0
 
+IMPATIENT = """
+import os, signal, sys
+import cobandit
+with cobandit.connect(
+    "memory://x", group="g", name="m", arms=["A", "B"], state=sys.argv[1], close_on_sigterm=True
+) as member:
+    member.update(member.select_arm(), 1.0)
+    close = member.close
+    def closing():
+        os.kill(os.getpid(), signal.SIGTERM)  # again, in the middle of it
+        close()
+    member.close = closing
+    os.kill(os.getpid(), signal.SIGTERM)
+    signal.pause()
+"""
+
 PROGRAM = """
 import sys, time
 import cobandit
@@ -83,6 +99,12 @@ def test_a_program_may_let_sigterm_close_its_members(tmp_path: Path) -> None:
         process.terminate()
         assert process.wait(WITHIN) == 128 + signal.SIGTERM
     assert read_state(state).is_clean
+
+
+def test_a_second_sigterm_does_not_interrupt_the_end(tmp_path: Path) -> None:
+    state = tmp_path / "m.db"
+    ended = subprocess.run([sys.executable, "-c", IMPATIENT, str(state)], timeout=WITHIN, check=False)
+    assert (ended.returncode, read_state(state).is_clean) == (128 + signal.SIGTERM, True)
 
 
 def test_a_program_that_handles_sigterm_itself_is_told() -> None:

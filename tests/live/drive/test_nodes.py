@@ -29,7 +29,7 @@ from cobandit.live.machine.control_messages import (
     pack,
     unpack,
 )
-from cobandit.live.machine.controls import FURTHEST_AHEAD, Setting, stamp_at
+from cobandit.live.machine.controls import FURTHEST_AHEAD, Setting, freezing, stamp_at
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.step import Terms
 from cobandit.live.status.statistics import decode_statistics
@@ -404,6 +404,61 @@ def test_who_asks_without_end_is_answered_once_a_second() -> None:
         await scene.until(lambda: operator.of(StatusTold))
         await ann.synced()
         assert len(operator.of(StatusTold)) == 1
+
+    played(scene)
+
+
+def test_what_one_peer_is_sent_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "MAX_BYTES_AT_ONCE", 3000)
+    monkeypatch.setattr(guard, "MAX_BYTES_PER_SECOND", 1e-9)
+
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        bob, cleo = await scene.ear("bob"), await scene.ear("cleo")
+        for number in range(300):
+            hello = Hello("bob", ("A", "B"), 10**6, 1 + number, 2, b"", wants_answer=True)
+            ann.frame(pack(hello, GROUP), "bob")
+            await ann.synced()
+        await scene.until(lambda: ann.statistics().communication.lost > 0)
+        assert sum(len(pack(content, GROUP)) for _, content in bob.heard) <= 3000 + 200  # and the announcement
+        ann.frame(pack(Hello("cleo", ("A", "B"), 10**6, 1, 2, b"", wants_answer=True), GROUP), "cleo")
+        await scene.until(lambda: cleo.of(Hello))
+
+    played(scene)
+
+
+def test_settings_and_rewards_of_any_number_reach_a_member_in_small_packets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MemoryTransport, "largest_frame", 4096)
+
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        for number in range(500):
+            ann.machine.controls.turn(freezing(f"arm number {number}"), "frozen", 1e9, by="ann")
+        bob = await scene.node("bob")
+        await scene.until(lambda: bob.machine.controls.digest == ann.machine.controls.digest)
+        await scene.until(lambda: len(ann.machine.peers) == 1)
+        for _ in range(200):
+            decision = bob.machine.decider.select_arm()
+            ann.machine.foreign.append(("bob", decision.id, 1.0))
+        await ann.act(lambda: None)
+        await scene.until(lambda: ann.statistics().rewards_brought == 200)
+        assert ann.statistics().troubles == bob.statistics().troubles == ()
+
+    played(scene)
+
+
+def test_what_is_too_large_to_be_sent_is_a_trouble_until_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        monkeypatch.setattr(ann._transport, "largest_frame", 40)
+        assert ann._packed(ann.machine.hello(), "bob") is None
+        (trouble,) = ann.statistics().troubles
+        assert trouble.startswith("Hello is not sent: a frame of ")
+        monkeypatch.setattr(ann._transport, "largest_frame", 4000)
+        assert ann._packed(ann.machine.hello(), "cleo") is not None
+        assert len(ann.statistics().troubles) == 1
+        assert ann._packed(ann.machine.hello(), "bob") is not None
+        assert ann.statistics().troubles == ()
 
     played(scene)
 

@@ -13,7 +13,15 @@ import pytest
 
 from cobandit.live.log_events import TROUBLES, LogEvent
 from cobandit.live.machine.alerts import Alerts
-from cobandit.live.process.logs import LOG_FORMATS, LogFormat, configure_logging
+from cobandit.live.process.logs import (
+    LOG_FORMATS,
+    MAX_KINDS,
+    MAX_LINES_AT_ONCE,
+    MAX_LINES_PER_SECOND,
+    LogFormat,
+    Sparing,
+    configure_logging,
+)
 from cobandit.values.errors import LocalError
 
 ROOT = Path(__file__).parents[3]
@@ -125,3 +133,37 @@ def test_the_library_leaves_logging_alone() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("[] 0 True []\n", "")
+
+
+def test_lines_of_one_kind_are_left_out_when_they_are_too_many_and_the_next_one_says_how_many() -> None:
+    sparing = Sparing()
+
+    def line(number: int, at: float, level: int = logging.WARNING) -> logging.LogRecord:
+        record = logging.LogRecord("uvicorn", level, "", 0, "Invalid request %d", (number,), None)
+        record.created = at
+        return record
+
+    records = [line(number, 100.0) for number in range(5 * MAX_LINES_AT_ONCE)]
+    written = [record for record in records if sparing.filter(record)]
+    assert [record.getMessage() for record in written] == [f"Invalid request {n}" for n in range(MAX_LINES_AT_ONCE)]
+    assert sparing.filter(line(0, 100.0, logging.ERROR))  # another kind
+    later = line(7, 100.0 + 1.0 / MAX_LINES_PER_SECOND)
+    assert sparing.filter(later)
+    assert later.getMessage() == f"Invalid request 7 ({4 * MAX_LINES_AT_ONCE} like it were left out before)"
+
+
+def test_kinds_of_lines_that_are_told_apart_are_bounded() -> None:
+    sparing = Sparing()
+    for number in range(MAX_KINDS + 500):
+        sparing.filter(logging.LogRecord("x", logging.WARNING, "", 0, f"{number}", (), None))
+    assert len(sparing._kinds) <= MAX_KINDS + 1
+
+
+@pytest.mark.usefixtures("unchanged")
+def test_what_outsiders_bring_about_in_other_packages_is_limited() -> None:
+    stream, other = io.StringIO(), logging.getLogger("cobandit.other")
+    handler = configure_logging(stream=stream, also=[other.name])
+    for _ in range(10 * MAX_LINES_AT_ONCE):
+        other.warning("Invalid HTTP request received.")
+    other.removeHandler(handler)
+    assert MAX_LINES_AT_ONCE <= stream.getvalue().count("\n") < 2 * MAX_LINES_AT_ONCE

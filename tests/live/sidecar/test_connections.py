@@ -125,26 +125,51 @@ def test_a_connection_whose_request_was_answered_before_its_end_is_closed_when_i
         assert file.read().endswith(b'"type":"about:blank"}')
 
 
-def test_beyond_the_limit_of_connections_only_probes_are_answered(
+def requested(served: Served, path: bytes) -> bytes:
+    token: bytes = served.token
+    return b"GET " + path + b" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + b"\r\n\r\n"
+
+
+def test_who_shows_no_token_gives_way_to_who_comes_next(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{CONNECTIONS}.MOST_CONNECTIONS", 5)
+    with ExitStack() as stack:
+        client, answers = stack.enter_context(served.connection())
+        client.sendall(requested(served, b"/healthz"))
+        assert answers.readline() == b"HTTP/1.1 200 OK\r\n"
+        outsiders = [stack.enter_context(served.connection()) for _ in range(20)]
+        for stream, file in outsiders[-2:]:  # they ask for what is open, and keep their connections
+            stream.sendall(GET + b"\r\n")
+            assert file.readline() == b"HTTP/1.1 200 OK\r\n"
+        with served.connection() as (stream, file):
+            stream.sendall(requested(served, b"/v1/arms"))
+            assert file.readline() == b"HTTP/1.1 200 OK\r\n"
+        served.wait_for(lambda: len(served.sidecar._server.server_state.connections) <= 5)
+        assert [served.client.get(path).status_code for path in ("/readyz", "/v1/arms")] == [200, 200]
+        client.sendall(requested(served, b"/v1/arms"))
+        assert any(answers.readline().endswith(b"HTTP/1.1 200 OK\r\n") for _ in range(10))  # it has kept its place
+
+
+def test_if_clients_take_all_connections_others_are_refused_and_it_says_that_it_is_not_ready(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"{CONNECTIONS}.MOST_CONNECTIONS", 3)
-    wanted = b" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + served.token + b"\r\n\r\n"
     with ExitStack() as stack:
-        silent: list[socket.socket] = [stack.enter_context(served.connection())[0] for _ in range(3)]
-        served.wait_for(lambda: len(served.sidecar._server.server_state.connections) == 3)
-        with served.connection() as (stream, file):
-            stream.sendall(b"GET /healthz" + wanted)
+        clients = [stack.enter_context(served.connection()) for _ in range(3)]
+        for stream, file in clients:
+            stream.sendall(requested(served, b"/v1/arms"))
             assert file.readline() == b"HTTP/1.1 200 OK\r\n"
-        served.wait_for(lambda: len(served.sidecar._server.server_state.connections) == 3)
         with served.connection() as (stream, file):
-            stream.sendall(b"GET /v1/arms" + wanted)
-            first, headers, problem = refused(file)
-        assert (first, headers[b"retry-after"]) == (b"HTTP/1.1 503 Service Unavailable", b"1")
-        assert problem["detail"] == "more than 3 connections are open: use one for many requests, and try again"
-        silent[0].shutdown(socket.SHUT_RDWR)
-        served.wait_for(lambda: len(served.sidecar._server.server_state.connections) == 2)
-        assert served.client.get("/v1/arms").status_code == 200
+            stream.sendall(requested(served, b"/healthz"))
+            assert file.readline() == b"HTTP/1.1 200 OK\r\n"
+        for path in (b"/v1/arms", b"/readyz"):
+            with served.connection() as (stream, file):
+                stream.sendall(requested(served, path))
+                first, headers, problem = refused(file)
+            assert (first, headers[b"retry-after"]) == (b"HTTP/1.1 503 Service Unavailable", b"1")
+            assert problem["detail"] == "more than 3 connections are open: use one for many requests, and try again"
+        clients[0][0].shutdown(socket.SHUT_RDWR)
+        served.wait_for(lambda: len(served.sidecar._server.server_state.connections) <= 2)
+        assert [served.client.get(path).status_code for path in ("/readyz", "/v1/arms")] == [200, 200]
 
 
 def test_what_is_not_http_is_refused_in_words_at_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 from cobandit.live.transports import mesh as mesh_module
 from cobandit.live.transports.addresses import LONGEST_PAUSE, LONGEST_PAUSE_FOR_GONE, pause
 from cobandit.live.transports.connection import Connection, Word
+from cobandit.live.transports.hearsay import MAX_DIALS_AT_ONCE, MAX_UNANSWERED
 from cobandit.live.transports.hello import MOST_TOLD, Hello, read_hello, write_hello
 from cobandit.live.transports.mesh import MOST_LINKS, Mesh
 from lab.diary import Diary
@@ -129,6 +130,60 @@ async def test_members_that_are_told_are_dialled_but_not_those_that_are_linked(s
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert stage.dialled == ["x:1"]
+
+
+@mesh_test("m")
+async def test_who_tells_thousands_of_addresses_has_few_dialled_and_none_when_it_has_gone(stage: Stage) -> None:
+    eve, _ = connect(stage.mesh, "zoe")
+    for first in range(0, 4000, 1000):
+        others = {f"z{n}": f"z{n}:1" for n in range(first, first + 1000)}
+        stage.mesh.take_word(eve, Word.HELLO, write_hello(Hello(1, "", others)))
+    ann, _ = connect(stage.mesh, "zora")
+    greet(stage.mesh, ann, address="", z1="z1:1")
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert stage.dialled == [f"z{n}:1" for n in range(MAX_DIALS_AT_ONCE)]
+    assert len(stage.mesh._dialling) == MAX_UNANSWERED
+    eve.connection_lost(None)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert list(stage.mesh._dialling) == ["z1:1"]
+
+
+@mesh_test("m")
+async def test_who_says_that_it_listens_elsewhere_each_time_is_dialled_there_alone_and_told_once(stage: Stage) -> None:
+    _, line = connect(stage.mesh, "a")
+    for number in range(100):
+        eve, _ = connect(stage.mesh, "zoe")
+        greet(stage.mesh, eve, boot=number, address=f"z{number}:1")
+        eve.connection_lost(None)
+    assert list(stage.mesh._dialling) == ["z99:1"]
+    told = [read_hello(content, seen_at="h") for word, content in line.words() if word == Word.HELLO]
+    assert [hello.others for hello in told if hello is not None] == [{}, {"zoe": "z0:1"}]
+
+
+@mesh_test("m")
+async def test_of_connections_on_which_a_peer_says_nothing_few_are_kept(stage: Stage) -> None:
+    lines = []
+    for _ in range(MOST_LINKS + 2):
+        for ended in [one for one in stage.mesh._greeted if one._transport is not None and one._transport.is_closing()]:
+            ended.connection_lost(None)
+        lines.append(connect(stage.mesh, "zoe")[1])
+    assert [line.ended for line in lines] == ["aborted", "aborted", *[""] * MOST_LINKS]
+
+
+@mesh_test("m")
+async def test_who_comes_itself_is_not_looked_for_where_another_said(stage: Stage) -> None:
+    eve, _ = connect(stage.mesh, "zoe")
+    greet(stage.mesh, eve, ann="wrong:1")
+    ann, _ = connect(stage.mesh, "ann")
+    greet(stage.mesh, ann, address="right:1")
+    ann.connection_lost(None)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert "right:1" in stage.mesh._dialling
+    eve.connection_lost(None)
+    assert list(stage.mesh._dialling) == ["right:1"]
 
 
 @mesh_test("a")

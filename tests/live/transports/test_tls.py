@@ -19,6 +19,7 @@ from cobandit.live.auth.credentials import Credentials
 from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.transports import connection as connection_module
+from cobandit.live.transports import door as door_module
 from cobandit.live.transports import mesh as mesh_module
 from cobandit.live.transports import tls as tls_module
 from cobandit.live.transports.base import LARGEST_FRAME
@@ -478,7 +479,7 @@ def test_one_that_says_no_hello_is_hung_up_on(member: Identities, monkeypatch: p
 
 
 def test_one_that_says_nothing_at_all_is_hung_up_on(member: Identities, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tls_module, "HANDSHAKE_SECONDS", 0.05)
+    monkeypatch.setattr(tls_module, "PROOF_SECONDS", 0.05)
 
     async def main() -> None:
         a = Node(member("a"))
@@ -488,16 +489,22 @@ def test_one_that_says_nothing_at_all_is_hung_up_on(member: Identities, monkeypa
     run(main())
 
 
-def test_many_that_prove_nothing_are_turned_away(member: Identities, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tls_module, "MOST_UNPROVED", 3)
+def test_those_who_say_nothing_give_way_to_a_member_at_once(
+    member: Identities, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door_module, "MAX_UNPROVED", 3)
+    monkeypatch.setattr(tls_module, "PROOF_SECONDS", 10 * PATIENCE)
 
     async def main() -> None:
         a = Node(member("a"))
         async with running(a):
             host, _, port = a.address.partition(":")
             held = [await asyncio.open_connection(host, int(port)) for _ in range(3)]
-            assert await knock(a.address, b"") == b""
-            await a.ear.until(lambda _: a.ear.reasons() == [Refusal.FLOOD])
+            b = Node(member("b"), a.address)
+            async with running(b):
+                await a.meets("b")
+                assert await held[0][0].read() == b""  # who came first, and has proved nothing since
+                assert a.ear.reasons() == [Refusal.FLOOD]
             for _, writer in held:
                 writer.close()
 

@@ -15,6 +15,8 @@ from cobandit.live.auth.seal import GroupSeal, Seal
 from cobandit.live.transports import fragments
 from cobandit.live.transports import udp as udp_module
 from cobandit.live.transports.fragments import MOST_UNFINISHED, REASSEMBLY_SECONDS, Reassembly, cut
+from cobandit.live.transports.hearsay import MAX_UNANSWERED
+from cobandit.live.transports.hello import Hello, write_hello
 from cobandit.live.transports.udp import DATAGRAM, LARGEST_UDP_FRAME, UdpTransport
 from cobandit.values.errors import LocalError
 from lab.diary import Diary
@@ -279,6 +281,25 @@ def test_a_member_that_speaks_nonsense_is_refused_by_name() -> None:
         await a.ear.until(lambda _: a.ear.refusals == [(Refusal.MALFORMED, "b")] * 3)
         throw(a.address, seal.wrap("a", b"\x09"), seal.wrap("a", b""), seal.wrap("c", b""))  # two of a later version
         await a.ear.until(lambda _: a.ear.reasons()[3:] == [Refusal.FORGED])
+        await closed(a)
+
+    run(main())
+
+
+def test_a_member_that_tells_many_addresses_or_says_something_else_each_time_costs_little() -> None:
+    async def main() -> None:
+        a = await Node("a").open()
+        where = ("127.0.0.1", 9)
+        for number in range(300):
+            others = {f"m{n}": f"127.0.0.1:{1000 + 12 * number + n}" for n in range(12)}
+            hello = write_hello(Hello(number, f"127.0.0.1:{50_000 + number}", others))
+            a.transport._take_hello("eve", hello, where, is_call=False)
+        assert len(a.transport._wanted) == MAX_UNANSWERED
+        assert a.transport._members["eve"].address == "127.0.0.1:50000"
+        assert a.ear.reached == ["eve"]
+        for address in a.transport._hearsay.gone("eve", 0.0):
+            a.transport._forget(address)
+        assert a.transport._wanted == {}
         await closed(a)
 
     run(main())

@@ -20,3 +20,4 @@ class Refusal(Enum):
     OUTDATED = "of an earlier version than this side still reads"
     UNKNOWN_KIND = "of a kind that this side does not know yet"
     SETTING = "a setting from the future, or of no control"
+    TOO_OFTEN = "said again too often, or in too many sessions"

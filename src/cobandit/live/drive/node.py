@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from cobandit import __version__
 from cobandit.codec import NotSpokenError, facts_that_fit
+from cobandit.codec.frames import ENVELOPE
 from cobandit.core import Acknowledgement, Message, Share
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decider import MOST_WAITING
@@ -116,6 +117,8 @@ class Node:
         self._counts: Counter[str] = Counter()
         self._fitted: tuple[int, tuple[Arm, ...]] | None = None
         """For which size of packets, and which arms, it was computed how much fits a message."""
+        self._unsent: dict[str, set[str | None]] = {}
+        """By kind of message, to whom the last one was too large to be sent."""
         self._synced_batches = 0
         self._since_snapshot = 0
         self._announce_at: float | None = None
@@ -542,10 +545,12 @@ class Node:
         agent, largest = self.machine.agent, self._transport.largest_frame
         if (largest, agent.arms) != self._fitted:
             self._fitted = (largest, agent.arms)
+            self.machine.room = min(self.machine.room, max(1, largest - 2 * ENVELOPE))
             try:
                 agent.limit_facts(facts_that_fit(largest, agent.arms))
+                self.machine.alerts.trouble(LogEvent.ARMS_TOO_MANY, None)
             except LocalError as error:
-                self.machine.alerts.say_once(logging.ERROR, LogEvent.MESSAGE_TOO_LARGE, str(error))
+                self.machine.alerts.trouble(LogEvent.ARMS_TOO_MANY, str(error))
 
     async def _write(self, step: Step) -> None:
         if not step.is_empty:
@@ -578,7 +583,10 @@ class Node:
             if is_superseded and not isinstance(content, control_messages.StatusTold):
                 continue  # another process speaks for this member now
             packet = self._packed(content, receiver)
-            if packet is not None and not self._transport.send(receiver, packet):
+            if packet is None:
+                continue
+            may_send = self.machine.guard.may_send(receiver, len(packet), self._now())
+            if not (may_send and self._transport.send(receiver, packet)):
                 self._counts["lost"] += 1
         if self._announce_at is not None and self._now() >= self._announce_at and not is_superseded:
             packet = self._packed(self.machine.hello(), None)
@@ -590,7 +598,7 @@ class Node:
 
     def _packed(self, content: Message | AnyControlMessage, receiver: str | None) -> bytes | None:
         """Return a packet in a version that its receiver reads: a hello in the oldest, for it says which those are."""
-        terms, is_hello = self.machine.terms, isinstance(content, control_messages.Hello)
+        terms, kind, is_hello = self.machine.terms, type(content).__name__, isinstance(content, control_messages.Hello)
         version = self.machine.peer_versions.of(None if is_hello else receiver)
         try:
             packet = terms.versions.packets.encode(content, terms.group, version)
@@ -598,8 +606,13 @@ class Node:
         except NotSpokenError:  # it was added later, so who reads only that version does not miss it
             return None
         except LocalError as error:
-            self.machine.alerts.say_once(logging.ERROR, LogEvent.MESSAGE_TOO_LARGE, str(error))
+            self._unsent.setdefault(kind, set()).add(receiver)
+            self.machine.alerts.trouble(LogEvent.MESSAGE_TOO_LARGE, f"{kind} is not sent: {error}")
             return None
+        if self._unsent and receiver in self._unsent.get(kind, ()):
+            self._unsent[kind].discard(receiver)
+            if not any(self._unsent.values()):
+                self.machine.alerts.trouble(LogEvent.MESSAGE_TOO_LARGE, None)
         self._counts[_kind(content)] += 1
         self._counts["bytes_sent"] += len(packet)
         return packet

@@ -8,7 +8,8 @@ import logging
 from cobandit.live.log_events import OVER, TROUBLES, LogEvent, log_event
 
 MOST_REMEMBERED = 1000
-"""So many different things are said once. Others may make up as many as they like; the log must not follow them."""
+"""So many different things of one kind are said once. Others may make up as many as they like; the log must not follow
+them, nor may they take the place of things of another kind."""
 
 LONGEST_TEXT = 1000
 
@@ -23,7 +24,8 @@ class Alerts:
     def __init__(self, member: str, group: str) -> None:
         self._about: dict[str, object] = {"member": member, "group": group}
         self._member = member
-        self._said: set[str] = set()
+        self._said: dict[LogEvent, set[str]] = {}
+        """What was said once, by event."""
         self._troubles: dict[LogEvent, str] = {}
 
     @property
@@ -41,17 +43,17 @@ class Alerts:
         log_event(level, event, f"{self._member}: {text.translate(_ONE_LINE)}", about)
 
     def say_once(self, level: int, event: LogEvent, text: str, peer: str | None = None) -> None:
-        """Say something, unless it was said before."""
-        key = text[:LONGEST_TEXT]
-        if key in self._said or len(self._said) >= MOST_REMEMBERED:
+        """Say something, unless it was said before. Others cannot choose of which event it is."""
+        key, said = text[:LONGEST_TEXT], self._said.setdefault(event, set())
+        if key in said or len(said) >= MOST_REMEMBERED:
             return
-        self._said.add(key)
+        said.add(key)
         self.say(level, event, key, peer)
-        if len(self._said) == MOST_REMEMBERED:
+        if len(said) == MOST_REMEMBERED:
             self.say(
                 logging.WARNING,
                 LogEvent.LOG_LIMITED,
-                "so much was wrong already that further kinds of it are only counted",
+                f"{event.value}: so much was wrong already that further kinds of it are only counted",
             )
 
     def trouble(self, event: LogEvent, what: str | None, level: int = logging.ERROR) -> None:

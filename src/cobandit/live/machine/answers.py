@@ -13,6 +13,9 @@ from cobandit.values.errors import PeerError
 MOST_ANSWERS = 10_000
 """Members that are listened to in one round, and that are waited for."""
 
+MAX_ROUND_BYTES = 256 * 2**20
+"""Of all answers of one round: those of five hundred members with a thousand arms and as many peers fit."""
+
 
 class Answers:
     """What members say of themselves, in one round after another."""
@@ -26,6 +29,8 @@ class Answers:
         """Whether those are waited for, too, whom others take to be present."""
         self._asked: frozenset[str] | None = None
         """Whom a member asks. A guest knows nobody."""
+        self._bytes = 0
+        """What was said in this round."""
         self._is_listening = False
         self.has_ended = False
         """Whether there is no round any more."""
@@ -44,6 +49,11 @@ class Answers:
             PeerError: It cannot be read, or is another member's or another group's.
         """
         if not self._is_listening or (len(self._told) >= MOST_ANSWERS and message.sender not in self._told):
+            return
+        if self._asked is not None and message.sender not in self._asked:
+            return  # nobody has asked it
+        self._bytes += len(message.statistics)
+        if self._bytes > MAX_ROUND_BYTES:
             return
         statistics = decode_statistics(message.statistics)
         if statistics.name != message.sender:
@@ -65,6 +75,7 @@ class Answers:
             own: How the asker itself is, if it is a member.
         """
         self._asked = None if own is None else frozenset(peer.name for peer in own.peers if peer.is_present)
+        self._bytes = 0
         self._told, self._wanted, self._believes = {}, {*expected, *(self._asked or ())}, own is None
         if own is not None:
             self._take(own)

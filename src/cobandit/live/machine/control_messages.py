@@ -2,35 +2,53 @@
 
 A packet on the network is a protocol message or a control message, in the one envelope of `cobandit.codec`: all are
 kinds in one table. Control messages may be lost like everything else: who expects something from one repeats it
-(`outbox.py`).
+(`outbox.py`). Every field has a limit: what is longer is no control message, and is refused when it is read.
 """
 
+from typing import Annotated
+
 import msgspec
+from msgspec import Meta
 
 from cobandit.codec import Format, FrameCodec
 from cobandit.codec.format import Kinds
 from cobandit.codec.tables import MESSAGES, WIRE_VERSION
 from cobandit.core import Message
-from cobandit.live.machine.controls import Setting
+from cobandit.live.decide.decision import LONGEST_TOKEN
+from cobandit.live.machine.controls import MOST_FROZEN, Setting
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
 
 MOST_REWARDS = 256
 """So many rewards fit one control message."""
+
+MAX_DIGEST = 64
+"""Bytes of a digest of settings. A later release may have longer ones than today's."""
+
+MAX_VERSIONS = 64
+"""Versions of the wire that a member may say it reads."""
+
+MAX_STATUS = 2 * 2**20
+"""Bytes of what a member says of itself: more than a thousand arms and a thousand peers need."""
+
+Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
+Digest = Annotated[bytes, Meta(max_length=MAX_DIGEST)]
+Token = Annotated[str, Meta(max_length=LONGEST_TOKEN)]
 
 
 class ControlMessage(msgspec.Struct, frozen=True, array_like=True):
     """Something that one member says to another, or to all."""
 
-    sender: str
+    sender: Name
 
 
 class Hello(ControlMessage, frozen=True):
     """I am here, with these arms. Members that did not know me answer."""
 
-    arms: tuple[str, ...]
+    arms: Annotated[tuple[Name, ...], Meta(max_length=MOST_ARMS)]
     units_per_reward: int
     session: int
     notice: int
-    controls: bytes
+    controls: Digest
     """The digest of the settings that the sender has heard of."""
     wants_answer: bool = False
     """Whether the sender does not know the receiver, who then answers although it knows the sender."""
@@ -39,7 +57,7 @@ class Hello(ControlMessage, frozen=True):
     incarnation: int = 0
     is_new: bool = False
     """Whether the sender has just started, and waits itself for the settings of the others."""
-    reads: tuple[int, ...] = (WIRE_VERSION,)
+    reads: Annotated[tuple[int, ...], Meta(max_length=MAX_VERSIONS)] = (WIRE_VERSION,)
     """The versions of the wire that the sender reads. A hello itself is always in the oldest that its sender writes."""
     is_relay: bool = False
     """Whether the sender passes on what others observed."""
@@ -48,25 +66,25 @@ class Hello(ControlMessage, frozen=True):
 class ControlsTold(ControlMessage, frozen=True):
     """All settings that I have heard of. An operator, who need not be a member, tells of what it sets."""
 
-    settings: tuple[Setting, ...]
+    settings: Annotated[tuple[Setting, ...], Meta(max_length=MOST_FROZEN + 1)]
 
 
 class ControlsHeard(ControlMessage, frozen=True):
     """With what you told me I have the controls of this digest."""
 
-    digest: bytes
+    digest: Digest
 
 
 class Rewards(ControlMessage, frozen=True):
     """Rewards for decisions of yours, by token."""
 
-    rewards: tuple[tuple[str, float], ...]
+    rewards: Annotated[tuple[tuple[Token, float], ...], Meta(max_length=MOST_REWARDS)]
 
 
 class RewardsTaken(ControlMessage, frozen=True):
     """You need not tell me these again: they are counted, or can never be."""
 
-    tokens: tuple[str, ...]
+    tokens: Annotated[tuple[Token, ...], Meta(max_length=MOST_REWARDS)]
 
 
 class StatusAsked(ControlMessage, frozen=True):
@@ -76,7 +94,7 @@ class StatusAsked(ControlMessage, frozen=True):
 class StatusTold(ControlMessage, frozen=True):
     """How I am: statistics, encoded."""
 
-    statistics: bytes
+    statistics: Annotated[bytes, Meta(max_length=MAX_STATUS)]
 
 
 AnyControlMessage = Hello | ControlsTold | ControlsHeard | Rewards | RewardsTaken | StatusAsked | StatusTold

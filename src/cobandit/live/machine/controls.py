@@ -5,7 +5,7 @@ members end with the same, and what was recorded and is said again later is old 
 settings spread.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -26,6 +26,9 @@ GONE = "gone"
 _FORGET = "forget "
 
 STAMPS_A_SECOND = 1000
+
+_NUMBERS = 32
+"""Bytes, more than enough: of a setting that is told, all but its texts."""
 
 FURTHEST_AHEAD = 600.0
 """Seconds by which a stamp may lie ahead of this member's time of day. Clocks are wrong; and nobody must have the last
@@ -61,6 +64,24 @@ class Setting(NamedTuple):
 def stamp_at(time_of_day: float, last: int = 0) -> int:
     """Return the stamp of a setting that is made now, and replaces one that has the last stamp."""
     return max(int(time_of_day * STAMPS_A_SECOND), last + 1)
+
+
+def in_parts(settings: Iterable[Setting], room: int) -> Iterator[tuple[Setting, ...]]:
+    """Yield the settings in parts of at most so many bytes each, or of one setting; none if there are none.
+
+    >>> [len(part) for part in in_parts([Setting("kill", None, 1, "x")] * 5, 120)]
+    [2, 2, 1]
+    """
+    part, left = list[Setting](), room
+    for setting in settings:
+        size = _NUMBERS + sum(len((text or "").encode()) for text in (setting.key, setting.value, setting.by))
+        if part and size > left:
+            yield tuple(part)
+            part, left = [], room
+        part.append(setting)
+        left -= size
+    if part:
+        yield tuple(part)
 
 
 class Heard(NamedTuple):

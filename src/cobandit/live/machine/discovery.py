@@ -2,16 +2,24 @@
 
 from collections.abc import Container, Iterator
 
+from cobandit.values.allowance import Allowance
+
 ANSWER_EVERY = 1.0
-"""A stranger is answered at most so often, in seconds."""
+"""Anybody is answered at most so often, in seconds."""
 
 TELL_EVERY = 0.5
 """The same for how this member is. Who asks again sooner waits for its answer that long, so rounds come less often."""
 
+MAX_ANSWERS_AT_ONCE, MAX_ANSWERS_PER_SECOND = 1024, 64
+"""Answers to all those together who are not members: a name is easily made up. A fleet may start at once."""
+
+MAX_TOLD_AT_ONCE, MAX_TOLD_PER_SECOND = 128, 16
+"""The same for how this member is, which may be long."""
+
 FIRST_GREETING, LONGEST_BETWEEN_GREETINGS = 2.0, 600.0
 """Seconds; the pause doubles from the one to the other. Both sides' greetings may be lost."""
 
-MOST_STRANGERS = 1000
+MOST_STRANGERS = 10_000
 """So many are remembered."""
 
 
@@ -19,19 +27,19 @@ class Discovery:
     """Those who were heard or reached, and have not said who they are."""
 
     def __init__(self) -> None:
-        self._answered: dict[str, float] = {}
-        self._told: dict[str, float] = {}
+        self._answered = _Pace(ANSWER_EVERY, Allowance(MAX_ANSWERS_PER_SECOND, MAX_ANSWERS_AT_ONCE))
+        self._told = _Pace(TELL_EVERY, Allowance(MAX_TOLD_PER_SECOND, MAX_TOLD_AT_ONCE))
         """Apart, so that who keeps asking how this member is does not thereby miss the answer to a greeting."""
         self._unmet: dict[str, tuple[float, float]] = {}
         """Who can be reached and has not said who it is: when to greet it again, and how long that was."""
 
-    def may_answer(self, stranger: str, now: float) -> bool:
-        """Return whether a stranger is answered now: not more often than it is worth."""
-        return _is_time(self._answered, stranger, now, ANSWER_EVERY)
+    def may_answer(self, who: str, now: float, *, is_member: bool = False) -> bool:
+        """Return whether somebody is answered now: not more often than it is worth."""
+        return self._answered.is_time(who, now, is_member=is_member)
 
-    def may_tell(self, stranger: str, now: float) -> bool:
-        """Return whether a stranger is told now how this member is."""
-        return _is_time(self._told, stranger, now, TELL_EVERY)
+    def may_tell(self, who: str, now: float, *, is_member: bool = False) -> bool:
+        """Return whether somebody is told now how this member is."""
+        return self._told.is_time(who, now, is_member=is_member)
 
     def greeted(self, peer: str, now: float) -> None:
         """Note that a peer that can be reached was greeted."""
@@ -53,10 +61,21 @@ class Discovery:
                 yield peer
 
 
-def _is_time(last: dict[str, float], stranger: str, now: float, every_s: float) -> bool:
-    if 0.0 <= now - last.get(stranger, -every_s) < every_s:  # the clock may have gone back
-        return False
-    if len(last) >= MOST_STRANGERS:
-        last.clear()
-    last[stranger] = now
-    return True
+class _Pace:
+    """How often each is answered, and how often all strangers together are."""
+
+    def __init__(self, every_s: float, for_strangers: Allowance) -> None:
+        self._every_s, self._for_strangers = every_s, for_strangers
+        self._last: dict[str, float] = {}
+        """The one that was answered last is last."""
+
+    def is_time(self, who: str, now: float, *, is_member: bool) -> bool:
+        if 0.0 <= now - self._last.get(who, -self._every_s) < self._every_s:  # the clock may have gone back
+            return False
+        if not (is_member or self._for_strangers.take(now)):
+            return False
+        self._last.pop(who, None)
+        self._last[who] = now
+        if len(self._last) > MOST_STRANGERS:
+            del self._last[next(iter(self._last))]
+        return True

@@ -48,6 +48,9 @@ class Inbound:
         try:
             check_sessions(content, machine.agent.session, now)
             self._check_role(content, sender)
+            if not self._is_affordable(content, now):
+                machine.guard.refuse(Refusal.TOO_OFTEN, sender, now)
+                return
             if isinstance(content, ControlMessage):
                 self._open(content, now)
             else:
@@ -56,7 +59,7 @@ class Inbound:
                     machine.meet_successor(outcome.superseded_by, content)
         except StrangerError:
             machine.guard.refuse(Refusal.STRANGER, sender, now)
-            if machine.discovery.may_answer(content.sender, now):
+            if machine.discovery.may_answer(content.sender, now, is_member=sender is not None):
                 machine.answer_with(content.sender, machine.hello(wants_answer=True))
         except PeerError as error:
             machine.refuse(Refusal.ABSURD, sender, str(error))
@@ -94,11 +97,30 @@ class Inbound:
                 f"`cobandit keys agent {sender} --relay`, or start it without relay"
             )
 
+    def _is_affordable(self, content: Message | AnyControlMessage, now: float) -> bool:
+        """Return whether a peer has not said too often lately what costs much to hear and to answer."""
+        guard = self._machine.guard
+        match content:
+            case control_messages.Hello():
+                told = {(content.session, content.notice)}
+            case Share() | Notice():
+                told = {(presence.session, presence.number) for presence in content.changes.presences}
+            case _:
+                told = set()
+        known = self._machine.agent.presence_of(content.sender)
+        if told and known is not None and told != {(known.session, known.number)}:
+            return guard.may_begin(content.sender, now)
+        delivery = content.delivery if isinstance(content, Share) else None
+        is_repetition = delivery is not None and delivery.attempt > 0 and not delivery.is_answer
+        return not is_repetition or guard.may_repeat(content.sender, now)
+
     def _refuse_unread(self, error: PeerError, sender: str | None, now: float) -> None:
         """Refuse a packet that cannot be read. Who writes in a version that is not read here is told which are."""
         machine = self._machine
         machine.refuse(reason_of(error), sender, str(error))
-        if isinstance(error, FutureError) and sender is not None and machine.discovery.may_answer(sender, now):
+        if not isinstance(error, FutureError) or sender is None:
+            return
+        if machine.discovery.may_answer(sender, now, is_member=True):
             machine.answer_with(sender, machine.hello())
 
     def _open(self, message: AnyControlMessage, now: float) -> None:
@@ -110,7 +132,8 @@ class Inbound:
             case control_messages.Hello():
                 self._meet(message, now)
             case control_messages.StatusAsked():
-                if machine.discovery.may_tell(message.sender, now):
+                is_member = machine.agent.knows(message.sender)
+                if machine.discovery.may_tell(message.sender, now, is_member=is_member):
                     machine.askers.append(message.sender)
             case control_messages.StatusTold():
                 machine.answers.take(message)
@@ -159,8 +182,9 @@ class Inbound:
         if is_news:
             self._compare_arms(hello)
         # Its question may come again because the answer was lost; or because the network doubles packets.
-        may_answer = machine.discovery.may_answer(hello.sender, now) or is_news
-        if may_answer and hello.answers is None and (is_news or hello.wants_answer):
+        is_question = hello.answers is None and (is_news or hello.wants_answer)
+        is_later = known is not None and is_news  # few enough: see `_is_affordable`
+        if is_question and (is_later or machine.discovery.may_answer(hello.sender, now, is_member=known is not None)):
             machine.answer_with(hello.sender, machine.hello(answers=(hello.session, hello.notice)))
 
     def _compare_arms(self, hello: control_messages.Hello) -> None:
@@ -193,7 +217,8 @@ class Inbound:
         if machine.agent.knows(sender):
             machine.outbox.controls_heard(sender, told)
             machine.answer_with(sender, control_messages.ControlsHeard(machine.terms.name, machine.controls.digest))
-        if self._answered.get(sender) == told:  # and not older ones, which were late
+        # All of them, and not older ones, which were late; they may come in several parts.
+        if self._answered.get(sender) in (told, machine.controls.digest):
             machine.heard_settings(sender)
 
 

@@ -24,7 +24,7 @@ from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.answers import Answers
 from cobandit.live.machine.batch import Batch, Mail, NodeState
 from cobandit.live.machine.control_messages import AnyControlMessage
-from cobandit.live.machine.controls import FROZEN, GONE, KILL, Controls, forgetting, freezing
+from cobandit.live.machine.controls import FROZEN, GONE, KILL, Controls, forgetting, freezing, in_parts
 from cobandit.live.machine.discovery import Discovery
 from cobandit.live.machine.forgetting import Forgetting, dismissed
 from cobandit.live.machine.guard import Guard
@@ -62,6 +62,9 @@ class Machine:
 
     decider: Decider
     """Where this member decides; made by `make_decider`."""
+
+    room: int = 2**20
+    """Bytes that a control message may have: less where packets are small."""
 
     def __init__(self, terms: Terms, restored: Restored, clock: Clock) -> None:
         self.terms = terms
@@ -467,13 +470,17 @@ class Machine:
         given_up: list[str] = []
         while self.foreign:
             reward_for = self.foreign.popleft()
-            peer = reward_for[0]
-            if not self.outbox.has_room_for(peer, self.agent.met):
+            peer, token, _ = reward_for
+            if not self.outbox.has_room_for(peer, token, self.agent.met):
                 given_up.append(peer)
             elif self.outbox.add_reward(*reward_for):
                 self._rewards_kept.append(reward_for)
                 if not self.agent.is_present(peer):
                     self._say_waiting(peer)
+        if self._rewards_kept:
+            too_many = self.outbox.make_room(self.agent.met)
+            self._rewards_gone += too_many
+            given_up += [peer for peer, _ in too_many]
         if now >= self._give_up_at:
             self._give_up_at = now + GIVE_UP_EVERY
             for peer in self.outbox.found_waiting:
@@ -510,10 +517,11 @@ class Machine:
         if due_at is None or now < due_at:
             return
         for peer in self.outbox.due(self.peers, digest, now):
-            if rewards := self.outbox.rewards_for(peer):
+            if rewards := self.outbox.rewards_for(peer, self.room):
                 self.answer_with(peer, control_messages.Rewards(self.terms.name, rewards))
             if self.outbox.lacks_controls(peer, digest):
-                self.answer_with(peer, control_messages.ControlsTold(self.terms.name, self.controls.settings))
+                for part in in_parts(self.controls.settings, self.room) if digest else ((),):
+                    self.answer_with(peer, control_messages.ControlsTold(self.terms.name, part))
 
     # How.
 

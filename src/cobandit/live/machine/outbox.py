@@ -5,6 +5,7 @@ packet every ten minutes. This file does not send and does not persist; it says 
 """
 
 from collections.abc import Container, Iterable, Iterator
+from heapq import heapify, heappop, heapreplace
 
 from cobandit.live.machine.control_messages import MOST_REWARDS
 from cobandit.values.errors import NotNowError
@@ -14,12 +15,16 @@ LONGEST_WAIT = 600.0
 GROWTH = 2.0
 MOST_REWARDS_KEPT = 100_000
 MOST_FOR_ONE = 10_000
-MOST_FOR_STRANGERS = 1000
-"""So many rewards for other members may wait here: in all, for one of them, and for those that were never met."""
+MOST_FOR_STRANGERS, MAX_FOR_ONE_STRANGER = 2000, 500
+"""So many rewards for other members may wait here: in all, for one of them; for all those that were never met, and for
+one of these. Names are easily made up, so the last are a box of their own, in which the oldest give way."""
+
+_REWARD = 16
+"""Bytes, more than enough: of a reward that is told, all but the id of its decision."""
 
 
 class _Owed:
-    __slots__ = ("digest", "next_at", "noticed_at", "rewards", "wait")
+    __slots__ = ("digest", "next_at", "noticed_at", "rewards", "sent_at", "wait")
 
     def __init__(self) -> None:
         self.rewards: dict[str, float] = {}
@@ -28,7 +33,13 @@ class _Owed:
         self.digest = b""
         """Which settings the peer has, as far as it said."""
         self.next_at = 0.0
+        self.sent_at = -FIRST_WAIT
+        """When the peer was last written to."""
         self.wait = FIRST_WAIT
+
+    def hurry(self) -> None:
+        """Wait no longer than for the first time: whatever the peer says, it is not written to more often."""
+        self.next_at, self.wait = self.sent_at + FIRST_WAIT, FIRST_WAIT
 
 
 class Outbox:
@@ -69,29 +80,53 @@ class Outbox:
             known: Everybody who was ever met.
             on_the_way: Rewards that are about to be kept, for whomever.
         """
-        owed = self._owed.get(peer)
-        if owed is not None and token in owed.rewards:
+        if self._has(peer, token):
             return
         if self._kept + on_the_way >= MOST_REWARDS_KEPT:
             raise NotNowError(
                 f"{self._kept} rewards wait for members that cannot be reached: see that they run, then try again"
             )
-        if not self.has_room_for(peer, known, on_the_way):
+        if not self.has_room_for(peer, token, known, on_the_way):
             raise NotNowError(
                 f"too many rewards wait for {peer!r}, which cannot be reached: see that it runs, then try again"
                 if peer in known
-                else f"the id is of {peer!r}, whom this member has never met, and too many such rewards wait already: "
+                else f"the id is of {peer!r}, whom this member has never met, and too many rewards wait for it: "
                 "see that there is such a member"
             )
 
-    def has_room_for(self, peer: str, known: Container[str], on_the_way: int = 0) -> bool:
-        """Return whether one more reward for this peer may be kept: made-up ids must not fill the box."""
-        if peer in known:
-            owed = self._owed.get(peer)
-            return (0 if owed is None else len(owed.rewards)) + on_the_way < MOST_FOR_ONE
-        everybody = tuple(self._owed.items())  # at once: another thread may add a peer
-        for_strangers = sum(len(owed.rewards) for name, owed in everybody if name not in known)
-        return for_strangers + on_the_way < MOST_FOR_STRANGERS
+    def has_room_for(self, peer: str, token: str, known: Container[str], on_the_way: int = 0) -> bool:
+        """Return whether a reward for this peer may be kept, or is kept already."""
+        if self._has(peer, token):
+            return True
+        owed = self._owed.get(peer)
+        waiting = 0 if owed is None else len(owed.rewards)
+        return waiting + on_the_way < MOST_FOR_ONE if peer in known else waiting < MAX_FOR_ONE_STRANGER
+
+    def make_room(self, known: Container[str]) -> list[tuple[str, str]]:
+        """Forget rewards for members that were never met, if there are too many. Return for whom, and the token.
+
+        Who has the most waiting loses the oldest of them. A tenth goes at once, so that it is seldom.
+        """
+        strangers = {name: owed.rewards for name, owed in self._owed.items() if owed.rewards and name not in known}
+        excess = sum(map(len, strangers.values())) - MOST_FOR_STRANGERS
+        if excess <= 0:
+            return []
+        gone: list[tuple[str, str]] = []
+        fullest = [(-len(rewards), place, name) for place, (name, rewards) in enumerate(strangers.items())]
+        heapify(fullest)
+        for _ in range(excess + MOST_FOR_STRANGERS // 10):
+            waiting, place, name = fullest[0]
+            token = next(iter(strangers[name]))
+            del strangers[name][token]
+            gone.append((name, token))
+            if waiting == -1:
+                heappop(fullest)
+                del self._owed[name]
+            else:
+                heapreplace(fullest, (waiting + 1, place, name))
+        self._kept -= len(gone)
+        self._is_stale = True
+        return gone
 
     def give_up(self, after_s: float, now: float) -> list[tuple[str, str]]:
         """Forget the rewards that were found waiting so long ago. Return for whom, and the token.
@@ -135,7 +170,8 @@ class Outbox:
         is_new = peer not in self._owed
         owed = self._of(peer)
         if is_new or owed.digest != digest:  # who is new may have none, and is owed some all the same
-            owed.digest, owed.next_at, owed.wait = digest, 0.0, FIRST_WAIT
+            owed.digest = digest
+            owed.hurry()
             # A new peer was in nobody's account yet: if it has what it should have, there is nothing to add.
             self._is_stale = self._is_stale or not is_new or digest != self._digest
         if owed.rewards:  # they may have waited until the peer is known
@@ -146,7 +182,7 @@ class Outbox:
         owed = self._of(peer)
         if owed.wait > FIRST_WAIT:
             self._is_stale = True
-            owed.next_at, owed.wait = 0.0, FIRST_WAIT
+            owed.hurry()
 
     def forget(self, peer: str) -> None:
         """Keep nothing in mind for a peer that is gone, but the rewards that wait for it."""
@@ -165,9 +201,15 @@ class Outbox:
         """Return whether the peer has other controls than these."""
         return self._of(peer).digest != digest
 
-    def rewards_for(self, peer: str) -> tuple[tuple[str, float], ...]:
-        """Return the next rewards for a peer, as many as fit a control message."""
-        return tuple(item for item, _ in zip(self._of(peer).rewards.items(), range(MOST_REWARDS), strict=False))
+    def rewards_for(self, peer: str, room: int) -> tuple[tuple[str, float], ...]:
+        """Return the next rewards for a peer, as many as fit a control message of so many bytes; one at least."""
+        chosen: list[tuple[str, float]] = []
+        for token, reward in self._of(peer).rewards.items():
+            room -= len(token) + _REWARD
+            if chosen and (room < 0 or len(chosen) == MOST_REWARDS):
+                break
+            chosen.append((token, reward))
+        return tuple(chosen)
 
     def due(self, peers: Iterable[str], digest: bytes, now: float) -> Iterator[str]:
         """Return which of these peers to write to now, and note that it is done."""
@@ -175,7 +217,7 @@ class Outbox:
         for peer in peers:
             owed = self._of(peer)
             if (owed.rewards or owed.digest != digest) and now >= owed.next_at:
-                owed.next_at = now + owed.wait
+                owed.sent_at, owed.next_at = now, now + owed.wait
                 owed.wait = min(owed.wait * GROWTH, LONGEST_WAIT)
                 yield peer
 
@@ -185,6 +227,10 @@ class Outbox:
             times = [owed.next_at for peer in peers if (owed := self._of(peer)).rewards or owed.digest != digest]
             self._next_at, self._is_stale, self._digest = min(times, default=None), False, digest
         return self._next_at
+
+    def _has(self, peer: str, token: str) -> bool:
+        owed = self._owed.get(peer)
+        return owed is not None and token in owed.rewards
 
     def _of(self, peer: str) -> _Owed:
         owed = self._owed.get(peer)

@@ -13,7 +13,14 @@ from typing import Literal, TextIO
 import msgspec
 
 from cobandit.live.log_events import LogEvent
+from cobandit.values.allowance import Allowance
 from cobandit.values.errors import LocalError
+
+MAX_LINES_AT_ONCE, MAX_LINES_PER_SECOND = 200, 1
+"""Lines of one kind: of one logger, level and event. The next one that is written says how many were left out."""
+
+MAX_KINDS = 1000
+"""So many kinds are told apart."""
 
 LogFormat = Literal["json", "text"]
 LOG_FORMATS: tuple[LogFormat, ...] = ("text", "json")
@@ -41,6 +48,7 @@ def configure_logging(
         raise LocalError(f"the log format must be {' or '.join(LOG_FORMATS)}, not {format!r}")
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines() if format == "json" else TextLines())
+    handler.addFilter(Sparing())
     log = logging.getLogger("cobandit")
     log.addHandler(handler)
     log.setLevel(level)
@@ -51,6 +59,29 @@ def configure_logging(
         other.setLevel(max(level, logging.WARNING))
         other.propagate = False
     return handler
+
+
+class Sparing(logging.Filter):
+    """Leaves out lines of a kind that comes too often: nobody outside may fill a disk with them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kinds: dict[tuple[str, int, str], tuple[Allowance, list[int]]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a line is written. It then says how many like it were not."""
+        kind = (record.name, record.levelno, str(getattr(record, "event", record.msg)))
+        if kind not in self._kinds and len(self._kinds) >= MAX_KINDS:
+            kind = (record.name, record.levelno, "")
+        fresh = (Allowance(MAX_LINES_PER_SECOND, MAX_LINES_AT_ONCE), [0])
+        allowance, left_out = self._kinds.setdefault(kind, fresh)
+        if not allowance.take(record.created):
+            left_out[0] += 1
+            return False
+        if left_out[0]:
+            record.msg, record.args = f"{record.getMessage()} ({left_out[0]} like it were left out before)", ()
+            left_out[0] = 0
+        return True
 
 
 class TextLines(logging.Formatter):

@@ -27,7 +27,9 @@ def run_agent(
     drain: float = 0.0,
     on_drain: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Run a member until the process is told to stop, by SIGTERM or SIGINT. Another while it stops ends it at once.
+    """Run a member until the process is told to stop, by SIGTERM or SIGINT.
+
+    Another SIGTERM while it stops changes nothing: supervisors repeat it. Another SIGINT ends it at once.
 
     Args:
         config: What to run.
@@ -72,9 +74,9 @@ class _Signals:
         return None if found is None else found.si_signo
 
     def let_go(self) -> None:
-        """Let them be themselves again: the next ends the process at once."""
-        for one in STOPPING:
-            signal.signal(one, signal.SIG_DFL)
+        """Wait for no more of them: SIGTERM is heard no more, and SIGINT ends the process at once."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
 
 

@@ -71,8 +71,8 @@ def create_app(
         ],
         middleware=[
             Middleware(RawPaths),
-            Middleware(UnderWay, limits.most_requests, PROBES),
             Middleware(TokenCheck, token, {*PROBES, DOCUMENT, *extras.open_paths}, read_only_token),
+            Middleware(UnderWay, limits.most_requests, PROBES),  # behind the token: outsiders take no places
         ],
         exception_handlers={
             Refusal: refused,

@@ -3,6 +3,9 @@
 The head is the first line and the headers. uvicorn limits neither its length nor its time, so this file does. At any
 time a connection waits for a head, or for the next request, or a request is under way, and each of these ends: a body
 and an answer have their own limits, in `limits.py` and `api.py`.
+
+Connections are limited too. One on which no token was shown gives way to who comes next (`Door`), so outsiders take no
+places from clients. If clients themselves take all, the others are told so, and so is who asks whether it is ready.
 """
 
 import asyncio
@@ -12,9 +15,11 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from cobandit.live.sidecar.contract import PROBES
+from cobandit.live.sidecar.contract import HEALTH
 from cobandit.live.sidecar.limits import MOST_CONNECTIONS, THROW_AWAY_WITHIN_S
 from cobandit.live.sidecar.problems import Refusal, answer
+from cobandit.live.sidecar.tokens import ON_PROOF
+from cobandit.live.transports.door import Door
 
 MOST_HEAD = 64 * 2**10
 """Bytes of the first line and the headers of a request."""
@@ -25,11 +30,29 @@ HEAD_WITHIN_S = 10.0
 _CLOSE = {"Connection": "close"}
 
 
+class Connections:
+    """All connections of one server. Called with what uvicorn gives, it makes the next."""
+
+    def __init__(self) -> None:
+        self.door: Door[Connection] = Door(lambda one: one.give_way())
+        self.proved: set[Connection] = set()
+
+    def __call__(self, *given: Any, **options: Any) -> "Connection":  # noqa: ANN401  # uvicorn's own
+        """Return a connection that has not been made yet."""
+        return Connection(self, *given, **options)
+
+    @property
+    def are_too_many(self) -> bool:
+        """Whether clients that have shown the token take all places."""
+        return len(self.proved) >= MOST_CONNECTIONS
+
+
 class Connection(HttpToolsProtocol):
     """uvicorn's connection, with limits for what comes before a request is known."""
 
-    def __init__(self, *given: Any, **options: Any) -> None:  # noqa: ANN401  # uvicorn's own
+    def __init__(self, all_of_them: Connections, *given: Any, **options: Any) -> None:  # noqa: ANN401  # uvicorn's own
         super().__init__(*given, **options)
+        self._all = all_of_them
         self._clock: asyncio.TimerHandle | None = None
         self._is_in_head = False
         self._is_refused = False
@@ -39,13 +62,26 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn
         """Wait for the first request."""
         super().connection_made(transport)
+        host = self.client[0] if self.client else ""
+        self._all.door.come(self, host, MOST_CONNECTIONS - len(self._all.proved))
         self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
         self._stop_clock()
+        self._all.door.leave(self)
+        self._all.proved.discard(self)
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
+
+    def give_way(self) -> None:
+        """End, because others come and nobody has shown a token here."""
+        self.transport.abort()
+
+    def _prove(self) -> None:
+        self._all.door.leave(self)
+        if not self.transport.is_closing():
+            self._all.proved.add(self)
 
     def data_received(self, data: bytes) -> None:
         """Take some bytes. Most requests come as a whole, and start no clock."""
@@ -77,8 +113,9 @@ class Connection(HttpToolsProtocol):
         app = self.app
         if len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > MOST_HEAD:
             self.app = answer(_too_long())
-        elif len(self.connections) > MOST_CONNECTIONS:
+        elif self._all.are_too_many and self not in self._all.proved:
             self.app = _Crowded(app)
+        self.scope["state"][ON_PROOF] = self._prove
         super().on_headers_complete()
         self.app = app
 
@@ -126,14 +163,14 @@ class Connection(HttpToolsProtocol):
 
 
 class _Crowded:
-    """Answers while there are too many connections: probes as always, everything else with a refusal."""
+    """Answers while there are too many connections: that the process lives, and everything else with a refusal."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         detail = f"more than {MOST_CONNECTIONS} connections are open: use one for many requests, and try again"
-        app = self._app if scope["path"] in PROBES else answer(Refusal(503, detail, _CLOSE))
+        app = self._app if scope["path"] == HEALTH else answer(Refusal(503, detail, _CLOSE))
         await app(scope, receive, send)
 
 

@@ -300,3 +300,6 @@ OPERATIONS = (
 
 PROBES = frozenset(operation.path for operation in OPERATIONS if operation.is_open)
 """Paths that are always served, however many requests are under way."""
+
+HEALTH = "/healthz"
+"""The probe that asks only whether the process lives."""

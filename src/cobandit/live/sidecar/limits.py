@@ -21,7 +21,8 @@ THROW_AWAY_WITHIN_S = 2.0
 for an answer only when they have sent everything, and would see a broken connection instead."""
 
 MOST_CONNECTIONS = 2048
-"""Connections that may be open, idle ones too. On further ones only probes are answered."""
+"""Connections that may be open, idle ones too. Those on which no token was shown give way to further ones; if there are
+none, further ones are refused."""
 
 
 class UnderWay:

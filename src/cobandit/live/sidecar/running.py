@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -23,7 +23,7 @@ from cobandit.live.process.config import AgentConfig
 from cobandit.live.process.service import run_agent
 from cobandit.live.process.serving import is_loopback
 from cobandit.live.sidecar.app import Extras, create_app
-from cobandit.live.sidecar.connections import Connection
+from cobandit.live.sidecar.connections import Connections
 from cobandit.live.sidecar.tokens import Token, find_read_only_token, find_token
 from cobandit.live.transports.addresses import Address, parse_address
 from cobandit.live.transports.listening import listening_socket, listening_to
@@ -119,7 +119,7 @@ class Sidecar:
             uvicorn.Config(
                 app,
                 loop="uvloop" if _has_uvloop() else "asyncio",
-                http=Connection,
+                http=cast("type[asyncio.Protocol]", Connections()),
                 ws="none",
                 lifespan="on",
                 log_config=None,

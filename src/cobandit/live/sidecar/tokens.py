@@ -27,6 +27,9 @@ LOOKING = frozenset({"GET", "HEAD"})
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 1024
 """Characters."""
 
+ON_PROOF = "cobandit.on_proof"
+"""Under this name a server may leave, in the state of a request, what to call when the request has a right token."""
+
 
 class Token(NamedTuple):
     """A token, and where to find it."""
@@ -118,10 +121,14 @@ class TokenCheck:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] != "http" or self._is_open(scope["path"]) or self._has_token(scope, self._wanted):
+        is_token = scope["type"] == "http" and self._has_token(scope, self._wanted)
+        is_looking = scope["type"] == "http" and self._looks is not None and self._has_token(scope, self._looks)
+        if is_token or is_looking:
+            scope.get("state", {}).get(ON_PROOF, lambda: None)()
+        if scope["type"] != "http" or self._is_open(scope["path"]) or is_token:
             await self._app(scope, receive, send)
             return
-        if self._looks is not None and self._has_token(scope, self._looks):
+        if is_looking:
             may_look = self._app if scope["method"] in LOOKING else answer(Refusal(403, _ONLY_LOOKS))
             await may_look(scope, receive, send)
             return

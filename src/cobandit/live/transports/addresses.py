@@ -68,14 +68,19 @@ def parse_address(text: str, *, what: str = "the address") -> Address:
     return Address(host, int(port))
 
 
-def pause(attempt: int, *, me: str, there: str) -> float:
+def pause(attempt: int, *, me: str, there: str, longest: float | None = None) -> float:
     """Return how many seconds to wait after so many failed attempts: longer and longer, and not the same for everybody.
+
+    Args:
+        attempt: How many have failed.
+        me: Who waits.
+        there: Where nobody answers.
+        longest: The longest wait, if it is not to depend on how many attempts there were.
 
     >>> [round(pause(attempt, me="a", there="b:1"), 1) for attempt in (1, 4, 20, 200)]
     [0.1, 0.6, 3.7, 55.7]
     """
-    longest = LONGEST_PAUSE
-    if attempt > ATTEMPTS_UNTIL_GONE:
-        longest = min(LONGEST_PAUSE_FOR_GONE, LONGEST_PAUSE * 1.1 ** (attempt - ATTEMPTS_UNTIL_GONE))
+    if longest is None:
+        longest = min(LONGEST_PAUSE_FOR_GONE, LONGEST_PAUSE * 1.1 ** max(0, attempt - ATTEMPTS_UNTIL_GONE))
     whole = min(longest, FIRST_PAUSE * 2.0 ** min(attempt - 1, 10))
     return whole * (0.5 + 0.5 * uniform(stream(crc32(me.encode()), crc32(there.encode())), attempt))

@@ -5,8 +5,9 @@ proved, and asks for new ones with a function.
 
 A member tells each new peer whom it is connected with, and tells its peers of each new one; so two members that joined
 at different places at the same time still hear of each other. Only present peers are told, so nobody who is gone is
-handed on for ever. Two members that dial each other at once have two links: both are good to receive, the newest is
-used to send, and one side alone (that of the lesser name) retires the older. Where two may decide, both may go.
+handed on for ever; and what is told is believed as far as `hearsay` does. Two members that dial each other at once have
+two links: both are good to receive, the newest is used to send, and one side alone (that of the lesser name) retires
+the older. Where two may decide, both may go.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from cobandit.live.auth.refusal import Refusal
 from cobandit.live.transports.addresses import parse_address, pause
 from cobandit.live.transports.base import Inbox
 from cobandit.live.transports.connection import Connection, Word
+from cobandit.live.transports.hearsay import Hearsay
 from cobandit.live.transports.hello import MOST_TOLD, Hello, read_hello, write_hello
 from cobandit.live.transports.troubles import Troubles
 from cobandit.values.errors import LocalError
@@ -26,13 +28,15 @@ MOST_DIALLED = 4096
 MOST_LINKS = 4
 """Connections with one peer at the same time."""
 MOST_ATTEMPTS = 300
-"""After so many, about three hours, an address that was only heard of is forgotten. A configured one never is."""
+"""After so many, about three hours, an address is forgotten at which a member was. A configured one never is."""
 HELLO_SECONDS = 10.0
 RETIRING_SECONDS = 5.0
 STEADY_SECONDS = 5.0
 """A link that lived so long was a good one: the next attempt after it comes soon."""
 LATER_SECONDS = 1.0
 """The member of the greater name waits so long before it dials, so that the two seldom dial each other at once."""
+MIN_NEWS_SECONDS = 10.0
+"""The others are told where a peer listens at most so often: it may say something else each time."""
 
 _ALONE = "alone"
 
@@ -78,9 +82,17 @@ class Mesh:
         """By peer, the newest last."""
         self._addresses: dict[str, str] = {}
         """Where each peer listens that there is a link with."""
+        self._declared: dict[str, str] = {}
+        """Where each peer said last that it listens, while it is dialled there."""
+        self._news_at: dict[str, float] = {}
+        """When the others were last told of a peer."""
+        self._configured: set[str] = set()
+        self._hearsay = Hearsay(name)
         self._greeted: dict[Connection, None] = {}
         self._dialling: dict[str, asyncio.Task[None]] = {}
         self._renewing: asyncio.Task[None] | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+        """Those that were told to end and have not yet."""
         self._troubles = Troubles(inbox)
         self._is_open = True
 
@@ -88,6 +100,7 @@ class Mesh:
 
     def dial(self, address: str) -> None:
         """Keep a link with the member at a configured address."""
+        self._configured.add(address)
         self._keep_linked(address, who=None)
 
     def link(self, peer: str) -> Connection | None:
@@ -109,7 +122,13 @@ class Mesh:
         self._renewing = asyncio.get_running_loop().create_task(self._renew())
 
     def greet(self, connection: Connection) -> None:
-        """Say hello on a new connection whose peer is proved, or what its name begins with."""
+        """Say hello on a new connection whose peer is proved, or what its name begins with.
+
+        Of those on which it says nothing, few are kept.
+        """
+        silent = [one for one in self._greeted if one.peer == connection.peer and not one.is_ready]
+        if len(silent) >= MOST_LINKS:
+            silent[0].abort()
         self._greeted[connection] = None
         connection.say(Word.HELLO, self._hello(dict(list(self._addresses.items())[:MOST_TOLD])))
 
@@ -147,9 +166,7 @@ class Mesh:
         else:
             if not connection.is_ready:
                 self._become_link(connection, hello)
-            for name, address in hello.others.items():
-                if name != self._name and name not in self._links:
-                    self._keep_linked(address, who=name)
+            self._hear_of(connection.peer, hello.others)
 
     def lose(self, connection: Connection) -> None:
         """Note that a connection has ended."""
@@ -159,7 +176,8 @@ class Mesh:
     async def close(self, seconds: float) -> None:
         """Stop dialling, and end all links after what was sent is handed over, if that does not take too long."""
         self._is_open = False
-        tasks = [*self._dialling.values(), *([] if self._renewing is None else [self._renewing])]
+        renewing = [] if self._renewing is None else [self._renewing]
+        tasks = [*self._dialling.values(), *self._ending, *renewing]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -189,16 +207,30 @@ class Mesh:
         for older in links[: len(links) + 1 - MOST_LINKS]:
             older.abort()
         links.append(connection)
-        is_news = bool(hello.address) and self._addresses.get(peer) != hello.address
-        if is_news:
+        if hello.address and self._addresses.get(peer) != hello.address:
             self._addresses[peer] = hello.address
-            self._keep_linked(hello.address, who=peer)
-            word = self._hello({peer: hello.address})
-            for other in tuple(self._greeted):
-                if other.peer != peer:
-                    other.say(Word.HELLO, word)
+            self._declare(peer, hello.address)
         self._troubles.end(_ALONE)
         self._inbox.reachable(peer)
+
+    def _declare(self, peer: str, address: str) -> None:
+        """Dial a peer where it says that it listens, and there alone; and tell the others."""
+        before = self._declared.get(peer)
+        if before is not None and before != address:
+            self._give_up(before)
+        self._declared = {one: there for one, there in self._declared.items() if there in self._dialling}
+        self._declared[peer] = address
+        self._hearsay.answered(address)  # it is its own word
+        self._keep_linked(address, who=peer)
+        now = asyncio.get_running_loop().time()
+        self._news_at = {one: at for one, at in self._news_at.items() if now - at < MIN_NEWS_SECONDS}
+        if peer in self._news_at:
+            return
+        self._news_at[peer] = now
+        word = self._hello({peer: address})
+        for other in tuple(self._greeted):
+            if other.peer != peer:
+                other.say(Word.HELLO, word)
 
     def _unlink(self, connection: Connection) -> None:
         peer = connection.peer
@@ -206,24 +238,47 @@ class Mesh:
         if peer is None or links is None or connection not in links:
             return
         links.remove(connection)
-        if not links:
-            del self._links[peer]
-            self._addresses.pop(peer, None)
+        if links:
+            return
+        del self._links[peer]
+        self._addresses.pop(peer, None)
+        for address in self._hearsay.gone(peer, asyncio.get_running_loop().time()):
+            self._give_up(address)
 
     # Dialling.
+
+    def _hear_of(self, teller: str, others: dict[str, str]) -> None:
+        """Try the addresses that a peer tells, of members with whom there is no link."""
+        now = asyncio.get_running_loop().time()
+        for name, address in others.items():
+            if name in self._links or self._name == name or address == self._address:
+                continue
+            is_tried = address in self._dialling and address not in self._hearsay
+            if not is_tried and self._hearsay.told(teller, address, now):
+                self._keep_linked(address, who=name)
 
     def _keep_linked(self, address: str, *, who: str | None) -> None:
         if not self._is_open or address in self._dialling or address == self._address:
             return
         if len(self._dialling) >= MOST_DIALLED:
+            self._hearsay.answered(address)
             return
         task = asyncio.get_running_loop().create_task(self._stay_linked(address, who))
         self._dialling[address] = task
         task.add_done_callback(lambda done: self._forget(address, done))
 
     def _forget(self, address: str, task: asyncio.Task[None]) -> None:
+        self._ending.discard(task)
         if self._dialling.get(address) is task:
             del self._dialling[address]
+            self._hearsay.answered(address)
+
+    def _give_up(self, address: str) -> None:
+        """Dial an address no more, unless it is configured."""
+        if address not in self._configured and (task := self._dialling.pop(address, None)) is not None:
+            self._ending.add(task)
+            task.cancel()
+            self._troubles.end(address)
 
     async def _stay_linked(self, address: str, who: str | None) -> None:
         """Dial an address until there is a link, and again when it is lost."""
@@ -233,12 +288,22 @@ class Mesh:
         while is_configured or attempt < MOST_ATTEMPTS:
             if who is not None and self._name > who:
                 await asyncio.sleep(LATER_SECONDS)
+            if address in self._hearsay and (wait := self._hearsay.wait(address, loop.time())):
+                await asyncio.sleep(wait)
             link = self.link(who) if who is not None else None
+            if link is not None and address in self._hearsay and self._addresses.get(who or "") != address:
+                break  # it has come itself, and says that it listens elsewhere
             if link is None:
                 link = await self._attempt(address, is_configured=is_configured)
             if link is None and address not in self._dialling:
                 return
+            if link is None and address in self._hearsay:
+                if (rest := self._hearsay.failed(address, loop.time())) is None:
+                    break
+                await asyncio.sleep(rest)
+                continue
             if link is not None:
+                self._hearsay.answered(address)
                 began = loop.time()
                 who = link.peer
                 await asyncio.wait({link.lost})

@@ -20,14 +20,16 @@ from cobandit.live.auth.watched import Reread
 from cobandit.live.transports.addresses import Address, parse_address
 from cobandit.live.transports.base import Inbox, Transport
 from cobandit.live.transports.connection import Connection, Word
+from cobandit.live.transports.door import Door
 from cobandit.live.transports.listening import listening_socket, listening_to, why
 from cobandit.live.transports.mesh import Mesh, Refused
 from cobandit.values.errors import LocalError
 
 HANDSHAKE_SECONDS = 10.0
+"""How long it may take to dial a member, and to prove who both are."""
+PROOF_SECONDS = 5.0
+"""How long an incoming connection may take to prove who it is."""
 CLOSING_SECONDS = 1.0
-MOST_UNPROVED = 64
-"""Incoming connections that have not proved anything yet. With so many, further ones are turned away."""
 BACKLOG = 128
 """Incoming connections that the operating system holds until they are taken."""
 MOST_REMEMBERED = 4096
@@ -79,6 +81,7 @@ class TlsTransport(Transport):
         self._inbox: Inbox | None = None
         self._accepting: asyncio.Task[None] | None = None
         self._admitting: set[asyncio.Task[None]] = set()
+        self._door: Door[asyncio.Task[None]] = Door(self._turn_away)
         self._address: Address | None = None
         self._proved: dict[Connection, Verified] = {}
         """What the other end of each connection has shown."""
@@ -159,17 +162,23 @@ class TlsTransport(Transport):
         loop = asyncio.get_running_loop()
         while True:
             try:
-                incoming, _ = await loop.sock_accept(listening)
+                incoming, there = await loop.sock_accept(listening)
             except OSError:
                 await asyncio.sleep(BREATH_SECONDS)
                 continue
-            if len(self._admitting) >= MOST_UNPROVED:
-                incoming.close()
-                self._refuse(Refusal.FLOOD, None)
-                continue
             task = loop.create_task(self._admit(incoming))
             self._admitting.add(task)
-            task.add_done_callback(self._admitting.discard)
+            self._door.come(task, str(there[0]))
+            task.add_done_callback(self._has_come)
+
+    def _has_come(self, task: asyncio.Task[None]) -> None:
+        self._admitting.discard(task)
+        self._door.leave(task)
+
+    def _turn_away(self, task: asyncio.Task[None]) -> None:
+        self._refuse(Refusal.FLOOD, None)
+        # Not before it has begun: a task that never runs would leave its socket to nobody.
+        asyncio.get_running_loop().call_soon(task.cancel)
 
     async def _admit(self, incoming: socket.socket) -> None:
         try:
@@ -177,7 +186,7 @@ class TlsTransport(Transport):
                 self._connection,
                 incoming,
                 ssl=self._server,
-                ssl_handshake_timeout=HANDSHAKE_SECONDS,
+                ssl_handshake_timeout=PROOF_SECONDS,
                 ssl_shutdown_timeout=CLOSING_SECONDS,
             )
         except ssl.SSLError as error:
@@ -186,6 +195,8 @@ class TlsTransport(Transport):
             return
         except OSError:
             return  # it hung up, or said nothing for too long: nothing was refused
+        if (task := asyncio.current_task()) is not None:
+            self._door.leave(task)
         if self._mesh is not None:
             await self._mesh.settle(connection)
 

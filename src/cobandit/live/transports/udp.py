@@ -24,6 +24,7 @@ from cobandit.live.auth.watched import Reread
 from cobandit.live.transports.addresses import Address, parse_address, pause
 from cobandit.live.transports.base import Inbox, Transport
 from cobandit.live.transports.fragments import PIECE_HEADER, Reassembly, cut
+from cobandit.live.transports.hearsay import Hearsay
 from cobandit.live.transports.hello import Hello, read_hello, write_hello
 from cobandit.live.transports.listening import listening_to
 from cobandit.live.transports.troubles import Troubles
@@ -41,6 +42,8 @@ ALONE_SECONDS = 2.0
 """When nobody has answered for so long, a person is told."""
 MOST_MEMBERS = 4096
 MOST_ATTEMPTS = 300
+MIN_MEETING_SECONDS = 1.0
+"""A member that says something else of itself is met anew at most so often. It says hello again."""
 RESOLVING_SECONDS = 2.0
 SYSTEM_BUFFER = 2**21
 """Bytes that the operating system is asked to hold; it may give less. A large frame comes in a hundred datagrams."""
@@ -56,21 +59,23 @@ _HELLO, _PIECE, _CALL = b"\x01", b"\x02", b"\x03"
 class _Member:
     """A member that has said hello."""
 
-    __slots__ = ("address", "boot", "due", "heard", "told", "where")
+    __slots__ = ("address", "boot", "due", "heard", "met", "told", "where")
 
     def __init__(self, boot: int, address: str, where: tuple[Any, ...], now: float) -> None:
         self.boot, self.address, self.where = boot, address, where
-        self.heard, self.due = now, now + HELLO_SECONDS
+        self.heard, self.met, self.due = now, now, now + HELLO_SECONDS
         self.told = 0
 
 
 class _Wanted:
     """An address at which a member is looked for."""
 
-    __slots__ = ("attempt", "due", "is_configured")
+    __slots__ = ("attempt", "due", "has_turn", "is_configured")
 
     def __init__(self, *, is_configured: bool) -> None:
         self.attempt, self.due, self.is_configured = 0, 0.0, is_configured
+        self.has_turn = False
+        """Whether it has waited already because many addresses were told."""
 
 
 class UdpTransport(Transport, asyncio.DatagramProtocol):
@@ -104,6 +109,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         self._address: Address | None = None
         self._members: dict[str, _Member] = {}
         self._wanted: dict[str, _Wanted] = {}
+        self._hearsay = Hearsay("")
         self._calling: asyncio.Task[None] | None = None
         self._call_now = asyncio.Event()
         self._pieces = Reassembly(LARGEST_UDP_FRAME, time.monotonic)
@@ -135,6 +141,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         self._transport, self._family = transport, raw.family
         self._address = Address(self._listen.host, transport.get_extra_info("sockname")[1])
         self._own = self._advertise or str(self._address)
+        self._hearsay = Hearsay(name)
         self._name, self._boot, self._inbox, self._troubles = name, time.time_ns(), inbox, Troubles(inbox)
         for peer in self._peers:
             self._want(peer, is_configured=True)
@@ -233,15 +240,20 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         if hello is None or not hello.address:
             self._inbox.refused(Refusal.MALFORMED, sender)
             return
-        for address in hello.others.values():
-            self._want(address)
-        self._wanted.pop(hello.address, None)
-        member = self._members.get(sender)
         now = time.monotonic()
+        for address in hello.others.values():
+            is_tried = address in self._wanted and address not in self._hearsay
+            if not (is_tried or self._is_known(address)) and self._hearsay.told(sender, address, now):
+                self._want(address)
+        self._wanted.pop(hello.address, None)
+        self._hearsay.answered(hello.address)
+        member = self._members.get(sender)
         if member is not None and (member.boot, member.address) == (hello.boot, hello.address):
             member.heard = now
             if is_call:  # it does not know this member yet, so the answer to its first call was lost
                 self._put(self._seal.wrap(sender, self._hello(member)), member.where)
+            return
+        if member is not None and now - member.met < MIN_MEETING_SECONDS:
             return
         if member is None and len(self._members) >= MOST_MEMBERS:
             self._inbox.refused(Refusal.FLOOD, sender)
@@ -257,10 +269,14 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
     # Whom to call.
 
     def _want(self, address: str, *, is_configured: bool = False) -> None:
-        known = address == self._own or any(member.address == address for member in self._members.values())
-        if address not in self._wanted and len(self._wanted) < MOST_MEMBERS and not known:
+        if address not in self._wanted and len(self._wanted) < MOST_MEMBERS and not self._is_known(address):
             self._wanted[address] = _Wanted(is_configured=is_configured)
             self._call_now.set()
+        elif address not in self._wanted:
+            self._hearsay.answered(address)
+
+    def _is_known(self, address: str) -> bool:
+        return address == self._own or any(member.address == address for member in self._members.values())
 
     async def _call(self) -> None:
         """Say hello to whom it is due, for ever."""
@@ -270,6 +286,8 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
             for name, member in tuple(self._members.items()):
                 if now - member.heard > GONE_SECONDS:
                     del self._members[name]
+                    for address in self._hearsay.gone(name, now):
+                        self._forget(address)
                     self._want(member.address, is_configured=member.address in self._peers)
                 elif now >= member.due:
                     member.due = now + HELLO_SECONDS
@@ -286,11 +304,18 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
                     await self._call_now.wait()
 
     async def _look_for(self, address: str, wanted: _Wanted) -> None:
-        wanted.attempt += 1
-        wanted.due = time.monotonic() + pause(wanted.attempt, me=self._name, there=address)
-        if wanted.attempt > MOST_ATTEMPTS and not wanted.is_configured:
-            self._wanted.pop(address, None)
+        now, is_hearsay = time.monotonic(), address in self._hearsay and not wanted.is_configured
+        if is_hearsay and not wanted.has_turn and (wait := self._hearsay.wait(address, now)):
+            wanted.due, wanted.has_turn = now + wait, True
             return
+        wanted.attempt, wanted.has_turn = wanted.attempt + 1, False
+        rest: float | None = pause(wanted.attempt, me=self._name, there=address)
+        if is_hearsay:
+            rest = self._hearsay.failed(address, now)
+        if rest is None or (wanted.attempt > MOST_ATTEMPTS and not wanted.is_configured):
+            self._forget(address)
+            return
+        wanted.due = now + rest
         there = parse_address(address)
         with contextlib.suppress(OSError, UnicodeError):
             async with asyncio.timeout(RESOLVING_SECONDS):
@@ -298,6 +323,11 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
                     there.host, there.port, type=socket.SOCK_DGRAM, family=self._family
                 )
             self._put(self._seal.wrap(None, _CALL + self._hello()[1:]), found[0][4])
+
+    def _forget(self, address: str) -> None:
+        self._hearsay.answered(address)
+        if address in self._wanted and not self._wanted[address].is_configured:
+            del self._wanted[address]
 
     def _say_if_alone(self, seconds: float) -> None:
         assert self._troubles is not None

@@ -1,0 +1,65 @@
+"""Who waits at the door: incoming connections that have not proved anything yet, and which of them must go.
+
+Places are few, and who comes is always let in. When all places are taken, the host that holds the most of them loses
+one: the one that has waited longest. So outsiders who say nothing push out each other, and a member, who proves its
+name within a fraction of a second, finds a place. This file knows nothing of sockets and proofs.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+from ipaddress import IPv6Address, ip_address
+from typing import Generic, TypeVar
+
+MAX_UNPROVED = 256
+"""Incoming connections that have not proved anything yet."""
+
+IPV6_HOST_BITS = 64
+"""So many bits of an address of version 6 are one customer's to choose: all of them count as one host."""
+
+Visitor = TypeVar("Visitor", bound=Hashable)
+
+
+class Door(Generic[Visitor]):
+    """Those who wait.
+
+    Args:
+        turn_away: Called with a visitor that must go. It may call `leave`.
+    """
+
+    def __init__(self, turn_away: Callable[[Visitor], None]) -> None:
+        self._turn_away = turn_away
+        self._waiting: dict[Visitor, str] = {}
+        """Each with its host; who came first is first."""
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def come(self, visitor: Visitor, address: str, places: int | None = None) -> None:
+        """Let a visitor in, and turn another away if there are no more than so many places."""
+        if self._waiting and len(self._waiting) >= (MAX_UNPROVED if places is None else places):
+            (crowded, _), *_ = Counter(self._waiting.values()).most_common(1)
+            oldest = next(one for one, host in self._waiting.items() if host == crowded)
+            del self._waiting[oldest]
+            self._turn_away(oldest)
+        self._waiting[visitor] = host_of(address)
+
+    def leave(self, visitor: Visitor) -> None:
+        """Note that a visitor has proved who it is, or has gone. Harmless if it is not here."""
+        self._waiting.pop(visitor, None)
+
+
+def host_of(address: str) -> str:
+    """Return whose an address is.
+
+    >>> host_of("10.0.0.7"), host_of("2001:db8::1") == host_of("2001:db8::2")
+    ('10.0.0.7', True)
+    """
+    try:
+        number = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(number, IPv6Address):
+        if number.ipv4_mapped is not None:
+            return str(number.ipv4_mapped)
+        return str(IPv6Address(int(number) >> IPV6_HOST_BITS << IPV6_HOST_BITS))
+    return str(number)
