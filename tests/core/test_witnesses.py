@@ -49,6 +49,12 @@ def test_what_the_agent_knows_itself_counts_from_anybody() -> None:
     assert them.heard("p", said, is_enough=False) == (said, ())
 
 
+def test_what_is_not_served_is_nobodys_claim() -> None:
+    them, said = witnesses(), (own(4, ("A", 1))._replace(bandit="other"),)
+    assert them.heard("p", said, is_enough=False) == (said, ())  # which the replica passes over
+    assert list(them.claims) == []
+
+
 def test_a_word_that_is_enough_brings_what_others_had_said() -> None:
     them, said = witnesses(), (own(4, ("A", 3)),)
     them.heard("p", (own(4, ("B", 1)),), is_enough=False)

@@ -52,7 +52,8 @@ class Witnesses:
         counts: list[Cells] = []
         confirmed: list[Claim] = []
         for told in cells:
-            if told.agent == self._replica.agent and not self._replica.has_lived(told.incarnation):
+            is_own = told.agent == self._replica.agent and self._replica.is_served(told)
+            if is_own and not self._replica.has_lived(told.incarnation):
                 if not is_enough and not self._claims.get(told.incarnation, {}).keys() - {peer}:
                     self._keep(peer, told)
                     continue
