@@ -42,6 +42,9 @@ THRESHOLDS: list[Threshold] = [
     Constant(3),
     Geometric(2),
     Geometric(2, answers_advance=False),
+    Constant(3, answers_wait=False),
+    Geometric(2, answers_wait=False),
+    Geometric(2, cap=40, phases=True),
     PerCandidate(),
     FromFunction(lambda c: c),
 ]
@@ -134,7 +137,7 @@ def quiet_world(luck: random.Random) -> Scenario:
             )
         )
     name = luck.choice(["ucb", "ucb", "aae", "aae", "kl-ucb", "thompson"])
-    policy = BuiltIn(name, luck.choice([0.02, 0.1, 3.0]), luck.choice(["own", "observed"]))
+    policy = BuiltIn(name, luck.choice([0.02, 0.1, 3.0]), luck.choice(["own", "own+2", "observed"]))
     return Scenario(HORIZON, arms, tuple(agents), policy, random_sharing(luck), luck.choice([0, 0, 0, 1, 5]))
 
 
@@ -157,7 +160,7 @@ def random_sharing(luck: random.Random) -> Sharing:
         return silent()
     if luck.random() < 0.1:
         return Sharing(random_table(luck), luck.choice(THRESHOLDS))
-    return luck.choice([on_demand, on_demand, immediate])(luck.choice(THRESHOLDS))
+    return luck.choice([on_demand, on_demand, immediate])(luck.choice(THRESHOLDS), literal_notices=luck.random() < 0.2)
 
 
 def random_table(luck: random.Random) -> Rules:

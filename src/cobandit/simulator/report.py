@@ -18,7 +18,7 @@ from cobandit.scenario.words import count_of, scenario_in_words
 from cobandit.scenario.writing import scenario_to_toml
 from cobandit.simulator.allowed import immediate_shares, regret_allowed, shares_allowed
 from cobandit.simulator.canvas import picture
-from cobandit.simulator.interval import Estimate, estimate
+from cobandit.simulator.interval import Estimate
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ MOST_AGENTS = 50
 
 _NOUNS = {
     "group_regret": "group regret",
+    "realised_regret": "realised regret",
     "decisions": "decisions",
     "shares": "shares",
     "retries": "repeated shares",
@@ -46,7 +47,8 @@ _RARE = ("retries", "acknowledgements", "notices")
 """Left out where there were none."""
 
 _MEANINGS = {
-    "group_regret": "lost by not pulling the best arm",
+    "group_regret": "pseudo-regret: the gaps of the arms pulled, added up",
+    "realised_regret": "what the best arm pays on average, less the rewards received: the luck of the rewards is in it",
     "shares": "the paper's communications",
     "retries": "what was not acknowledged in time",
     "messages": "shares, repeated shares, acknowledgements",
@@ -84,7 +86,7 @@ class _Part:
         self.anchor = f"scenario-{list(results.about.scenarios).index(name) + 1}"
         self.written = results.about.scenarios[name]
         self.scenario = _scenario(self.written)
-        self.estimates = {quantity: estimate(results.trial_values(name, quantity)) for quantity in _NOUNS}
+        self.estimates = {quantity: results.estimate(name, quantity) for quantity in _NOUNS}
         agents = results.agents[results.agents["scenario"] == name]
         self.agents = agents.groupby("agent", sort=True).mean(numeric_only=True).drop(columns="trial")
         by_trial = [group["decisions"].tolist() for _, group in agents.groupby("trial", sort=True)]
@@ -144,7 +146,13 @@ class _Part:
         return f"<p>{' '.join(told)}</p>" if told else ""
 
     def _by_agent(self) -> str:
-        heads = {"decisions": "decisions", "regret": "regret", "shares_sent": "sent", "shares_received": "received"}
+        heads = {
+            "decisions": "decisions",
+            "regret": "regret",
+            "realised_regret": "realised regret",
+            "shares_sent": "sent",
+            "shares_received": "received",
+        }
         shown = self.agents.head(MOST_AGENTS)
         digits = {column: _decimals(*shown[column]) for column in heads}
         rows = "".join(

@@ -22,8 +22,9 @@ SHARE_FRAME = MESSAGE_FRAME + 1 + CHANGES_FRAME + NO_CLAIM + CELLS_FRAME + 1
 ELIMINATIONS_FRAME = 3
 """Heads of the eliminations and of their arms; the incarnation."""
 
-PRESENCE_FRAME = 6
-"""Heads of the presence and of its arms; session, incarnation, whether it is here, and the quantum of 0 and 1."""
+PRESENCE_FRAME = 7
+"""Heads of the presence and of its arms; session, incarnation, whether it is here, the quantum of 0 and 1, and whether
+it is a relay."""
 
 DELIVERY_FRAME = 6
 """Heads of the delivery and of its receipt; both sessions, is_answer, is_introduced."""
