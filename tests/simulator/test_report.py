@@ -52,7 +52,7 @@ def test_the_table_says_what_the_summary_says(world: Scenario) -> None:
     results = small(world)
     rows = table(results.report(), "scenario-1")
     summary = results.summary()["scenario"]
-    nouns = {"group_regret": "group regret", "retries": "repeated shares"}
+    nouns = {"group_regret": "group regret", "realised_regret": "realised regret", "retries": "repeated shares"}
     for quantity, one in summary.items():
         noun = nouns.get(quantity, quantity)
         if one["mean"] == 0 or (quantity == "messages" and world is WORLD):
@@ -158,7 +158,9 @@ APART = (*WORLD.agents[:2], AgentSpec(Rate(0.2), arms=("0", "1")))
     ("world", "theorem_1", "theorem_2"),
     [
         (WORLD, True, True),
-        (replace(WORLD, sharing=on_demand(Geometric(2))), False, True),
+        (replace(WORLD, sharing=on_demand(Geometric(2))), True, True),
+        (replace(WORLD, sharing=on_demand(Geometric(2, phases=True))), True, True),
+        (replace(WORLD, sharing=on_demand(Geometric(2, answers_wait=False))), False, False),
         (replace(WORLD, sharing=on_demand(Geometric(2, answers_advance=False))), False, False),
         (replace(WORLD, policy=BuiltIn("aae")), True, True),
         (replace(WORLD, policy=BuiltIn("ucb", alpha=1.0)), False, True),

@@ -22,6 +22,7 @@ from cobandit.theory import (
     local_aae_share_counts,
     local_ucb_regret_bound,
     share_bounds,
+    synchronous_regret_bound,
     total_share_bound,
     ucb_observations,
     ucb_regret_bound,
@@ -185,6 +186,16 @@ def test_group_regret_with_doubling_thresholds_is_below_theorem_1a_with_the_thre
     ]
     bound = ucb_regret_bound(gaps_of(MEANS), agent_count=4, alpha=ALPHA, total_decisions=total, thresholds=thresholds)
     assert 0.0 < result.group_regret < bound < total * max(gaps_of(MEANS))
+
+
+def test_group_regret_of_agents_in_step_is_below_the_bound_of_appendix_b_3() -> None:
+    for trial in range(TRIALS):
+        world, total = with_known_horizon(
+            world_of(6_000, rates=(1.0, 1.0, 1.0), threshold=PerCandidate()), "aae", seed=5, trial=trial
+        )
+        regret = run(world, seed=5, trial=trial).group_regret
+        bound = synchronous_regret_bound(gaps_of(MEANS), agent_count=3, alpha=ALPHA, total_decisions=total)
+        assert 0.0 < regret < bound < total * max(gaps_of(MEANS))
 
 
 def thresholds_when_enough(

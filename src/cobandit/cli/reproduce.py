@@ -21,9 +21,13 @@ def add_reproduce(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the command."""
     parser = commands.add_parser("reproduce", help="run the paper's experiments and write a report with its figures")
     parser.add_argument(
-        "experiment", nargs="*", help="1, 2, 3, 4, 5, 6a, 6b, 7, easy (all of them unless named); and loss, if named"
+        "experiment",
+        nargs="*",
+        help="1, 2, 3, 4, 5, 6a, 6b, 7, easy (all of them unless named); and loss, phases, spread, if named",
     )
-    parser.add_argument("--quick", action="store_true", help="fewer points and trials in Experiments 1, 2, 4 and loss")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer points and trials in Experiments 1, 2, 4 and beyond"
+    )
     parser.add_argument(
         "--trials", type=_positive, help="how many trials of everything (default: 30, and 60 of experiment 5)"
     )

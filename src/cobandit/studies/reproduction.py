@@ -257,6 +257,22 @@ BEYOND: dict[str, Study] = {
         quick_worlds=(0, 10, 30),
         trials=10,
         quick_trials=3,
-    )
+    ),
+    "phases": Study(
+        "phases",
+        {percent: beyond.loss_world(percent) for percent in beyond.PHASE_LOSSES},
+        beyond.PHASE_ALGORITHMS,
+        quick_worlds=(0, 30),
+        trials=20,
+        quick_trials=3,
+    ),
+    "spread": Study(
+        "spread",
+        {percent: beyond.spread_world(percent) for percent in beyond.PHASE_LOSSES},
+        beyond.PHASE_ALGORITHMS[:2],
+        quick_worlds=(0, 30),
+        trials=20,
+        quick_trials=3,
+    ),
 }
 """What the paper leaves open. It is run when it is named."""

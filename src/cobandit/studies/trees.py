@@ -93,6 +93,8 @@ class TreeRun:
     decisions: list[int] = field(init=False)
     pulls: list[list[int]] = field(init=False)
     """By leaf and arm."""
+    policies: list[UCB] = field(init=False)
+    """Of the leaves: what each of them knows."""
 
     def __post_init__(self) -> None:
         self.exchanges = {}
@@ -107,7 +109,7 @@ class TreeRun:
         self._arms = tuple(str(arm) for arm in range(len(self.means)))
         self._slots = _slots(self.tree.rates, self.horizon, self.seed)
         total = max(1, sum(map(len, self._slots)))
-        self._policies = [UCB(self._arms, alpha=3.0, confidence=Horizon(total), quantum=BERNOULLI) for _ in leaves]
+        self.policies = [UCB(self._arms, alpha=3.0, confidence=Horizon(total), quantum=BERNOULLI) for _ in leaves]
         self._reward_keys = [Tape(self.seed).key(leaf, Stream.REWARDS) for leaf in leaves]
         self.decisions = [0 for _ in leaves]
         self.pulls = [[0] * len(self.means) for _ in leaves]
@@ -140,7 +142,7 @@ class TreeRun:
         return self
 
     def _decide(self, leaf: int) -> None:
-        policy, pull = self._policies[leaf], self.decisions[leaf]
+        policy, pull = self.policies[leaf], self.decisions[leaf]
         arm = policy.select_arm()
         position = int(arm)
         reward = bernoulli_reward(self._reward_keys[leaf], pull, self.means[position])
@@ -183,9 +185,9 @@ class TreeRun:
             self._settle(slot)
 
     def _receive(self, sender: int, receiver: int, news: Counts) -> None:
-        if receiver < len(self._policies):
+        if receiver < len(self.policies):
             tallies = [ArmTally(arm, observations, rewards, rewards) for arm, (observations, rewards) in news.items()]
-            self._policies[receiver].learn(tallies)
+            self.policies[receiver].learn(tallies)
         self._learn(receiver, news, teller=sender)
         if self.exchanges[receiver, sender].share_received(1):
             self._share(receiver, sender)
