@@ -77,9 +77,9 @@ def page(report: Report) -> str:
             f"{len(cells)} within {FAR}. Every cell has its sentence below."
         ),
         (
-            "The readings were chosen after looking at the published numbers: 24 readings of AAE, 8 of the answer path, "
-            "7 of UCB and 15 fits of arms were tried ([what they are](decisions/0044-second-readings.md)). So they fit, "
-            "which is less than to predict. What stays unexplained:"
+            "The readings were chosen after looking at the published numbers: 24 readings of AAE, 8 of the answer "
+            "path, 7 of UCB and 15 fits of arms were tried ([what they are](decisions/0044-second-readings.md)). So "
+            "they fit, which is less than to predict. What stays unexplained:"
         ),
         "\n".join(f"- {one}" for one in report["unexplained"]),
         figure("overview"),
@@ -93,13 +93,13 @@ def page(report: Report) -> str:
             "The paper drew its 16 arms from a data set that cannot be shipped. In their place stand 16 surrogate "
             "means, fitted to the IBC regrets of Experiments 5 and 7 ([how](decisions/0016-the-experiments.md)), with "
             "gaps 1.074 times as large in the best reading; and, there, 16 others fitted to Experiment 3. Every other "
-            "regret is a prediction. UCB's message counts do not depend on the arms at all. ± is one standard deviation "
-            "between trials. A standard error combines both sides."
+            "regret is a prediction. UCB's message counts do not depend on the arms at all. ± is one standard "
+            "deviation between trials. A standard error combines both sides."
         ),
         (
-            "Our regrets are pseudo-regrets: the gaps of the arms pulled, added up. The paper's is realised regret: what "
-            "the best arm pays on average, less the rewards received. Both have the same mean. The published ± is the "
-            "spread of realised regret: it compares with the last column, and not with the ± beside our means."
+            "Our regrets are pseudo-regrets: the gaps of the arms pulled, added up. The paper's is realised regret: "
+            "what the best arm pays on average, less the rewards received. Both have the same mean. The published ± is "
+            "the spread of realised regret: it compares with the last column, and not with the ± beside our means."
         ),
         *(part for one in report["experiments"] for part in section(one, report)),
         "## Beyond the paper",

@@ -1,4 +1,4 @@
-"""Bounds that are not in the paper hold in runs: relays, trees and epochs, and Lemma 1. Small worlds, all from seeds."""
+"""Bounds beyond the paper hold in runs, and so does Lemma 1: relays, trees and epochs, in small worlds from seeds."""
 
 import math
 import random
@@ -222,7 +222,7 @@ class Judged(UCB):
 
 
 def test_lemma_1_wrong_intervals_are_rarer_than_it_allows() -> None:
-    """Two hundred worlds, with alpha = 3 and N known, so delta = 1/N. The least of N_t gives the bound of a decision."""
+    """Two hundred worlds, with alpha = 3 and N known, so that delta = 1/N."""
     total, bound = 0, 0.0
     Judged.wrong = 0
     for seed in range(WORLDS):

@@ -13,8 +13,8 @@ from cobandit.scenario import AgentSpec, Arms, BuiltIn, Rate, Scenario
 from cobandit.simulator import run
 from cobandit.theory import (
     aae_extra_pulls,
-    aae_regret_bound,
     aae_observations,
+    aae_regret_bound,
     largest_thresholds,
     local_aae_regret_bound,
     local_ucb_regret_bound,
