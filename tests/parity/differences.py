@@ -44,7 +44,7 @@ THRESHOLDS: list[Threshold] = [
     Geometric(2, answers_advance=False),
     Constant(3, answers_wait=False),
     Geometric(2, answers_wait=False),
-    Geometric(2, cap=40, phases=True),
+    Geometric(2, cap=6, phases=True),
     PerCandidate(),
     FromFunction(lambda c: c),
 ]

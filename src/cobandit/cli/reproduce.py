@@ -82,13 +82,15 @@ def _print_cells(report: "Report") -> None:
     cells = report.cells
     if not cells:
         return
-    heads = "".join(f"{head:>11} ± {'sd':8}{errors}" for head, errors in _HEADS)
+    heads = "".join(
+        f"{head:>13} ± {'sd':8}{errors:>6}" if errors else f"{head:>13} ± {'sd':8}" for head, errors in _HEADS
+    )
     print(f"{'':4}{'algorithm':9}{'':15}{heads}")
     for cell in cells:
-        sides = "".join(f"{one.mean:>11,.0f} ± {one.sd:<8,.0f}{one.errors:>+6.1f}" for one in (cell.printed, cell.best))
+        sides = "".join(f"{one.mean:>13,.0f} ± {one.sd:<8,.0f}{one.errors:>+6.1f}" for one in (cell.printed, cell.best))
         print(
             f"{cell.experiment:4}{cell.algorithm:9}{cell.quantity:15}"
-            f"{cell.published:>11,.0f} ± {cell.published_sd:<8,.0f}{sides}"
+            f"{cell.published:>13,.0f} ± {cell.published_sd:<8,.0f}{sides}"
         )
     print(
         "\nErrors: how many standard errors ours is above theirs. The report has a sentence on each.\n"

@@ -16,8 +16,9 @@ EARLY = ("6b", "AAE-IBC", "communications")
 PUBLISHED_ENDS = 4
 """In so many of thirty trials communication must have ended at slot 40,000: 2,507,300 ± 497,800 says it (0044)."""
 
-LONG_RUN_ENDS, LONG_RUN_TRIALS = 2, 100
-"""How often it ended early in a longer run of the second reading: `cobandit reproduce 6b --trials 100`."""
+LONG_RUN_ENDS, LONG_RUN_ERRORS, LONG_RUN_TRIALS = 1, 3.4, 100
+"""A longer run of the second reading, `cobandit reproduce 6b --trials 100`: how often it ended early, and how many
+standard errors AAE-ODC's regret is below the published one."""
 
 _UCB_PAIRS = ("5", "6a", "6b", "7")
 
@@ -60,9 +61,9 @@ def unexplained(cells: Iterable[Cell]) -> list[str]:
     if odd is not None:
         told.append(
             f"AAE-ODC's regret in Experiment 6b is {abs(odd.best.errors):.1f} standard errors "
-            f"{'below' if odd.best.errors < 0 else 'above'} the published one, under every delta that was tried (a "
-            f"probability of {_probability(odd.best.probability)}, and of "
-            f"{_probability(_once_in(odd.best.probability, 20))} for the furthest of twenty cells)."
+            f"{'below' if odd.best.errors < 0 else 'above'} the published one (a probability of "
+            f"{_probability(odd.best.probability)}, and of {_probability(_once_in(odd.best.probability, 20))} for the "
+            f"furthest of twenty cells), and {LONG_RUN_ERRORS} below it in a run of {LONG_RUN_TRIALS} trials."
         )
     return told
 
