@@ -104,7 +104,19 @@ def unheeded_world() -> Scenario:
     return Scenario(HORIZON, Arms.of([0.1, 0.9]), agents, BuiltIn("aae", 0.02, "observed"), sharing, faults=cut)
 
 
-SPECIAL = (woken_world, unheeded_world)
+def eager_world() -> Scenario:
+    """Return a world without anything special but that an answer needs less than another share."""
+    agents = (AgentSpec(Rate(0.6)),) * 3  # of one speed, or the slower one's buffer is all that matters
+    return Scenario(HORIZON, Arms.of([0.2, 0.8]), agents, BuiltIn("ucb"), on_demand(Constant(5, answers_wait=False)))
+
+
+def capped_world() -> Scenario:
+    """Return a world in which phases would lead beyond the cap."""
+    agents = (AgentSpec(Rate(1.0)),) * 3
+    return Scenario(HORIZON, Arms.of([0.2, 0.8]), agents, BuiltIn("ucb"), on_demand(Geometric(2, cap=5, phases=True)))
+
+
+SPECIAL = (woken_world, unheeded_world, eager_world, capped_world)
 """Worlds that luck rarely finds."""
 
 

@@ -58,7 +58,7 @@ def test_every_cell_of_the_paper_has_one_sentence() -> None:
     [
         ("3", "UCB-ODC", "communications", "As printed at most 549 are possible"),
         ("3", "AAE-IBC", "group regret", "arms of its own, which were fitted to it"),
-        ("6a", "AAE-ODC", "group regret", "with the guard they cannot"),
+        ("6a", "AAE-ODC", "group regret", "with the guard they hardly do"),
         ("5", "UCB-IBC", "group regret", "the arms were fitted to this cell"),
         ("7", "UCB-ODC", "group regret", "a prediction"),
         ("7", "UCB-ODC", "communications", "It depends on the decision times alone"),

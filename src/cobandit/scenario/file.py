@@ -272,8 +272,9 @@ def _sharing(table: Table) -> Sharing:
         raise LocalError(
             f'{table.key("loss_tolerant")} belongs to protocol {fit}, but the protocol is "{protocol.word}"'
         )
+    literal_notices = table.truth("literal_notices", default=False)
     with located(table.key("literal_notices")):
-        return sharing_by(protocol, threshold, retry, literal_notices=table.truth("literal_notices", default=False))
+        return sharing_by(protocol, threshold, retry, literal_notices=literal_notices)
 
 
 def _retry(sharing: Table) -> RetryTimers | None:

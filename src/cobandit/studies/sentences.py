@@ -146,28 +146,27 @@ _AAE_MESSAGES = (
     "AAE talks as UCB does until one candidate is left; in nearly all trials that does not happen before the last slot."
 )
 
+_ONE_READING = "One reading of UCB, on arms with slightly larger gaps; "
+_NO_GUARD = "Read again with delta = 1/(n_j + 2) and no guard; "
+_FITTED = "the arms were fitted to this cell."
+_PREDICTED = "a prediction of the surrogate arms."
+
 _REGRETS = {
-    ("", "UCB"): "One reading of UCB, on arms with slightly larger gaps; a prediction of the surrogate arms.",
-    ("5", "UCB-IBC"): "One reading of UCB, on arms with slightly larger gaps; the arms were fitted to this cell.",
-    ("7", "UCB-IBC"): "One reading of UCB, on arms with slightly larger gaps; the arms were fitted to this cell.",
+    ("", "UCB"): _ONE_READING + _PREDICTED,
+    ("5", "UCB-IBC"): _ONE_READING + _FITTED,
+    ("7", "UCB-IBC"): _ONE_READING + _FITTED,
     ("3", "UCB"): "Read again on arms of this experiment's own, which were fitted to its regrets and prove nothing.",
-    (
-        "3",
-        "AAE",
-    ): "On the arms of the other experiments it is too low under every delta; on arms of its own, which were "
-    "fitted to it, and with delta = 1/(n_j + 2) it agrees, which proves only that one draw of arms for all was wrong.",
-    (
-        "",
-        "AAE",
-    ): "Read again with delta = 1/(n_j + 2) and no guard, which hardly matters here; a prediction of the arms.",
-    ("5", "AAE-IBC"): "Read again with delta = 1/(n_j + 2) and no guard; the arms were fitted to this cell.",
-    ("7", "AAE-IBC"): "Read again with delta = 1/(n_j + 2) and no guard; the arms were fitted to this cell.",
-    (
-        "6a",
-        "AAE",
-    ): "An agent that wakes has all data at its first check under IBC, at its second under ODC; with delta = "
-    "1/(n_j + 2) the first is narrower, so the two differ as published, and with the guard they cannot.",
-    ("6b", "AAE"): "Read again with delta = 1/(n_j + 2) and no guard; a prediction of the arms.",
+    ("", "AAE"): _NO_GUARD + _PREDICTED,
+    ("5", "AAE-IBC"): _NO_GUARD + _FITTED,
+    ("7", "AAE-IBC"): _NO_GUARD + _FITTED,
+    ("3", "AAE"): (
+        "On the arms of the other experiments no delta that was tried fits this table and the others; on arms of its "
+        "own, which were fitted to it, and with delta = 1/(n_j + 2) it agrees, which proves nothing."
+    ),
+    ("6a", "AAE"): (
+        "An agent that wakes has all data at its first check under IBC, at its second under ODC; with delta = 1/(n_j + "
+        "2) the first is narrower, so the two differ, as in the paper, and with the guard they hardly do."
+    ),
 }
 """By experiment and algorithm, or policy; without an experiment, for all others."""
 
