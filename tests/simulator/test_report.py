@@ -73,7 +73,8 @@ def test_agents_have_their_means() -> None:
     results = small()
     rows = results.report().split("Agent by agent")[1].split("</table>")[0]
     means = results.agents.groupby("agent").mean(numeric_only=True)
-    columns = [told(*means[column]) for column in ("decisions", "regret", "shares_sent", "shares_received")]
+    heads = ("decisions", "regret", "realised_regret", "shares_sent", "shares_received")
+    columns = [told(*means[column]) for column in heads]
     for agent, cells in re.findall(r"<tr><th>(\d)</th>(.*?)</tr>", rows):
         assert re.findall(r"<td>(.*?)</td>", cells) == [column[int(agent)] for column in columns]
     assert len(means) == len(re.findall(r"<tr><th>\d</th>", rows)) == 3
