@@ -150,6 +150,12 @@ def test_the_theorems_are_asked_with_the_decisions_of_each_trial() -> None:
     assert results.summary()["scenario"]["shares"]["mean"] <= sum(shares) / 3  # type: ignore[operator]
 
 
+def test_where_thresholds_grow_the_page_says_with_which_of_them_theorem_1_was_evaluated() -> None:
+    said = "with the largest thresholds that these runs can have reached"
+    growing = small(replace(WORLD, sharing=on_demand(Geometric(2)))).report()
+    assert (said in growing, said in small(WORLD).report()) == (True, False)
+
+
 DECISIONS = [[100, 30, 20]]
 AWAY = (*WORLD.agents[:2], AgentSpec(Rate(0.2), absences=(Absence(10, 20),)))
 APART = (*WORLD.agents[:2], AgentSpec(Rate(0.2), arms=("0", "1")))

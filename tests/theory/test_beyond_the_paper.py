@@ -108,7 +108,7 @@ def test_what_a_leaf_knows_is_what_others_pulled_and_nothing_twice() -> None:
         assert max(policy.tally.observations for policy in one.policies) >= sum(pulled) - len(one.decisions) * 2
 
 
-def test_at_most_one_leaf_waits_where_that_is_proved() -> None:
+def test_at_most_one_leaf_waits_where_that_is_proved_and_never_all_of_them() -> None:
     proved = 0
     for seed in range(WORLDS):
         one, waiting = star(seed), [0]
@@ -118,6 +118,7 @@ def test_at_most_one_leaf_waits_where_that_is_proved() -> None:
 
         one.watch = look
         one.run()
+        assert max(waiting) < len(one.decisions), seed  # if all wait, they do so for ever
         if check_relay_liveness(one.up, one.down):
             proved += 1
             assert max(waiting) <= 1, seed

@@ -11,6 +11,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
+from cobandit.core import Constant
 from cobandit.look import report_page
 from cobandit.scenario.file import scenario_from_mapping
 from cobandit.scenario.scenario import Scenario
@@ -139,9 +140,11 @@ class _Part:
         if self.shares_allowed is not None:
             told.append(f"Theorem 2 allows {_number(self.shares_allowed)} shares for these numbers of decisions.")
         if self.regret_allowed is not None:
+            grows = self.scenario is not None and not isinstance(self.scenario.sharing.threshold, Constant)
+            reached = " with the largest thresholds that these runs can have reached" if grows else ""
             told.append(
-                f"Theorem 1 allows a group regret of {_number(self.regret_allowed)}. It is about delta = 1/N (UCB) or "
-                "1/N² (AAE) with N known: for another confidence take it as a yardstick."
+                f"Theorem 1 allows a group regret of {_number(self.regret_allowed)}{reached}. It is about delta = 1/N "
+                "(UCB) or 1/N² (AAE) with N known: for another confidence take it as a yardstick."
             )
         return f"<p>{' '.join(told)}</p>" if told else ""
 
