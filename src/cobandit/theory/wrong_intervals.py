@@ -40,9 +40,9 @@ def right_decision_probability(arm_count: int, observations: int, *, delta: floa
 def wrong_decisions_bound(arm_count: int, *, agent_count: int, alpha: float, total_decisions: int) -> float:
     """Return q_II: how many decisions of all agents are of Type II at most, in expectation, with delta = 1/N.
 
-    It is M 2K/(alpha - 2) (1 - 1/N^(alpha - 2)), as printed below Lemma 1, which is at most 2KM for alpha of at least
-    3. The paper gets there from 2K/N^(alpha - 2), which is far smaller; with N = 1 alone it is larger, and then the
-    printed number, zero, is no bound.
+    It is M 2K/(alpha - 2) (1 - 1/N^(alpha - 2)), as printed below Lemma 1. With an alpha of at least 3 that is no more
+    than 2KM. The paper gets there from 2K/N^(alpha - 2), which is far smaller; with N = 1 alone it is larger, and then
+    the printed number, zero, is no bound.
 
     Args:
         arm_count: K.
