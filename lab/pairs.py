@@ -9,7 +9,7 @@ from cobandit.core.endpoint import Endpoint
 from cobandit.core.messages import Share
 from cobandit.core.protocols.registry import protocol_of
 from cobandit.core.state import Snapshot
-from cobandit.core.thresholds import Threshold
+from cobandit.core.thresholds import Threshold, is_bounded
 from cobandit.values.tally import ArmTally
 
 
@@ -79,7 +79,7 @@ def _inexact(sender: Endpoint, receiver: Endpoint, under_way: Sequence[Share]) -
 def _beyond_theorem_2(sender: Endpoint, receiver: Endpoint, rejoins: int) -> list[str]:
     """Theorem 2: no more than min(C_j, C_j') + 1 shares one way; every return of an agent may add one."""
     exchange = sender.links[receiver.name].exchange
-    if 2 not in protocol_of(exchange.rules).theorems or not exchange.threshold.answers_advance:
+    if 2 not in protocol_of(exchange.rules).theorems or not is_bounded(exchange.threshold):
         return []
     bound = (
         1

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import permutations
 
 import pytest
 from hypothesis import given, settings
@@ -525,3 +526,26 @@ def test_an_agent_needs_an_incarnation_that_fits() -> None:
         text = f"incarnation must be a whole number from 0 to {MAX_INCARNATION - 1}, not {incarnation!r}"
         with pytest.raises(LocalError, match=text):
             Agent("j", fresh(), incarnation=incarnation)  # type: ignore[arg-type]
+
+
+def test_with_phases_every_pair_has_a_threshold_of_its_own_and_the_same_in_both_directions() -> None:
+    threshold = Geometric(2, cap=64, phases=True)
+    j, p, q = (Agent(name, UCB(["A", "B"]), on_demand(threshold)) for name in "jpq")
+    for one, other in permutations((j, p, q), 2):
+        one.peer_joined(other.name, other.arms)
+    needed: dict[tuple[str, str], list[int]] = {("j", "p"): [], ("p", "j"): [], ("j", "q"): []}
+    for _ in range(200):
+        for one, other in ((j, p), (p, j), (j, q), (q, j)):
+            waiting = list(one.update("A", 1.0).outgoing)
+            for message in waiting:
+                receiver = {"j": j, "p": p, "q": q}[message.receiver]
+                waiting.extend(receiver.receive(message).outgoing)
+            if (one.name, other.name) in needed:
+                seen = needed[one.name, other.name]
+                if one.link(other.name).threshold not in seen:
+                    seen.append(one.link(other.name).threshold)
+    pairs = {pair: threshold.between(*pair) for pair in needed}
+    values = {pair: list(dict.fromkeys(one.at(c, 2) for c in range(1, 9))) for pair, one in pairs.items()}
+    assert {pair: seen[-1] for pair, seen in needed.items()} == dict.fromkeys(needed, 64)
+    assert all(set(seen) <= set(values[pair]) for pair, seen in needed.items())
+    assert values["j", "p"] == values["p", "j"] != values["j", "q"]

@@ -118,11 +118,12 @@ def test_message_counts_are_printed_beside_the_published_ones(capsys: pytest.Cap
     assert [row[:46].rstrip() for row in rows] == [
         "3           UCB-IBC",
         "3           UCB-ODC",
+        "3           UCB-ODC, answers of one",
         "3           UCB-ODC, answers do not advance",
         "7           UCB-IBC",
         "7           UCB-ODC",
     ]
-    assert [row[46:].split()[0] for row in rows] == ["629", "563", "563", "2,293,600", "1,576,200"]
+    assert [row[46:].split()[0] for row in rows] == ["629", "563", "563", "563", "2,293,600", "1,576,200"]
 
 
 @pytest.mark.usefixtures("small_world")

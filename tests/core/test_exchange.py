@@ -73,9 +73,9 @@ def test_share_numbers_go_on_above_what_the_peer_has_seen(seen: int, sent: int) 
 
 
 def test_how_an_agent_talks_has_a_name() -> None:
-    assert repr(on_demand(Constant(2))) == "on_demand(Constant(size=2, answers_advance=True))"
+    assert repr(on_demand(Constant(2))) == "on_demand(Constant(size=2, answers_advance=True, answers_wait=True))"
     assert repr(on_demand(loss_tolerant=RetryTimers(first=8.0))) == (
-        "on_demand(Constant(size=1, answers_advance=True), "
+        "on_demand(Constant(size=1, answers_advance=True, answers_wait=True), "
         "RetryTimers(first=8.0, least=1.0, growth=1.5, tick=16384.0, longest=65536.0))"
     )
 

@@ -149,5 +149,5 @@ def test_loss_tolerance_is_true_false_or_timers(value: bool) -> None:
 def test_loss_tolerance_without_timers_has_the_usual_ones() -> None:
     assert on_demand(loss_tolerant=True) == on_demand(loss_tolerant=RetryTimers())
     assert on_demand(loss_tolerant=False) == on_demand()
-    usual = f"on_demand(Constant(size=1, answers_advance=True), {RetryTimers()!r})"
+    usual = f"on_demand(Constant(size=1, answers_advance=True, answers_wait=True), {RetryTimers()!r})"
     assert repr(on_demand(loss_tolerant=True)) == usual

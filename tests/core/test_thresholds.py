@@ -1,11 +1,13 @@
 """Thresholds are positive, never decrease, and stop growing before they stop fitting."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
-from cobandit.core.thresholds import LARGEST_THRESHOLD, TABULATED_SHARES
+from cobandit.core.thresholds import LARGEST_THRESHOLD, TABULATED_SHARES, is_bounded, needed
 
 SQUARES = FromFunction(lambda c: c * c)
 
@@ -79,6 +81,61 @@ def test_a_threshold_is_at_least_one_and_never_decreases(
 def test_only_a_threshold_per_candidate_looks_at_the_candidates(share_number: int, few: int, many: int) -> None:
     for threshold in (Constant(3), Geometric(2), SQUARES):
         assert threshold.at(share_number, few) == threshold.at(share_number, many)
+
+
+def test_answers_wait_for_the_threshold_by_default_and_need_one_observation_otherwise() -> None:
+    class Own:
+        answers_advance = True
+
+        def at(self, share_number: int, candidate_count: int) -> int:
+            return 5
+
+    by_default: tuple[Threshold, ...] = (Constant(3), Geometric(2), PerCandidate(), SQUARES, Own())
+    told: tuple[Threshold, ...] = (
+        Constant(3, answers_wait=False),
+        Geometric(2, answers_wait=False),
+        PerCandidate(answers_wait=False),
+        FromFunction(lambda c: c * c, answers_wait=False),
+    )
+    assert [needed(one, 3, 2, is_answer=True) for one in by_default] == [3, 4, 8, 9, 5]
+    assert [needed(one, 3, 2, is_answer=True) for one in told] == [1] * 4
+    assert [needed(one, 3, 2, is_answer=False) for one in told] == [3, 4, 8, 9]
+
+
+@given(st.text(), st.text(), st.integers(2, 5), st.integers(1, 100), st.sampled_from([64, LARGEST_THRESHOLD]))
+def test_a_phase_is_the_pair_s_and_lies_between_one_and_two(one: str, other: str, base: int, c: int, cap: int) -> None:
+    plain, threshold = Geometric(base, cap), Geometric(base, cap, phases=True)
+    there, back = threshold.between(one, other), threshold.between(other, one)
+    assert there.at(c, 1) == back.at(c, 1)
+    assert threshold.at(c, 1) == plain.at(c, 1) <= there.at(c, 1) <= min(2 * plain.at(c, 1), cap)
+    assert there.at(c, 1) <= there.at(c + 1, 1)
+    assert plain.between(one, other) is plain
+
+
+def test_phases_of_many_pairs_are_spread_evenly() -> None:
+    """A thousand pairs in ten equal parts: each has a hundred, give or take four deviations of chance."""
+    big = Geometric(2, phases=True)
+    names = [f"agent-{number}" for number in range(46)]
+    sizes = [big.between(one, other).at(31, 1) / 2**30 for at, one in enumerate(names) for other in names[:at]]
+    parts = [sum(low / 10 <= size - 1.0 < (low + 1) / 10 for size in sizes) for low in range(10)]
+    assert sum(parts) == len(sizes) == 1035
+    assert all(abs(part - 103.5) < 4 * math.sqrt(103.5) for part in parts), parts
+
+
+@pytest.mark.parametrize(
+    ("threshold", "bounded"),
+    [
+        (Constant(3, answers_advance=False), True),
+        (Constant(1, answers_wait=False), True),
+        (Constant(3, answers_wait=False), False),
+        (Geometric(2), True),
+        (Geometric(2, phases=True), True),
+        (Geometric(2, answers_advance=False), False),
+        (Geometric(2, answers_wait=False), False),
+    ],
+)
+def test_theorem_2_counts_with_shares_that_each_take_the_whole_threshold(threshold: Threshold, bounded: bool) -> None:
+    assert is_bounded(threshold) == bounded
 
 
 def test_answers_advance_unless_told_otherwise() -> None:

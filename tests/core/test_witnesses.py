@@ -66,11 +66,11 @@ def test_one_peer_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "MAX_CLAIMED", 3)
     them = witnesses()
     them.heard("p", tuple(own(number, ("A", 1)) for number in range(8)), is_enough=False)
-    them.heard("q", (own(100, ("A", 1)),), is_enough=False)
-    assert [claim.told.incarnation for claim in them.claims] == [0, 1, 2, 100]
+    them.heard("q", (own(8, ("A", 1)),), is_enough=False)
+    assert [claim.told.incarnation for claim in them.claims] == [0, 1, 2, 8]
     them.heard("q", (own(0, ("A", 1)),), is_enough=False)
     them.heard("p", (own(7, ("A", 1)),), is_enough=False)  # there is room again
-    assert [claim.told.incarnation for claim in them.claims] == [1, 2, 100, 7]
+    assert [claim.told.incarnation for claim in them.claims] == [1, 2, 8, 7]
 
 
 # In an agent.

@@ -142,6 +142,22 @@ def test_with_different_arms_a_notice_goes_to_everyone_who_has_an_arm_in_common(
     assert notices == [eliminated("j", "p", "A")]
 
 
+def test_algorithm_5_line_9_as_an_option_a_notice_goes_only_to_who_has_the_arm() -> None:
+    """Who does not have the arm goes on believing that the sender considers it, and never falls silent."""
+    told = {}
+    for literal in (False, True):
+        sharing = on_demand(literal_notices=literal)
+        j, p, q = (
+            Agent(name, AAE(list(arms), alpha=1.0, quantum=1.0), sharing)
+            for name, arms in (("j", "AB"), ("p", "BC"), ("q", "AC"))
+        )
+        met(j, p, q)
+        teach(j, A=(500, 450), B=(500, 50))
+        outgoing = j.update("A", 1.0).outgoing
+        told[literal] = [message.receiver for message in outgoing if isinstance(message, Notice)]
+    assert told == {False: ["p", "q"], True: ["p"]}
+
+
 def test_with_different_arms_a_pair_goes_on_while_one_of_them_has_more_than_one_candidate() -> None:
     j, p = agent("j", "AB"), agent("p", "BC")
     met(j, p)

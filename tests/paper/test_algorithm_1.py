@@ -152,6 +152,15 @@ def test_line_19_an_answer_doubles_the_threshold_too() -> None:
     assert observe(one) == 4
 
 
+def test_line_17_as_an_option_an_answer_needs_one_observation_and_still_advances_the_threshold() -> None:
+    one = exchange(Geometric(2, answers_wait=False))
+    observe(one, 2)  # the first is shared, the second is less than f(2) = 2
+    assert receive(one) == 1
+    assert receive(one) == 0  # an empty buffer answers nothing, and notes the demand
+    assert observe(one, 3) == 0
+    assert observe(one, 1) == 4  # f(3): the answer moved c on
+
+
 def test_line_19_as_an_option_an_answer_does_not_advance_the_threshold() -> None:
     one = exchange(Geometric(2, answers_advance=False))
     observe(one, 3)

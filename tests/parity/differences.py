@@ -44,6 +44,9 @@ THRESHOLDS: list[Threshold] = [
     Constant(3),
     Geometric(2),
     Geometric(2, answers_advance=False),
+    Constant(3, answers_wait=False),
+    Geometric(2, answers_wait=False),
+    Geometric(2, cap=6, phases=True),
     PerCandidate(),
     FromFunction(lambda c: c),
 ]
@@ -109,7 +112,19 @@ def unheeded_world() -> Scenario:
     return Scenario(HORIZON, Arms.of([0.1, 0.9]), agents, BuiltIn("aae", 0.02, "observed"), sharing, faults=cut)
 
 
-SPECIAL = (woken_world, unheeded_world)
+def eager_world() -> Scenario:
+    """Return a world without anything special but that an answer needs less than another share."""
+    agents = (AgentSpec(Rate(0.6)),) * 3  # of one speed, or the slower one's buffer is all that matters
+    return Scenario(HORIZON, Arms.of([0.2, 0.8]), agents, BuiltIn("ucb"), on_demand(Constant(5, answers_wait=False)))
+
+
+def capped_world() -> Scenario:
+    """Return a world in which phases would lead beyond the cap."""
+    agents = (AgentSpec(Rate(1.0)),) * 3
+    return Scenario(HORIZON, Arms.of([0.2, 0.8]), agents, BuiltIn("ucb"), on_demand(Geometric(2, cap=5, phases=True)))
+
+
+SPECIAL = (woken_world, unheeded_world, eager_world, capped_world)
 """Worlds that luck rarely finds."""
 
 
@@ -142,7 +157,7 @@ def quiet_world(luck: random.Random) -> Scenario:
             )
         )
     name = luck.choice(["ucb", "ucb", "aae", "aae", "kl-ucb", "thompson"])
-    policy = BuiltIn(name, luck.choice([0.02, 0.1, 3.0]), luck.choice(["own", "observed"]))
+    policy = BuiltIn(name, luck.choice([0.02, 0.1, 3.0]), luck.choice(["own", "own+2", "observed"]))
     return Scenario(HORIZON, arms, tuple(agents), policy, random_sharing(luck), luck.choice([0, 0, 0, 1, 5]))
 
 
@@ -165,7 +180,7 @@ def random_sharing(luck: random.Random) -> Sharing:
         return silent()
     if luck.random() < 0.1:
         return Sharing(random_table(luck), luck.choice(THRESHOLDS))
-    return luck.choice([on_demand, on_demand, immediate])(luck.choice(THRESHOLDS))
+    return luck.choice([on_demand, on_demand, immediate])(luck.choice(THRESHOLDS), literal_notices=luck.random() < 0.2)
 
 
 def random_table(luck: random.Random) -> Rules:

@@ -77,6 +77,10 @@ thresholds: st.SearchStrategy[Threshold] = st.sampled_from(
         Geometric(2),
         Geometric(3, cap=7),
         Geometric(2, answers_advance=False),
+        Geometric(2, answers_wait=False),
+        Constant(3, answers_wait=False),
+        Geometric(2, phases=True),
+        Geometric(3, cap=50, phases=True),
         PerCandidate(),
         PerCandidate(cap=9),
         FromFunction(lambda c: c * c),
@@ -98,8 +102,13 @@ faults = st.builds(
     held_back=st.sampled_from([1, 9]),
 )
 protocols: st.SearchStrategy[Callable[..., Sharing]] = st.sampled_from([on_demand, on_demand, immediate])
-known_sharings = st.builds(lambda protocol, threshold: protocol(threshold), protocols, thresholds)
-confidences = st.sampled_from(["own", "observed", Horizon(500)])
+known_sharings = st.builds(
+    lambda protocol, threshold, literal: protocol(threshold, literal_notices=literal),
+    protocols,
+    thresholds,
+    st.booleans(),
+)
+confidences = st.sampled_from(["own", "own+2", "observed", Horizon(500)])
 policies: st.SearchStrategy[BuildPolicy] = st.one_of(
     st.builds(BuiltIn, st.sampled_from(["ucb", "aae"]), st.sampled_from([0.1, 3.0]), confidences),
     st.builds(BuiltIn, st.sampled_from(["kl-ucb", "thompson", "aae"]), st.sampled_from([0.05, None]), confidences),

@@ -67,9 +67,17 @@ def _value(statement: ast.stmt) -> ast.expr | None:
 MUTANTS = [
     Mutant(
         "talking.has_reached",
-        "buffered(t, pair, agent, peer) >= threshold_at(t, agent, pair.share_number)",
-        "buffered(t, pair, agent, peer) > threshold_at(t, agent, pair.share_number)",
+        "buffered(t, pair, agent, peer) >= threshold_at(t, agent, peer, pair.share_number)",
+        "buffered(t, pair, agent, peer) > threshold_at(t, agent, peer, pair.share_number)",
     ),
+    Mutant("talking.can_answer", "t.world.answers_wait", "True"),
+    Mutant("talking.can_answer", "buffered(t, t.pairs[agent, peer], agent, peer) >= 1", "True"),
+    Mutant("talking.threshold_at", "t.world.phased", "False"),
+    Mutant("talking.threshold_at", "t.agents[agent].phase_key + t.agents[peer].phase_key", "t.agents[agent].phase_key"),
+    Mutant("talking.threshold_at", "min(phased(size, phase), t.world.cap)", "phased(size, phase)"),
+    Mutant("talking.is_told", "t.world.literal_notices", "False"),
+    Mutant("choosing.budget", "t.agents[position].own_pulls + 2", "t.agents[position].own_pulls + 1"),
+    Mutant("filling.fill_world", "world.answers_wait or thresholds[0] == 1", "True"),
     Mutant("talking.take", "others | bit if step.demanded else others", "others"),
     Mutant("talking.share", "not is_answer or t.world.answers_advance", "True"),
     Mutant("talking.take", "others | bit if step.demanded else others", "others | bit"),
@@ -129,7 +137,7 @@ MUTANTS = [
     Mutant("hearing.receive_acknowledgement", "not is_heeded(link, letter)", "False"),
     Mutant("filling.fill_world", "_shares_if_asked(scenario.sharing.rules)", "True"),
     Mutant("filling.fill_world", "_shares_everything(scenario.sharing.rules)", "True"),
-    Mutant("filling.fill_world", "thresholds[0] == 1", "True"),
+    Mutant("filling.fill_world", "simple and thresholds[0] == 1", "simple"),
     Mutant("filling.fill_world", "own == scenario.arms.names", "own == own_arms[0]"),
 ]
 

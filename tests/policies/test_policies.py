@@ -17,7 +17,7 @@ from cobandit.values.chance import stream, uniform
 from cobandit.values.quantum import BERNOULLI
 from cobandit.values.tally import Arm, ArmTally
 
-CONFIDENCES: tuple[Confidence, ...] = ("own", "observed", Horizon(10_000))
+CONFIDENCES: tuple[Confidence, ...] = ("own", "own+2", "observed", Horizon(10_000))
 
 counts = st.integers(1, 10_000)
 budgets = st.floats(0.0, 100.0)
@@ -63,6 +63,22 @@ def test_each_confidence_has_its_own_delta(confidence: Confidence, power: int, e
     assert log_inverse_delta(confidence, own_pulls=7, observations=50, horizon_power=power) == expected
 
 
+def test_own_plus_two_has_a_width_before_the_first_pull_and_ignores_what_was_received() -> None:
+    assert [log_inverse_delta("own+2", count, 500, 2) for count in (0, 1, 6)] == [math.log(2), math.log(3), math.log(8)]
+
+
+def test_with_own_plus_two_an_agent_without_a_pull_rules_out_what_it_received() -> None:
+    """With 1/n_j the guard keeps it from that: intervals of no width prove nothing."""
+    news = [ArmTally("A", 400, 400 * 10**6, 400 * 10**6), ArmTally("B", 400, 0, 0)]
+    left = {}
+    confidences: tuple[Confidence, ...] = ("own", "own+2")
+    for confidence in confidences:
+        policy = AAE(["A", "B"], confidence=confidence)
+        policy.learn(news)
+        left[confidence] = policy.survivors()
+    assert left == {"own": ("A", "B"), "own+2": ("A",)}
+
+
 @pytest.mark.parametrize("confidence", ["own", "observed"])
 def test_before_the_second_observation_nothing_is_sure(confidence: Confidence) -> None:
     assert [log_inverse_delta(confidence, count, count, 1) for count in (0, 1)] == [0.0, 0.0]
@@ -70,7 +86,7 @@ def test_before_the_second_observation_nothing_is_sure(confidence: Confidence) -
 
 @pytest.mark.parametrize("confidence", ["sure", None, 0.9, 1000])
 def test_an_unknown_confidence_is_refused(confidence: object) -> None:
-    with pytest.raises(LocalError, match=r"is not 'own', 'observed' or Horizon\(decisions\)"):
+    with pytest.raises(LocalError, match=r"is not 'own', 'own\+2', 'observed' or Horizon\(decisions\)"):
         UCB(["A"], confidence=confidence)  # type: ignore[arg-type]
 
 

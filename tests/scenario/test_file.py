@@ -124,6 +124,10 @@ def test_an_agent_decides_as_its_table_says(keys: dict[str, object], agents: tup
         ({"threshold": {"per-candidate": {"cap": 9}}}, on_demand(PerCandidate(cap=9))),
         ({"threshold": {"per-candidate": {}}}, on_demand(PerCandidate())),
         ({"answers_advance": False}, on_demand(Constant(1, answers_advance=False))),
+        ({"answers_wait": False}, on_demand(Constant(1, answers_wait=False))),
+        ({"threshold": {"geometric": 2, "phases": True}}, on_demand(Geometric(2, phases=True))),
+        ({"literal_notices": True}, on_demand(literal_notices=True)),
+        ({"protocol": "ibc", "literal_notices": True}, immediate(literal_notices=True)),
         ({"loss_tolerant": False}, on_demand()),
         ({"loss_tolerant": True}, on_demand(loss_tolerant=True)),
         ({"loss_tolerant": {}}, on_demand(loss_tolerant=RetryTimers())),
@@ -383,13 +387,25 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "policy.confidence",
         "none",
-        'policy.confidence must be "own", "observed" or { horizon = decisions }, not \'none\'',
+        'policy.confidence must be "own", "own+2", "observed" or { horizon = decisions }, not \'none\'',
     ),
     ("policy.confidence", {"horizon": 0}, "policy.confidence.horizon must be a whole number of at least 1, not 0"),
     ("policy", "ucb", "policy must be a table with name or alpha or confidence, not 'ucb'"),
     ("sharing.protocol", "odb", 'sharing.protocol must be "odc" or "ibc" or "none", not \'odb\''),
     ("sharing.delay", -1, "sharing.delay must be a whole number from 0 to 1073741824, not -1"),
     ("sharing.answers_advance", 1, "sharing.answers_advance must be true or false, not 1"),
+    ("sharing.answers_wait", 1, "sharing.answers_wait must be true or false, not 1"),
+    ("sharing.literal_notices", 1, "sharing.literal_notices must be true or false, not 1"),
+    (
+        "sharing.threshold",
+        {"constant": 3, "phases": True},
+        "sharing.threshold.phases = True is not allowed here: it belongs to geometric",
+    ),
+    (
+        "sharing",
+        {"literal_notices": True, "loss_tolerant": True},
+        "sharing.literal_notices: literal_notices is Algorithm 5 as printed, which trusts the network",
+    ),
     (
         "sharing.threshold",
         1,
@@ -597,13 +613,15 @@ def test_what_is_written_reads_as_the_same_world() -> None:
         silent(),
         immediate(Constant(3)),
         on_demand(PerCandidate(cap=7, answers_advance=False)),
+        on_demand(Geometric(2, cap=9, answers_wait=False, phases=True)),
+        on_demand(literal_notices=True),
         on_demand(PerCandidate()),
         on_demand(Geometric(3)),
         on_demand(Geometric(3), loss_tolerant=True),
         on_demand(loss_tolerant=RetryTimers(first=8, least=2, growth=1, tick=7, longest=9)),
     ],
 )
-@pytest.mark.parametrize("confidence", ["own", "observed", Horizon(77)])
+@pytest.mark.parametrize("confidence", ["own", "own+2", "observed", Horizon(77)])
 def test_every_policy_and_every_sharing_can_be_written(sharing: Sharing, confidence: Confidence) -> None:
     world = Scenario(
         100,

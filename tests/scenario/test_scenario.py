@@ -131,5 +131,5 @@ def test_a_policy_with_an_impossible_alpha_is_refused(alpha: float) -> None:
 
 
 def test_a_policy_with_an_unknown_confidence_is_refused() -> None:
-    with pytest.raises(LocalError, match="confidence 'sure' is not 'own', 'observed' or Horizon"):
+    with pytest.raises(LocalError, match="confidence 'sure' is not 'own', 'own\\+2', 'observed' or Horizon"):
         BuiltIn("ucb", confidence="sure")  # type: ignore[arg-type]

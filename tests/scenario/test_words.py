@@ -60,6 +60,8 @@ def test_agents_of_a_kind_are_told_together_and_not_all_kinds() -> None:
         (Constant(2), "a threshold of 2 observations"),
         (Geometric(2), "thresholds 1, 2, 4, ..."),
         (Geometric(3, cap=9, answers_advance=False), "thresholds 1, 3, 9, ..., at most 9 (answers do not advance)"),
+        (Geometric(2, answers_wait=False), "thresholds 1, 2, 4, ... (answers need one observation)"),
+        (Geometric(2, cap=64, phases=True), "thresholds 1, 2, 4, ..., at most 64, with a phase for each pair"),
         (PerCandidate(cap=64), "thresholds of 1, 2, 4, ... times the candidate arms left, at most 64"),
         (FromFunction(lambda c: c * c), "thresholds 1, 4, 9, 16, ..."),
     ],
@@ -72,6 +74,13 @@ def test_thresholds(threshold: Threshold, words: str) -> None:
     ("sharing", "words"),
     [
         (on_demand(Geometric(2)), "They talk on demand (ODC), with thresholds 1, 2, 4, ..."),
+        (
+            immediate(literal_notices=True),
+            (
+                "They talk by immediate broadcast (IBC), with a threshold of 1 observation; only who has an arm hears "
+                "that it was eliminated."
+            ),
+        ),
         (
             on_demand(loss_tolerant=True),
             "They talk on demand (ODC), with a threshold of 1 observation; what is lost is repeated (loss-tolerant).",

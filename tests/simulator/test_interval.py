@@ -53,3 +53,11 @@ def test_one_trial_has_a_mean_and_nothing_else() -> None:
 
 def test_equal_trials_have_an_interval_of_no_width() -> None:
     assert estimate([7, 7, 7]) == Estimate(7.0, 0.0, 7.0, 7.0)
+
+
+def test_an_interval_of_a_count_does_not_go_below_zero_and_is_otherwise_the_same() -> None:
+    free, cut = estimate([0.0, 1.0, 5.0]), estimate([0.0, 1.0, 5.0], least=0.0)
+    assert free.low is not None
+    assert free.low < 0.0
+    assert cut == Estimate(free.mean, free.sd, 0.0, free.high)
+    assert estimate([4.0, 5.0, 6.0], least=0.0) == estimate([4.0, 5.0, 6.0])

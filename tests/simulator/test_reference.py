@@ -360,10 +360,12 @@ def test_a_result_follows_from_the_trace(sharing: Sharing, delay: int) -> None:
     pulls = [[0] * 3 for _ in VARIED]
     shares = [[0] * len(VARIED) for _ in VARIED]
     regret = 0.0
+    realised = [0.0] * len(VARIED)
     bits = 0.0
     for row in rows:
         if row.kind == Kind.DECISION:
             pulls[row.agent][row.other] += 1
+            realised[row.agent] += 0.8 - row.a
             regret += 0.8 - scenario.arms.means[row.other]
         if row.kind == Kind.SHARE:
             shares[row.agent][row.other] += 1
@@ -372,6 +374,9 @@ def test_a_result_follows_from_the_trace(sharing: Sharing, delay: int) -> None:
     assert result.pulls.tolist() == pulls
     assert result.decisions == [sum(row) for row in pulls]
     assert result.group_regret == pytest.approx(regret)
+    assert result.realised_regrets == pytest.approx(realised)
+    assert result.realised_regret == pytest.approx(sum(realised))
+    assert result.realised_regret != pytest.approx(result.group_regret)
     assert result.communication.shares.tolist() == shares
     assert result.shares == sum(map(sum, shares))
     assert result.communication.definition_bits == pytest.approx(bits)

@@ -52,7 +52,7 @@ def test_the_table_says_what_the_summary_says(world: Scenario) -> None:
     results = small(world)
     rows = table(results.report(), "scenario-1")
     summary = results.summary()["scenario"]
-    nouns = {"group_regret": "group regret", "retries": "repeated shares"}
+    nouns = {"group_regret": "group regret", "realised_regret": "realised regret", "retries": "repeated shares"}
     for quantity, one in summary.items():
         noun = nouns.get(quantity, quantity)
         if one["mean"] == 0 or (quantity == "messages" and world is WORLD):
@@ -73,7 +73,8 @@ def test_agents_have_their_means() -> None:
     results = small()
     rows = results.report().split("Agent by agent")[1].split("</table>")[0]
     means = results.agents.groupby("agent").mean(numeric_only=True)
-    columns = [told(*means[column]) for column in ("decisions", "regret", "shares_sent", "shares_received")]
+    heads = ("decisions", "regret", "realised_regret", "shares_sent", "shares_received")
+    columns = [told(*means[column]) for column in heads]
     for agent, cells in re.findall(r"<tr><th>(\d)</th>(.*?)</tr>", rows):
         assert re.findall(r"<td>(.*?)</td>", cells) == [column[int(agent)] for column in columns]
     assert len(means) == len(re.findall(r"<tr><th>\d</th>", rows)) == 3
@@ -149,6 +150,12 @@ def test_the_theorems_are_asked_with_the_decisions_of_each_trial() -> None:
     assert results.summary()["scenario"]["shares"]["mean"] <= sum(shares) / 3  # type: ignore[operator]
 
 
+def test_where_thresholds_grow_the_page_says_with_which_of_them_theorem_1_was_evaluated() -> None:
+    said = "with the largest thresholds that these runs can have reached"
+    growing = small(replace(WORLD, sharing=on_demand(Geometric(2)))).report()
+    assert (said in growing, said in small(WORLD).report()) == (True, False)
+
+
 DECISIONS = [[100, 30, 20]]
 AWAY = (*WORLD.agents[:2], AgentSpec(Rate(0.2), absences=(Absence(10, 20),)))
 APART = (*WORLD.agents[:2], AgentSpec(Rate(0.2), arms=("0", "1")))
@@ -158,7 +165,9 @@ APART = (*WORLD.agents[:2], AgentSpec(Rate(0.2), arms=("0", "1")))
     ("world", "theorem_1", "theorem_2"),
     [
         (WORLD, True, True),
-        (replace(WORLD, sharing=on_demand(Geometric(2))), False, True),
+        (replace(WORLD, sharing=on_demand(Geometric(2))), True, True),
+        (replace(WORLD, sharing=on_demand(Geometric(2, phases=True))), True, True),
+        (replace(WORLD, sharing=on_demand(Geometric(2, answers_wait=False))), False, False),
         (replace(WORLD, sharing=on_demand(Geometric(2, answers_advance=False))), False, False),
         (replace(WORLD, policy=BuiltIn("aae")), True, True),
         (replace(WORLD, policy=BuiltIn("ucb", alpha=1.0)), False, True),

@@ -108,6 +108,7 @@ def test_a_row_per_trial_per_agent_and_per_checkpoint_is_what_the_runs_measured(
             "bytes": ref.communication.bytes,
             "staleness": ref.staleness,
             "group_regret": ref.group_regret,
+            "realised_regret": ref.realised_regret,
         }
         for name, trial, ref in refs
     ]
@@ -118,6 +119,7 @@ def test_a_row_per_trial_per_agent_and_per_checkpoint_is_what_the_runs_measured(
             "agent": agent,
             "decisions": ref.decisions[agent],
             "regret": ref.regrets[agent],
+            "realised_regret": ref.realised_regrets[agent],
             "shares_sent": ref.communication.shares[agent].sum(),
             "shares_received": ref.communication.shares[:, agent].sum(),
             "notices_sent": ref.communication.notices[agent].sum(),
@@ -150,12 +152,14 @@ def test_counts_are_whole_numbers_and_the_frames_are_there_without_checkpoints()
             "bytes": "i",
             "staleness": "f",
             "group_regret": "f",
+            "realised_regret": "f",
         },
         "agents": {
             "trial": "i",
             "agent": "i",
             "decisions": "i",
             "regret": "f",
+            "realised_regret": "f",
             "shares_sent": "i",
             "shares_received": "i",
             "notices_sent": "i",
@@ -187,6 +191,7 @@ def test_a_summary_has_mean_sd_and_interval_of_every_quantity() -> None:
             "staleness",
             "decisions",
             "group_regret",
+            "realised_regret",
         ]
         for name in PAIR
     }

@@ -260,7 +260,10 @@ def test_no_pair_sends_more_shares_than_theorem_2_allows(name: str) -> None:
         counts = Explanation(conversation, ("ann", "bob"), "world", ()).counts
         stays = not any(conversation.scenario.agents[position].absences for position in conversation.pair)
         if name == "answers that do not advance":
-            assert (counts.allowed, counts.why_none) == (None, "it is about thresholds that answers advance too")
+            assert (counts.allowed, counts.why_none) == (
+                None,
+                "it is about answers that fill a threshold and advance it",
+            )
         elif not stays:
             assert (counts.allowed, counts.why_none) == (None, "it is about agents that stay")
         else:

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import permutations, product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold, immediate, on_demand
+from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, RetryTimers, Threshold, immediate, on_demand
 from cobandit.policies import Horizon
-from cobandit.scenario import AgentSpec, Arms, BuiltIn, Kind, OnOff, Rate, Row, Scenario, Sine, Slots
+from cobandit.scenario import AgentSpec, Arms, BuiltIn, Faults, Kind, OnOff, Rate, Row, Scenario, Sine, Slots
 from cobandit.simulator.kernel import run
 from cobandit.simulator.result import Result
 from cobandit.theory import (
@@ -22,6 +22,7 @@ from cobandit.theory import (
     local_aae_share_counts,
     local_ucb_regret_bound,
     share_bounds,
+    synchronous_regret_bound,
     total_share_bound,
     ucb_observations,
     ucb_regret_bound,
@@ -187,6 +188,16 @@ def test_group_regret_with_doubling_thresholds_is_below_theorem_1a_with_the_thre
     assert 0.0 < result.group_regret < bound < total * max(gaps_of(MEANS))
 
 
+def test_group_regret_of_agents_in_step_is_below_the_bound_of_appendix_b_3() -> None:
+    for trial in range(TRIALS):
+        world, total = with_known_horizon(
+            world_of(6_000, rates=(1.0, 1.0, 1.0), threshold=PerCandidate()), "aae", seed=5, trial=trial
+        )
+        regret = run(world, seed=5, trial=trial).group_regret
+        bound = synchronous_regret_bound(gaps_of(MEANS), agent_count=3, alpha=ALPHA, total_decisions=total)
+        assert 0.0 < regret < bound < total * max(gaps_of(MEANS))
+
+
 def thresholds_when_enough(
     trace: Sequence[Row], arm: int, gap: float, total: int, threshold: Threshold
 ) -> list[list[int]]:
@@ -199,3 +210,41 @@ def thresholds_when_enough(
         [threshold.at(1 + shares.count((peer, agent)), len(MEANS)) for peer in range(len(RATES)) if peer != agent]
         for agent in range(len(RATES))
     ]
+
+
+def test_repetitions_may_add_to_what_fills_a_buffer_only_what_repetitions_of_the_peer_ask_for() -> None:
+    """A hundred worlds that lose messages. Fresh shares keep Theorem 2; with repetitions C_j alone is no bound.
+
+    Each share or repetition that goes out by itself takes a full buffer and moves c on. A repetition that answers one
+    of the peer's does not, and there is at most one for each copy that arrives: two copies of a message at most.
+    """
+    above = 0
+    for seed in range(100):
+        size, loss, copies = (1, 3)[seed % 2], (0.1, 0.3, 0.6)[seed % 3], (0.0, 0.3)[seed % 2]
+        agents = tuple(AgentSpec(Rate(rate)) for rate in (0.9, 0.4, 0.1))
+        sharing = on_demand(Constant(size), loss_tolerant=RetryTimers(first=8.0))
+        faults = Faults(loss=loss, duplication=copies)
+        result = run(Scenario(800, Arms.of(MEANS), agents, BuiltIn("ucb"), sharing, faults=faults), seed=seed)
+        counts = ucb_share_counts(result.decisions, Constant(size))
+        assert pairs_above(result, share_bounds(counts)) == [], seed
+        sent, again = result.communication.shares, result.communication.retries
+        for one, other in permutations(range(3), 2):
+            above += bool(sent[one, other] + again[one, other] > counts[one])
+            assert sent[one, other] + again[one, other] <= counts[one] + 2 * again[other, one], seed
+    assert above > 0
+
+
+def test_literal_algorithm_5_sends_more_because_pairs_do_not_hear_that_they_are_done() -> None:
+    """Six agents, each with three neighbouring arms of six. Immediate broadcast, so that every pull counts."""
+    sets = [tuple(str((first + step) % 6) for step in range(3)) for first in range(6)]
+    agents = tuple(AgentSpec(Rate(0.5), arms=arms) for arms in sets)
+    means = Arms.of([0.1, 0.25, 0.4, 0.55, 0.7, 0.85])
+    shares, regrets = [], []
+    for literal in (False, True):
+        sharing = immediate(literal_notices=literal)
+        world = Scenario(4_000, means, agents, BuiltIn("aae", alpha=1.0), sharing)
+        results = [run(world, seed=1, trial=trial) for trial in range(TRIALS)]
+        shares.append(sum(result.shares for result in results) / TRIALS)
+        regrets.append(sum(result.group_regret for result in results) / TRIALS)
+    assert shares[1] > 1.5 * shares[0], shares
+    assert regrets[1] == pytest.approx(regrets[0], rel=0.1)

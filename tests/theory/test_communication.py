@@ -11,6 +11,7 @@ from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Thres
 from cobandit.theory import (
     aae_share_counts,
     constant_order,
+    doubling_table_order,
     geometric_order,
     immediate_share_count,
     local_aae_share_counts,
@@ -196,3 +197,19 @@ def test_nonsense_is_refused(call: Callable[[], object], complaint: str) -> None
 
 def test_a_constant_threshold_is_the_same_whether_answers_advance_or_not() -> None:
     assert ucb_share_counts([10], Constant(3, answers_advance=False)) == [3]
+
+
+def test_the_third_row_of_table_1_is_a_sum_over_ordered_pairs() -> None:
+    decisions, gaps = [500, 40, 3, 0], [0.0, 0.25, 0.5]
+    recount = sum(
+        max(0.0, math.log2(3 * least / 0.25**2)) if (least := min(math.log(543), one, other)) > 0 else 0.0
+        for here, one in enumerate(decisions)
+        for there, other in enumerate(decisions)
+        if here != there
+    )
+    assert doubling_table_order(decisions, gaps=gaps) == pytest.approx(recount)
+
+
+@pytest.mark.parametrize(("gaps", "order"), [([0.0], 0.0), ([0.0, 0.0, 0.5], math.inf)])
+def test_the_third_row_of_table_1_at_its_ends(gaps: list[float], order: float) -> None:
+    assert doubling_table_order([10, 10], gaps=gaps) == order

@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cobandit.core import Geometric, PerCandidate, Threshold, on_demand
+from cobandit.core.thresholds import threshold_between
+from cobandit.scenario import AgentSpec, Arms, BuiltIn, Rate, Scenario
+from cobandit.simulator import run
 from cobandit.theory import (
     aae_extra_pulls,
+    aae_observations,
     aae_regret_bound,
+    largest_thresholds,
     local_aae_regret_bound,
     local_ucb_regret_bound,
+    synchronous_regret_bound,
     ucb_extra_pulls,
     ucb_regret_bound,
 )
@@ -139,3 +146,27 @@ def test_an_agent_to_which_an_arm_is_as_good_as_the_best_does_not_hide_the_gap_o
 def test_nonsense_is_refused(call: Callable[[], object], complaint: str) -> None:
     with pytest.raises(LocalError, match=complaint):
         call()
+
+
+def test_the_synchronous_bound_adds_what_appendix_b_3_adds_for_each_agent() -> None:
+    gaps, agents, total = [0.0, 0.1, 0.4], 5, 10_000
+    recount = 3 * 3 * 5 + sum(
+        gap * (2 * aae_observations(gap, alpha=3.0, total_decisions=total) + 5 + 3 * 5) for gap in gaps if gap
+    )
+    bound = synchronous_regret_bound(gaps, agent_count=agents, alpha=3.0, total_decisions=total)
+    assert bound == pytest.approx(recount)
+
+
+@pytest.mark.parametrize("threshold", [Geometric(2), Geometric(2, cap=16), PerCandidate(), Geometric(2, phases=True)])
+def test_no_threshold_of_a_run_is_above_the_largest_that_is_counted_with(threshold: Threshold) -> None:
+    agents = tuple(AgentSpec(Rate(rate)) for rate in (1.0, 0.4, 0.1))
+    for seed in range(5):
+        world = Scenario(300, Arms.of([0.2, 0.5, 0.8]), agents, BuiltIn("ucb"), on_demand(threshold))
+        result = run(world, seed=seed)
+        most = largest_thresholds(result.decisions, threshold, arm_count=3)
+        assert not isinstance(most, int)
+        for agent in range(3):
+            peers = [peer for peer in range(3) if peer != agent]
+            for peer, largest in zip(peers, most[0][agent], strict=True):
+                c = 1 + int(result.communication.shares[peer, agent])
+                assert threshold_between(threshold, str(peer), str(agent)).at(c, 3) <= largest

@@ -46,6 +46,7 @@ from cobandit.core.outcome import (
 )
 from cobandit.core.replica import News, PresenceKey, Replica
 from cobandit.core.retransmit import Event, Phase, Retransmit
+from cobandit.core.thresholds import threshold_between
 from cobandit.core.totals import Totals
 from cobandit.core.witnesses import Witnesses
 from cobandit.values.checks import check_time, check_whole
@@ -143,8 +144,10 @@ class Endpoint:
         if arm not in own or len(own) == 1:
             raise LocalError(f"arm {arm!r} cannot be eliminated: the candidates are {', '.join(sorted(own))}")
         self.agenda.own_eliminated_at = self.candidates.drop(arm)
-        # To the agents that have an arm in common with this one (A^(j) of Appendix H.1).
+        # To the agents that have an arm in common with this one (A^(j) of Appendix H.1), or that have this arm (A_i).
         partners = [link for link in self.links.values() if link.peer.common]
+        if self._sharing.literal_notices:
+            partners = [link for link in partners if arm in link.peer.common_set]
         for link in partners:
             link.urgent = self.agenda.own_eliminated_at
         self.agenda.expect_from_all(now)
@@ -359,7 +362,7 @@ class Endpoint:
     def _share(self, link: Link, observations: int, now: float) -> Share:
         if link.retransmit is not None:
             c = max(1, link.exchange.c - 1)
-            link.retransmit.shared(self._sharing.threshold.at(c, len(self.candidates.own)), now)
+            link.retransmit.shared(link.exchange.threshold.at(c, len(self.candidates.own)), now)
             self.agenda.schedule(link)
         return self._say(link, observations)
 
@@ -707,7 +710,8 @@ class Endpoint:
 
     def _add_link(self, peer: Peer) -> Link:
         retransmit = None if self._sharing.retry is None else Retransmit(self._sharing.retry)
-        exchange = Exchange(self._sharing, buffered=self._usable_by(peer))
+        threshold = threshold_between(self._sharing.threshold, self.name, peer.name)
+        exchange = Exchange(self._sharing, buffered=self._usable_by(peer), threshold=threshold)
         link = self.links[peer.name] = Link(self.members, peer, exchange, retransmit)
         self._note_role(link)
         return link

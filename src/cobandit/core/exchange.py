@@ -12,7 +12,7 @@ From the paper's symbols to names, for the direction from agent j to agent p:
 
 What it does with an input is looked up in a table: Algorithm 1's is in `protocols/on_demand.py`, and other protocols
 are other tables over the same machine. "Reached" means buffered >= f(c), the observation at hand included. A share
-renews the buffer and moves c on.
+renews the buffer and moves c on. What options of a threshold change for answers is in `thresholds.py`.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,8 @@ from typing import NamedTuple
 from cobandit.core.protocols.rules import Input, Rules
 from cobandit.core.retransmit import RetryTimers
 from cobandit.core.state import ExchangeState
-from cobandit.core.thresholds import Threshold
+from cobandit.core.thresholds import Threshold, needed
+from cobandit.values.errors import LocalError
 
 
 class Sharing(NamedTuple):
@@ -30,9 +31,24 @@ class Sharing(NamedTuple):
     threshold: Threshold
     retry: RetryTimers | None = None
     """When to repeat what may have been lost; `None` trusts the network, as the paper does."""
+    literal_notices: bool = False
+    """Whether the elimination of an arm is told only to agents that have it (Algorithm 5, line 9), and not to all that
+    have any arm in common. Pairs with different arms may then never fall silent."""
 
     def __repr__(self) -> str:
-        return f"{self.rules.name}({self.threshold!r}{'' if self.retry is None else f', {self.retry!r}'})"
+        retry = "" if self.retry is None else f", {self.retry!r}"
+        literal = ", literal_notices=True" if self.literal_notices else ""
+        return f"{self.rules.name}({self.threshold!r}{retry}{literal})"
+
+
+def check_notices(*, literal: bool, retry: RetryTimers | None) -> None:
+    """Raise unless notices as Algorithm 5 prints them go with a network as the paper assumes it.
+
+    Raises:
+        LocalError: They are to be literal, and messages are repeated: a repetition tells everything to everybody.
+    """
+    if literal and retry is not None:
+        raise LocalError("literal_notices is Algorithm 5 as printed, which trusts the network: leave loss_tolerant out")
 
 
 class Exchange:
@@ -44,9 +60,9 @@ class Exchange:
 
     __slots__ = ("buffered", "c", "demanded", "rules", "shares_sent", "threshold")
 
-    def __init__(self, sharing: Sharing, *, buffered: int = 0) -> None:
+    def __init__(self, sharing: Sharing, *, buffered: int = 0, threshold: Threshold | None = None) -> None:
         self.rules = sharing.rules
-        self.threshold = sharing.threshold
+        self.threshold = sharing.threshold if threshold is None else threshold
         self.demanded = True  # Algorithm 1, line 1: everyone may send a first share
         self.buffered = buffered
         self.c = 1
@@ -80,9 +96,9 @@ class Exchange:
         """Share nothing, and ask for the peer's, as a relay does: it observes nothing, so the peer's pace decides."""
         self.demanded, self.shares_sent = False, self.shares_sent + 1
 
-    def has_reached(self, candidate_count: int) -> bool:
+    def has_reached(self, candidate_count: int, *, is_answer: bool = False) -> bool:
         """Return whether the buffer holds enough for a share, whether or not one is demanded."""
-        return self.buffered >= self.threshold.at(self.c, candidate_count)
+        return self.buffered >= needed(self.threshold, self.c, candidate_count, is_answer=is_answer)
 
     def repeat(self, candidate_count: int) -> None:
         """Everything is sent without being demanded. If it is enough for a share, c moves on."""
@@ -107,7 +123,8 @@ class Exchange:
 
     def _take(self, happened: Input, candidate_count: int) -> int:
         buffered = self.buffered
-        self.demanded, shares = self.rules[happened, self.demanded, self.has_reached(candidate_count)]
+        reached = self.has_reached(candidate_count, is_answer=happened is Input.SHARE)
+        self.demanded, shares = self.rules[happened, self.demanded, reached]
         if not shares:
             return 0
         self.buffered = 0

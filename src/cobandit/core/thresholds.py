@@ -3,8 +3,14 @@
 A threshold is a positive, non-decreasing function of the share number c = 1, 2, 3, ... It may also use how many
 candidate arms are left. This file owns those functions and nothing else. They saturate, so that a pair that has
 talked for years neither overflows nor slows down.
+
+Three options change what the paper prints, and all are off by default. `answers_advance=False`: a share sent in answer
+does not move c on. `answers_wait=False`: an answer needs one observation, and not f(c). `phases=True` of `Geometric`:
+every pair of agents has a phase theta in [1, 2), and f(c) = theta base^(c-1), so that pairs of equal speed do not all
+exchange at the same moments.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -18,6 +24,9 @@ LARGEST_THRESHOLD = 2**62
 TABULATED_SHARES = 4096
 """How many values of a user's own function are taken."""
 
+PHASE_BITS = 16
+"""A phase is one of 2^16 steps from 1 to 2, so that all arithmetic on it fits 64 bits."""
+
 TRIED_SHARES = 64
 """How many values of a threshold class are looked at before it is used."""
 
@@ -25,7 +34,10 @@ _DOUBLINGS_TO_LARGEST = 62
 
 
 class Threshold(Protocol):
-    """When a buffer is large enough to be shared."""
+    """When a buffer is large enough to be shared.
+
+    It may also have `answers_wait`: whether an answer waits for f(c) observations, as Algorithm 1 prints it.
+    """
 
     @property
     def answers_advance(self) -> bool:
@@ -47,6 +59,7 @@ class Constant:
 
     size: int = 1
     answers_advance: bool = True
+    answers_wait: bool = True
 
     def __post_init__(self) -> None:
         check_whole("a constant threshold", self.size, 1, LARGEST_THRESHOLD)
@@ -61,11 +74,19 @@ class Geometric:
 
     >>> [Geometric(2, cap=8).at(c, candidate_count=16) for c in (1, 2, 3, 4, 5, 6)]
     [1, 2, 4, 8, 8, 8]
+
+    With `phases` every pair of agents has a threshold of its own, which is never below this one.
+
+    >>> pair = Geometric(2, cap=100, phases=True).between("j", "p")
+    >>> [pair.at(c, candidate_count=16) for c in (1, 2, 3, 4, 5, 6, 7, 8)]
+    [1, 2, 5, 11, 23, 47, 95, 100]
     """
 
     base: int = 2
     cap: int = LARGEST_THRESHOLD
     answers_advance: bool = True
+    answers_wait: bool = True
+    phases: bool = False
 
     def __post_init__(self) -> None:
         check_whole("the base of a geometric threshold", self.base, 2, LARGEST_THRESHOLD)
@@ -74,6 +95,45 @@ class Geometric:
     def at(self, share_number: int, candidate_count: int) -> int:
         power: int = self.base ** min(share_number - 1, _DOUBLINGS_TO_LARGEST)
         return min(power, self.cap)
+
+    def between(self, one: str, other: str) -> Threshold:
+        """Return the threshold of the pair of these two agents, the same in both directions."""
+        if not self.phases:
+            return self
+        return _Phased(self, (phase_key(one) + phase_key(other)) % (1 << PHASE_BITS))
+
+
+@dataclass(frozen=True, slots=True)
+class _Phased:
+    """A geometric threshold with the phase of one pair: theta = 1 + phase / 2^16."""
+
+    whole: Geometric
+    phase: int
+
+    @property
+    def answers_advance(self) -> bool:
+        return self.whole.answers_advance
+
+    @property
+    def answers_wait(self) -> bool:
+        return self.whole.answers_wait
+
+    def at(self, share_number: int, candidate_count: int) -> int:
+        return min(phased(self.whole.at(share_number, candidate_count), self.phase), self.whole.cap)
+
+
+def phased(size: int, phase: int) -> int:
+    """Return floor(theta size) with theta = 1 + phase / 2^16, without leaving 64 bits.
+
+    >>> [phased(size, 1 << 15) for size in (1, 2, 3, 2**62)] == [1, 3, 4, 3 * 2**61]
+    True
+    """
+    return size + (size >> 16) * phase + ((size & 0xFFFF) * phase >> 16)
+
+
+def phase_key(name: str) -> int:
+    """Return what an agent's name adds to the phases of its pairs: a hash of `PHASE_BITS` bits."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=PHASE_BITS // 8).digest(), "big")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +146,7 @@ class PerCandidate:
 
     cap: int = LARGEST_THRESHOLD
     answers_advance: bool = True
+    answers_wait: bool = True
 
     def __post_init__(self) -> None:
         check_whole("the cap of a threshold", self.cap, 1, LARGEST_THRESHOLD)
@@ -107,10 +168,13 @@ class FromFunction:
         LocalError: A value is not a whole number, is below one, or is below the one before it.
     """
 
-    __slots__ = ("answers_advance", "values")
+    __slots__ = ("answers_advance", "answers_wait", "values")
 
-    def __init__(self, function: Callable[[int], int], *, answers_advance: bool = True) -> None:
+    def __init__(
+        self, function: Callable[[int], int], *, answers_advance: bool = True, answers_wait: bool = True
+    ) -> None:
         self.answers_advance = answers_advance
+        self.answers_wait = answers_wait
         values: list[int] = []
         for share_number in range(1, TABULATED_SHARES + 1):
             value = function(share_number)
@@ -128,6 +192,33 @@ class FromFunction:
 
     def __repr__(self) -> str:
         return f"FromFunction({', '.join(map(str, self.values[:8]))}, ...)"
+
+
+def answers_wait(threshold: Threshold) -> bool:
+    """Return whether an answer waits for f(c) observations; a threshold that does not say so is as the paper prints."""
+    return bool(getattr(threshold, "answers_wait", True))
+
+
+def threshold_between(threshold: Threshold, one: str, other: str) -> Threshold:
+    """Return the threshold of the pair of two agents: with phases each pair has its own."""
+    return threshold.between(one, other) if isinstance(threshold, Geometric) else threshold
+
+
+def needed(threshold: Threshold, share_number: int, candidate_count: int, *, is_answer: bool) -> int:
+    """Return how much a buffer must hold for the next share: f(c), or one if it is an answer that does not wait."""
+    if is_answer and not answers_wait(threshold):
+        return 1
+    return threshold.at(share_number, candidate_count)
+
+
+def is_bounded(threshold: Threshold) -> bool:
+    """Return whether every share takes f(c) observations out of its sender's buffer, as Theorem 2 counts.
+
+    With a constant f it does not matter whether answers advance c, and with f = 1 not whether they wait.
+    """
+    is_constant = isinstance(threshold, Constant)
+    waits = answers_wait(threshold) or (is_constant and threshold.at(1, 1) == 1)
+    return waits and (is_constant or threshold.answers_advance)
 
 
 def checked_threshold(threshold: Threshold | None) -> Threshold:

@@ -5,6 +5,8 @@ file owns log(1/delta) for each of them. The count behind delta is taken before 
 
 * `own`: delta = 1/n_j, the agent's own number of pulls (the pseudo code; the published tables were made with it). An
   agent that pulls rarely but receives much has intervals that are far too narrow.
+* `own+2`: delta = 1/(n_j + 2). A second reading of the pseudo code: a counter that starts at one and is raised before
+  it is used. Its intervals always have a width, so AAE eliminates with it from the first decision on.
 * `observed`: delta = 1/(all observations that the agent holds). Safe for late and slow agents, needs no horizon. The
   default.
 * `Horizon(n)`: delta = 1/n for UCB and 1/n^2 for AAE, with n the number of decisions of all agents together (the
@@ -13,7 +15,7 @@ file owns log(1/delta) for each of them. The count behind delta is taken before 
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
@@ -29,13 +31,17 @@ class Horizon:
         check_whole("a horizon", self.decisions, 1)
 
 
-Confidence = Literal["own", "observed"] | Horizon
+NamedConfidence = Literal["own", "own+2", "observed"]
+NAMED: tuple[NamedConfidence, ...] = get_args(NamedConfidence)
+"""The confidences that have a name."""
+
+Confidence = NamedConfidence | Horizon
 
 
 def checked_confidence(confidence: Confidence) -> Confidence:
     """Return a known confidence, or say which there are."""
-    if confidence not in ("own", "observed") and not isinstance(confidence, Horizon):
-        raise LocalError(f"confidence {confidence!r} is not 'own', 'observed' or Horizon(decisions)")
+    if confidence not in NAMED and not isinstance(confidence, Horizon):
+        raise LocalError(f"confidence {confidence!r} is not {', '.join(map(repr, NAMED))} or Horizon(decisions)")
     return confidence
 
 
@@ -49,6 +55,8 @@ def log_inverse_delta(confidence: Confidence, own_pulls: int, observations: int,
     """
     if confidence == "own":
         return math.log(max(1, own_pulls))
+    if confidence == "own+2":
+        return math.log(own_pulls + 2)
     if confidence == "observed":
         return math.log(max(1, observations))
     return horizon_power * math.log(confidence.decisions)

@@ -12,6 +12,7 @@ from cobandit.core.protocols.on_demand import ON_DEMAND
 from cobandit.core.protocols.registry import PROTOCOLS, sharing_by
 from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.policies import Confidence, Horizon
+from cobandit.policies.confidence import NAMED
 from cobandit.policies.registry import POLICIES, BuiltIn, policy_name
 from cobandit.scenario.arms import Arms
 from cobandit.scenario.faults import LONGEST_HOLDUP, Faults, Partition
@@ -235,10 +236,11 @@ def policy_from(value: object, *, default: str) -> BuiltIn:
         given = table.get("confidence")
         if isinstance(given, Mapping):
             confidence = Horizon(Table(given, table.key("confidence"), ("horizon",)).whole("horizon", 1))
-        elif given in ("own", "observed"):
+        elif given in NAMED:
             confidence = given
         else:
-            raise wrong(table.key("confidence"), '"own", "observed" or { horizon = decisions }', given)
+            named = ", ".join(f'"{name}"' for name in NAMED)
+            raise wrong(table.key("confidence"), f"{named} or {{ horizon = decisions }}", given)
     return BuiltIn(name, alpha, confidence)
 
 
@@ -248,6 +250,8 @@ _SHARING_KEYS = (
     "protocol",
     "threshold",
     "answers_advance",
+    "answers_wait",
+    "literal_notices",
     "delay",
     "loss_tolerant",
     "loss",
@@ -261,14 +265,16 @@ _SHARING_KEYS = (
 
 def _sharing(table: Table) -> Sharing:
     protocol = PROTOCOLS[table.choice("protocol", tuple(PROTOCOLS), default=ON_DEMAND.word)]
-    threshold = _threshold(table, answers_advance=table.truth("answers_advance", default=True))
+    threshold = _threshold(table)
     retry = _retry(table)
     if retry is not None and not protocol.tolerant:
         fit = " or ".join(f'"{one.word}"' for one in PROTOCOLS.values() if one.tolerant)
         raise LocalError(
             f'{table.key("loss_tolerant")} belongs to protocol {fit}, but the protocol is "{protocol.word}"'
         )
-    return sharing_by(protocol, threshold, retry)
+    literal_notices = table.truth("literal_notices", default=False)
+    with located(table.key("literal_notices")):
+        return sharing_by(protocol, threshold, retry, literal_notices=literal_notices)
 
 
 def _retry(sharing: Table) -> RetryTimers | None:
@@ -311,26 +317,29 @@ def _partition(table: Table, agent_count: int) -> Partition:
     return Partition(start, stop, sides[0], sides[1], one_way=table.truth("one_way", default=False))
 
 
-def _threshold(sharing: Table, *, answers_advance: bool) -> Threshold:
+def _threshold(sharing: Table) -> Threshold:
+    answers = {name: sharing.truth(name, default=True) for name in ("answers_advance", "answers_wait")}
     if "threshold" not in sharing:
-        return Constant(1, answers_advance)
+        return Constant(1, **answers)
     given, path = sharing.get("threshold"), sharing.key("threshold")
     if given == "per-candidate":
-        return PerCandidate(answers_advance=answers_advance)
+        return PerCandidate(**answers)
     if not isinstance(given, Mapping):
         allowed = '{ constant = 1 }, { geometric = 2 }, { geometric = 2, cap = 64 } or "per-candidate"'
         raise wrong(path, allowed, given)
-    table = Table(given, path, ("constant", "geometric", "per-candidate", "cap"))
+    table = Table(given, path, ("constant", "geometric", "per-candidate", "cap", "phases"))
     kind = table.one_of(("constant", "geometric", "per-candidate"))
-    if kind == "constant":
-        table.refuse(("cap",), "a constant threshold does not grow")
-        return Constant(table.whole("constant", 1, LARGEST_THRESHOLD), answers_advance)
     if kind == "geometric":
         base = table.whole("geometric", 2, LARGEST_THRESHOLD)
-        return Geometric(base, table.whole("cap", 1, LARGEST_THRESHOLD, default=LARGEST_THRESHOLD), answers_advance)
+        cap = table.whole("cap", 1, LARGEST_THRESHOLD, default=LARGEST_THRESHOLD)
+        return Geometric(base, cap, phases=table.truth("phases", default=False), **answers)
+    table.refuse(("phases",), "it belongs to geometric")
+    if kind == "constant":
+        table.refuse(("cap",), "a constant threshold does not grow")
+        return Constant(table.whole("constant", 1, LARGEST_THRESHOLD), **answers)
     table.refuse(("cap",), "write { per-candidate = { cap = 64 } }")
     inner = Table(table.get(kind), table.key(kind), ("cap",))
-    return PerCandidate(inner.whole("cap", 1, LARGEST_THRESHOLD, default=LARGEST_THRESHOLD), answers_advance)
+    return PerCandidate(inner.whole("cap", 1, LARGEST_THRESHOLD, default=LARGEST_THRESHOLD), **answers)
 
 
 def _as_text(path: str, value: object) -> str:

@@ -4,7 +4,7 @@ from itertools import groupby
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
 from cobandit.core.protocols.registry import protocol_of
-from cobandit.core.thresholds import LARGEST_THRESHOLD
+from cobandit.core.thresholds import LARGEST_THRESHOLD, answers_wait
 from cobandit.policies import Horizon
 from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.faults import Faults
@@ -51,12 +51,13 @@ def count_of(number: int, noun: str) -> str:
 
 def sharing_in_words(scenario: Scenario) -> str:
     """Return how the agents of a scenario talk, as a sentence."""
-    rules, threshold, retry = scenario.sharing
+    rules, threshold, retry, literal_notices = scenario.sharing
     told = protocol_of(rules).told
     if not rules.talks:
         return f"{told}."
     tolerant = "" if retry is None else "; what is lost is repeated (loss-tolerant)"
-    told = f"{told}, with {threshold_in_words(threshold)}{tolerant}"
+    literal = "; only who has an arm hears that it was eliminated" if literal_notices else ""
+    told = f"{told}, with {threshold_in_words(threshold)}{tolerant}{literal}"
     return told if told.endswith("...") else f"{told}."
 
 
@@ -66,14 +67,17 @@ def threshold_in_words(threshold: Threshold) -> str:
         case Constant(size):
             told = f"a threshold of {count_of(size, 'observation')}"
         case Geometric(base, cap):
-            told = f"thresholds 1, {base:,}, {base**2:,}, ...{_capped(cap)}"
+            phases = ", with a phase for each pair" if threshold.phases else ""
+            told = f"thresholds 1, {base:,}, {base**2:,}, ...{_capped(cap)}{phases}"
         case PerCandidate(cap):
             told = f"thresholds of 1, 2, 4, ... times the candidate arms left{_capped(cap)}"
         case FromFunction():
             told = f"thresholds {', '.join(f'{value:,}' for value in threshold.values[:4])}, ..."
         case _:
             told = "thresholds of your own"
-    return told if threshold.answers_advance or isinstance(threshold, Constant) else f"{told} (answers do not advance)"
+    if not (threshold.answers_advance or isinstance(threshold, Constant)):
+        told += " (answers do not advance)"
+    return told if answers_wait(threshold) else f"{told} (answers need one observation)"
 
 
 def _capped(cap: int) -> str:

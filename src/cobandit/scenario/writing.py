@@ -12,7 +12,7 @@ from itertools import groupby
 
 from cobandit.core import Constant, Geometric, PerCandidate
 from cobandit.core.protocols.registry import protocol_of
-from cobandit.core.thresholds import LARGEST_THRESHOLD
+from cobandit.core.thresholds import LARGEST_THRESHOLD, answers_wait
 from cobandit.policies import Horizon
 from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.faults import Faults
@@ -163,7 +163,7 @@ def _policy(scenario: Scenario, own: Own) -> object:
 
 
 def _sharing(scenario: Scenario, own: Own) -> Written:
-    rules, threshold, retry = scenario.sharing
+    rules, threshold, retry, literal_notices = scenario.sharing
     protocol = protocol_of(rules).word or own("sharing.protocol", rules)
     written: object
     match threshold:
@@ -171,6 +171,7 @@ def _sharing(scenario: Scenario, own: Own) -> Written:
             written = {"constant": size}
         case Geometric(base, cap):
             written = {"geometric": base} | ({} if cap == LARGEST_THRESHOLD else {"cap": cap})
+            written |= {"phases": True} if threshold.phases else {}
         case PerCandidate(cap):
             written = "per-candidate" if cap == LARGEST_THRESHOLD else {"per-candidate": {"cap": cap}}
         case _:
@@ -179,6 +180,8 @@ def _sharing(scenario: Scenario, own: Own) -> Written:
         "protocol": protocol,
         "threshold": written,
         "answers_advance": threshold.answers_advance,
+        **({} if answers_wait(threshold) else {"answers_wait": False}),
+        **({"literal_notices": True} if literal_notices else {}),
         **({} if retry is None else {"loss_tolerant": _floats(asdict(retry))}),
         "delay": scenario.delay,
         **_faults(scenario.faults),

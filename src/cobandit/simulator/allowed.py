@@ -8,20 +8,22 @@ from collections.abc import Iterable, Sequence
 
 from cobandit.core import Constant
 from cobandit.core.protocols.registry import protocol_of
+from cobandit.core.thresholds import is_bounded
 from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.scenario import Scenario
 from cobandit.theory import (
     aae_regret_bound,
     gaps_of,
     immediate_share_count,
+    largest_thresholds,
     share_bounds,
     total_share_bound,
     ucb_regret_bound,
     ucb_share_counts,
 )
 
-MOST_AGENTS_WITH_OWN_ARMS = 400
-"""Where arms differ every pair is looked at; of more agents that takes too long for a report."""
+MOST_AGENTS_BY_PAIR = 400
+"""Where arms differ, or thresholds grow, every pair is looked at; of more agents that takes too long for a report."""
 
 LEAST_ALPHA = 3.0
 """Theorem 1 asks for at least so much exploration."""
@@ -39,9 +41,8 @@ def why_theorem_2_is_silent(scenario: Scenario, agents: Iterable[int] | None = N
     """
     if 2 not in protocol_of(scenario.sharing.rules).theorems:
         return "it is about communication on demand"
-    threshold = scenario.sharing.threshold
-    if not (threshold.answers_advance or isinstance(threshold, Constant)):
-        return "it is about thresholds that answers advance too"
+    if not is_bounded(scenario.sharing.threshold):
+        return "it is about answers that fill a threshold and advance it"
     positions = range(len(scenario.agents)) if agents is None else agents
     if any(scenario.agents[position].absences for position in positions):
         return "it is about agents that stay"
@@ -62,7 +63,7 @@ def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
         return None
     sets = None
     if not _have_same_arms(scenario):
-        if len(scenario.agents) > MOST_AGENTS_WITH_OWN_ARMS:
+        if len(scenario.agents) > MOST_AGENTS_BY_PAIR:
             return None
         place = {arm: position for position, arm in enumerate(scenario.arms.names)}
         sets = [[place[arm] for arm in scenario.arms_of(agent)] for agent in range(len(scenario.agents))]
@@ -76,10 +77,13 @@ def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
 def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
     """Return the most group regret by Theorem 1: the mean over trials. The arguments are those of `shares_allowed`.
 
-    The theorem is about delta = 1/N (UCB) and 1/N^2 (AAE); with another confidence it is a yardstick.
+    The theorem is about delta = 1/N (UCB) and 1/N^2 (AAE); with another confidence it is a yardstick. With a threshold
+    that grows it asks for the values in force at a moment that no trial keeps: the largest that a run with these
+    decisions can reach stand in for them, so the number is larger than the theorem's, and still a bound.
     """
     threshold, policy = scenario.sharing.threshold, scenario.policy
-    if not (_is_printed(scenario) and isinstance(threshold, Constant) and _have_same_arms(scenario)):
+    is_small = isinstance(threshold, Constant) or len(scenario.agents) <= MOST_AGENTS_BY_PAIR
+    if not (_is_printed(scenario) and is_bounded(threshold) and is_small and _have_same_arms(scenario)):
         return None
     if not (isinstance(policy, BuiltIn) and policy.name in ("ucb", "aae") and policy.exploration >= LEAST_ALPHA):
         return None
@@ -90,7 +94,9 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
             agent_count=len(scenario.agents),
             alpha=policy.exploration,
             total_decisions=max(1, sum(trial)),
-            thresholds=threshold.size,
+            thresholds=threshold.size
+            if isinstance(threshold, Constant)
+            else largest_thresholds(trial, threshold, len(scenario.arms.means)),
             delay=scenario.delay,
         )
         for trial in decisions

@@ -32,12 +32,19 @@ class Estimate:
         return asdict(self)
 
 
-def estimate(values: Sequence[float]) -> Estimate:
+def estimate(values: Sequence[float], *, least: float | None = None) -> Estimate:
     """Return the mean of the trials with its interval.
+
+    Args:
+        values: What each trial measured.
+        least: What the quantity cannot be below: a count is never negative. The interval is cut there; it still covers
+            the true mean as often.
 
     >>> three = estimate([1.0, 2.0, 3.0])
     >>> three.mean, three.sd, round(three.low, 3), round(three.high, 3)
     (2.0, 1.0, -0.484, 4.484)
+    >>> estimate([0.0, 1.0, 2.0], least=0.0).low
+    0.0
     >>> estimate([5.0])
     Estimate(mean=5.0, sd=None, low=None, high=None)
     """
@@ -46,7 +53,8 @@ def estimate(values: Sequence[float]) -> Estimate:
         return Estimate(mean, None, None, None)
     sd = statistics.stdev(values)
     half = t_quantile(len(values) - 1) * sd / math.sqrt(len(values))
-    return Estimate(mean, sd, mean - half, mean + half)
+    low = mean - half if least is None else max(least, mean - half)
+    return Estimate(mean, sd, low, mean + half)
 
 
 @lru_cache(maxsize=1024)

@@ -50,7 +50,7 @@ def _line(axes: Axes, name: str, rows: pd.DataFrame, column: str, style: str) ->
     estimates = []
     for slot, group in rows.groupby("slot", sort=True):
         slots.append(int(slot))
-        estimates.append(estimate(group[column].tolist()))
+        estimates.append(estimate(group[column].tolist(), least=0.0))
     (line,) = axes.plot(slots, [one.mean for one in estimates], label=name, linestyle=style)
     if all(one.low is not None for one in estimates):
         lows, highs = [one.low or 0.0 for one in estimates], [one.high or 0.0 for one in estimates]
@@ -59,7 +59,7 @@ def _line(axes: Axes, name: str, rows: pd.DataFrame, column: str, style: str) ->
 
 def _points(axes: Axes, names: list[str], trials: pd.DataFrame, column: str) -> None:
     for place, name in enumerate(names):
-        one = estimate(trials.loc[trials["scenario"] == name, column].tolist())
+        one = estimate(trials.loc[trials["scenario"] == name, column].tolist(), least=0.0)
         half = None if one.high is None else one.high - one.mean
         axes.errorbar([place], [one.mean], yerr=half, fmt="o", capsize=4)
     axes.set_xticks(range(len(names)), names)

@@ -92,6 +92,7 @@ class ReferenceRun:
             for position, spec in enumerate(scenario.agents)
         ]
         self._pulls = np.zeros((count, len(scenario.arms.names)), np.int64)
+        self._rewards = np.zeros(self._pulls.shape, np.int64)
         self._pull_counts = [0] * count
         self.communication = Communication.none(count)
         self.lacking = 0
@@ -150,15 +151,17 @@ class ReferenceRun:
     def result(self) -> Result:
         """Return what the run has measured so far."""
         gaps = np.zeros(self._pulls.shape)
+        best = np.array([self.scenario.arms.best(agent.arms) for agent in self.agents])
         for position, agent in enumerate(self.agents):
-            best = self.scenario.arms.best(agent.arms)
             for arm in agent.arms:
-                gaps[position, self._arm_position[arm]] = best - self._means[arm]
+                gaps[position, self._arm_position[arm]] = best[position] - self._means[arm]
         names = tuple(agent.name for agent in self.agents)
         return Result(
             names,
             self._pulls,
             gaps,
+            self._rewards,
+            best,
             self.communication,
             self.lacking,
             np.array(self._checkpoints, np.int64),
@@ -181,6 +184,7 @@ class ReferenceRun:
         reward = bernoulli_reward(self._reward_keys[position], pull, self._means[arm])
         self._pull_counts[position] = pull + 1
         self._pulls[position, self._arm_position[arm]] += 1
+        self._rewards[position, self._arm_position[arm]] += reward
         known = agent.policy.tally.observations
         self.lacking += sum(self._observed_by_arm[own] for own in agent.arms) - known
         self._observed_by_arm[arm] += 1

@@ -11,6 +11,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
+from cobandit.core import Constant
 from cobandit.look import report_page
 from cobandit.scenario.file import scenario_from_mapping
 from cobandit.scenario.scenario import Scenario
@@ -18,7 +19,7 @@ from cobandit.scenario.words import count_of, scenario_in_words
 from cobandit.scenario.writing import scenario_to_toml
 from cobandit.simulator.allowed import immediate_shares, regret_allowed, shares_allowed
 from cobandit.simulator.canvas import picture
-from cobandit.simulator.interval import Estimate, estimate
+from cobandit.simulator.interval import Estimate
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ MOST_AGENTS = 50
 
 _NOUNS = {
     "group_regret": "group regret",
+    "realised_regret": "realised regret",
     "decisions": "decisions",
     "shares": "shares",
     "retries": "repeated shares",
@@ -46,7 +48,8 @@ _RARE = ("retries", "acknowledgements", "notices")
 """Left out where there were none."""
 
 _MEANINGS = {
-    "group_regret": "lost by not pulling the best arm",
+    "group_regret": "pseudo-regret: the gaps of the arms pulled, added up",
+    "realised_regret": "what the best arm pays on average, less the rewards received: the luck of the rewards is in it",
     "shares": "the paper's communications",
     "retries": "what was not acknowledged in time",
     "messages": "shares, repeated shares, acknowledgements",
@@ -84,7 +87,7 @@ class _Part:
         self.anchor = f"scenario-{list(results.about.scenarios).index(name) + 1}"
         self.written = results.about.scenarios[name]
         self.scenario = _scenario(self.written)
-        self.estimates = {quantity: estimate(results.trial_values(name, quantity)) for quantity in _NOUNS}
+        self.estimates = {quantity: results.estimate(name, quantity) for quantity in _NOUNS}
         agents = results.agents[results.agents["scenario"] == name]
         self.agents = agents.groupby("agent", sort=True).mean(numeric_only=True).drop(columns="trial")
         by_trial = [group["decisions"].tolist() for _, group in agents.groupby("trial", sort=True)]
@@ -137,14 +140,22 @@ class _Part:
         if self.shares_allowed is not None:
             told.append(f"Theorem 2 allows {_number(self.shares_allowed)} shares for these numbers of decisions.")
         if self.regret_allowed is not None:
+            grows = self.scenario is not None and not isinstance(self.scenario.sharing.threshold, Constant)
+            reached = " with the largest thresholds that these runs can have reached" if grows else ""
             told.append(
-                f"Theorem 1 allows a group regret of {_number(self.regret_allowed)}. It is about delta = 1/N (UCB) or "
-                "1/N² (AAE) with N known: for another confidence take it as a yardstick."
+                f"Theorem 1 allows a group regret of {_number(self.regret_allowed)}{reached}. It is about delta = 1/N "
+                "(UCB) or 1/N² (AAE) with N known: for another confidence take it as a yardstick."
             )
         return f"<p>{' '.join(told)}</p>" if told else ""
 
     def _by_agent(self) -> str:
-        heads = {"decisions": "decisions", "regret": "regret", "shares_sent": "sent", "shares_received": "received"}
+        heads = {
+            "decisions": "decisions",
+            "regret": "regret",
+            "realised_regret": "realised regret",
+            "shares_sent": "sent",
+            "shares_received": "received",
+        }
         shown = self.agents.head(MOST_AGENTS)
         digits = {column: _decimals(*shown[column]) for column in heads}
         rows = "".join(

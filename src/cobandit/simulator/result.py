@@ -1,4 +1,10 @@
-"""What a run measured. No protocol and no chance in here: counts, and what follows from them."""
+"""What a run measured. No protocol and no chance in here: counts, and what follows from them.
+
+Regret is told twice. Pseudo-regret adds up the gaps of the arms that were pulled. Realised regret is what the best arm
+pays on average for as many pulls, less the rewards that were received, as Section 2 of the paper defines R. Both have
+the same mean; realised regret also has the luck of the rewards in it, so its spread between trials is larger. The "±"
+of the paper's tables is that of realised regret.
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -52,6 +58,10 @@ class Result:
     """Pulls by agent and arm of the world."""
     gaps: Numbers
     """By agent and arm: how far the arm's mean is below that of the best arm that the agent can pull."""
+    rewards: Counts
+    """Rewards received, by agent and arm of the world."""
+    best: Numbers
+    """By agent: the mean of the best arm that it can pull."""
     communication: Communication
     lacking: int = 0
     """Added up over all decisions: how many observations of others, of arms that it has, an agent did not know of."""
@@ -75,12 +85,26 @@ class Result:
 
     @property
     def group_regret(self) -> float:
-        """The regret of all agents together (E[R] of the paper, for this run)."""
+        """The pseudo-regret of all agents together."""
         return math.fsum(self.regrets)
 
     @property
+    def realised_regrets(self) -> list[float]:
+        """Realised regret by agent: what its best arm pays on average for its pulls, less the rewards it received."""
+        received = self.rewards.sum(axis=1)
+        return [
+            float(best) * pulls - float(rewards)
+            for best, pulls, rewards in zip(self.best, self.decisions, received, strict=True)
+        ]
+
+    @property
+    def realised_regret(self) -> float:
+        """The realised regret of all agents together (R of the paper's Section 2). Luck may make it negative."""
+        return math.fsum(self.realised_regrets)
+
+    @property
     def group_regret_at(self) -> list[float]:
-        """The regret of all agents together, by checkpoint."""
+        """The pseudo-regret of all agents together, by checkpoint."""
         return [math.fsum((pulls * self.gaps).ravel().tolist()) for pulls in self.pulls_at]
 
     @property
@@ -122,6 +146,8 @@ class Result:
             self.agents == other.agents
             and np.array_equal(self.pulls, other.pulls)
             and np.array_equal(self.gaps, other.gaps)
+            and np.array_equal(self.rewards, other.rewards)
+            and np.array_equal(self.best, other.best)
             and np.array_equal(mine.shares, theirs.shares)
             and np.array_equal(mine.notices, theirs.notices)
             and np.array_equal(mine.retries, theirs.retries)

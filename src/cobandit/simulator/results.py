@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from cobandit.look.files import write_whole
 from cobandit.simulator import store
-from cobandit.simulator.interval import estimate
+from cobandit.simulator.interval import Estimate, estimate
 from cobandit.simulator.report import report_html
 from cobandit.simulator.trials import Trial
 from cobandit.values.errors import LocalError
@@ -36,6 +36,7 @@ QUANTITIES = (
     "staleness",
     "decisions",
     "group_regret",
+    "realised_regret",
 )
 """What a summary tells, each with `mean`, `sd`, `low` and `high`."""
 
@@ -49,10 +50,12 @@ _TOTALS = {
     "bytes": "int64",
     "staleness": "float64",
     "group_regret": "float64",
+    "realised_regret": "float64",
 }
 _BY_AGENT = {
     "decisions": "int64",
     "regret": "float64",
+    "realised_regret": "float64",
     "shares_sent": "int64",
     "shares_received": "int64",
     "notices_sent": "int64",
@@ -100,11 +103,14 @@ class Results:
 
     trials: pd.DataFrame
     """A row per scenario and trial: `decisions`, `shares`, `notices`, `retries`, `acknowledgements`, `messages` (all of
-    these but notices), `bytes`, `staleness`, `group_regret`."""
+    these but notices), `bytes`, `staleness`, `group_regret` (pseudo-regret), and `realised_regret`, which has the luck
+    of the rewards in it (`cobandit.simulator.result`)."""
     agents: pd.DataFrame
-    """A row per scenario, trial and agent: `decisions`, `regret`, `shares_sent`, `shares_received`, `notices_sent`."""
+    """A row per scenario, trial and agent: `decisions`, `regret` (pseudo-regret), `realised_regret`, `shares_sent`,
+    `shares_received`, `notices_sent`."""
     over_time: pd.DataFrame
-    """A row per scenario, trial and checkpoint: `slot`, `group_regret`, `shares`. Empty without checkpoints."""
+    """A row per scenario, trial and checkpoint: `slot`, `group_regret` (pseudo-regret), `shares`. Empty without
+    checkpoints."""
     about: About
 
     @classmethod
@@ -123,9 +129,14 @@ class Results:
     def summary(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Return, by scenario and quantity, the mean over trials, its sd, and the 95 % interval `low` to `high`."""
         return {
-            name: {quantity: estimate(self.trial_values(name, quantity)).as_dict() for quantity in QUANTITIES}
+            name: {quantity: self.estimate(name, quantity).as_dict() for quantity in QUANTITIES}
             for name in self.about.scenarios
         }
+
+    def estimate(self, scenario: str, quantity: str) -> Estimate:
+        """Return the mean over trials of a quantity. All but realised regret cannot be negative, nor can their ends."""
+        least = None if quantity == "realised_regret" else 0.0
+        return estimate(self.trial_values(scenario, quantity), least=least)
 
     def trial_values(self, scenario: str, column: str) -> list[float]:
         """Return one column of `trials` for one scenario."""

@@ -47,9 +47,10 @@ class Trial:
     trial: int
     totals: dict[str, float]
     """`decisions`, `shares`, `notices`, `retries`, `acknowledgements`, `messages`, `bytes`, `staleness`,
-    `group_regret`, and what `measure` added."""
+    `group_regret` (pseudo-regret), `realised_regret`, and what `measure` added."""
     by_agent: dict[str, list[float]]
-    """`decisions`, `regret`, `shares_sent`, `shares_received`, `notices_sent`, each with an entry for every agent."""
+    """`decisions`, `regret` (pseudo-regret), `realised_regret`, `shares_sent`, `shares_received`, `notices_sent`, each
+    with an entry for every agent."""
     over_time: dict[str, list[float]] = field(default_factory=dict)
     """`slot`, `group_regret` and `shares`, each with an entry for every checkpoint."""
 
@@ -69,6 +70,7 @@ def run_job(job: Job) -> Trial:
         "bytes": result.communication.bytes,
         "staleness": result.staleness,
         "group_regret": result.group_regret,
+        "realised_regret": result.realised_regret,
     }
     if job.measure is not None:
         totals.update(job.measure(job.scenario, result))
@@ -79,6 +81,7 @@ def run_job(job: Job) -> Trial:
         by_agent={
             "decisions": [float(count) for count in result.decisions],
             "regret": result.regrets,
+            "realised_regret": result.realised_regrets,
             "shares_sent": shares.sum(axis=1).astype(float).tolist(),
             "shares_received": shares.sum(axis=0).astype(float).tolist(),
             "notices_sent": notices.sum(axis=1).astype(float).tolist(),

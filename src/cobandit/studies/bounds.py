@@ -4,15 +4,10 @@ import statistics
 
 from cobandit.core import Constant
 from cobandit.core.protocols.registry import protocol_of
+from cobandit.simulator import allowed
+from cobandit.simulator.trials import Trial
 from cobandit.studies.reproduction import KINDS, Run
-from cobandit.theory import (
-    aae_regret_bound,
-    aae_share_counts,
-    gaps_of,
-    share_bounds,
-    ucb_regret_bound,
-    ucb_share_counts,
-)
+from cobandit.theory import aae_share_counts, gaps_of, share_bounds, ucb_share_counts
 
 ALPHA = 3.0
 """How much the agents of every experiment explore; the theorems ask for at least so much."""
@@ -26,24 +21,14 @@ def is_bounded(run: Run, theorem: int) -> bool:
 def regret_allowed(run: Run) -> float | None:
     """Return the most group regret that Theorem 1 allows to ODC: the mean over the trials.
 
-    It needs nothing from a trial but how often all agents together decided, as long as the threshold is constant. With
-    one that grows, the theorem asks for the thresholds in force at a moment that no trial keeps: there is no number.
     The theorem is about delta = 1/N (UCB) and 1/N^2 (AAE), and the experiments use 1/n_j: it is a yardstick for them.
     """
-    threshold = run.scenario.sharing.threshold
-    if not isinstance(threshold, Constant):
-        return None
-    theorem = aae_regret_bound if run.algorithm.startswith("AAE") else ucb_regret_bound
-    return statistics.fmean(
-        theorem(
-            gaps_of(run.scenario.arms.means),
-            agent_count=len(run.scenario.agents),
-            alpha=ALPHA,
-            total_decisions=round(sum(trial.by_agent["decisions"])),
-            thresholds=threshold.size,
-        )
-        for trial in run.trials
-    )
+    return allowed.regret_allowed(run.scenario, [_decisions(trial) for trial in run.trials])
+
+
+def is_constant(run: Run) -> bool:
+    """Return whether the threshold is constant. Where it grows, Theorem 1 is too loose for a figure."""
+    return isinstance(run.scenario.sharing.threshold, Constant)
 
 
 def shares_allowed(run: Run) -> dict[str, float]:
@@ -51,8 +36,12 @@ def shares_allowed(run: Run) -> dict[str, float]:
 
     It needs nothing from a trial but how often each agent decided.
     """
-    by_trial = [_allowed(run, [round(count) for count in trial.by_agent["decisions"]]) for trial in run.trials]
-    return {kind: statistics.fmean(allowed[kind] for allowed in by_trial) for kind in KINDS}
+    by_trial = [_allowed(run, _decisions(trial)) for trial in run.trials]
+    return {kind: statistics.fmean(most[kind] for most in by_trial) for kind in KINDS}
+
+
+def _decisions(trial: Trial) -> list[int]:
+    return [round(count) for count in trial.by_agent["decisions"]]
 
 
 def _allowed(run: Run, decisions: list[int]) -> dict[str, int]:
@@ -61,9 +50,9 @@ def _allowed(run: Run, decisions: list[int]) -> dict[str, int]:
         counts = aae_share_counts(decisions, threshold, gaps_of(run.scenario.arms.means), alpha=ALPHA)
     else:
         counts = ucb_share_counts(decisions, threshold)
-    allowed = dict.fromkeys(KINDS, 0)
+    most_by_kind = dict.fromkeys(KINDS, 0)
     for sender, row in enumerate(share_bounds(counts)):
         for receiver, most in enumerate(row):
             fast = (sender in run.world.fast) + (receiver in run.world.fast)
-            allowed[("among slow", "between", "among fast")[fast]] += most
-    return allowed
+            most_by_kind[("among slow", "between", "among fast")[fast]] += most
+    return most_by_kind

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from cobandit.simulator.canvas import Picture, picture, series
-from cobandit.studies.bounds import is_bounded, regret_allowed, shares_allowed
+from cobandit.studies.bounds import is_bounded, is_constant, regret_allowed, shares_allowed
 from cobandit.studies.comparison import FAR, Cell
 from cobandit.studies.loss_figures import CAPTION as LOSS_CAPTION
 from cobandit.studies.loss_figures import draw_loss
@@ -42,7 +42,7 @@ def overview(cells: Sequence[Cell]) -> Picture:
     """Draw how far every cell is from the published one, in standard errors."""
     caption = (
         "Every cell of the paper's tables: how many standard errors the reproduced mean is above the published one. "
-        f"Hollow marks stand outside {FAR:.0f} standard errors; each has its word below."
+        f"Filled: the best reading. Hollow: the algorithm as printed. The band is {FAR:.0f} standard errors each way."
     )
     rows = len({(cell.experiment, cell.algorithm) for cell in cells})
     return picture("overview", caption, 0.9 + 0.25 * rows, lambda figure: _draw_overview(figure, cells))
@@ -267,7 +267,7 @@ def _draw_over_time(figure: "Figure", one: Reproduced, unit: float = 1.0, unit_n
 def _draw_regret_bounds(axes: "Axes", one: Reproduced) -> None:
     """Draw what Theorem 1 allows to a whole run, where it is known; it is far up, so the axis becomes a log axis."""
     for run in one.runs.values():
-        most = regret_allowed(run) if is_bounded(run, 1) else None
+        most = regret_allowed(run) if is_bounded(run, 1) and is_constant(run) else None
         if most is not None:
             axes.axhline(most, linestyle="dashed", linewidth=1.2, color=_colour(run))
             axes.autoscale(axis="y")
@@ -294,22 +294,25 @@ def _draw_overview(figure: "Figure", cells: Sequence[Cell]) -> None:
     marks = (("communications", "o", _KINDS["between"], -0.17), ("group regret", "D", _KINDS["among fast"], 0.17))
     for quantity, marker, place, aside in marks:  # one a little above the other, so that neither hides it
         colour = series(place)
-        for number, cell in enumerate(one for one in cells if one.quantity == quantity):
+        shown = [one for one in cells if one.quantity == quantity]
+        places = [rows.index((cell.experiment, cell.title)) + aside for cell in shown]
+        for is_best in (False, True):
             axes.plot(
-                cell.errors,
-                rows.index((cell.experiment, cell.title)) + aside,
+                [(cell.best if is_best else cell.printed).errors for cell in shown],
+                places,
                 linestyle="none",
                 marker=marker,
                 markersize=5,
                 color=colour,
-                markerfacecolor=axes.get_facecolor() if cell.differs else colour,
-                label=None if number else quantity,
+                markerfacecolor=colour if is_best else "none",
+                label=f"{quantity}, {'best reading' if is_best else 'as printed'}",
             )
     axes.set_yticks(range(len(rows)), [f"{experiment}  {title}" for experiment, title in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(min(-FAR, *(cell.errors for cell in cells)) - 1.0, max(FAR, *(cell.errors for cell in cells)) + 1.0)
+    errors = [one.errors for cell in cells for one in (cell.printed, cell.best)]
+    axes.set_xlim(min(-FAR, *errors) - 1.0, max(FAR, *errors) + 1.0)
     axes.set_xlabel("reproduced minus published, in standard errors")
-    figure.legend(loc="outside upper center", ncols=2)
+    figure.legend(loc="outside upper center", ncols=4, fontsize=8)
 
 
 _RATIO = "a fast agent's rate / a slow agent's"

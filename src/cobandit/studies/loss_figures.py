@@ -3,6 +3,7 @@
 This file owns how the study `loss` is shown. Its worlds are in `cobandit.studies.beyond`.
 """
 
+import math
 from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
@@ -77,6 +78,28 @@ def loss_table(one: Reproduced) -> str:
         f"<th>{head}</th>" for head in ("messages", "repeated", "acknowledged", "group regret", "staleness")
     )
     return f'<div class="wide"><table><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def phase_table(one: Reproduced) -> str:
+    """Return messages and regrets of thresholds in step and with phases, each beside the first at the same loss."""
+    first = one.study.algorithms[0]
+    lines = "".join(
+        f"<tr><th>{escape(algorithm)}<span>{point} % lost</span></th>"
+        + "".join(_beside(one.run(algorithm, point), one.run(first, point), quantity) for quantity in _PHASE_PANELS)
+        + "</tr>"
+        for algorithm in one.study.algorithms
+        for point in one.study.worlds
+    )
+    heads = "".join(f"<th>{head}</th>" for head in _PHASE_PANELS.values())
+    return f'<div class="wide"><table><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _beside(run: Run, first: Run, quantity: str) -> str:
+    error = run.sd(quantity) / math.sqrt(len(run.trials))
+    return f"<td>{run.mean(quantity):,.0f}<small> ± {error:,.0f}{_ratio(run, first, quantity)}</small></td>"
+
+
+_PHASE_PANELS = {"messages": "messages", "group_regret": "group regret", "staleness": "staleness"}
 
 
 def _cells(one: Reproduced, algorithm: str, point: int) -> str:

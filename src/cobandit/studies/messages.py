@@ -54,8 +54,11 @@ class Comparison:
         return self.published_sd / math.sqrt(len(self.counted)) / self.published
 
 
-VARIANTS: dict[str, Threshold] = {"UCB-ODC, answers do not advance": Geometric(2, answers_advance=False)}
-"""Experiment 3 is shown a second time with this rule: see the decision record on answers."""
+VARIANTS: dict[str, Threshold] = {
+    "UCB-ODC, answers of one": Geometric(2, answers_wait=False),
+    "UCB-ODC, answers do not advance": Geometric(2, answers_advance=False),
+}
+"""Experiment 3 is shown again with these rules: see decision records 0002 and 0044."""
 
 
 def compare(experiments: Sequence[str], *, trials: int | None = None, workers: int) -> Iterator[Comparison]:

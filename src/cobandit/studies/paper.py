@@ -9,11 +9,13 @@ Experiments 3, 5, 6a, 6b and 7 have a table in the paper (`TABLES`). Experiments
 each, Experiment 4 and the easy instance figures with one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cobandit.core import Constant, Geometric, RetryTimers, Threshold
 from cobandit.core.protocols.registry import PROTOCOLS, sharing_by
+from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.scenario import AgentSpec, Arms, BuiltIn, Faults, Halving, OnOff, Rate, Scenario, Sine
 from cobandit.scenario.arms import read_csv
 from cobandit.values.errors import LocalError
@@ -43,13 +45,14 @@ class Experiment:
         """Return the experiment as a scenario for one algorithm.
 
         Args:
-            algorithm: Such as "UCB-ODC"; "UCB-ODC-D" has doubling thresholds, "UCB-ODC-LT" is loss-tolerant, and
-                "UCB-NONE" shares nothing.
+            algorithm: Such as "UCB-ODC"; "UCB-ODC-D" has doubling thresholds, "UCB-ODC-D64" those that stop at 64,
+                "UCB-ODC-D-P" those with a phase for each pair, "UCB-ODC-LT" is loss-tolerant, and "UCB-NONE" shares
+                nothing.
             arms: The arms, if not the surrogate ones.
             threshold: The threshold, if not the experiment's.
         """
         policy, protocol, *options = algorithm.split("-")
-        usual = threshold or (Geometric(2) if "D" in options else self.threshold)
+        usual = threshold or _doubling(options) or self.threshold
         return Scenario(
             horizon=self.horizon,
             arms=self.arms or arms or surrogate_arms(),
@@ -60,9 +63,20 @@ class Experiment:
         )
 
 
+def _doubling(options: Sequence[str]) -> Threshold | None:
+    """Return the doubling threshold that the options of an algorithm's name ask for, if they do."""
+    for option in options:
+        if option.startswith("D"):
+            return Geometric(2, cap=int(option[1:] or LARGEST_THRESHOLD), phases="P" in options)
+    return None
+
+
 @dataclass(frozen=True)
 class Published:
-    """One cell pair of the paper's tables: mean and standard deviation over 30 trials."""
+    """One cell pair of the paper's tables: mean and standard deviation over 30 trials.
+
+    The regret is realised regret, as Section 2 of the paper defines it, and so is its deviation.
+    """
 
     communications: float
     communications_sd: float
@@ -73,6 +87,11 @@ class Published:
 def surrogate_arms() -> Arms:
     """Return the 16 stand-ins for the paper's arms."""
     return Arms.from_csv(_DATA / "surrogate_arms.csv")
+
+
+def arms_of_experiment_3() -> Arms:
+    """Return 16 means that were fitted to the regrets of Experiment 3: another draw than that of Experiments 5 to 7."""
+    return Arms.from_csv(_DATA / "surrogate_arms_experiment_3.csv")
 
 
 def published() -> dict[tuple[str, str], Published]:

@@ -1,7 +1,8 @@
 """Every experiment of the paper, run on the compiled engine.
 
-This file owns which worlds and algorithms an experiment compares, and what its runs measured. It knows nothing of the
-published numbers (`cobandit.studies.comparison`), of pictures or of pages.
+This file owns which worlds and algorithms an experiment compares, and what its runs measured. A table is run twice:
+Algorithm 1 as printed, and its second reading (`cobandit.studies.readings`). It knows nothing of the published numbers
+(`cobandit.studies.comparison`), of pictures or of pages.
 """
 
 import statistics
@@ -10,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from cobandit.core import Geometric
 from cobandit.scenario import Arms, Scenario
 from cobandit.simulator.result import Result
 from cobandit.simulator.trials import Job, Trial, jobs_for, run_jobs
 from cobandit.studies import beyond, paper
 from cobandit.studies.paper import Experiment
+from cobandit.studies.readings import is_second, read_again, second_reading
 from cobandit.values.errors import LocalError
 
 TRIALS = 30
@@ -29,9 +30,6 @@ SEED = 1
 
 ALGORITHMS = ("UCB-IBC", "UCB-ODC", "AAE-IBC", "AAE-ODC")
 DOUBLING = tuple(f"{algorithm}-D" for algorithm in ALGORITHMS)
-
-OTHER_ANSWERS = "answers do not advance"
-"""Stands behind an algorithm's name if a share sent in answer does not move its threshold on."""
 
 KINDS = ("between", "among slow", "among fast")
 """The kinds of pairs that the paper tells apart, and the names of their shares in `Trial.totals`."""
@@ -216,9 +214,8 @@ def _job_name(point: int, algorithm: str) -> str:
 
 
 def _scenario(world: Experiment, algorithm: str, arms: Arms | None) -> Scenario:
-    printed, _, variant = algorithm.partition(", ")
-    threshold = Geometric(2, answers_advance=False) if variant == OTHER_ANSWERS else None
-    return world.scenario(printed, arms, threshold)
+    printed = algorithm.partition(", ")[0]
+    return read_again(world, printed, arms) if is_second(algorithm) else world.scenario(printed, arms)
 
 
 _FIGURES = (
@@ -244,7 +241,7 @@ _TABLES = tuple(
     Study(
         name,
         {0: world},
-        ALGORITHMS + tuple(f"{policy}-ODC, {OTHER_ANSWERS}" for policy in ("UCB", "AAE") if name == "3"),
+        ALGORITHMS + tuple(map(second_reading, ALGORITHMS)),
         trials=2 * TRIALS if name == "5" else TRIALS,
     )
     for name, world in paper.TABLES.items()
@@ -260,6 +257,22 @@ BEYOND: dict[str, Study] = {
         quick_worlds=(0, 10, 30),
         trials=10,
         quick_trials=3,
-    )
+    ),
+    "phases": Study(
+        "phases",
+        {percent: beyond.loss_world(percent) for percent in beyond.PHASE_LOSSES},
+        beyond.PHASE_ALGORITHMS,
+        quick_worlds=(0, 30),
+        trials=20,
+        quick_trials=3,
+    ),
+    "spread": Study(
+        "spread",
+        {percent: beyond.spread_world(percent) for percent in beyond.PHASE_LOSSES},
+        beyond.PHASE_ALGORITHMS[:2],
+        quick_worlds=(0, 30),
+        trials=20,
+        quick_trials=3,
+    ),
 }
 """What the paper leaves open. It is run when it is named."""

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from cobandit.core.thresholds import LARGEST_THRESHOLD, Constant, Threshold
+from cobandit.core.thresholds import LARGEST_THRESHOLD, Threshold, is_bounded
 from cobandit.theory.gaps import (
     MOST_DECISIONS,
     aae_observations,
@@ -36,6 +36,7 @@ def ucb_share_counts(decisions: Sequence[int], threshold: Threshold, *, candidat
         candidate_count: How few candidate arms an agent has while it talks, for an f that depends on it. With one the
             bound is safe for every policy; for UCB it may be the smallest number of arms of an agent.
 
+    >>> from cobandit.core import Constant
     >>> ucb_share_counts([10, 3, 0], Constant(3))
     [3, 1, 0]
 
@@ -68,6 +69,7 @@ def aae_share_counts(
         total_decisions: The N in delta = 1/N^2; all decisions together by default.
         candidate_count: As for `ucb_share_counts`.
 
+    >>> from cobandit.core import Constant
     >>> aae_share_counts([5000, 200], Constant(10), [0.0, 0.5], alpha=3.0, total_decisions=1000)  # 4 + 2 x 1326.29
     [265, 20]
     """
@@ -92,6 +94,7 @@ def local_aae_share_counts(
 
     Beware of `share_bounds` on these: see `unsettled_share_bounds`.
 
+    >>> from cobandit.core import Constant
     >>> local_aae_share_counts(
     ...     [5000, 5000, 5000], Constant(10), [0.75, 0.5, 0.25], [(0, 2), (1, 2), (0,)], alpha=3.0, total_decisions=1000
     ... )  # 6 + 2 x 1326.29; 6 + 2 x 5305.15; 6
@@ -128,6 +131,7 @@ def total_share_bound(share_counts: Sequence[int], arm_sets: Sequence[Collection
 
     Each ordered pair adds one, as Remark 7 counts: a fast and a slow agent send at most 2 N_slow + 2.
 
+    >>> from cobandit.core import Constant
     >>> total_share_bound(ucb_share_counts([1000, 3], Constant(1)))
     8
     """
@@ -224,6 +228,35 @@ def geometric_order(
     return _sum_of_minima([_floor_log(min(count, _floor(most)), base) for count in decisions])
 
 
+def doubling_table_order(
+    decisions: Sequence[int], *, gaps: Sequence[float], total_decisions: int | None = None
+) -> float:
+    """Return what is inside the O of the third row of Table 1, as printed, over ordered pairs of different agents.
+
+    It is log2(K min{log N, N_j, N_j'} / Delta^2), for AAE-ODC with doubling thresholds and agents in step. No logarithm
+    counts as less than zero. It is not Corollary 2(b): there the minimum is of logarithms, here a logarithm is of the
+    minimum, so an agent with few decisions counts K / Delta^2 times as much.
+
+    >>> order = doubling_table_order([1000, 30], gaps=[0.0, 0.5], total_decisions=1000)
+    >>> round(order, 3)  # 2 x log2(2 x 6.908 / 0.25)
+    11.576
+    >>> doubling_table_order([1000, 2], gaps=[0.0, 0.5])  # 2 x log2(2 x 2 / 0.25)
+    8.0
+    """
+    decisions = _checked_decisions(decisions)
+    check_gaps(gaps)
+    smallest = _smallest_gap(gaps) if len(gaps) > 1 else 0.0
+    if smallest == 0.0:
+        return math.inf if len(gaps) > 1 else 0.0  # with two best arms agents may talk for ever; with one arm, never
+    log_n = log_total(_total(decisions, total_decisions))
+    ordered = sorted(decisions, reverse=True)  # the place of a number is how many larger ones it meets
+    order = 0.0
+    for place, count in enumerate(ordered):
+        inside = len(gaps) * min(log_n, count) / smallest / smallest
+        order += 2 * place * max(0.0, math.log2(inside)) if inside > 0.0 else 0.0
+    return order
+
+
 class _Run(NamedTuple):
     """Shares in a row with the same threshold."""
 
@@ -242,8 +275,10 @@ def _share_counts(budgets: Sequence[int], threshold: Threshold, candidate_count:
     different values the sum is at least V^2 / 2, so the walk has at most sqrt(2 N) steps, and one for a constant.
     """
     check_whole("the number of candidates", candidate_count, 1)
-    if not (threshold.answers_advance or isinstance(threshold, Constant)):
-        raise LocalError("Theorem 2 counts with f(c) for every share: it needs a threshold whose answers advance c")
+    if not is_bounded(threshold):
+        raise LocalError(
+            "Theorem 2 counts with f(c) for every share: it needs a threshold whose answers advance c and wait for f(c)"
+        )
     budget = max(budgets)
     runs: list[_Run] = []
     spent = shares = 0

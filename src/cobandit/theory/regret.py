@@ -5,11 +5,14 @@ The bounds hold for alpha of at least 3 and the paper's known horizon: delta = 1
 
 Every bound is 3KM, plus for each arm what it takes to see its gap, plus what agents pull once more because
 observations of others are still in a buffer or on their way (F_i^j and G_i^j). The latter depends on the thresholds in
-force when the group has seen enough of the arm, at the time tau_i. Constant thresholds are known without looking.
+force when the group has seen enough of the arm, at the time tau_i. Constant thresholds are known without looking. Of
+growing ones `largest_thresholds` gives what they cannot exceed in a run with these decisions.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from cobandit.core.thresholds import Geometric, Threshold
+from cobandit.theory.communication import ucb_share_counts
 from cobandit.theory.gaps import aae_observations, check_gaps, local_gaps_of, ucb_observations
 from cobandit.values.checks import check_positive, check_whole
 from cobandit.values.errors import LocalError
@@ -117,6 +120,50 @@ def aae_regret_bound(
         thresholds,
         delay,
     )
+
+
+def synchronous_regret_bound(gaps: Sequence[float], *, agent_count: int, alpha: float, total_decisions: int) -> float:
+    """Return the bound on the group regret of AAE-ODC if all decide in every slot and f(c) = |C| 2^(c-1).
+
+    It is Appendix B.3: after tau_i all agents together pull arm i at most 16 alpha log(N) / Delta_i^2 + M + KM times
+    more, so thresholds that grow with the candidates cost no more than a constant factor. The last display of B.3 has
+    K for KM, but its inequality (a) holds for each agent, and adds up to KM.
+
+    >>> bound = synchronous_regret_bound([0.0, 0.5], agent_count=3, alpha=3.0, total_decisions=1000)
+    >>> round(bound, 2)  # 3 x 2 x 3, and twice 16 x 3 x 6.908 / 0.5, and (3 + 2 x 3) x 0.5
+    1348.79
+    """
+    check_gaps(gaps)
+    check_whole("the number of agents", agent_count, 1)
+    bound = 3.0 * len(gaps) * agent_count
+    for gap in gaps:
+        enough = aae_observations(gap or 1.0, alpha=alpha, total_decisions=total_decisions)
+        if gap > 0.0:
+            bound += gap * (2.0 * enough + agent_count + len(gaps) * agent_count)
+    return bound
+
+
+def largest_thresholds(decisions: Sequence[int], threshold: Threshold, arm_count: int) -> Thresholds:
+    """Return the largest thresholds that a run with these decisions can reach, for the bounds of this file.
+
+    Agent j' sends agent j at most min{C_j, C_j'} + 1 shares (Theorem 2), so c is at most one more, at tau_i as at any
+    time. As f never decreases, Theorem 1 with these values is a bound; it is looser than with those of tau_i.
+
+    >>> from cobandit.core import Geometric
+    >>> largest_thresholds([100, 100, 3], Geometric(2), arm_count=1)  # C = 6, 6, 2: f(8) and f(4)
+    [[[128.0, 8.0], [128.0, 8.0], [8.0, 8.0]]]
+    """
+    counts = ucb_share_counts(decisions, threshold)
+    most_of_phase = 2 if isinstance(threshold, Geometric) and threshold.phases else 1
+    by_agent = [
+        [
+            float(most_of_phase * threshold.at(min(own, other) + 2, arm_count))
+            for peer, other in enumerate(counts)
+            if peer != agent
+        ]
+        for agent, own in enumerate(counts)
+    ]
+    return [by_agent] * arm_count
 
 
 def local_ucb_regret_bound(

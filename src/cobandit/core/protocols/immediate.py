@@ -36,6 +36,11 @@ IMMEDIATE = Protocol(
 )
 
 
-def immediate(threshold: Threshold | None = None) -> Sharing:
-    """Broadcast at once (IBC, Remark 5), or as soon as the threshold is reached."""
-    return Sharing(IMMEDIATE.table, checked_threshold(threshold))
+def immediate(threshold: Threshold | None = None, *, literal_notices: bool = False) -> Sharing:
+    """Broadcast at once (IBC, Remark 5), or as soon as the threshold is reached.
+
+    Args:
+        threshold: How much a buffer must hold: one observation by default.
+        literal_notices: As for `on_demand`.
+    """
+    return Sharing(IMMEDIATE.table, checked_threshold(threshold), None, literal_notices)

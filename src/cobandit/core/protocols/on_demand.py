@@ -3,7 +3,7 @@
 A share is itself the request for one. So who decides rarely asks rarely, and is told rarely.
 """
 
-from cobandit.core.exchange import Sharing
+from cobandit.core.exchange import Sharing, check_notices
 from cobandit.core.protocols.rules import Input, Protocol, Rule, rules
 from cobandit.core.retransmit import RetryTimers
 from cobandit.core.thresholds import Threshold, checked_threshold
@@ -60,15 +60,22 @@ ON_DEMAND = Protocol(
 )
 
 
-def on_demand(threshold: Threshold | None = None, *, loss_tolerant: bool | RetryTimers = False) -> Sharing:
+def on_demand(
+    threshold: Threshold | None = None,
+    *,
+    loss_tolerant: bool | RetryTimers = False,
+    literal_notices: bool = False,
+) -> Sharing:
     """Talk on demand (ODC, Algorithm 1).
 
     Args:
         threshold: How much a buffer must hold: one observation by default.
         loss_tolerant: Whether messages may be lost, and if you like how long to wait before one is repeated. The paper
             assumes that none is.
+        literal_notices: Whether an elimination is told only to agents that have the arm, as Algorithm 5 prints it.
     """
     if not isinstance(loss_tolerant, bool | RetryTimers):
         raise LocalError(f"loss_tolerant must be True, False or RetryTimers(...), not {loss_tolerant!r}")
     retry = RetryTimers() if loss_tolerant is True else loss_tolerant or None
-    return Sharing(ON_DEMAND.table, checked_threshold(threshold), retry)
+    check_notices(literal=literal_notices, retry=retry)
+    return Sharing(ON_DEMAND.table, checked_threshold(threshold), retry, literal_notices)

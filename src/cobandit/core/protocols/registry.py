@@ -1,6 +1,6 @@
 """Which protocols there are. One more is one more file and one more name here; `register` takes one of your own."""
 
-from cobandit.core.exchange import Sharing
+from cobandit.core.exchange import Sharing, check_notices
 from cobandit.core.protocols.immediate import IMMEDIATE
 from cobandit.core.protocols.on_demand import ON_DEMAND
 from cobandit.core.protocols.rules import Protocol, Rules
@@ -34,9 +34,16 @@ def protocol_of(table: Rules) -> Protocol:
     return Protocol(table, word="", title=f"the table {table.name}", told=f"They talk by {own}", rule=(f"By {own}.",))
 
 
-def sharing_by(protocol: Protocol, threshold: Threshold, retry: RetryTimers | None = None) -> Sharing:
-    """Return how to talk by a protocol. Where nothing is ever shared, every threshold is the same one."""
-    return Sharing(protocol.table, threshold if protocol.table.talks else Constant(1), retry)
+def sharing_by(
+    protocol: Protocol, threshold: Threshold, retry: RetryTimers | None = None, *, literal_notices: bool = False
+) -> Sharing:
+    """Return how to talk by a protocol. Where nothing is ever shared, every threshold is the same one.
+
+    Raises:
+        LocalError: Literal notices are asked for where messages are repeated.
+    """
+    check_notices(literal=literal_notices, retry=retry)
+    return Sharing(protocol.table, threshold if protocol.table.talks else Constant(1), retry, literal_notices)
 
 
 for _protocol in (ON_DEMAND, IMMEDIATE, SILENT):

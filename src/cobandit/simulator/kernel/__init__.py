@@ -148,6 +148,8 @@ def _result(scenario: Scenario, tables: Tables) -> Result:
         agents=tuple(str(agent) for agent in range(world.agents)),
         pulls=tables.seen.pulls,
         gaps=np.where(tables.seen.position >= 0, best[:, None] - np.array(scenario.arms.means), 0.0),
+        rewards=tables.seen.rewards,
+        best=best,
         communication=Communication(
             shares=tables.pairs.shares,
             notices=tables.bonds.notices,

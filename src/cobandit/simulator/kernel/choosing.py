@@ -47,6 +47,8 @@ def budget(t: Tables, position: int) -> float:
     """Return alpha log(1/delta)."""
     if t.world.confidence == codes.OWN:
         return t.world.alpha * math.log(max(1, t.agents[position].own_pulls))
+    if t.world.confidence == codes.OWN_PLUS_2:
+        return t.world.alpha * math.log(t.agents[position].own_pulls + 2)
     if t.world.confidence == codes.OBSERVED:
         return t.world.alpha * math.log(max(1, t.agents[t.agents[position].row].observed))
     return t.world.alpha * t.world.horizon_log

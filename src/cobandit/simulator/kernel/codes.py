@@ -2,8 +2,8 @@
 
 UCB, KL_UCB, AAE, THOMPSON, CUSTOM_INDEX = range(5)
 
-OWN, OBSERVED, HORIZON = range(3)
-CONFIDENCES = {"own": OWN, "observed": OBSERVED}
+OWN, OWN_PLUS_2, OBSERVED, HORIZON = range(4)
+CONFIDENCES = {"own": OWN, "own+2": OWN_PLUS_2, "observed": OBSERVED}
 
 RATE, HALVING, SINE, ON_OFF, SLOTS = range(5)
 

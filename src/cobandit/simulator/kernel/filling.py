@@ -8,7 +8,7 @@ import numpy as np
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
 from cobandit.core.protocols.rules import Input, Rules, Step
 from cobandit.core.retransmit import UNKNOWN
-from cobandit.core.thresholds import TABULATED_SHARES
+from cobandit.core.thresholds import TABULATED_SHARES, answers_wait, phase_key
 from cobandit.policies import AAE, UCB, Confidence, Horizon
 from cobandit.policies.confidence import log_inverse_delta
 from cobandit.policies.registry import BuiltIn
@@ -65,7 +65,8 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     world.letters_end = SCRATCH
     simple = simple and not world.lossy
     world.one_table = simple and thresholds[0] == 1 and _shares_everything(scenario.sharing.rules)
-    world.plain = simple and _shares_if_asked(scenario.sharing.rules) and not (world.settles or traced)
+    one_size = world.answers_wait or thresholds[0] == 1  # an answer needs as much as any other share
+    world.plain = simple and one_size and _shares_if_asked(scenario.sharing.rules) and not (world.settles or traced)
     return table
 
 
@@ -92,9 +93,12 @@ def _fill_talk(world: Record, scenario: Scenario) -> None:
     world.if_asked, world.if_not_asked = (
         np.uint64(2**WORD - 1 if _matters(sharing.rules, demanded=demanded) else 0) for demanded in (True, False)
     )
-    world.answers_advance = sharing.threshold.answers_advance
-    world.per_candidate = isinstance(sharing.threshold, PerCandidate)
-    world.cap = sharing.threshold.cap if isinstance(sharing.threshold, PerCandidate) else 0
+    threshold = sharing.threshold
+    world.answers_advance, world.answers_wait = threshold.answers_advance, answers_wait(threshold)
+    world.per_candidate = isinstance(threshold, PerCandidate)
+    world.phased = isinstance(threshold, Geometric) and threshold.phases
+    world.cap = threshold.cap if isinstance(threshold, PerCandidate | Geometric) else 0
+    world.literal_notices = sharing.literal_notices
 
 
 def _matters(rules: Rules, *, demanded: bool) -> bool:
@@ -145,6 +149,8 @@ def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
     table.arm_count = table.candidates = [len(own) for own in own_arms]
     table.arm_set = [sets[own] for own in own_arms]
     table.name_size = [text_size(str(position)) for position in range(count)]
+    if isinstance(scenario.sharing.threshold, Geometric) and scenario.sharing.threshold.phases:
+        table.phase_key = [phase_key(str(position)) for position in range(count)]
     table.start = [spec.start for spec in scenario.agents]
     horizon = scenario.horizon
     table.stop = [horizon if spec.stop is None else min(spec.stop, horizon) for spec in scenario.agents]

@@ -7,7 +7,7 @@ from cobandit.simulator.kernel.jit import inlined
 from cobandit.simulator.kernel.mail import KEPT, keep, post, tell
 from cobandit.simulator.kernel.sizes import notice_size
 from cobandit.simulator.kernel.tables import Record, Tables
-from cobandit.simulator.kernel.talking import JOINED, LEFT, merge, send_share, share_received, take
+from cobandit.simulator.kernel.talking import JOINED, LEFT, is_told, merge, send_share, share_received, take
 
 _ELIMINATION, _DELIVERY = int(Kind.ELIMINATION), int(Kind.DELIVERY)
 
@@ -33,10 +33,10 @@ def eliminate(t: Tables, slot: int, agent: int) -> None:
 
 @inlined
 def announce_eliminations(t: Tables, slot: int, agent: int) -> None:
-    """Broadcast the arms that this decision dropped to everyone with an arm in common."""
+    """Broadcast the arms that this decision dropped to everyone who is told (`Endpoint.eliminate`)."""
     for place in range(t.world.dropped):
         for peer in range(t.world.agents):
-            if peer != agent and t.bonds[agent, peer].common > 0:
+            if peer != agent and is_told(t, agent, peer, t.dropped[place]):
                 notify(t, slot, codes.ELIMINATED, agent, peer, t.dropped[place])
 
 

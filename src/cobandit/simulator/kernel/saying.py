@@ -12,7 +12,7 @@ from cobandit.simulator.kernel.bits import WORD, lowest
 from cobandit.simulator.kernel.jit import compiled, inlined
 from cobandit.simulator.kernel.lossy import new_letter
 from cobandit.simulator.kernel.tables import Record, Tables
-from cobandit.simulator.kernel.talking import buffered, concerned, has_reached, observed_for, threshold_at
+from cobandit.simulator.kernel.talking import buffered, concerned, has_reached, is_told, observed_for, threshold_at
 from cobandit.simulator.kernel.waiting import (
     eliminated,
     expect,
@@ -65,7 +65,7 @@ def share(t: Tables, agent: int, peer: int, is_answer: bool, now: float) -> None
         link = t.links[agent, peer]
         link.phase = codes.WAITING
         link.shared_at = now
-        link.filled = np.float64(threshold_at(t, agent, max(1, pair.share_number - 1)))
+        link.filled = np.float64(threshold_at(t, agent, peer, max(1, pair.share_number - 1)))
         link.attempts = 0
         link.can_be_timed = True
         expect(t, link, now)
@@ -122,7 +122,7 @@ def after_decision(t: Tables, slot: int, agent: int, arm: int) -> bool:
         if t.world.tolerant:
             expect_from_all(t, agent, now)
         for peer in range(t.world.agents):
-            if peer != agent and t.bonds[agent, peer].common > 0:
+            if peer != agent and is_told(t, agent, peer, t.dropped[place]):
                 t.links[agent, peer].urgent = t.agents[agent].number
                 new_letter(t, codes.ELIMINATED, agent, peer).since = t.dropped[place]
     t.agents[agent].number += 1

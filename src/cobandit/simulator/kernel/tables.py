@@ -32,8 +32,11 @@ WORLD = np.dtype(
         ("confidence", np.int64),
         ("horizon_log", np.float64),  # log(1/delta) when the horizon is known
         ("per_candidate", np.bool_),
-        ("cap", np.int64),  # of a threshold per candidate
+        ("cap", np.int64),  # of a threshold per candidate, or of one with phases
+        ("phased", np.bool_),  # every pair has a phase of its own
         ("answers_advance", np.bool_),
+        ("answers_wait", np.bool_),
+        ("literal_notices", np.bool_),
         ("settles", np.bool_),
         ("same_order", np.bool_),  # all agents have all arms, in the order of the world
         ("same_arms", np.bool_),  # all agents have the same arms
@@ -85,6 +88,7 @@ AGENT = np.dtype(
         ("row", np.int64),  # of `knowledge`; agents that always know the same share a row
         ("arm_set", np.int64),
         ("name_size", np.int64),
+        ("phase_key", np.int64),  # what its name adds to the phases of its pairs
         ("arm_count", np.int64),
         ("reward_key", np.uint64),
         ("policy_key", np.uint64),

@@ -7,16 +7,21 @@ import math
 
 import numpy as np
 
+from cobandit.core import thresholds
 from cobandit.core.protocols.rules import Input
+from cobandit.core.thresholds import PHASE_BITS, phased
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.bits import WORD, lowest
-from cobandit.simulator.kernel.jit import inlined
+from cobandit.simulator.kernel.jit import borrow, inlined
 from cobandit.simulator.kernel.mail import keep, post, tell
 from cobandit.simulator.kernel.sizes import SHARE_FRAME, entry_size, integer_size, share_size
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
 
+borrow(thresholds.phased)
+
 _SHARE, _DELIVERY = int(Kind.SHARE), int(Kind.DELIVERY)
+_PHASE_MASK = (1 << PHASE_BITS) - 1
 
 _OBSERVED, _HEARD, LEFT, JOINED = (int(happened) for happened in Input)
 """What can happen to a pair: places in the protocol's table."""
@@ -65,14 +70,18 @@ def merge(t: Tables, sender: int, receiver: int, base: int, version: int) -> Non
 
 
 @inlined
-def threshold_at(t: Tables, agent: int, share_number: int) -> int:
-    """Return f(c) for a share with this number (`Threshold.at`)."""
+def threshold_at(t: Tables, agent: int, peer: int, share_number: int) -> int:
+    """Return f(c) for a share with this number (`Threshold.at`, `Geometric.between`)."""
     if t.world.per_candidate:
         candidates, doublings = t.agents[t.agents[agent].row].candidates, share_number - 1
         if doublings >= 62 or candidates > t.world.cap >> doublings:
             return t.world.cap
         return candidates << doublings
-    return t.thresholds[min(share_number, t.thresholds.shape[0]) - 1]
+    size = t.thresholds[min(share_number, t.thresholds.shape[0]) - 1]
+    if t.world.phased:
+        phase = (t.agents[agent].phase_key + t.agents[peer].phase_key) & _PHASE_MASK
+        return min(phased(size, phase), t.world.cap)
+    return size
 
 
 @inlined
@@ -87,7 +96,15 @@ def buffered(t: Tables, pair: Record, agent: int, peer: int) -> int:
 def has_reached(t: Tables, agent: int, peer: int) -> bool:
     """Return whether the buffer holds enough for a share (`Exchange.has_reached`)."""
     pair = t.pairs[agent, peer]
-    return buffered(t, pair, agent, peer) >= threshold_at(t, agent, pair.share_number)
+    return buffered(t, pair, agent, peer) >= threshold_at(t, agent, peer, pair.share_number)
+
+
+@inlined
+def can_answer(t: Tables, agent: int, peer: int) -> bool:
+    """Return whether the buffer holds enough for an answer (`thresholds.needed`)."""
+    if t.world.answers_wait:
+        return has_reached(t, agent, peer)
+    return buffered(t, t.pairs[agent, peer], agent, peer) >= 1
 
 
 @inlined
@@ -96,6 +113,14 @@ def settled(t: Tables, agent: int, peer: int) -> bool:
     if not t.world.settles or t.agents[t.agents[agent].row].candidates > 1:
         return False
     return t.world.same_arms or t.bonds[agent, peer].believed_candidates == 1
+
+
+@inlined
+def is_told(t: Tables, agent: int, peer: int, arm: int) -> bool:
+    """Return whether a peer is told of an elimination (`Endpoint.eliminate`)."""
+    if t.world.literal_notices:
+        return t.seen[peer, arm].position >= 0
+    return t.bonds[agent, peer].common > 0
 
 
 @inlined
@@ -126,7 +151,7 @@ def observed_for(t: Tables, agent: int, peer: int, arm: int) -> bool:
 @inlined
 def share_received(t: Tables, agent: int, peer: int) -> bool:
     """Take a share of the peer. Return whether it is to be answered now (Algorithm 1, lines 17 to 21)."""
-    return not settled(t, agent, peer) and take(t, _HEARD, agent, peer, has_reached(t, agent, peer))
+    return not settled(t, agent, peer) and take(t, _HEARD, agent, peer, can_answer(t, agent, peer))
 
 
 @inlined

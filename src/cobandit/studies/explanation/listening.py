@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from cobandit.core import Acknowledgement, Message, Notice, Share
+from cobandit.core.thresholds import needed
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Kind, Row
@@ -262,8 +263,10 @@ class _Listener:
     def _moment(self, engine: ReferenceRun, actor: int, cause: Cause, sides: tuple[Side, Side]) -> Moment:
         before = self.sides[actor]
         candidates = len(engine.agents[self._pair[actor]].policy.candidates)
-        needed = engine.scenario.sharing.threshold.at(before.share_number, candidates)
-        return Moment(engine.slot, actor, cause, before, sides, needed)
+        link = engine.agents[self._pair[actor]].endpoint.links[str(self._pair[1 - actor])]
+        is_answer = cause is Cause.SHARE
+        enough = needed(link.exchange.threshold, before.share_number, candidates, is_answer=is_answer)
+        return Moment(engine.slot, actor, cause, before, sides, enough)
 
     def _add(self, moment: Moment, row: Row | None, *, is_event: bool = True) -> None:
         if is_event:
