@@ -81,7 +81,7 @@ def test_it_stops_clean_when_asked_so_that_the_next_start_goes_on(way: signal.Si
             out, err = process.communicate(timeout=WITHIN)
         assert (process.returncode, out) == (0, "memory has stopped, with everything written down.\n")
         assert [line.split("INFO ")[-1] for line in err.splitlines()] == [
-            "memory: nobody else is here: it starts with its own settings (all are lifted)"
+            "event=starts_alone memory: nobody else is here: it starts with its own settings (all are lifted)"
         ]
         assert read_state(agent.state).is_clean
         boots.append(agent.incarnation())
@@ -154,6 +154,7 @@ def test_metrics_and_json_logs_are_as_configured(tmp_path: Path) -> None:
         line = json.loads(process.stderr.readline())
         assert {key: line[key] for key in line if key != "time"} == {
             "level": "warning",  # at the beginning somebody must be the first
+            "event": "network_down",
             "member": "memory",
             "group": "homepage",
             "message": f"nobody at 127.0.0.1:{nobody}: connection refused; still trying",

@@ -105,7 +105,9 @@ def test_it_says_where_it_is_and_stops_clean_with_a_request_under_way(way: signa
             assert b'"arm":"A"' in answer.read()
         out, err = process.communicate(timeout=WITHIN)
     assert (process.returncode, out) == (0, "web-1 has stopped, with everything written down.\n")
-    assert [line.split("INFO ")[-1] for line in err.splitlines()] == [f"web-1: {ALONE} (all are lifted)"]
+    assert [line.split("INFO ")[-1] for line in err.splitlines()] == [
+        f"event=starts_alone web-1: {ALONE} (all are lifted)"
+    ]
     assert read_state(serving.state).is_clean
     assert [entry.arm for entry in read_log(serving.state)] == ["A"]
 

@@ -271,6 +271,7 @@ def _trial(*commands: str, needs: str | tuple[str, ...] = (), works: Callable[[P
 
 TRIALS = (
     _trial("agent udp.toml", "status udp://h --group g", "control udp://h --group g lift", works=_agent("udp")),
+    _trial("agent udp.toml", "forget udp://h --group g a", works=_agent("udp")),
     _trial("log m.db", "reward m.db ID 1", "snapshot m.db --out m.snapshot", works=_state),
     _trial("agent metrics.toml", needs="metrics", works=_metrics),
     _trial("agent nats.toml", "status nats://127.0.0.1 --group g", needs="nats", works=_through("nats-server", "nats")),

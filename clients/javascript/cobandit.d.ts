@@ -112,6 +112,10 @@ export interface Statistics {
   readonly is_superseded?: boolean;
   readonly certificate_s?: number | null;
   readonly trust_number?: number | null;
+  readonly gone?: number;
+  readonly gone_observations?: number;
+  readonly gone_names?: readonly string[];
+  readonly version?: string;
 }
 
 /** One arm, as the group sees it. */

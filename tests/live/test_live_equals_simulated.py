@@ -23,6 +23,7 @@ from cobandit.scenario import Absence, AgentSpec, Arms, BuiltIn, Faults, Rate, S
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Row
 from cobandit.simulator.reference import ReferenceRun, run
+from lab.pairs import lasting
 
 GROUP = "simulated"
 
@@ -180,4 +181,4 @@ def test_what_the_live_fleet_wrote_down_rebuilds_its_agents() -> None:
         again = Agent.restore(
             fresh.snapshot(), records, policy=machine.terms.build(fresh.arms), sharing=machine.agent.sharing
         )
-        assert again.snapshot() == machine.agent.snapshot()
+        assert lasting(again.snapshot()) == lasting(machine.agent.snapshot())

@@ -138,7 +138,11 @@ MUTANTS = [
     Mutant("hearing.receive_acknowledgement", "not is_heeded(link, letter)", "False"),
     Mutant("filling.fill_world", "_shares_if_asked(scenario.sharing.rules)", "True"),
     Mutant("filling.fill_world", "_shares_everything(scenario.sharing.rules)", "True"),
-    Mutant("filling.fill_world", "simple and thresholds[0] == 1", "simple"),
+    Mutant(
+        "filling.fill_world",
+        "simple and thresholds[0] == 1 and _shares_everything(scenario.sharing.rules)",
+        "simple and _shares_everything(scenario.sharing.rules)",
+    ),
     Mutant("filling.fill_world", "own == scenario.arms.names", "own == own_arms[0]"),
 ]
 

@@ -204,7 +204,9 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         Replica,
         "wanted",
-        lambda self, base, wants: wanted(self, base, lambda fact: wants(fact) and is_present(self, fact)),
+        lambda self, base, wants, *others: wanted(
+            self, base, lambda fact: wants(fact) and is_present(self, fact), *others
+        ),
     )
 
 

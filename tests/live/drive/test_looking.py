@@ -109,7 +109,9 @@ def test_a_disk_that_failed_is_tried_again_at_its_time_and_not_with_every_decisi
 ) -> None:
     journal = FailingJournal()
     monkeypatch.setattr(node_module, "JOURNAL_RETRY", 3600.0)
-    monkeypatch.setattr(starting, "_open_journal", lambda options, _: (options.name, journal, None, options.url))
+    monkeypatch.setattr(
+        starting, "_open_journal", lambda options, _: (options.name, journal, options.proof, options.url)
+    )
     with connect("memory://looking", group="disk", name="web-1", arms=["A", "B"]) as member:
         looks: list[None] = []
         look = member._node._look

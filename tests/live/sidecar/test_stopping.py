@@ -197,6 +197,7 @@ def test_listening_for_other_machines_is_said_loudly(member: Member, caplog: pyt
     with Sidecar(create_app(member, token=TOKEN), "0.0.0.0:0") as sidecar:
         (said,) = caplog.messages
         assert said == (
+            "event=sidecar_exposed "
             f"the sidecar listens on 0.0.0.0:{sidecar.address.port}, where other computers can reach it, and its "
             "traffic is NOT ENCRYPTED: the token can be read on the way. Put a proxy with TLS before it, or listen on "
             "127.0.0.1"

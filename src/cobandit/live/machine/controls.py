@@ -70,7 +70,7 @@ def in_parts(settings: Iterable[Setting], room: int) -> Iterator[tuple[Setting, 
     """Yield the settings in parts of at most so many bytes each, or of one setting; none if there are none.
 
     >>> [len(part) for part in in_parts([Setting("kill", None, 1, "x")] * 5, 120)]
-    [2, 2, 1]
+    [3, 2]
     """
     part, left = list[Setting](), room
     for setting in settings:
