@@ -25,8 +25,8 @@ import msgspec
 from cobandit import AAE, UCB, Agent, Constant, Geometric, PeerError, immediate, on_demand
 from cobandit.codec import LARGEST_MESSAGE, decode, decode_snapshot, encode, encode_snapshot
 from cobandit.core import Acknowledgement, InputRecord, Message, RetryTimers, Sharing
+from cobandit.core.facts import CellKey
 from cobandit.core.invariants import endpoint_violations, total
-from cobandit.core.replica import CellKey
 from cobandit.core.state import Claim
 from cobandit.policies import Policy
 from cobandit.values.chance import stream, uniform

@@ -10,6 +10,8 @@ DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 NAMED = re.compile(r"`((?:src|tests|docs|examples|benchmarks|tools|lab)/[\w./-]+)`")
 OLD_NAME = "ticat"[::-1]  # backwards, so that this file does not know it
 FOLDERS = ("benchmarks", "clients", "docs", "examples", "lab", "src", "tests", "tools")
+MAX_READING_LINES = 1_300
+"""The most that a newcomer must read beside the paper."""
 LINKED = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -31,6 +33,15 @@ def test_architecture_names_every_room() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rooms = [path.name for path in (ROOT / "src" / "cobandit").iterdir() if not path.name.startswith(("_", "py.typed"))]
     assert [room for room in rooms if f"src/cobandit/{room}" not in text] == []
+
+
+def test_the_reading_order_is_six_files_of_the_length_that_is_told() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("## Reading order", 1)[1]
+    files = NAMED.findall(text.split("They have", 1)[0])
+    lines = sum(len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in files)
+    assert len(files) == 6
+    assert lines <= MAX_READING_LINES
+    assert f"They have {lines:,} lines, and at most {MAX_READING_LINES:,}" in text
 
 
 def test_only_the_changelog_and_one_decision_know_the_old_name() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from cobandit.core import Cells, Changes, Constant, Endpoint, Message, Outcome, RetryTimers, on_demand
 from cobandit.core.agenda import Agenda
+from cobandit.core.facts import CellKey
 from cobandit.core.link import Link
-from cobandit.core.replica import CellKey
 from cobandit.core.retransmit import Phase, Retransmit
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import ArmTally

@@ -6,8 +6,9 @@ import pytest
 
 from cobandit.core import Changes, Eliminations
 from cobandit.core.candidates import Candidates
+from cobandit.core.facts import EliminationsKey
 from cobandit.core.members import Members
-from cobandit.core.replica import EliminationsKey, Replica
+from cobandit.core.replica import Replica
 
 ARMS = ("A", "B", "C")
 

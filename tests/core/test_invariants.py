@@ -18,8 +18,8 @@ from cobandit.core import (
     on_demand,
 )
 from cobandit.core.exchange import Exchange
+from cobandit.core.facts import CellKey
 from cobandit.core.invariants import endpoint_violations
-from cobandit.core.replica import CellKey
 from cobandit.values.tally import ArmTally
 from lab.pairs import largest_share_count, pair_violations
 

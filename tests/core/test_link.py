@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from cobandit.core import RetryTimers, on_demand
 from cobandit.core.exchange import Exchange
+from cobandit.core.facts import CellKey, EliminationsKey, Fact, Key, PresenceKey, Teller
 from cobandit.core.link import Link
 from cobandit.core.members import Members
-from cobandit.core.replica import CellKey, EliminationsKey, Fact, Key, PresenceKey, Teller
 from cobandit.core.retransmit import Event, Retransmit
 from cobandit.core.snapshots import link_state, restore_link
 from cobandit.core.state import ExchangeState, LinkState, RetransmitState

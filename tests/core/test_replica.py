@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from cobandit.core import Cells, Changes, Eliminations, Presence
 from cobandit.core import replica as module
 from cobandit.core.credibility import check_changes, check_observations
+from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, Teller
 from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER, MAX_OBSERVATIONS
-from cobandit.core.replica import CellKey, EliminationsKey, Fact, News, PresenceKey, Replica, Teller
+from cobandit.core.replica import News, Replica
 from cobandit.core.snapshots import facts_state, restore_facts
 from cobandit.core.state import FactState
 from cobandit.values.errors import LocalError, PeerError

@@ -19,7 +19,7 @@ from cobandit.core import (
     Share,
     on_demand,
 )
-from cobandit.core.replica import CellKey
+from cobandit.core.facts import CellKey
 from cobandit.core.retransmit import Phase
 from cobandit.core.snapshots import state
 from cobandit.core.state import Claim

@@ -6,7 +6,8 @@ from cobandit import UCB, Agent, on_demand
 from cobandit.codec import decode_snapshot, encode_snapshot
 from cobandit.core import Cells, Changes, Delivery, Presence, Receipt, Share
 from cobandit.core import witnesses as module
-from cobandit.core.replica import CellKey, Replica
+from cobandit.core.facts import CellKey
+from cobandit.core.replica import Replica
 from cobandit.core.state import Claim
 from cobandit.core.witnesses import Witnesses
 from cobandit.values.tally import ArmTally

@@ -4,7 +4,7 @@ A check that never fails proves nothing. Every variant here is a small change th
 is broken, and seeds that pass otherwise find it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -15,11 +15,15 @@ from cobandit.core import replica as replica_module
 from cobandit.core.agenda import Agenda
 from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Exchange
+from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, Teller
 from cobandit.core.link import Link
 from cobandit.core.members import Members, Peer
 from cobandit.core.messages import MAX_NUMBER
-from cobandit.core.replica import CellKey, EliminationsKey, Fact, News, PresenceKey, Replica, Teller
+from cobandit.core.peers import Peers
+from cobandit.core.replica import News, Replica
 from cobandit.core.retransmit import Event, Phase, Retransmit
+from cobandit.core.running_totals import RunningTotals
+from cobandit.core.speech import Speech
 from cobandit.core.totals import Totals
 from cobandit.values.errors import CobanditError
 from cobandit.values.tally import Arm, ArmTally
@@ -145,8 +149,8 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("a total contains what the leaf observed itself")
 def _(patch: pytest.MonkeyPatch) -> None:
-    total_but = Replica.total_but
-    patch.setattr(Replica, "total_but", lambda self, _agent, arm: total_but(self, "nobody", arm))
+    but = RunningTotals.but
+    patch.setattr(RunningTotals, "but", lambda self, _agent, arm: but(self, "nobody", arm))
 
 
 @variant("of one relay the larger total counts, not the newest")
@@ -298,12 +302,12 @@ def _(patch: pytest.MonkeyPatch) -> None:
     begin = Endpoint.begin
 
     def changed(self: Endpoint, session: int, incarnation: int, arms: Any, now: float) -> Outcome:
-        before, notices, is_new = self.session, self.notices, incarnation != self.replica.incarnation
+        before, notices, is_new = self.members.session, self.members.notices, incarnation != self.replica.incarnation
         numbers = {name: (link.acknowledged, link.held) for name, link in self.links.items()}
         outcome = begin(self, session, incarnation, arms, now)
         if not is_new:
-            self.session, self.notices = before, notices + 1
-            self._put_presence()
+            self.members.session, self.members.notices = before, notices + 1
+            self.speech.put_presence(self.links.values())
             for name, link in self.links.items():
                 link.acknowledged, link.held = numbers[name]
         return outcome
@@ -327,9 +331,9 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("what is acknowledged outlives a restart of the peer")
 def _(patch: pytest.MonkeyPatch) -> None:
-    hear = Endpoint._hear
+    hear = Peers.hear
 
-    def changed(self: Endpoint, link: Link, delivery: Delivery, now: float) -> None:
+    def changed(self: Peers, link: Link, delivery: Delivery, now: float) -> None:
         before = link.acknowledged
         hear(self, link, delivery, now)
         link.acknowledged = max(before, link.acknowledged)
@@ -341,30 +345,30 @@ def _(patch: pytest.MonkeyPatch) -> None:
         begin(self)
         self.acknowledged = before
 
-    patch.setattr(Endpoint, "_hear", changed)
+    patch.setattr(Peers, "hear", changed)
     patch.setattr(Link, "begin", kept)
 
 
 @variant("share numbers are reset when the peer restarts")
 def _(patch: pytest.MonkeyPatch) -> None:
-    begin_session_of = Endpoint._begin_session_of
+    begin_session_of = Peers.begin_session_of
 
-    def changed(self: Endpoint, link: Link, session: int) -> None:
+    def changed(self: Peers, link: Link, session: int) -> None:
         begin_session_of(self, link, session)
         link.exchange.shares_sent = link.shares_received = 0
 
-    patch.setattr(Endpoint, "_begin_session_of", changed)
+    patch.setattr(Peers, "begin_session_of", changed)
 
 
 @variant("a receipt counts for every session of its receiver", first_seed=2)
 def _(patch: pytest.MonkeyPatch) -> None:
-    hear = Endpoint._hear
+    hear = Peers.hear
 
-    def changed(self: Endpoint, link: Link, delivery: Delivery, now: float) -> None:
-        receipt = delivery.receipt._replace(session=self.session)
+    def changed(self: Peers, link: Link, delivery: Delivery, now: float) -> None:
+        receipt = delivery.receipt._replace(session=self.members.session)
         hear(self, link, delivery._replace(receipt=receipt), now)
 
-    patch.setattr(Endpoint, "_hear", changed)
+    patch.setattr(Peers, "hear", changed)
 
 
 def _heeds(patch: pytest.MonkeyPatch, instead: Callable[[Link, Delivery], bool]) -> None:
@@ -432,13 +436,13 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("what is held is not acknowledged")
 def _(patch: pytest.MonkeyPatch) -> None:
-    delivery = Endpoint._delivery
+    delivery = Speech._delivery
 
-    def changed(self: Endpoint, link: Link, attempt: int = 0, *, is_answer: bool = False) -> Delivery:
+    def changed(self: Speech, link: Link, attempt: int = 0, *, is_answer: bool = False) -> Delivery:
         told = delivery(self, link, attempt, is_answer=is_answer)
         return told._replace(receipt=told.receipt._replace(held=0))
 
-    patch.setattr(Endpoint, "_delivery", changed)
+    patch.setattr(Speech, "_delivery", changed)
 
 
 # Tokens and repetitions.
@@ -448,7 +452,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     def changed(self: Endpoint, link: Link, _delivery: Delivery, now: float) -> tuple[Message, ...]:
         observations = link.exchange.share_received(len(self.candidates.own))
-        return (self._share(link, observations, now),) if observations else (self._acknowledge(link),)
+        return (self.speech.share(link, observations, now),) if observations else (self.speech.acknowledge(link),)
 
     patch.setattr(Endpoint, "_take_repetition", changed)
 
@@ -466,14 +470,14 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("any word of the peer stops the repetition", first_seed=2)
 def _(patch: pytest.MonkeyPatch) -> None:
-    hear = Endpoint._hear
+    hear = Peers.hear
 
-    def changed(self: Endpoint, link: Link, delivery: Delivery, now: float) -> None:
+    def changed(self: Peers, link: Link, delivery: Delivery, now: float) -> None:
         hear(self, link, delivery, now)
         assert link.retransmit is not None
         link.retransmit.take(Event.SEEN)
 
-    patch.setattr(Endpoint, "_hear", changed)
+    patch.setattr(Peers, "hear", changed)
 
 
 @variant("repetitions are not acknowledged")
@@ -494,7 +498,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
         assert link.retransmit is not None
         if link.retransmit.phase is Phase.WAITING and delivery.receipt.number < link.exchange.shares_sent:
             link.retransmit.phase = Phase.TRUSTING
-        return (self._acknowledge(link),)
+        return (self.speech.acknowledge(link),)
 
     patch.setattr(Endpoint, "_take_repetition", changed)
 
@@ -537,15 +541,15 @@ def _(patch: pytest.MonkeyPatch) -> None:
 @variant("what is urgent is not repeated", first_seed=1)
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Agenda, "_urgency", lambda _self, _fact: 0)
-    put_presence = Endpoint._put_presence
+    put_presence = Speech.put_presence
 
-    def changed(self: Endpoint) -> int:
-        number = put_presence(self)
-        for link in self.links.values():
+    def changed(self: Speech, links: Collection[Link]) -> int:
+        number = put_presence(self, links)
+        for link in links:
             link.urgent = 0
         return number
 
-    patch.setattr(Endpoint, "_put_presence", changed)
+    patch.setattr(Speech, "put_presence", changed)
 
 
 @variant("eliminations are said only once", first_seed=13)

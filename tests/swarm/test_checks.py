@@ -4,7 +4,7 @@ import pytest
 
 from cobandit import AAE, UCB, Agent, on_demand
 from cobandit.core import Cells, Changes, RetryTimers, Share
-from cobandit.core.replica import CellKey
+from cobandit.core.facts import CellKey
 from cobandit.core.retransmit import Phase
 from cobandit.values.tally import ArmTally
 from lab.swarm.checks import (

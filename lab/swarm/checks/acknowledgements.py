@@ -1,7 +1,7 @@
 """Invariant 9: `acknowledged` never runs ahead of what the neighbour holds: what counts as told, the neighbour has."""
 
 from cobandit.core import Endpoint
-from cobandit.core.replica import CellKey
+from cobandit.core.facts import CellKey
 
 
 def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:

@@ -6,7 +6,7 @@ What only one of them says of an incarnation that the owner has forgotten is not
 from collections.abc import Sequence
 
 from cobandit.agent import Agent
-from cobandit.core.replica import CellKey
+from cobandit.core.facts import CellKey
 
 
 def unknown_earlier_incarnations(agents: Sequence[Agent]) -> list[str]:

@@ -1,7 +1,7 @@
 """Invariant 10: nobody is told of arms that it does not serve, nor what its present session has told itself."""
 
 from cobandit.core import Endpoint, Share
-from cobandit.core.replica import CellKey
+from cobandit.core.facts import CellKey
 
 
 def told_in_vain(sender: Endpoint, share: Share) -> list[str]:

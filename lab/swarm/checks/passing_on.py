@@ -34,8 +34,10 @@ def _wrong_total(relay: Agent, leaf: Agent) -> list[str]:
     """Return in which arms a leaf does not know what a relay knows."""
     heard = {one.tally.arm: one.tally for one in leaf.endpoint.totals.state() if one.relay == relay.name}
     wrong: list[str] = []
+    totals = relay.endpoint.replica.totals
+    assert totals is not None  # every relay keeps them
     for arm in leaf.endpoint.links[relay.name].peer.common:
-        ours, used = relay.endpoint.replica.total_but(leaf.name, arm), leaf.endpoint.totals.of(arm)
+        ours, used = totals.but(leaf.name, arm), leaf.endpoint.totals.of(arm)
         theirs = heard.get(arm, ArmTally(arm, 0, 0, 0))
         if not ours.observations:
             continue  # it has forgotten all, and says nothing that would be newer than what it once said

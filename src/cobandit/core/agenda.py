@@ -15,9 +15,10 @@ import math
 from collections.abc import Callable, Iterator
 
 from cobandit.core.candidates import Candidates
+from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, TotalKey
 from cobandit.core.link import Link
 from cobandit.core.messages import AgentId
-from cobandit.core.replica import CellKey, EliminationsKey, Fact, PresenceKey, Replica, TotalKey
+from cobandit.core.replica import Replica
 from cobandit.core.retransmit import Phase, Retransmit, RetryTimers
 from cobandit.values.checks import check_time
 

@@ -4,8 +4,9 @@ Where all agents have the same arms there is one candidate set for all (Algorith
 they have different arms, everybody decides about its own (Algorithm 5), and says so.
 """
 
+from cobandit.core.facts import EliminationsKey
 from cobandit.core.members import Members, Peer
-from cobandit.core.replica import EliminationsKey, Replica
+from cobandit.core.replica import Replica
 from cobandit.values.tally import Arm
 
 

@@ -12,9 +12,9 @@ A new session of either side sets both numbers back to 0. What is told again the
 """
 
 from cobandit.core.exchange import Exchange
+from cobandit.core.facts import CellKey, Fact, PresenceKey, TotalKey
 from cobandit.core.members import Members, Peer
 from cobandit.core.messages import EVERYBODY_ELSE, AgentId
-from cobandit.core.replica import CellKey, Fact, PresenceKey, TotalKey
 from cobandit.core.retransmit import Retransmit
 
 

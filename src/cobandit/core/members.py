@@ -1,4 +1,4 @@
-"""Who is here: the other agents of the group, which arms they serve, and which of those they have in common.
+"""Who is here: this agent, the others of its group, which arms they serve, and which of those they have in common.
 
 This file knows nothing of observations and of exchanges. An agent that left stays known, absent, because the others go
 on buffering for it (Section 3.1, last paragraph).
@@ -41,10 +41,14 @@ class Peer:
 class Members:
     """One agent, and the others that it knows."""
 
-    def __init__(self, agent: AgentId, arms: Sequence[Arm]) -> None:
+    def __init__(self, agent: AgentId, arms: Sequence[Arm], *, session: int = 0) -> None:
         check_name("an agent's name", agent, LONGEST_NAME)
         self.agent = agent
         self.arms = checked_arms(arms)
+        self.session = session
+        """Which start of this agent's log it is. A new incarnation is a new session, and so is a new arm."""
+        self.notices = 0
+        """How often this agent said in this session that it is here, times two: a farewell has the number between."""
         self.is_relay = False
         """Whether this agent passes on what others observed."""
         self.is_leaf = False

@@ -24,15 +24,20 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, KeysView
 from typing import NamedTuple
 
-from cobandit.core.messages import (
-    EVERYBODY_ELSE,
-    MAX_INCARNATION,
-    AgentId,
-    Cells,
-    Changes,
-    Eliminations,
-    Presence,
+from cobandit.core.facts import (
+    CellKey,
+    CellValue,
+    EliminationsKey,
+    Fact,
+    Key,
+    PresenceKey,
+    Teller,
+    cell_key,
+    plus,
+    told,
 )
+from cobandit.core.messages import EVERYBODY_ELSE, MAX_INCARNATION, AgentId, Cells, Changes, Presence
+from cobandit.core.running_totals import RunningTotals
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm, ArmTally
@@ -44,63 +49,6 @@ MAX_CELLS_PER_AGENT = 2**20
 MAX_PER_AGENT = 2**40
 """No more cells of one agent are taken, and no more observations. Of its own earlier incarnations an agent is told half
 as many: ten thousand restarts with fifty arms, each observed in each of them."""
-
-
-class CellKey(NamedTuple):
-    """Whose observations, of what."""
-
-    agent: AgentId
-    incarnation: int
-    arm: Arm
-    bandit: str = ""
-    segment: str = ""
-    period: int = 0
-
-
-class EliminationsKey(NamedTuple):
-    """Who ruled arms out."""
-
-    agent: AgentId
-    incarnation: int
-
-
-class PresenceKey(NamedTuple):
-    """Who is here, or is not."""
-
-    agent: AgentId
-
-
-class TotalKey(NamedTuple):
-    """What everybody has observed of an arm, added up: kept by relays, beside the cells that it is the sum of."""
-
-    arm: Arm
-    agent: AgentId = EVERYBODY_ELSE
-
-
-Key = CellKey | EliminationsKey | PresenceKey | TotalKey
-CellValue = tuple[int, int, int]
-Teller = tuple[AgentId, int | None]
-
-
-class Fact:
-    """The newest that is known of one key."""
-
-    __slots__ = ("key", "number", "teller", "value")
-
-    def __init__(self, key: Key, value: object, teller: Teller | None) -> None:
-        self.key = key
-        self.value = value
-        """A cell's (count, reward sum, square sum); a tuple of arms; or a `Presence`."""
-        self.number = 0
-        """The number of its last change in this agent's log."""
-        self.teller = teller
-        """Who told it, in which of its sessions: that one needs no telling. `None` for what is this agent's own."""
-
-    @property
-    def cell(self) -> CellValue:
-        """The value of a cell."""
-        assert isinstance(self.key, CellKey)
-        return self.value  # type: ignore[return-value]
 
 
 class News(NamedTuple):
@@ -143,8 +91,8 @@ class Replica:
         self._eliminations: dict[AgentId, Fact] = {}
         """What each agent has eliminated: only its last incarnation counts."""
         self._amounts: dict[AgentId, list[int]] = {}  # of each agent: cells, and observations in them
-        self._shares_of: dict[AgentId, dict[Arm, CellValue]] | None = None
-        """What of the totals each agent has observed; `None` if no totals are kept."""
+        self.totals: RunningTotals | None = None
+        """What everybody has observed, if this agent is a relay."""
         self._lives: dict[tuple[AgentId, int], int] = {}  # of each incarnation: observations
 
     # What this agent observes.
@@ -156,7 +104,7 @@ class Replica:
             if fact is None:
                 key = CellKey(self.agent, self.incarnation, arm)
                 fact = self._own[arm] = self._facts[key] = Fact(key, (0, 0, 0), None)
-            fact.value = _plus(fact.cell, (count, reward_sum, square_sum))
+            fact.value = plus(fact.cell, (count, reward_sum, square_sum))
             self.observations += count
             self._changed(fact, by=count)
             self._add_up(fact, (count, reward_sum, square_sum))
@@ -253,11 +201,9 @@ class Replica:
             wanted = wanted[-most:]  # the oldest
             upto = wanted[0].number
             wanted = [fact for fact in introductions if fact not in wanted] + wanted
-        totals = (self.total_but(receiver, fact.key.arm) for fact in wanted if isinstance(fact.key, TotalKey))
-        tallies = tuple(total for total in totals if total.observations)
-        others = (Cells(EVERYBODY_ELSE, 0, tallies),) if tallies else ()
         changes = told(reversed(wanted), base, upto)
-        return changes._replace(cells=changes.cells + others) if others else changes
+        totals = () if self.totals is None else self.totals.told_to(receiver, wanted)
+        return changes._replace(cells=changes.cells + totals) if totals else changes
 
     def wanted(
         self, base: int, wants: Callable[[Fact], bool], told_of: tuple[AgentId, ...] | None = None
@@ -277,17 +223,17 @@ class Replica:
 
     def held(self, told: Cells, arm: Arm) -> CellValue:
         """Return what is known of a cell that is told."""
-        fact = self._facts.get(_cell_key(told, arm))
+        fact = self._facts.get(cell_key(told, arm))
         return (0, 0, 0) if fact is None else fact.cell
 
     def merge(self, changes: Changes, teller: Teller | None) -> News:
         """Take what was checked. Return what of it is new."""
         cells: list[tuple[CellKey, ArmTally]] = []
-        for told in changes.cells:
-            if not self.is_served(told):
+        for one in changes.cells:
+            if not self.is_served(one):
                 continue
-            served = (entry for entry in told.tallies if entry.arm in self.arms)
-            merged = (self._merge_cell(_cell_key(told, entry.arm), entry, teller) for entry in served)
+            served = (entry for entry in one.tallies if entry.arm in self.arms)
+            merged = (self._merge_cell(cell_key(one, entry.arm), entry, teller) for entry in served)
             cells += [added for added in merged if added is not None]
         eliminations: list[EliminationsKey] = []
         for eliminated in changes.eliminations:
@@ -350,32 +296,15 @@ class Replica:
 
     def keep_totals(self) -> None:
         """From now on, know for every arm the total of all cells. A total changes whenever one of its cells does."""
-        if self._shares_of is None:
-            self._shares_of = {}
+        if self.totals is None:
+            self.totals = RunningTotals()
             for fact in [fact for fact in self._log if isinstance(fact.key, CellKey)]:
-                self._add_up(fact, fact.cell, number=fact.number)
+                self._append(self.totals.add(fact, fact.cell, fact.number))
             self._log = dict.fromkeys(sorted(self._log, key=_number))
 
-    def total_but(self, agent: AgentId, arm: Arm) -> ArmTally:
-        """Return what everybody but one agent has observed of an arm, in all incarnations."""
-        fact = self._facts.get(TotalKey(arm))
-        if fact is None or self._shares_of is None:
-            return ArmTally(arm, 0, 0, 0)
-        own = self._shares_of.get(agent, {}).get(arm, (0, 0, 0))
-        total: CellValue = fact.value  # type: ignore[assignment]
-        return ArmTally(arm, total[0] - own[0], total[1] - own[1], total[2] - own[2])
-
-    def _add_up(self, fact: Fact, added: CellValue, *, number: int | None = None) -> None:
-        """Add what a cell grew by to its arm's total, which thereby changes at the same number of the log."""
-        if self._shares_of is None:
-            return
-        assert isinstance(fact.key, CellKey)
-        arm, shares = fact.key.arm, self._shares_of.setdefault(fact.key.agent, {})
-        shares[arm] = _plus(shares.get(arm, (0, 0, 0)), added)
-        total = self._facts.setdefault(TotalKey(arm), Fact(TotalKey(arm), (0, 0, 0), None))
-        total.value = _plus(total.value, added)  # type: ignore[arg-type]
-        total.number = self.number if number is None else number
-        self._append(total)
+    def _add_up(self, fact: Fact, added: CellValue) -> None:
+        if self.totals is not None:
+            self._append(self.totals.add(fact, added, self.number))
 
     def facts(self) -> KeysView[Fact]:
         """Return all that is known, in the order of its last change."""
@@ -389,32 +318,3 @@ class Replica:
 
 def _number(fact: Fact) -> int:
     return fact.number
-
-
-def _plus(first: CellValue, second: CellValue) -> CellValue:
-    return first[0] + second[0], first[1] + second[1], first[2] + second[2]
-
-
-def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
-    """Return facts as a message tells them."""
-    cells: dict[tuple[object, ...], list[ArmTally]] = {}
-    eliminations: list[Eliminations] = []
-    presences: list[Presence] = []
-    for fact in facts:
-        match fact.key:
-            case CellKey(agent, incarnation, arm, bandit, segment, period):
-                place = (agent, incarnation, bandit, segment, period)
-                cells.setdefault(place, []).append(ArmTally(arm, *fact.cell))
-            case EliminationsKey(agent, incarnation):
-                eliminations.append(Eliminations(agent, incarnation, fact.value))  # type: ignore[arg-type]
-            case PresenceKey():
-                presences.append(fact.value)  # type: ignore[arg-type]
-    listed = tuple(
-        Cells(agent, incarnation, tuple(tallies), bandit, segment, period)  # type: ignore[arg-type]
-        for (agent, incarnation, bandit, segment, period), tallies in cells.items()
-    )
-    return Changes(base, upto, listed, tuple(eliminations), tuple(presences))
-
-
-def _cell_key(told: Cells, arm: Arm) -> CellKey:
-    return CellKey(told.agent, told.incarnation, arm, told.bandit, told.segment, told.period)

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from cobandit.core.credibility import check_changes
 from cobandit.core.endpoint import Endpoint
 from cobandit.core.exchange import Sharing
+from cobandit.core.facts import TotalKey, told
 from cobandit.core.link import Link
 from cobandit.core.messages import AgentId
-from cobandit.core.replica import Replica, TotalKey, told
+from cobandit.core.replica import Replica
 from cobandit.core.retransmit import Phase
 from cobandit.core.state import EndpointState, FactState, LinkState
 from cobandit.values.errors import LocalError
@@ -91,7 +92,7 @@ def state(endpoint: Endpoint) -> EndpointState:
         session=endpoint.session,
         arms=endpoint.arms,
         units_per_reward=replica.units_per_reward,
-        notices=endpoint.notices,
+        notices=endpoint.members.notices,
         own_eliminated_at=agenda.own_eliminated_at,
         number=replica.number,
         facts=facts_state(replica),
@@ -120,14 +121,14 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
         settles=settles,
     )
     candidates, agenda = endpoint.candidates, endpoint.agenda
-    endpoint.session, endpoint.notices = state.session, state.notices
+    endpoint.members.session, endpoint.members.notices = state.session, state.notices
     for fact in state.facts:
         check_changes(fact.told, state.agent, endpoint.replica)
     restore_facts(endpoint.replica, state.number, state.facts)
     endpoint.witnesses.restore(state.claims)
     said = endpoint.replica.presence_of(state.agent)
     if said is not None:
-        endpoint.take_role(is_relay=said.is_relay, is_leaf=said.is_leaf)
+        endpoint.peers.take_role(is_relay=said.is_relay, is_leaf=said.is_leaf)
     endpoint.totals.restore(state.totals)
     if not set(candidates.eliminated) < candidates.own:
         raise LocalError("the eliminated arms are not some of the arms")
@@ -135,7 +136,7 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     for saved in state.links:
         if saved.peer in endpoint.met:
             raise LocalError(f"{saved.peer} is listed twice")
-        link = endpoint.add_link(saved.peer, saved.arms)
+        link = endpoint.peers.add_link(saved.peer, saved.arms)
         if (link.retransmit is None) != (saved.retransmit is None):
             raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
         if saved.forgotten_at is not None:

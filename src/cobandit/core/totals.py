@@ -11,9 +11,9 @@ that has lost its disk begins anew, and what it says then must not be hidden beh
 This file does not know what an agent has observed itself, who may speak, or when.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from cobandit.core.messages import AgentId
+from cobandit.core.messages import EVERYBODY_ELSE, AgentId, Changes
 from cobandit.core.state import TotalState
 from cobandit.values.tally import Arm, ArmTally
 
@@ -72,6 +72,21 @@ class Totals:
             for arm in sorted(touched)
             if after[arm] != before[arm]
         )
+
+    def take(
+        self, peer: AgentId, changes: Changes, session: int | None, arms: Collection[Arm]
+    ) -> tuple[Changes, tuple[ArmTally, ...]]:
+        """Take the totals of some arms out of what a relay tells.
+
+        Return the rest, and by how much they change what is used.
+        """
+        totals = [told for told in changes.cells if told.agent == EVERYBODY_ELSE]
+        if not totals:
+            return changes, ()
+        served = [entry for told in totals for entry in told.tallies if entry.arm in arms]
+        changed = self.heard(peer, session or 0, changes.base, changes.upto, served)
+        rest = tuple(told for told in changes.cells if told.agent != EVERYBODY_ELSE)
+        return changes._replace(cells=rest), changed
 
     def state(self) -> tuple[TotalState, ...]:
         """Return everything that was heard and counts."""

@@ -9,8 +9,9 @@ anybody, and so is that of the only peer there is. This file does not know what 
 from collections import Counter
 from collections.abc import Iterable
 
-from cobandit.core.messages import AgentId, Cells
-from cobandit.core.replica import Replica
+from cobandit.core import credibility
+from cobandit.core.messages import AgentId, Cells, Changes
+from cobandit.core.replica import News, Replica
 from cobandit.core.state import Claim
 
 MAX_CLAIMED = 2**16
@@ -38,6 +39,16 @@ class Witnesses:
         """Take over what `claims` returned."""
         for peer, told in claims:
             self._keep(peer, told)
+
+    def merge(self, peer: AgentId, changes: Changes, session: int | None, *, is_enough: bool) -> News:
+        """Merge what counts of a peer's words, and what others had said before that counts because of it."""
+        cells, confirmed = self.heard(peer, changes.cells, is_enough=is_enough)
+        news = self._replica.merge(changes._replace(cells=cells), (peer, session))
+        for claim in confirmed:
+            more = Changes(cells=(claim.told,))
+            if credibility.is_possible(more, claim.peer, self._replica):
+                news = news._replace(cells=news.cells + self._replica.merge(more, (claim.peer, None)).cells)
+        return news
 
     def heard(
         self, peer: AgentId, cells: tuple[Cells, ...], *, is_enough: bool

@@ -56,7 +56,7 @@ def receive_elimination(t: Tables, letter: Record) -> None:
 
 @compiled
 def greet(t: Tables, agent: int, peer: int) -> None:
-    """A known peer is here again (`Endpoint._greet`)."""
+    """A known peer is here again (`Peers.greet`)."""
     take(t, JOINED, agent, peer, False)
     link = t.links[agent, peer]
     link.present = True
@@ -170,7 +170,7 @@ def receive_acknowledgement(t: Tables, letter: Record) -> None:
 
 @compiled
 def hear(t: Tables, letter: Record) -> None:
-    """Take what every message says: what its sender has of the receiver's (`Endpoint._hear`)."""
+    """Take what every message says: what its sender has of the receiver's (`Peers.hear`)."""
     agent, peer = letter.receiver, letter.sender
     link = t.links[agent, peer]
     if not link.present and link.peer_notice % 2 == 0:

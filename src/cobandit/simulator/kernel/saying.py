@@ -27,7 +27,7 @@ from cobandit.simulator.kernel.waiting import (
 
 @compiled
 def write_share(t: Tables, agent: int, peer: int, count: int, is_answer: bool) -> None:
-    """Write the newest state with the number of the last share (`Endpoint._say`)."""
+    """Write the newest state with the number of the last share (`Speech._say`)."""
     pair, link, version = t.pairs[agent, peer], t.links[agent, peer], t.agents[agent].own_pulls
     pair.shared_version = version
     if not t.world.same_arms:
@@ -55,7 +55,7 @@ def write_receipt(link: Record, letter: Record) -> None:
 
 @compiled
 def share(t: Tables, agent: int, peer: int, is_answer: bool, now: float) -> None:
-    """Write a fresh share (`Exchange._take`, `Endpoint._share`)."""
+    """Write a fresh share (`Exchange._take`, `Speech.share`)."""
     pair = t.pairs[agent, peer]
     count, base = buffered(t, pair, agent, peer), np.int64(pair.shared_version)
     pair.shares += 1
@@ -82,7 +82,7 @@ def share(t: Tables, agent: int, peer: int, is_answer: bool, now: float) -> None
 
 @compiled
 def repeat(t: Tables, agent: int, peer: int, now: float, is_answer: bool) -> None:
-    """Write the last share again: the same number, the newest state (`Endpoint._repeat`)."""
+    """Write the last share again: the same number, the newest state (`Speech.repeat`)."""
     link = t.links[agent, peer]
     carried = t.agents[agent].own_pulls - link.confirmed
     if has_reached(t, agent, peer):

@@ -1,0 +1,99 @@
+"""One fact: what it is about, what it says, and how a message tells it.
+
+There are cells, eliminations, presences, and the totals of a relay. Each has a key of its own kind. This file does not
+know which facts an agent has, which of two values is the later one (`replica.py`), or who is told.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from cobandit.core.messages import EVERYBODY_ELSE, AgentId, Cells, Changes, Eliminations, Presence
+from cobandit.values.tally import Arm, ArmTally
+
+
+class CellKey(NamedTuple):
+    """Whose observations, of what."""
+
+    agent: AgentId
+    incarnation: int
+    arm: Arm
+    bandit: str = ""
+    segment: str = ""
+    period: int = 0
+
+
+class EliminationsKey(NamedTuple):
+    """Who ruled arms out."""
+
+    agent: AgentId
+    incarnation: int
+
+
+class PresenceKey(NamedTuple):
+    """Who is here, or is not."""
+
+    agent: AgentId
+
+
+class TotalKey(NamedTuple):
+    """What everybody has observed of an arm, added up: kept by relays, beside the cells that it is the sum of."""
+
+    arm: Arm
+    agent: AgentId = EVERYBODY_ELSE
+
+
+Key = CellKey | EliminationsKey | PresenceKey | TotalKey
+CellValue = tuple[int, int, int]
+Teller = tuple[AgentId, int | None]
+
+
+class Fact:
+    """The newest that is known of one key."""
+
+    __slots__ = ("key", "number", "teller", "value")
+
+    def __init__(self, key: Key, value: object, teller: Teller | None) -> None:
+        self.key = key
+        self.value = value
+        """A cell's (count, reward sum, square sum); a tuple of arms; or a `Presence`."""
+        self.number = 0
+        """The number of its last change in this agent's log."""
+        self.teller = teller
+        """Who told it, in which of its sessions: that one needs no telling. `None` for what is this agent's own."""
+
+    @property
+    def cell(self) -> CellValue:
+        """The value of a cell."""
+        assert isinstance(self.key, CellKey)
+        return self.value  # type: ignore[return-value]
+
+
+def plus(first: CellValue, second: CellValue) -> CellValue:
+    """Return two cells' values, added up."""
+    return first[0] + second[0], first[1] + second[1], first[2] + second[2]
+
+
+def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
+    """Return facts as a message tells them."""
+    cells: dict[tuple[object, ...], list[ArmTally]] = {}
+    eliminations: list[Eliminations] = []
+    presences: list[Presence] = []
+    for fact in facts:
+        match fact.key:
+            case CellKey(agent, incarnation, arm, bandit, segment, period):
+                place = (agent, incarnation, bandit, segment, period)
+                cells.setdefault(place, []).append(ArmTally(arm, *fact.cell))
+            case EliminationsKey(agent, incarnation):
+                eliminations.append(Eliminations(agent, incarnation, fact.value))  # type: ignore[arg-type]
+            case PresenceKey():
+                presences.append(fact.value)  # type: ignore[arg-type]
+    listed = tuple(
+        Cells(agent, incarnation, tuple(tallies), bandit, segment, period)  # type: ignore[arg-type]
+        for (agent, incarnation, bandit, segment, period), tallies in cells.items()
+    )
+    return Changes(base, upto, listed, tuple(eliminations), tuple(presences))
+
+
+def cell_key(told: Cells, arm: Arm) -> CellKey:
+    """Return the key of a cell that is told."""
+    return CellKey(told.agent, told.incarnation, arm, told.bandit, told.segment, told.period)

@@ -1,0 +1,53 @@
+"""What everybody has observed, added up as it grows: for each arm one total, which a relay tells its leaves.
+
+A total is a fact beside the cells that it is the sum of, and it changes whenever one of them does, at the same number
+of the log. A leaf must not be told its own observations as those of others, so of each agent its share of every total
+is known too. This file does not know who is a leaf, what is in a log, or what a leaf does with a total (`totals.py`).
+"""
+
+from collections.abc import Iterable
+
+from cobandit.core.facts import CellKey, CellValue, Fact, TotalKey, plus
+from cobandit.core.messages import EVERYBODY_ELSE, AgentId, Cells
+from cobandit.values.tally import Arm, ArmTally
+
+
+class RunningTotals:
+    """What everybody has observed, as one relay knows it.
+
+    >>> totals, cell = RunningTotals(), Fact(CellKey("j", 0, "A"), (0, 0, 0), None)
+    >>> totals.add(cell, (3, 2, 2), number=3).value
+    (3, 2, 2)
+    >>> totals.but("j", "A").observations, totals.but("p", "A").observations
+    (0, 3)
+    """
+
+    def __init__(self) -> None:
+        self._facts: dict[Arm, Fact] = {}
+        self._shares_of: dict[AgentId, dict[Arm, CellValue]] = {}
+        """What of the totals each agent has observed."""
+
+    def add(self, cell: Fact, added: CellValue, number: int) -> Fact:
+        """Add what a cell grew by. Return its arm's total, which thereby changes at that number of the log."""
+        assert isinstance(cell.key, CellKey)
+        arm, shares = cell.key.arm, self._shares_of.setdefault(cell.key.agent, {})
+        shares[arm] = plus(shares.get(arm, (0, 0, 0)), added)
+        total = self._facts.setdefault(arm, Fact(TotalKey(arm), (0, 0, 0), None))
+        total.value = plus(total.value, added)  # type: ignore[arg-type]
+        total.number = number
+        return total
+
+    def but(self, agent: AgentId, arm: Arm) -> ArmTally:
+        """Return what everybody but one agent has observed of an arm, in all incarnations."""
+        fact = self._facts.get(arm)
+        if fact is None:
+            return ArmTally(arm, 0, 0, 0)
+        own = self._shares_of.get(agent, {}).get(arm, (0, 0, 0))
+        total: CellValue = fact.value  # type: ignore[assignment]
+        return ArmTally(arm, total[0] - own[0], total[1] - own[1], total[2] - own[2])
+
+    def told_to(self, agent: AgentId, facts: Iterable[Fact]) -> tuple[Cells, ...]:
+        """Return the totals among some facts as a message to one agent tells them: those of everybody else."""
+        totals = (self.but(agent, fact.key.arm) for fact in facts if isinstance(fact.key, TotalKey))
+        tallies = tuple(total for total in totals if total.observations)
+        return (Cells(EVERYBODY_ELSE, 0, tallies),) if tallies else ()
