@@ -175,11 +175,13 @@ class Agent:
                 costs do not depend on how many there are. Its peers must be relays.
 
         Raises:
-            LocalError: An agent cannot be both.
+            LocalError: An agent cannot be both, nor become or cease to be a leaf within a session.
         """
         if is_relay and is_leaf:
             raise LocalError(f"{self.name} cannot be a relay and a leaf: a leaf has no rows to pass on")
-        return self.endpoint.join(self._time(now), is_relay=is_relay, is_leaf=is_leaf)
+        outcome = self.endpoint.join(self._time(now), is_relay=is_relay, is_leaf=is_leaf)
+        self.policy.learn(outcome.news)
+        return outcome
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""

@@ -235,7 +235,7 @@ def test_a_total_from_who_is_not_a_relay_is_refused(is_leaf: bool) -> None:
     assert j.snapshot() == before
 
 
-@pytest.mark.parametrize("total", [(0, 0, 0), (5, 6, 6), (2**41, 0, 0), (5, 2, 9), (-1, 0, 0)])
+@pytest.mark.parametrize("total", [(0, 0, 0), (5, 6, 6), (2**44, 0, 0), (5, 2, 9), (-1, 0, 0)])
 def test_an_impossible_total_is_refused(total: tuple[int, int, int]) -> None:
     j = one(is_leaf=True)
     before = j.snapshot()
@@ -252,6 +252,26 @@ def test_who_is_taken_for_a_leaf_or_not_for_one_passes_over_what_is_not_for_it_a
         assert (outcome.news, j.endpoint.links["p"].held) == ((), 0)
         outcome = j.receive(told("p", heard, is_relay=True)._replace(number=2), 2.0)
         assert (outcome.news, j.endpoint.links["p"].held) == ((some("A", 5, 2),), 3)
+
+
+@pytest.mark.parametrize("roles", [(False, True), (True, False)])
+def test_who_becomes_a_leaf_or_is_one_no_more_counts_nothing_twice(roles: tuple[bool, bool]) -> None:
+    row, own = Cells("q", 4, (some("A", 5, 2),)), ("A", 1.0)
+    j = one(is_leaf=roles[0])
+    j.update(*own, 0.5)
+    j.receive(told("p", TOTAL if roles[0] else row, is_relay=True), 1.0)
+    assert j.policy.tally.observations == 6
+    with pytest.raises(LocalError, match="it must begin a new session"):
+        j.join(2.0, is_leaf=roles[1])
+    start = j.snapshot()
+    records = [*j.begin(9, 3.0).records, *j.join(3.0, is_leaf=roles[1]).records]
+    assert (j.policy.tally.observations, j.policy.own_pulls) == (1, 1)
+    again = Agent.restore(start, records, policy=UCB(ARMS, quantum=1.0), sharing=j.sharing)
+    assert (again.policy.tally, again.snapshot()) == (j.policy.tally, j.snapshot())
+    answer = told("p", TOTAL if roles[1] else row, is_relay=True)._replace(number=2)
+    assert answer.delivery is not None
+    j.receive(answer._replace(delivery=answer.delivery._replace(receipt=Receipt(9, 0, 0))), 4.0)
+    assert j.policy.tally.observations == 6
 
 
 def test_nobody_is_a_relay_and_a_leaf() -> None:

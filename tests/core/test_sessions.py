@@ -255,7 +255,7 @@ def test_what_a_peer_returns_is_told_to_the_others() -> None:
     j.peer_joined("q", ARMS, 2.0)
     j.begin(MINE + 5, MINE + 5, ARMS, 2.5)
     returned = Cells("j", MINE - 1, (tally(7),))
-    j.witnesses.restore([Claim("q", Cells("j", MINE - 1, (tally(3),)))])  # one alone is not believed
+    j.witnesses.restore([Claim("q", Cells("j", MINE - 1, (tally(9),)))])  # one alone is not believed
     outcome = hear(j, share(2, (8, 9), delivery(receipt=(MINE + 5, 0, 0)), returned))
     assert (outcome.returned, outcome.news) == ((tally(7),), ())
     key = CellKey("j", MINE - 1, "A")

@@ -24,6 +24,7 @@ from cobandit.core.messages import (
     Share,
 )
 from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_FACTS_PER_MESSAGE, MAX_PER_AGENT, Replica
+from cobandit.core.running_totals import MAX_TOTAL
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm, ArmTally
@@ -221,12 +222,8 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
             new[told.agent] = cells + (before[0] == 0), observations + added.observations
     for agent, (cells, observations) in new.items():
         held_cells, held_observations = replica.amount_of(agent)
-        # What others may say of this agent leaves it room to speak of itself.
-        part = 2 if agent == replica.agent else 1
-        if (
-            part * (held_cells + cells) > MAX_CELLS_PER_AGENT
-            or part * (held_observations + observations) > MAX_PER_AGENT
-        ):
+        is_too_much = held_cells + cells > MAX_CELLS_PER_AGENT or held_observations + observations > MAX_PER_AGENT
+        if is_too_much and agent != replica.agent:  # what this agent is told of itself, `witnesses.py` bounds
             raise PeerError(f"{sender} tells of more than one agent can have observed: {agent}, {observations} more")
         if replica.number + observations > MAX_NUMBER // 2:
             raise PeerError(f"{sender} tells of {observations} observations: {replica.agent} has heard of too many")
@@ -234,7 +231,7 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
 
 def _check_total(told: Cells, sender: AgentId, replica: Replica) -> None:
     for entry in told.tallies:
-        if not (0 < entry.observations <= MAX_PER_AGENT and entry.can_be(replica.units_per_reward)):
+        if not (0 < entry.observations <= MAX_TOTAL and entry.can_be(replica.units_per_reward)):
             raise PeerError(
                 f"{sender} sent a total of {entry[1:]} for arm {entry.arm!r}: no rewards of at most "
                 f"{replica.units_per_reward} add up to that (do both sides declare the same quantum?)"
@@ -288,14 +285,16 @@ def is_heeded(link: Link, speaker: Delivery | Notice, changes: Changes) -> bool:
     return session == known or (session > (known or -1) and any(told.session == session for told in changes.presences))
 
 
-def believed(sender: AgentId, changes: Changes, replica: Replica, *, is_heeded: bool, is_leaf: bool) -> Changes:
+def believed(
+    sender: AgentId, changes: Changes, session: int | None, replica: Replica, *, is_heeded: bool, is_leaf: bool
+) -> Changes:
     """Return what of a message counts: of others only a relay's word, and some of it only if heeded.
 
     A leaf takes totals, and nobody's rows but its own; all others take rows, and no totals.
     """
     if not is_heeded:
         changes = changes._replace(eliminations=(), presences=())
-    is_passed_on = is_relay(said_by(sender, changes, replica))
+    is_passed_on = is_relay(said_by(sender, changes, replica), session)
 
     def counts(told: Cells) -> bool:
         if told.agent == EVERYBODY_ELSE:
@@ -316,9 +315,9 @@ def is_mistaken(changes: Changes, members: Members) -> bool:
     return any(told.agent == EVERYBODY_ELSE for told in changes.cells)
 
 
-def is_relay(said: Presence | None) -> bool:
-    """Return whether an agent has said that it passes on what others observed."""
-    return said is not None and said.is_relay
+def is_relay(said: Presence | None, session: int | None = None) -> bool:
+    """Return whether an agent has said that it passes on what others observed: ever, or in the session that speaks."""
+    return said is not None and said.is_relay and session in (None, said.session)
 
 
 def said_by(sender: AgentId, changes: Changes, replica: Replica) -> Presence | None:

@@ -160,15 +160,25 @@ class Endpoint:
         return Outcome(outgoing=tuple(self.speech.notice(link.peer, gone) for link in partners), wake_at=self.wake_at)
 
     def join(self, now: float, *, is_relay: bool = False, is_leaf: bool = False) -> Outcome:
-        """Say to every known peer that this agent is here, or here again, and whether it is a relay or a leaf."""
+        """Say to every known peer that this agent is here, or here again, and whether it is a relay or a leaf.
+
+        Rows of others and totals are of the same observations. Who becomes a leaf, or is one no more, begins anew.
+        """
+        was_leaf = self.members.is_leaf
+        if self.members.notices and was_leaf != is_leaf:
+            raise LocalError(f"{self.name} has said whether it is a leaf: it must begin a new session to change that")
         self.agenda.look(now)
+        less: tuple[ArmTally, ...] = ()
+        if was_leaf != is_leaf:
+            less = self.totals.clear() if was_leaf else self.replica.drop_others()
         self.peers.take_role(is_relay=is_relay, is_leaf=is_leaf)
         self.members.notices += 2
         number = self.speech.put_presence(self.links.values())
         self.agenda.expect_from_all(now)
         claim = Changes() if self._sharing.retry is None else Changes(number - 1, number)
         record = Introduced(now, is_relay, is_leaf)
-        return Outcome((record,), self._tell_all(self.presence(), claim), wake_at=self.wake_at)
+        outgoing = self._tell_all(self.presence(), claim)
+        return Outcome((record,), outgoing, news=less, wake_at=self.wake_at)
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away. It is said once."""
@@ -248,9 +258,10 @@ class Endpoint:
                 outcome = self._receive_acknowledgement(message, now)
         if outcome.records:
             self.met[message.sender].peer.last_heard = now
-            self.peers.remember(message.sender)
             if before is not None and before == self._standing(message):
                 outcome, self.agenda.latest = outcome._replace(records=()), latest
+            else:
+                self.peers.remember(message.sender)
         return outcome._replace(wake_at=self.wake_at)
 
     def _standing(self, message: Message) -> tuple[object, ...] | None:
@@ -259,7 +270,7 @@ class Endpoint:
         `None` if the message is certainly news. When a peer was last heard does not count: a journal must not grow with
         what others say again and again.
         """
-        link = self.links.get(message.sender)
+        link = self.met.get(message.sender)
         if link is None or (isinstance(message, Share) and message.number > link.shares_received):
             return None
         known = (self.replica.number, self.witnesses.number, self.totals.number, self.candidates.own.copy())
@@ -320,8 +331,8 @@ class Endpoint:
             is_over = delivery.session < (link.peer.session or 0)
             return outcome._replace(outgoing=((self.speech.acknowledge(link),) if is_over else ()) + outcome.outgoing)
         # What a sender takes to be wanted depends on the session of the receiver that it knows.
-        is_meant = delivery.receipt.session == self.session and not credibility.is_mistaken(share.changes, self.members)
-        if is_meant and share.changes.base <= link.held:
+        is_taken = self.witnesses.is_whole and not credibility.is_mistaken(share.changes, self.members)
+        if is_taken and delivery.receipt.session == self.session and share.changes.base <= link.held:
             link.held = max(link.held, share.changes.upto)
         if share.number > link.shares_received and credibility.is_meant(delivery.receipt, self.session):
             answer = self._take_turn(link, share, delivery, now)
@@ -431,10 +442,12 @@ class Endpoint:
         if there is no later one.
         """
         is_leaf = self.members.is_leaf
-        changes = credibility.believed(link.peer.name, changes, self.replica, is_heeded=is_heeded, is_leaf=is_leaf)
+        changes = credibility.believed(
+            link.peer.name, changes, session, self.replica, is_heeded=is_heeded, is_leaf=is_leaf
+        )
         changes, others = self.totals.take(link.peer.name, changes, session, self.replica.arms)
         said = credibility.said_by(link.peer.name, changes, self.replica)
-        is_enough = self.links.keys() <= {link.peer.name} or credibility.is_relay(said)
+        is_enough = self.met.keys() <= {link.peer.name} or credibility.is_relay(said, session)
         news = self.witnesses.merge(link.peer.name, changes, session, is_enough=is_enough)
         own = tuple(added for key, added in news.cells if key.agent == self.name)
         others += tuple(added for key, added in news.cells if key.agent != self.name)

@@ -86,15 +86,16 @@ class Peers:
         """A peer is gone, and is put aside.
 
         Raises:
-            LocalError: No agent of that name has joined, messages cannot be lost here, or too many are forgotten.
+            LocalError: No agent of that name has joined, or messages cannot be lost here.
         """
         agent = self.members.agent
         if name not in self.met:
             raise LocalError(f"{agent} cannot forget {name!r}: it has not joined")
         if self._sharing.retry is None:
             raise LocalError(f"{agent} cannot forget {name!r}: where no message is lost, all are kept in mind")
-        if len(self.forgotten) >= MAX_FORGOTTEN:
-            raise LocalError(f"{MAX_FORGOTTEN} agents are forgotten already, which is the limit")
+        if len(self.forgotten) >= MAX_FORGOTTEN:  # then it is only away
+            self._part(self.met[name], is_gone=True)
+            return
         link = self.links.pop(name, None)
         if link is not None:
             link.peer.is_present, link.is_gone = False, True
@@ -116,8 +117,8 @@ class Peers:
             self._buffer_again(link)
             link.forgotten_at, self.links[peer] = None, link
             self.members.forgotten -= 1
+            self._agenda.find_urgent(link)
             if link.peer.is_present:
-                self._agenda.find_urgent(link)
                 self._agenda.schedule_if_needed(link)
 
     def take_role(self, *, is_relay: bool, is_leaf: bool) -> None:

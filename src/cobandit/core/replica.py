@@ -73,6 +73,8 @@ class Replica:
         check_whole("incarnation", incarnation, 0, MAX_INCARNATION - 1)
         self.agent = agent
         self.incarnation = incarnation
+        self.lives = {incarnation}
+        """The incarnations that this agent knows to have begun itself."""
         self.arms = set(arms)
         """The arms that this agent serves. What it is told of others it passes over."""
         self.units_per_reward = units_per_reward
@@ -116,7 +118,23 @@ class Replica:
             raise LocalError(f"{self.agent} has had incarnation {incarnation} before: begin another one")
         self._drop_eliminations(self.agent)
         self.incarnation, self.observations = incarnation, 0
+        self.lives.add(incarnation)
         self._own.clear()
+
+    def drop_others(self) -> tuple[ArmTally, ...]:
+        """Know nothing more of what others observed, row by row. Return by how much less is known of each arm."""
+        less: dict[Arm, CellValue] = {}
+        for fact in [fact for fact in self._log if isinstance(fact.key, CellKey) and fact.key.agent != self.agent]:
+            key = fact.key
+            assert isinstance(key, CellKey)
+            less[key.arm] = plus(less.get(key.arm, (0, 0, 0)), fact.cell)
+            del self._facts[key], self._log[fact], self._logs[key.agent][fact]
+            self._amounts.pop(key.agent, None)
+            self._lives.pop(key[:2], None)
+        for fact in list(self._logs.pop(EVERYBODY_ELSE, ())):
+            del self._log[fact]
+        self.totals = None
+        return tuple(ArmTally(arm, -count, -total, -squares) for arm, (count, total, squares) in less.items())
 
     # What it knows.
 
@@ -144,7 +162,7 @@ class Replica:
 
     def has_lived(self, incarnation: int) -> bool:
         """Return whether this agent knows itself that it had an incarnation."""
-        return incarnation == self.incarnation or (self.agent, incarnation) in self._lives
+        return incarnation in self.lives
 
     @property
     def agents(self) -> KeysView[AgentId]:

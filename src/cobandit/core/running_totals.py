@@ -11,6 +11,9 @@ from cobandit.core.facts import CellKey, CellValue, Fact, TotalKey, plus
 from cobandit.core.messages import EVERYBODY_ELSE, AgentId, Cells
 from cobandit.values.tally import Arm, ArmTally
 
+MAX_TOTAL = 2**43
+"""No larger total is told: with the smallest quantum its sums still fit 64 bits."""
+
 
 class RunningTotals:
     """What everybody has observed, as one relay knows it.
@@ -49,5 +52,5 @@ class RunningTotals:
     def told_to(self, agent: AgentId, facts: Iterable[Fact]) -> tuple[Cells, ...]:
         """Return the totals among some facts as a message to one agent tells them: those of everybody else."""
         totals = (self.but(agent, fact.key.arm) for fact in facts if isinstance(fact.key, TotalKey))
-        tallies = tuple(total for total in totals if total.observations)
+        tallies = tuple(total for total in totals if 0 < total.observations <= MAX_TOTAL)
         return (Cells(EVERYBODY_ELSE, 0, tallies),) if tallies else ()

@@ -102,6 +102,7 @@ def state(endpoint: Endpoint) -> EndpointState:
         wake_at=agenda.wake_at,
         claims=endpoint.witnesses.claims,
         totals=endpoint.totals.state(),
+        lives=tuple(sorted(replica.lives)),
     )
 
 
@@ -125,6 +126,7 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     for fact in state.facts:
         check_changes(fact.told, state.agent, endpoint.replica)
     restore_facts(endpoint.replica, state.number, state.facts)
+    endpoint.replica.lives.update(state.lives)
     endpoint.witnesses.restore(state.claims)
     said = endpoint.replica.presence_of(state.agent)
     if said is not None:

@@ -102,6 +102,7 @@ class EndpointState(NamedTuple):
     wake_at: float | None
     claims: tuple[Claim, ...] = ()
     totals: tuple[TotalState, ...] = ()
+    lives: tuple[int, ...] = ()
 
 
 class Snapshot(NamedTuple):

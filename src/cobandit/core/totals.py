@@ -88,6 +88,13 @@ class Totals:
         rest = tuple(told for told in changes.cells if told.agent != EVERYBODY_ELSE)
         return changes._replace(cells=rest), changed
 
+    def clear(self) -> tuple[ArmTally, ...]:
+        """Forget everything that was heard. Return by how much less is known of each arm."""
+        used = self.all()
+        self._heard.clear()
+        self.number += 1
+        return tuple(ArmTally(arm, -count, -total, -squares) for arm, count, total, squares in used)
+
     def state(self) -> tuple[TotalState, ...]:
         """Return everything that was heard and counts."""
         return tuple(one for heard in self._heard.values() for one in heard.values())

@@ -1,21 +1,40 @@
 """What peers say that this agent observed in a life which it has forgotten: one may lie, so two must say so.
 
-An agent whose disk was lost or rolled back gets its own observations back from peers. But a peer can make up an
-incarnation that never was. So cells of an own incarnation that this agent does not know are *claims*: they are kept
-apart, and count once a second peer tells of the same incarnation. A relay's word is enough, for it may speak of
-anybody, and so is that of the only peer there is. This file does not know what a message is, or who is present.
+An agent whose disk was lost or rolled back gets its own observations back from peers. But a peer can make up a life
+that never was. So what is told of an incarnation that this agent does not know to have begun is a *claim*: it is kept
+apart, and counts as far as two peers vouch for it. That is, for each cell, the largest from which another peer's can
+have grown. A relay's word is enough, for it may speak of anybody, and so is that of the only peer there is.
+
+There is room for so many claims of one peer. What it tells beyond that is passed over, and must be told again: then
+the agent does not say that it holds it. This file does not know what a message is, or who is present.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from cobandit.core import credibility
+from cobandit.core.facts import CellKey
 from cobandit.core.messages import AgentId, Cells, Changes
-from cobandit.core.replica import News, Replica
+from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_PER_AGENT, News, Replica
 from cobandit.core.state import Claim
+from cobandit.values.tally import ArmTally
 
 MAX_CLAIMED = 2**16
-"""How many cells are kept that one peer alone tells of. What it tells beyond that is passed over."""
+"""How many cells are kept that one peer alone tells of."""
+
+MAX_CLAIMED_BY_ALL = 2**19
+"""How many are kept of all peers together."""
+
+
+class Vouched(NamedTuple):
+    """What of a peer's words counts."""
+
+    cells: tuple[Cells, ...]
+    """What the peer itself told."""
+    confirmed: tuple[Claim, ...]
+    """What others had told before, and counts because of it."""
+    is_whole: bool
+    """Whether all of it counts or is kept."""
 
 
 class Witnesses:
@@ -23,37 +42,41 @@ class Witnesses:
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
-        self._claims: dict[int, dict[AgentId, Cells]] = {}
-        """For each incarnation that this agent does not know, what each peer says of it."""
+        self._claims: dict[CellKey, dict[AgentId, ArmTally]] = {}
+        """For each cell, what each peer says of it beyond what is held."""
         self._amounts: Counter[AgentId] = Counter()
         """How many cells are kept of each peer."""
         self.number = 0
         """How often something here has changed."""
+        self.is_whole = True
+        """Whether all of the last words that were merged counts or is kept."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What one peer says, and no other."""
-        return tuple(Claim(*one) for said in self._claims.values() for one in said.items())
+        """What single peers say."""
+        return tuple(
+            Claim(peer, Cells(key.agent, key.incarnation, (entry,)))
+            for key, said in self._claims.items()
+            for peer, entry in said.items()
+        )
 
     def restore(self, claims: Iterable[Claim]) -> None:
         """Take over what `claims` returned."""
         for peer, told in claims:
-            self._keep(peer, told)
+            for entry in told.tallies:
+                self._keep(CellKey(told.agent, told.incarnation, entry.arm), peer, entry)
 
     def merge(self, peer: AgentId, changes: Changes, session: int | None, *, is_enough: bool) -> News:
         """Merge what counts of a peer's words, and what others had said before that counts because of it."""
-        cells, confirmed = self.heard(peer, changes.cells, is_enough=is_enough)
+        cells, confirmed, self.is_whole = self.heard(peer, changes.cells, is_enough=is_enough)
         news = self._replica.merge(changes._replace(cells=cells), (peer, session))
         for claim in confirmed:
-            more = Changes(cells=(claim.told,))
-            if credibility.is_possible(more, claim.peer, self._replica):
-                news = news._replace(cells=news.cells + self._replica.merge(more, (claim.peer, None)).cells)
+            more = self._replica.merge(Changes(cells=(claim.told,)), (claim.peer, None))
+            news = news._replace(cells=news.cells + more.cells)
         return news
 
-    def heard(
-        self, peer: AgentId, cells: tuple[Cells, ...], *, is_enough: bool
-    ) -> tuple[tuple[Cells, ...], tuple[Claim, ...]]:
-        """Return what of a peer's words counts, and what others had said before that counts because of it.
+    def heard(self, peer: AgentId, cells: tuple[Cells, ...], *, is_enough: bool) -> Vouched:
+        """Take a peer's words. Return what counts.
 
         Args:
             peer: Who speaks.
@@ -62,30 +85,77 @@ class Witnesses:
         """
         counts: list[Cells] = []
         confirmed: list[Claim] = []
+        is_whole = True
         for told in cells:
-            is_own = told.agent == self._replica.agent and self._replica.is_served(told)
-            if is_own and not self._replica.has_lived(told.incarnation):
-                if not is_enough and not self._claims.get(told.incarnation, {}).keys() - {peer}:
-                    self._keep(peer, told)
-                    continue
-                confirmed += self._taken(told.incarnation)
-            counts.append(told)
-        return tuple(counts), tuple(confirmed)
+            if told.agent != self._replica.agent or not self._replica.is_served(told):
+                counts.append(told)
+                continue
+            for key, entry in self._news_in(told):
+                if is_enough or self._replica.has_lived(told.incarnation):
+                    vouched: Claim | None = Claim(peer, told._replace(tallies=(entry,)))
+                else:
+                    is_whole = self._keep(key, peer, entry) and is_whole
+                    vouched = self._vouched_for(key)
+                if vouched is not None and self._has_room_for(key, vouched.told.tallies[0]):
+                    self._drop(key, upto=vouched.told.tallies[0].observations)
+                    if vouched.peer == peer:
+                        counts.append(vouched.told)
+                    else:
+                        confirmed.append(vouched)
+        return Vouched(joined(counts), tuple(confirmed), is_whole)
 
-    def _keep(self, peer: AgentId, told: Cells) -> None:
-        if self._amounts[peer] + len(told.tallies) > MAX_CLAIMED:
-            return
-        said = self._claims.setdefault(told.incarnation, {})
-        before = {} if peer not in said else {entry.arm: entry for entry in said[peer].tallies}
+    def _news_in(self, told: Cells) -> Iterator[tuple[CellKey, ArmTally]]:
         for entry in told.tallies:
-            if entry.arm not in before or entry.observations > before[entry.arm].observations:
-                self._amounts[peer] += entry.arm not in before
-                self.number += 1
-                before[entry.arm] = entry
-        said[peer] = told._replace(tallies=tuple(before.values()))
+            if entry.arm in self._replica.arms and entry.observations > self._replica.held(told, entry.arm)[0]:
+                yield CellKey(told.agent, told.incarnation, entry.arm), entry
 
-    def _taken(self, incarnation: int) -> list[Claim]:
-        said = self._claims.pop(incarnation, {})
-        self.number += bool(said)
-        self._amounts.subtract({peer: len(told.tallies) for peer, told in said.items()})
-        return [Claim(*one) for one in said.items()]
+    def _vouched_for(self, key: CellKey) -> Claim | None:
+        """Return the largest cell from which that of another peer can have grown."""
+        said = sorted(self._claims.get(key, {}).items(), key=lambda one: one[1].observations, reverse=True)
+        for place, (peer, entry) in enumerate(said):
+            if any(self._can_follow(entry, more) for _, more in said[:place]):
+                return Claim(peer, Cells(key.agent, key.incarnation, (entry,)))
+        return None
+
+    def _can_follow(self, entry: ArmTally, more: ArmTally) -> bool:
+        grown = ArmTally(entry.arm, *(later - before for later, before in zip(more[1:], entry[1:], strict=True)))
+        return grown.can_be(self._replica.units_per_reward)
+
+    def _has_room_for(self, key: CellKey, entry: ArmTally) -> bool:
+        """Return whether that much more of this agent can be held, and leaves it room to observe something itself."""
+        cells, observations = self._replica.amount_of(key.agent)
+        return 2 * cells < MAX_CELLS_PER_AGENT and 2 * (observations + entry.observations) <= MAX_PER_AGENT
+
+    def _keep(self, key: CellKey, peer: AgentId, entry: ArmTally) -> bool:
+        """Keep a claim. Return whether it is kept, or was."""
+        known = self._claims.get(key, {}).get(peer)
+        if known is not None and known.observations >= entry.observations:
+            return True
+        if known is None:
+            if self._amounts[peer] >= MAX_CLAIMED or self._amounts.total() >= MAX_CLAIMED_BY_ALL:
+                return False
+            self._amounts[peer] += 1
+        self._claims.setdefault(key, {})[peer] = entry
+        self.number += 1
+        return True
+
+    def _drop(self, key: CellKey, *, upto: int) -> None:
+        """Forget the claims that say no more than what counts now."""
+        said = self._claims.get(key, {})
+        for peer in [peer for peer, entry in said.items() if entry.observations <= upto]:
+            del said[peer]
+            self._amounts[peer] -= 1
+            self.number += 1
+        if not said:
+            self._claims.pop(key, None)
+
+
+def joined(cells: Iterable[Cells]) -> tuple[Cells, ...]:
+    """Return cells with one entry for each incarnation, in the order in which they come."""
+    tallies: dict[tuple[object, ...], list[ArmTally]] = {}
+    firsts: dict[tuple[object, ...], Cells] = {}
+    for told in cells:
+        place = (*told[:2], *told[3:])
+        firsts.setdefault(place, told)
+        tallies.setdefault(place, []).extend(told.tallies)
+    return tuple(first._replace(tallies=tuple(tallies[place])) for place, first in firsts.items())
