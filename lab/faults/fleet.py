@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from cobandit.live.decide.decision import read
-from cobandit.live.drive.member import reward
+from cobandit.live.drive.joining import reward
 from cobandit.values.errors import LocalError
 from lab.faults import accounts
 from lab.faults.networks import GROUP, Place

@@ -14,7 +14,8 @@ import time
 
 from cobandit.codec import decode_snapshot
 from cobandit.live.drive.clock import SystemClock
-from cobandit.live.drive.member import Member, connect
+from cobandit.live.drive.joining import connect
+from cobandit.live.drive.member import Member
 from cobandit.values.chance import stream, uniform
 from cobandit.values.errors import CobanditError, LocalError
 from cobandit.values.tally import ArmTally

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cobandit.live.auth.refusal import Refusal
-from cobandit.live.drive import node as node_module
+from cobandit.live.drive import looking, sending, writing
 from cobandit.live.drive.member import Member
 from cobandit.live.machine import sessions
 from cobandit.live.machine.batch import NodeState
@@ -73,7 +73,7 @@ def informed_by(machine: Machine) -> str | None:
 
 def may_choose(machine: Machine) -> tuple[Arm, ...]:
     """Return what the controls that a member has heard of let it choose."""
-    offered, killed, frozen = machine.offered, machine.controls.control_arm, machine.controls.frozen
+    offered, killed, frozen = machine.operations.offered, machine.controls.control_arm, machine.controls.frozen
     if killed in offered:
         return (killed,)
     return tuple(arm for arm in offered if arm not in frozen) or offered
@@ -81,7 +81,7 @@ def may_choose(machine: Machine) -> tuple[Arm, ...]:
 
 def is_killed(machine: Machine) -> bool:
     """Return whether the kill switch is on, as far as a member has heard and can obey."""
-    return machine.controls.control_arm in machine.offered
+    return machine.controls.control_arm in machine.operations.offered
 
 
 def waiting_rewards(machine: Machine) -> tuple[tuple[str, str, float], ...]:
@@ -106,7 +106,7 @@ def candidates_of(machine: Machine) -> tuple[Arm, ...]:
 
 def is_superseded(machine: Machine) -> bool:
     """Return whether a member says that another process speaks for it."""
-    return machine.superseded_by is not None
+    return machine.succession.superseded_by is not None
 
 
 def quarantined_by(machine: Machine) -> tuple[str, ...]:
@@ -163,13 +163,11 @@ def surroundings(dice: Dice, *, batches_until_snapshot: int, forget_after: float
     changes = {
         (restoring, "secrets"): _Secrets(dice),
         (sessions, "secrets"): _Secrets(dice),
-        (node_module, "MAIL_EVERY"): node_module.MAIL_EVERY,  # see `look_for_mail_every`
-        (node_module, "BATCHES_UNTIL_SNAPSHOT"): batches_until_snapshot,
-        (node_module, "LONGEST_BETWEEN_ANNOUNCEMENTS"): min(
-            node_module.LONGEST_BETWEEN_ANNOUNCEMENTS, forget_after / 4.0
-        ),
-        (node_module, "LOOK_EVERY"): 0.05,  # not 5 ms: nobody is in a hurry here, and each look costs real time
-        (node_module, "LOOKS_UNTIL_IDLE"): 2,
+        (writing, "MAIL_EVERY"): writing.MAIL_EVERY,  # see `look_for_mail_every`
+        (writing, "BATCHES_UNTIL_SNAPSHOT"): batches_until_snapshot,
+        (sending, "LONGEST_BETWEEN_ANNOUNCEMENTS"): min(sending.LONGEST_BETWEEN_ANNOUNCEMENTS, forget_after / 4.0),
+        (looking, "LOOK_EVERY"): 0.05,  # not 5 ms: nobody is in a hurry here, and each look costs real time
+        (looking, "LOOKS_UNTIL_IDLE"): 2,
     }
     before = {place: getattr(*place) for place in changes}
     log, ear = logging.getLogger("cobandit"), _Ear(bugs)
@@ -191,7 +189,7 @@ def surroundings(dice: Dice, *, batches_until_snapshot: int, forget_after: float
 
 def look_for_mail_every(seconds: float) -> None:
     """Let members look into their mailboxes so often from now on."""
-    node_module.MAIL_EVERY = seconds
+    writing.MAIL_EVERY = seconds
 
 
 def throw_away(member: Member) -> None:

@@ -194,11 +194,11 @@ class World:
             case Kind.FREEZE | Kind.UNFREEZE:
                 is_frozen = incident.kind is Kind.FREEZE
                 self._say(freezing(arm), FROZEN if is_frozen else None, name)
-                self._do(process, node.act(lambda: machine.set_frozen(arm, is_frozen=is_frozen)))
+                self._do(process, node.act(lambda: machine.operations.set_frozen(arm, is_frozen=is_frozen)))
             case Kind.KILL_SWITCH | Kind.LIFT:
                 control_arm = arm if incident.kind is Kind.KILL_SWITCH else None
                 self._say("kill", control_arm, name)
-                self._do(process, node.act(lambda: machine.set_control_arm(control_arm)))
+                self._do(process, node.act(lambda: machine.operations.set_control_arm(control_arm)))
             case Kind.ASKED_TO_FREEZE:
                 self._say(freezing(arm), FROZEN, OPERATOR)
                 setting = Setting(freezing(arm), FROZEN, stamp_at(START + self.timeline.time), OPERATOR)
@@ -208,14 +208,14 @@ class World:
                 others = [member.name for member in self.plan.members if member.name != name]
                 gone = others[int(incident.amount * len(others))]
                 self._say(forgetting(gone), GONE, name)
-                self._do(process, node.act(lambda: machine.set_gone(gone)))
+                self._do(process, node.act(lambda: machine.operations.set_gone(gone)))
             case Kind.ADD_ARM:
                 self._arms[name] = tuple(dict.fromkeys((*self._arms[name], arm)))
                 self._do(process, node.add_arm(arm))
             case Kind.REMOVE_ARM:
                 if arm != "a0":
                     self._arms[name] = tuple(known for known in self._arms[name] if known != arm)
-                    self._do(process, node.act(lambda: machine.remove_arm(arm)))
+                    self._do(process, node.act(lambda: machine.operations.remove_arm(arm)))
             case Kind.CATCH_UP:
                 self._do(process, node.act(machine.introduce))
             case Kind.FLUSH:

@@ -25,10 +25,10 @@ from cobandit.values.extras import needed_by
 
 if TYPE_CHECKING:
     from cobandit.live.decide.decision import Decision as Decision
+    from cobandit.live.drive.joining import connect as connect
+    from cobandit.live.drive.joining import join as join
+    from cobandit.live.drive.joining import reward as reward
     from cobandit.live.drive.member import Member as Member
-    from cobandit.live.drive.member import connect as connect
-    from cobandit.live.drive.member import join as join
-    from cobandit.live.drive.member import reward as reward
     from cobandit.live.store.importing import snapshot_of as snapshot_of
     from cobandit.simulator.results import Results as Results
     from cobandit.simulator.simulate import simulate as simulate
@@ -64,9 +64,9 @@ __all__ = [
 _LATER = {
     "Decision": "cobandit.live.decide.decision",
     "Member": "cobandit.live.drive.member",
-    "connect": "cobandit.live.drive.member",
-    "join": "cobandit.live.drive.member",
-    "reward": "cobandit.live.drive.member",
+    "connect": "cobandit.live.drive.joining",
+    "join": "cobandit.live.drive.joining",
+    "reward": "cobandit.live.drive.joining",
     "snapshot_of": "cobandit.live.store.importing",
     "Results": "cobandit.simulator.results",
     "simulate": "cobandit.simulator.simulate",

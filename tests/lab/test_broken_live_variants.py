@@ -12,6 +12,7 @@ import pytest
 
 from cobandit.live.decide.decider import Decided, Decider, Settled
 from cobandit.live.drive.node import Node
+from cobandit.live.drive.writing import Writing
 from cobandit.live.machine import guard
 from cobandit.live.machine.batch import NodeState
 from cobandit.live.machine.controls import Controls, Heard, Setting
@@ -30,30 +31,30 @@ Break = Callable[[pytest.MonkeyPatch], None]
 def _packets_go_out_before_the_write(patch: pytest.MonkeyPatch) -> None:
     async def changed(self: Node) -> bool:
         step = self._step()
-        self._send(step)
-        await self._write(step)
+        self._sending.send(step)
+        await self._writing.write(step)
         return True
 
     patch.setattr(Node, "_work", changed)
 
 
 def _packets_go_out_though_the_disk_failed(patch: pytest.MonkeyPatch) -> None:
-    work = Node._not_written
+    failed = Writing.failed
 
-    def changed(self: Node, error: JournalError) -> None:
-        work(self, error)
-        self._journal_retry_at = None
+    def changed(self: Writing, error: JournalError) -> None:
+        failed(self, error)
+        self.retry_at = None
 
-    async def write(self: Node, step: Any) -> None:
+    async def write(self: Writing, step: Any) -> None:
         self._unsaved.append(step.batch)
         try:
             await self._blocking(self._journal.write, tuple(self._unsaved), tuple(step.mail_done))
             self._unsaved.clear()
         except JournalError as error:
-            self._not_written(error)
+            self.failed(error)
 
-    patch.setattr(Node, "_not_written", changed)
-    patch.setattr(Node, "_write", write)
+    patch.setattr(Writing, "failed", changed)
+    patch.setattr(Writing, "write", write)
 
 
 def _an_unclean_stop_is_taken_for_a_clean_one(patch: pytest.MonkeyPatch) -> None:
@@ -180,7 +181,7 @@ def _a_reward_is_sent_once(patch: pytest.MonkeyPatch) -> None:
         empty_outbox(self, now)
         for peer in self.peers:
             if any(receiver == peer for receiver, _ in self._outgoing):
-                self.rewards_arrived(peer, [token for token, _ in self.outbox.rewards_for(peer, self.room)])
+                self.rewards_for_others.arrived(peer, [token for token, _ in self.outbox.rewards_for(peer, self.room)])
 
     patch.setattr(Machine, "_empty_outbox", changed)
 

@@ -16,7 +16,8 @@ from cobandit.codec import Format, FrameCodec, StateCodec, Translated
 from cobandit.codec.tables import MESSAGES, RECORDS, SNAPSHOTS, received
 from cobandit.core import Acknowledgement, Received, Share
 from cobandit.live.drive.background import background
-from cobandit.live.drive.member import Member, join
+from cobandit.live.drive.joining import join
+from cobandit.live.drive.member import Member
 from cobandit.live.drive.starting import start
 from cobandit.live.machine.batch import Batch, NodeState
 from cobandit.live.machine.control_messages import CONTROL_MESSAGES, ControlMessage

@@ -108,7 +108,7 @@ def _plain(value: object) -> object:
 
 
 def _reward(options: argparse.Namespace) -> int:
-    from cobandit.live.drive.member import reward  # noqa: PLC0415
+    from cobandit.live.drive.joining import reward  # noqa: PLC0415
 
     reward(options.state, options.id, options.reward)
     print("The reward is in the mailbox. Its member takes it within seconds, or when it next starts.")

@@ -15,7 +15,8 @@ from pathlib import Path
 import msgspec
 
 from cobandit.core import Geometric, RetryTimers, on_demand
-from cobandit.live.drive.member import Member, connect
+from cobandit.live.drive.joining import connect
+from cobandit.live.drive.member import Member
 from cobandit.live.process.logs import configure_logging
 from cobandit.live.process.service import stop_signals, stop_this_process
 from cobandit.values.chance import stream, uniform

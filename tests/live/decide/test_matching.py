@@ -16,11 +16,12 @@ from cobandit.live.decide.decider import Decider
 from cobandit.live.drive.clock import VirtualClock
 from cobandit.live.drive.node import Node
 from cobandit.live.machine.controls import Controls
-from cobandit.live.machine.machine import MANY_REWARDS, Machine
+from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.open_decisions import OpenDecisions
 from cobandit.live.machine.outbox import Outbox
 from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.live.machine.step import Restored, Terms
+from cobandit.live.machine.zero_watch import MANY_REWARDS
 from cobandit.live.store.journal import MemoryJournal
 from cobandit.live.transports.memory import Hub, MemoryTransport
 from cobandit.policies.matching import best_odds
@@ -129,7 +130,7 @@ def test_decisions_without_a_reward_change_no_odds() -> None:
 def test_a_frozen_arm_is_never_drawn_and_the_others_have_all() -> None:
     driven = Driven()
     driven.learn()
-    driven.machine.set_frozen("A", is_frozen=True)
+    driven.machine.operations.set_frozen("A", is_frozen=True)
     at_once = driven.propensities(3000)
     driven.node.step()
     for found in (at_once, driven.propensities(3000)):
@@ -139,7 +140,7 @@ def test_a_frozen_arm_is_never_drawn_and_the_others_have_all() -> None:
     assert posteriors is not None
     odds = dict(zip(ARMS[1:], best_odds(posteriors[1:]), strict=True))  # as if there were no A
     assert {arm: driven.propensities(3000)[arm] for arm in "BD"} == {arm: pytest.approx(odds[arm]) for arm in "BD"}
-    driven.machine.set_frozen("A", is_frozen=False)
+    driven.machine.operations.set_frozen("A", is_frozen=False)
     assert "A" in driven.propensities(100)
 
 
@@ -147,10 +148,10 @@ def test_after_the_kill_switch_the_odds_are_as_before() -> None:
     driven = Driven()
     driven.learn()
     before = driven.propensities(3000)
-    driven.machine.set_control_arm("C")
+    driven.machine.operations.set_control_arm("C")
     assert driven.propensities(10) == {"C": 1.0}
     driven.node.step()
-    driven.machine.set_control_arm(None)
+    driven.machine.operations.set_control_arm(None)
     assert driven.propensities(3000) == before
 
 

@@ -213,7 +213,7 @@ def test_who_asks_while_a_round_is_under_way_gets_the_same_answer_and_a_member_t
         bob._node._transport.send = lambda *_: False  # type: ignore[method-assign]
         with ThreadPoolExecutor(2) as pool:
             rounds = [pool.submit(ann.fleet, 600.0) for _ in range(2)]
-            until_true(lambda: ann._node._round is not None and not ann._node._round.done())
+            until_true(lambda: ann._node._rounds._round is not None and not ann._node._rounds._round.done())
             ann.close()
             first, second = (one.result(30.0) for one in rounds)
         assert first == second

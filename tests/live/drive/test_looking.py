@@ -8,8 +8,7 @@ import pytest
 
 from cobandit import connect
 from cobandit.live.decide.decider import Decider
-from cobandit.live.drive import node as node_module
-from cobandit.live.drive import starting
+from cobandit.live.drive import looking, sending, starting, writing
 from cobandit.live.drive.member import Member
 from cobandit.live.machine.batch import Batch
 from cobandit.live.store.journal import JournalError, MemoryJournal
@@ -48,7 +47,7 @@ def has_settled(member: Member, rewards: int) -> bool:
 
 
 def test_a_decider_in_use_wakes_nobody_and_is_emptied_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_module, "LOOKS_UNTIL_IDLE", 1_000_000)
+    monkeypatch.setattr(looking, "LOOKS_UNTIL_IDLE", 1_000_000)
     with connect("memory://looking", group="in use", name="web-1", arms=["A", "B"]) as member:
         wakes = count_wakes(member, monkeypatch)
         for rounds in range(1, 6):
@@ -58,10 +57,10 @@ def test_a_decider_in_use_wakes_nobody_and_is_emptied_all_the_same(monkeypatch: 
 
 
 def test_a_decider_out_of_use_wakes_the_network_side_once_for_many_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_module, "LOOKS_UNTIL_IDLE", 3)
+    monkeypatch.setattr(looking, "LOOKS_UNTIL_IDLE", 3)
     with connect("memory://looking", group="out of use", name="web-1", arms=["A", "B"]) as member:
         wait_until(lambda: not member._node.machine.decider.is_awake)
-        monkeypatch.setattr(node_module, "LOOKS_UNTIL_IDLE", 1_000_000)
+        monkeypatch.setattr(looking, "LOOKS_UNTIL_IDLE", 1_000_000)
         wakes = count_wakes(member, monkeypatch)
         decide(member, 10)
         wait_until(partial(has_settled, member, 10))
@@ -71,16 +70,18 @@ def test_a_decider_out_of_use_wakes_the_network_side_once_for_many_decisions(mon
 def test_a_decision_between_the_last_look_and_the_word_to_call_is_not_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(node_module, "LOOKS_UNTIL_IDLE", 1_000_000)
-    monkeypatch.setattr(node_module, "FIRST_ANNOUNCEMENT", 3600.0)
+    monkeypatch.setattr(looking, "LOOKS_UNTIL_IDLE", 1_000_000)
+    monkeypatch.setattr(sending, "FIRST_ANNOUNCEMENT", 3600.0)
     # Looks find nothing; what there is, is there as soon as the decider is told to call.
     late = property(lambda decider: not decider.is_awake and bool(decider._decided or decider._settled))
     monkeypatch.setattr(Decider, "is_waiting", late)
     with connect("memory://looking", group="between", name="web-1", arms=["A", "B"]) as member:
         wakes = count_wakes(member, monkeypatch)
-        wait_until(lambda: member._node._counts["letters"] == 1)  # from now on there is no other reason for a step
+        wait_until(
+            lambda: member._node._sending.counts["letters"] == 1
+        )  # from now on there is no other reason for a step
         decide(member, 1)
-        monkeypatch.setattr(node_module, "LOOKS_UNTIL_IDLE", 1)
+        monkeypatch.setattr(looking, "LOOKS_UNTIL_IDLE", 1)
         wait_until(partial(has_settled, member, 1))
         assert wakes == []
 
@@ -108,19 +109,19 @@ def test_a_disk_that_failed_is_tried_again_at_its_time_and_not_with_every_decisi
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     journal = FailingJournal()
-    monkeypatch.setattr(node_module, "JOURNAL_RETRY", 3600.0)
+    monkeypatch.setattr(writing, "JOURNAL_RETRY", 3600.0)
     monkeypatch.setattr(
         starting, "_open_journal", lambda options, _: (options.name, journal, options.proof, options.url)
     )
     with connect("memory://looking", group="disk", name="web-1", arms=["A", "B"]) as member:
         looks: list[None] = []
-        look = member._node._look
+        look = member._node._looking._look
 
         def counting() -> None:
             looks.append(None)
             look()
 
-        monkeypatch.setattr(member._node, "_look", counting)
+        monkeypatch.setattr(member._node._looking, "_look", counting)
         for _ in range(20):
             decide(member, 10)
             enough = len(looks) + 2

@@ -25,8 +25,8 @@ from cobandit import Constant, RetryTimers, on_demand
 from cobandit.live.decide.decision import Claim, sign
 from cobandit.live.drive import starting
 from cobandit.live.drive.background import background
+from cobandit.live.drive.first_settings import ALONE_AFTER
 from cobandit.live.drive.member import Member
-from cobandit.live.drive.node import ALONE_AFTER
 from cobandit.live.machine import outbox
 from cobandit.live.status.statistics import Statistics
 from cobandit.live.store.sqlite_journal import SqliteJournal
@@ -187,7 +187,7 @@ def test_a_decision_that_is_pickled_or_copied_can_be_rewarded(
 def test_what_signs_decisions_cannot_be_pickled(connect: Callable[..., Member]) -> None:
     ann = connect()
     decision = ann.select_arm()
-    assert ann._node.machine.secret not in pickle.dumps(decision)
+    assert ann._source.signer.key not in pickle.dumps(decision)
     with pytest.raises(LocalError, match="what signs decisions stays with its member"):
         pickle.dumps(tuple(decision))
 

@@ -13,7 +13,7 @@ from cobandit.core import Acknowledgement, Changes, Delivery, Notice, Presence, 
 from cobandit.core.messages import MAX_INCARNATION
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.clock import Clock
-from cobandit.live.drive import node
+from cobandit.live.drive import first_settings, receiving, writing
 from cobandit.live.drive.clock import SystemClock
 from cobandit.live.drive.node import Node
 from cobandit.live.machine import guard
@@ -180,7 +180,7 @@ def test_with_a_full_disk_a_member_decides_says_so_once_and_tells_nobody_what_is
         await scene.until(lambda: known(ann) == known(bob) == 14)
 
     monkey = pytest.MonkeyPatch()
-    monkey.setattr(node, "JOURNAL_RETRY", 0.02)
+    monkey.setattr(writing, "JOURNAL_RETRY", 0.02)
     with caplog.at_level(logging.INFO, "cobandit"):
         played(scene)
     monkey.undo()
@@ -196,7 +196,7 @@ def test_with_a_full_disk_a_member_decides_says_so_once_and_tells_nobody_what_is
 
 
 def test_what_waits_for_a_disk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node, "MOST_WAITING", 50)
+    monkeypatch.setattr(writing, "MOST_WAITING", 50)
 
     async def scene(scene: Scene) -> None:
         ann = await scene.node("ann")
@@ -210,7 +210,7 @@ def test_what_waits_for_a_disk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> No
         await scene.until(lambda: ann.machine.decider.refusal is None)
         assert ann.machine.decider.settle(decision.number, 1.0)
 
-    monkeypatch.setattr(node, "JOURNAL_RETRY", 0.02)
+    monkeypatch.setattr(writing, "JOURNAL_RETRY", 0.02)
     played(scene)
 
 
@@ -439,7 +439,7 @@ def test_settings_and_rewards_of_any_number_reach_a_member_in_small_packets(monk
         await scene.until(lambda: len(ann.machine.peers) == 1)
         for _ in range(200):
             decision = bob.machine.decider.select_arm()
-            ann.machine.foreign.append(("bob", decision.id, 1.0))
+            ann.machine.rewards_for_others.offer("bob", decision.id, 1.0)
         await ann.act(lambda: None)
         await scene.until(lambda: ann.statistics().rewards_brought == 200)
         assert ann.statistics().troubles == bob.statistics().troubles == ()
@@ -451,20 +451,20 @@ def test_what_is_too_large_to_be_sent_is_a_trouble_until_it_is_not(monkeypatch: 
     async def scene(scene: Scene) -> None:
         ann = await scene.node("ann")
         monkeypatch.setattr(ann._transport, "largest_frame", 40)
-        assert ann._packed(ann.machine.hello(), "bob") is None
+        assert ann._sending.packed(ann.machine.hello(), "bob") is None
         (trouble,) = ann.statistics().troubles
         assert trouble.startswith("Hello is not sent: a frame of ")
         monkeypatch.setattr(ann._transport, "largest_frame", 4000)
-        assert ann._packed(ann.machine.hello(), "cleo") is not None
+        assert ann._sending.packed(ann.machine.hello(), "cleo") is not None
         assert len(ann.statistics().troubles) == 1
-        assert ann._packed(ann.machine.hello(), "bob") is not None
+        assert ann._sending.packed(ann.machine.hello(), "bob") is not None
         assert ann.statistics().troubles == ()
 
     played(scene)
 
 
 def test_packets_that_wait_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node, "MOST_PACKET_BYTES", 1000)
+    monkeypatch.setattr(receiving, "MOST_PACKET_BYTES", 1000)
 
     async def scene(scene: Scene) -> None:
         ann = await scene.node("ann")
@@ -537,15 +537,15 @@ def test_messages_of_both_sorts_survive_the_way_there_and_back() -> None:
 def test_who_starts_together_waits_for_somebody_who_knows_what_is_set(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(node, "ALONE_AFTER", 0.1)
-    monkeypatch.setattr(node, "ANSWERED_WITHIN", 0.3)
+    monkeypatch.setattr(first_settings, "ALONE_AFTER", 0.1)
+    monkeypatch.setattr(first_settings, "ANSWERED_WITHIN", 0.3)
 
     async def scene(scene: Scene) -> None:
         await scene.ear("somebody who does not answer")
         ann, bob = await asyncio.gather(scene.node("ann"), scene.node("bob"))
         assert [made.statistics().settings_from for made in (ann, bob)] == [None, None]
         assert {peer.name for peer in ann.statistics().peers} == {"bob"}
-        ann.machine.set_control_arm("B")
+        ann.machine.operations.set_control_arm("B")
         cleo = await scene.node("cleo")
         assert (cleo.machine.decider.select_arm().arm, cleo.statistics().settings_from) == ("B", "ann")
 

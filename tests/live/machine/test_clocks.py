@@ -60,10 +60,12 @@ class Computer:
         step = self.machine.step([(packet, None) for packet in packets])
         if not step.is_empty:
             self.journal.write((step.batch,))
-        if self.machine.session_wanted is not None:  # as a node does
-            self.machine.begin_session(self.machine.session_wanted, incarnation=self.machine.session_wanted)
+        if self.machine.succession.session_wanted is not None:  # as a node does
+            self.machine.begin_session(
+                self.machine.succession.session_wanted, incarnation=self.machine.succession.session_wanted
+            )
             self.machine.introduce()
-        if self.machine.superseded_by is not None:
+        if self.machine.succession.superseded_by is not None:
             return []
         return [(receiver, control_messages.pack(content, GROUP)) for receiver, content in step.outgoing]
 
@@ -112,11 +114,11 @@ def test_what_a_crash_has_taken_can_be_rewarded_though_the_clock_has_jumped() ->
     ann = Computer()
     token = ann.machine.decider.select_arm().id  # never written down
     ann.start(clock_jumps=2.0 * DAY)
-    assert ann.machine.settle_token(token, 1.0)
+    assert ann.machine.settling.settle_token(token, 1.0)
     late = ann.machine.decider.select_arm().id
     ann.start()
     ann.runs_for(1.1 * EXPIRE_AFTER)
-    assert not ann.machine.settle_token(late, 1.0)
+    assert not ann.machine.settling.settle_token(late, 1.0)
 
 
 def test_who_starts_with_a_clock_that_was_set_back_a_day_says_again_what_is_not_acknowledged() -> None:
@@ -142,13 +144,16 @@ def test_who_has_no_state_and_a_clock_that_is_behind_goes_on_above_what_others_k
     assert again.machine.agent.link("cleo").is_known
     assert again.machine.agent.session < former.machine.agent.session
     talk(again, bob)
-    assert again.machine.superseded_by is None
+    assert again.machine.succession.superseded_by is None
     assert again.machine.agent.session > former.machine.agent.session
     talk(again, bob, cleo, rounds=200)
     # What the former one observed only bob has heard of: one alone is not believed, and keeps it for itself.
     assert [one.machine.agent.policy.tally.observations for one in (again, bob, cleo)] == [8, 9, 8]
     talk(former, bob)  # it was not gone after all: the older of the two stops
-    assert (former.machine.superseded_by, again.machine.superseded_by) == (again.machine.agent.session, None)
+    assert (former.machine.succession.superseded_by, again.machine.succession.superseded_by) == (
+        again.machine.agent.session,
+        None,
+    )
 
 
 def test_who_forgot_an_incarnation_and_has_begun_a_session_above_it_gets_it_back() -> None:
@@ -159,7 +164,7 @@ def test_who_forgot_an_incarnation_and_has_begun_a_session_above_it_gets_it_back
     again.machine.begin_session(fresh_session(again.machine.agent.session, again.clock), arms=("A", "B", "C"))
     assert again.machine.agent.incarnation < former.machine.agent.session < again.machine.agent.session
     talk(again, bob, rounds=200)
-    assert again.machine.superseded_by is None
+    assert again.machine.succession.superseded_by is None
     assert again.machine.agent.incarnation > former.machine.agent.session
     # One of the former, one of this one, of the new arm, which bob does not serve; and two of bob.
     assert [one.machine.agent.policy.tally.observations for one in (again, bob)] == [4, 3]
@@ -171,4 +176,7 @@ def test_a_real_twin_that_speaks_after_it_was_superseded_stops_the_other() -> No
     newer = Computer(clock_ahead=60.0)
     talk(newer, bob)
     talk(older, bob)
-    assert (older.machine.superseded_by, newer.machine.superseded_by) == (newer.machine.agent.session, None)
+    assert (older.machine.succession.superseded_by, newer.machine.succession.superseded_by) == (
+        newer.machine.agent.session,
+        None,
+    )

@@ -114,7 +114,7 @@ def test_nothing_is_sent_to_who_said_farewell() -> None:
     bob = world.stop("bob")
     ann = world["ann"].machine
     assert (ann.peers, ann.agent.gone, ann.agent.gone_observations()) == ((), 1, 1)
-    ann.foreign.append(("bob", sign(Claim("bob", 1, "A", world.clock.time), b"key"), 1.0))
+    ann.rewards_for_others.offer("bob", sign(Claim("bob", 1, "A", world.clock.time), b"key"), 1.0)
     for _ in range(200):
         ann.introduce()  # as `cobandit agent` does every minute
         world["ann"].observes()
@@ -129,7 +129,7 @@ def test_nothing_is_sent_to_who_said_farewell() -> None:
         201,
         201,
     )
-    assert (ann.rewards_brought, ann.outbox.waiting, ann.agent.gone) == (1, 0, 0)
+    assert (ann.rewards_for_others.brought, ann.outbox.waiting, ann.agent.gone) == (1, 0, 0)
 
 
 def test_who_is_killed_is_written_to_less_and_less_and_not_at_all_after_a_day() -> None:
@@ -201,14 +201,14 @@ def test_a_recorded_word_forgets_nobody_who_was_heard_since() -> None:
     world.runs_for(200.0)
     assert (world["ann"].machine.agent.gone, world["ann"].observations) == (0, 1)
     world["ann"].step(recorded)
-    world["ann"].machine.set_control_arm("A")  # what is set changes, and who is gone is looked at again
+    world["ann"].machine.operations.set_control_arm("A")  # what is set changes, and who is gone is looked at again
     assert world["ann"].machine.agent.gone == 0
 
 
 def test_nobody_is_said_to_be_gone_who_was_never_there() -> None:
     world = World("ann", "bob")
     with pytest.raises(UnknownError, match="'bop' was never met by ann"):
-        world["ann"].machine.set_gone("bop")
+        world["ann"].machine.operations.set_gone("bop")
     assert world["ann"].machine.controls.settings == ()
 
 

@@ -3,13 +3,14 @@
 from cobandit.live.drive.node import Node
 from cobandit.live.machine.step import Step
 
-write = Node._write
+take_step = Node._step
 
 
-async def send_and_write(self: Node, step: Step) -> None:
-    self._send(step)
+def step_and_send(self: Node, *, may_wake: bool = True) -> Step:
+    step = take_step(self, may_wake=may_wake)
+    self._sending.send(step)
     step.outgoing.clear()
-    await write(self, step)
+    return step
 
 
-Node._write = send_and_write  # type: ignore[method-assign]
+Node._step = step_and_send  # type: ignore[method-assign]

@@ -350,8 +350,8 @@ def test_it_is_not_ready_while_the_disk_takes_nothing(served: Served, monkeypatc
         {"status": "alive"},
     )
     decision = select(served)["id"]
-    node = served.member._node
-    monkeypatch.setattr(node, "_journal", Broken(node._journal))
+    writing = served.member._node._writing
+    monkeypatch.setattr(writing, "_journal", Broken(writing._journal))
     refused = served.client.post("/v1/update", json={"id": decision, "reward": 1.0, "sync": True})
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert refused.json()["detail"] == (
@@ -376,8 +376,8 @@ def test_it_is_not_ready_while_the_disk_takes_nothing(served: Served, monkeypatc
 def test_what_holds_for_every_member_is_done_when_it_is_on_the_disk(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    node = served.member._node
-    monkeypatch.setattr(node, "_journal", Broken(node._journal))
+    writing = served.member._node._writing
+    monkeypatch.setattr(writing, "_journal", Broken(writing._journal))
     asked = [
         ("PUT", "/v1/kill-switch", {"control_arm": "blue"}),
         ("DELETE", "/v1/kill-switch", None),

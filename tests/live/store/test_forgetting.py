@@ -116,7 +116,7 @@ def test_who_is_given_back_what_its_disk_forgot_takes_no_rewards_for_former_deci
         clock.time += 1.0
     assert again.agent.policy.tally.observations == 8
     assert [run for run in trusted_since if run is not None] == [2]
-    assert [again.settle_token(decision.id, 1.0) for decision in decisions] == [False] * 8
+    assert [again.settling.settle_token(decision.id, 1.0) for decision in decisions] == [False] * 8
     assert again.decider.open_count == 0
 
 

@@ -59,6 +59,8 @@ class Known(NamedTuple):
     """How likely each candidate is the best, if the policy has posteriors."""
     draw: Draw | None = None
     """What to draw from then: these odds, within floors and ceilings."""
+    offered: tuple[Arm, ...] = ()
+    """The arms that the member serves: all but the removed ones."""
 
 
 class Open(NamedTuple):

@@ -8,12 +8,13 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from functools import partial
 from queue import SimpleQueue
 from time import perf_counter, sleep
 from typing import Any, ParamSpec, TypeVar
 
-from cobandit.values.errors import LocalError
+from cobandit.values.errors import LocalError, NotNowError
 
 Value = TypeVar("Value")
 Parameters = ParamSpec("Parameters")
@@ -103,6 +104,29 @@ def background() -> Background:
         if _background is None:
             _background = Background()
         return _background
+
+
+def result_of(future: "Future[Value]", timeout: float | None = None, *, may_cancel: bool = True) -> Value:
+    """Wait for what was submitted to the background loop.
+
+    Args:
+        future: What `Background.submit` returned.
+        timeout: For how many seconds to wait; `None` for as long as it takes.
+        may_cancel: Whether the work is cancelled when the time is over.
+
+    Raises:
+        LocalError: It is not over within the time, or this thread is the loop's own.
+    """
+    if background().is_here():
+        raise LocalError("this was called on cobandit's own thread, where it would wait for itself")
+    try:
+        return future.result(timeout)
+    except FutureTimeoutError as error:
+        if future.done():
+            raise
+        if may_cancel:  # a member that stops must not be interrupted: its disk may be at work
+            future.cancel()
+        raise NotNowError(f"it did not happen within {timeout} seconds: see statistics().troubles") from error
 
 
 def at_end(close: Callable[[], None]) -> Callable[[], None]:

@@ -3,7 +3,10 @@
 import asyncio
 from collections.abc import Callable, Collection
 
+from cobandit.live.drive.sending import Sending
 from cobandit.live.machine.answers import Answers
+from cobandit.live.machine.control_messages import StatusAsked
+from cobandit.live.machine.machine import Machine
 from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import Statistics
 
@@ -64,3 +67,40 @@ class Rounds:
         finally:
             answers.close()
         return answers.fleet()
+
+
+class MemberRounds:
+    """The rounds of a member, which asks those who are here."""
+
+    def __init__(self, machine: Machine, sending: Sending) -> None:
+        self._machine, self._sending = machine, sending
+        self._rounds = Rounds(machine.answers)
+        self._round: asyncio.Task[Fleet] | None = None
+
+    async def fleet(self, wait_s: float, statistics: Callable[[], Statistics]) -> Fleet:
+        """Ask the members that are here how they are. Who asks while a round is under way gets the same answer.
+
+        Args:
+            wait_s: How long to wait at most.
+            statistics: Says how the member itself is.
+        """
+        if self._round is None or self._round.done():
+            name = f"cobandit fleet of {self._machine.terms.name}"
+            self._round = asyncio.create_task(self._ask(wait_s, statistics), name=name)
+        return await asyncio.shield(self._round)
+
+    async def end(self) -> None:
+        """End the round that is under way, with what was told so far, and every further one at once."""
+        self._machine.answers.end()
+        if self._round is not None:
+            await self._round
+
+    async def _ask(self, wait_s: float, statistics: Callable[[], Statistics]) -> Fleet:
+        question, agent = StatusAsked(self._machine.terms.name), self._machine.agent
+
+        def ask(answered: Collection[str]) -> None:
+            for peer in agent.peers:
+                if agent.is_present(peer) and peer not in answered:
+                    self._sending.ask(peer, question)
+
+        return await self._rounds.collect(ask, wait_s, quiet_s=0.0, own=statistics())

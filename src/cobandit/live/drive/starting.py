@@ -15,7 +15,8 @@ from cobandit.live.auth.proof import Proof
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
 from cobandit.live.drive.background import Background
-from cobandit.live.drive.node import LONGEST_BETWEEN_ANNOUNCEMENTS, Node
+from cobandit.live.drive.node import Node
+from cobandit.live.drive.sending import LONGEST_BETWEEN_ANNOUNCEMENTS
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.step import Restored, Terms

@@ -33,10 +33,6 @@ class Alerts:
         """What does not work now."""
         return tuple(self._troubles.values())
 
-    def trouble_about(self, event: LogEvent) -> str | None:
-        """Return what does not work about something, or `None` if it works."""
-        return self._troubles.get(event)
-
     def say(self, level: int, event: LogEvent | str, text: str, peer: str | None = None) -> None:
         """Say something."""
         about = self._about if peer is None else {**self._about, "peer": peer}

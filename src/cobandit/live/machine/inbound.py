@@ -56,7 +56,7 @@ class Inbound:
             else:
                 outcome = self._receive(content, now)
                 if outcome.superseded_by is not None and not isinstance(content, Notice):
-                    machine.meet_successor(outcome.superseded_by, content)
+                    machine.succession.meet(outcome.superseded_by, content)
         except StrangerError:
             machine.guard.refuse(Refusal.STRANGER, sender, now)
             if machine.discovery.may_answer(content.sender, now, is_member=sender is not None):
@@ -151,11 +151,11 @@ class Inbound:
                 machine.outbox.controls_heard(message.sender, message.digest)
             case control_messages.Rewards():
                 for token, reward in message.rewards:
-                    machine.settle_token(token, reward)
+                    machine.settling.settle_token(token, reward)
                 taken = tuple(token for token, _ in message.rewards)
                 machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, taken))
             case control_messages.RewardsTaken():
-                machine.rewards_arrived(message.sender, message.tokens)
+                machine.rewards_for_others.arrived(message.sender, message.tokens)
 
     def _meet(self, hello: control_messages.Hello, now: float) -> None:
         machine = self._machine

@@ -1,57 +1,46 @@
 """What one member does about what comes in, without I/O: it takes inputs and returns what to write and what to send.
 
-The same agent as in the simulator is behind it. Around the agent, the machine looks after what live members have
-besides observations: packets and who may send them, decisions that wait for their reward, rewards for others, controls.
+The same agent as in the simulator is behind it. This file owns the order of a step, what it collects, and when the
+decider is told. What live members have besides observations is in parts of its own: packets (`inbound`), decisions
+that wait for their reward (`settling`), rewards for others, what operators do, odds, other processes of the same name.
+It knows no disk, no network, no loop and no other thread.
 """
 
 import logging
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from cobandit.agent import Agent
-from cobandit.core import Acknowledgement, InputRecord, Message, Outcome, Share
+from cobandit.core import InputRecord, Message, Outcome
 from cobandit.live.auth.refusal import Refusal
-from cobandit.live.decide.allocation import Allocation, drawn_by
+from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
-from cobandit.live.decide.decider import Decided, Decider, Known, Settled
-from cobandit.live.decide.decision import Signer, is_genuine, read
+from cobandit.live.decide.decider import Decided, Decider, Settled
+from cobandit.live.decide.decision import Signer
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.answers import Answers
 from cobandit.live.machine.batch import Batch, Mail, NodeState
 from cobandit.live.machine.control_messages import AnyControlMessage
-from cobandit.live.machine.controls import FROZEN, GONE, KILL, Controls, forgetting, freezing, in_parts
+from cobandit.live.machine.controls import Controls, in_parts
 from cobandit.live.machine.discovery import Discovery
 from cobandit.live.machine.forgetting import Forgetting, dismissed
 from cobandit.live.machine.guard import Guard
 from cobandit.live.machine.inbound import Inbound
-from cobandit.live.machine.open_decisions import MOST_OPEN, PLACES
-from cobandit.live.machine.sessions import fresh_session
+from cobandit.live.machine.knowledge import Knowledge
+from cobandit.live.machine.odds import Odds, Question
+from cobandit.live.machine.open_decisions import PLACES
+from cobandit.live.machine.operations import Effects, Operations
+from cobandit.live.machine.rewards_for_others import RewardsForOthers
+from cobandit.live.machine.settling import Settling, Start
 from cobandit.live.machine.step import Restored, Step, Terms
+from cobandit.live.machine.succession import Succession
 from cobandit.live.machine.versions import PeerVersions
-from cobandit.policies.matching import Posterior, best_odds
-from cobandit.values.errors import LocalError, StateError, UnknownError
-from cobandit.values.tally import Arm, ArmTally
-
-
-class Question(NamedTuple):
-    """How likely each of these arms is the best, given this? `best_odds` answers, beside decisions and steps."""
-
-    arms: tuple[Arm, ...]
-    posteriors: list[Posterior]
-    observations: int
-    """So many are known: with more it is another question."""
-
-
-MANY_REWARDS = 100
-"""After so many rewards, none of them zero, and as many decisions without one, it seems that only clicks are told."""
-
-GIVE_UP_EVERY = 3600.0
-"""Seconds between two looks for rewards that nobody will ever take."""
+from cobandit.live.machine.zero_watch import ZeroWatch
+from cobandit.policies.matching import best_odds
+from cobandit.values.tally import Arm
 
 NOTE_LIFE_EVERY = 600.0
 """Seconds after which a member with open decisions writes down that it has run, though nothing else has happened."""
@@ -63,6 +52,9 @@ class Machine:
     decider: Decider
     """Where this member decides; made by `make_decider`."""
 
+    settling: Settling
+    """How its decisions end; made with the decider."""
+
     room: int = 2**20
     """Bytes that a control message may have: less where packets are small."""
 
@@ -73,46 +65,39 @@ class Machine:
         self.controls: Controls = restored.controls
         self.outbox = restored.outbox
         self.open_decisions = restored.open_decisions
-        self.run_number = restored.run
-        self._first_place, self._is_new = restored.first_place, restored.is_new
-        self.secret = restored.secret
-        self.removed = restored.removed
-        self.foreign: deque[tuple[str, str, float]] = deque()
-        """Rewards for other members' decisions, put here by any thread."""
+        self._first_place = restored.first_place
+        self._start = Start(restored.run, restored.secret, restored.is_new)
         self.guard = Guard()
         self.alerts = Alerts(terms.name, terms.group)
-        self.superseded_by: int | None = None
-        """A later session of this member that runs elsewhere: then this one shares no more."""
-        self.session_wanted: int | None = None
-        """A session to begin, with an incarnation, because a peer knows a later one and nobody knows this one."""
-        self._absorbed = {arm: [0, 0] for arm in self.agent.arms}
+        self.operations = Operations(
+            terms.name,
+            self.agent,
+            self.controls,
+            restored.removed,
+            self.alerts,
+            clock,
+            Effects(self.settings_changed, self.publish),
+        )
+        self.rewards_for_others = RewardsForOthers(self.agent, self.outbox, self.alerts, terms.expire_after)
+        self.succession = Succession(self.agent, self.alerts, clock)
+        self._odds = Odds(self.agent)
+        self._zero_watch = ZeroWatch(self.alerts, has_default=terms.default_units is not None)
+        self.knowledge = Knowledge(self.agent, self.operations, self._odds)
         self._records: list[InputRecord] = []
         self._outgoing: list[tuple[str, Message | AnyControlMessage]] = []
-        self._rewards_kept, self._rewards_gone = list[tuple[str, str, float]](), list[tuple[str, str]]()
         self.askers: list[str] = []
         """Who wants to know how this member is."""
         self.answers = Answers(terms.group)
         """How others say that they are, while that is wanted here."""
-        self.immediate = 0
-        """Shares that immediate broadcast would have sent since this start."""
-        self.rewards_brought = self.rewards_given_up = 0
-        """Rewards for other members' decisions, since this start: taken by those, and never to be."""
         self.introduced_as: tuple[int, int] | None = None
         """The session and notice of the first hello since this start: answers to earlier ones may be old."""
         self.awaits_settings = False
         """Whether it has just started, and does not know yet what the others have set."""
         self.settings_from: str | None = None
         """Who told it the settings first, since this start; `None` if nobody has yet."""
-        self._has_new_settings = self._has_new_trust = self._has_news = False
+        self._has_new_settings = self._has_news = False
         self._candidates = self.agent.policy.candidates
         """Those that the decider knows of."""
-        self._allocation: Allocation | None = None
-        self._odds: dict[Arm, float] | None = None
-        self._matched: tuple[int, tuple[Arm, ...]] | None = None
-        """What the odds are for: so many observations, these arms."""
-        self._rewards = self._zeros = self._never_rewarded = 0
-        """Since this start: rewards that were reported, how many of them were zero, decisions that were given up."""
-        self._give_up_at = 0.0
         self._life_noted_at, self._forgetting = clock.now(), Forgetting(terms.forget_after, clock.now())
         self.discovery = Discovery()
         self.peer_versions = PeerVersions(terms.versions.packets.reads)
@@ -120,21 +105,31 @@ class Machine:
 
     def make_decider(self, allocation: Allocation | None, *, seed: int, wake: Callable[[], None]) -> Decider:
         """Make the decider with which this member decides."""
-        self._allocation = allocation
+        self._odds.allocation = allocation
         if (question := self.question()) is not None:
-            self._take_odds(question, best_odds(question.posteriors))
+            self._odds.take(question, best_odds(question.posteriors))
         self.decider = Decider(
             self.terms.build,
-            self._known(),
+            self.knowledge.known(),
             self.clock,
-            Signer(self.terms.name, self.secret),
-            first_number=self.run_number << PLACES | self._first_place,
+            Signer(self.terms.name, self._start.secret),
+            first_number=self._start.run << PLACES | self._first_place,
             allocation=allocation,
             seed=seed,
             wake=wake,
         )
         self.decider.reopen((number, arm, at) for number, (arm, at) in self.open_decisions.open.items())
         self.decider.remember_subjects(self.open_decisions.subjects())
+        self.settling = Settling(
+            self.terms,
+            self._start,
+            self.agent,
+            self.decider,
+            self.open_decisions,
+            guard=self.guard,
+            alerts=self.alerts,
+            clock=self.clock,
+        )
         return self.decider
 
     # Steps.
@@ -142,14 +137,14 @@ class Machine:
     @property
     def is_needed(self) -> bool:
         """Whether there is something to do before the time of `due_at`, and before the decider is next looked at."""
-        return bool(self._outgoing or self._records or self.foreign)
+        return bool(self._outgoing or self._records or self.rewards_for_others.are_offered)
 
     def due_at(self) -> float | None:
         """Return when to take a step even if nothing comes in."""
-        oldest = next(iter(self.open_decisions.open.items()), None)
+        expires_at = self.settling.due_at()
         times = (
             self.agent.wake_at,
-            None if oldest is None else min(self._life_noted_at + NOTE_LIFE_EVERY, self._expires_at(oldest)),
+            None if expires_at is None else min(self._life_noted_at + NOTE_LIFE_EVERY, expires_at),
             self.outbox.next_due(self.peers, self.controls.digest),
             self.discovery.due_at(),
             self._forgetting.due_at,
@@ -167,22 +162,23 @@ class Machine:
             may_wake: Whether the agent is woken if its time has come. A simulated world has an order for that.
         """
         now = self.clock.now()
-        self._expire(now)
+        self.settling.expire(now)
         mail_done = []
         for number, token, reward in mail:
-            self.settle_token(token, reward)
+            self.settling.settle_token(token, reward)
             mail_done.append(number)
-        self._keep_rewards_for_others(now)
+        self.rewards_for_others.keep(now)
         for packet, sender in packets:
             self._inbound.hear(packet, sender, now)
         decided, settled = self.decider.take()
         try:
-            self._absorb(settled, now)
+            self._zero_watch.count(settled)
+            self.take(self.knowledge.absorb(settled, now))
         except BaseException:  # a policy of the user's own, say
             self.decider.put_back(decided, settled)
             raise
         self.open_decisions.apply(decided, settled)
-        self._look_for_zeros()
+        self._zero_watch.look(len(self.open_decisions.open))
         if may_wake and self.agent.wake_at is not None and now >= self.agent.wake_at:
             self.take(self.agent.wake(now))
         for peer in self._forgetting.silent(self.agent, now):
@@ -228,15 +224,15 @@ class Machine:
     ) -> None:
         """Begin a new session: with more arms, or in a new incarnation. It is written down with the next step."""
         self.take(self.agent.begin(session, self.clock.now(), incarnation=incarnation, arms=arms))
-        self._absorbed = {arm: self._absorbed.get(arm, [0, 0]) for arm in self.agent.arms}
-        self.session_wanted = None
+        self.knowledge.arms_changed()
+        self.succession.session_wanted = None
 
     def state(self, *, is_clean: bool) -> NodeState:
         """Return everything that must not be forgotten, as of the last step."""
         return NodeState(
             agent=self.terms.versions.layout.snapshots.encode(self.agent.snapshot()),
-            run=self.run_number,
-            secret=self.secret,
+            run=self._start.run,
+            secret=self._start.secret,
             is_clean=is_clean,
             settings=self.controls.settings,
             rewards=self.outbox.rewards,
@@ -246,84 +242,25 @@ class Machine:
 
     def publish(self) -> None:
         """Let the decider know what is known now."""
-        self._look_for_control_arm()
-        self.decider.published = self._known()
+        self.operations.look_for_control_arm()
+        self.decider.published = self.knowledge.known()
         self._has_news, self._candidates = False, self.agent.policy.candidates
 
     def question(self) -> Question | None:
         """Return what to compute since knowledge or arms have changed; `None` if they have not, or nothing is drawn."""
-        policy, frozen = self.agent.policy, self.controls.frozen
-        arms = tuple(arm for arm in policy.candidates if arm not in frozen and arm not in self.removed)
-        observations = policy.tally.observations
-        if self._matched == (observations, arms) or (posteriors := policy.posteriors()) is None:
-            return None
-        known = dict(zip(policy.candidates, posteriors, strict=True))
-        return Question(arms, [known[arm] for arm in arms], observations)
+        return self._odds.question(self.operations.withheld)
 
     def answer(self, question: Question, odds: Sequence[float]) -> None:
         """Let decisions be drawn by these odds from now on."""
-        self._take_odds(question, odds)
+        self._odds.take(question, odds)
         self.publish()
 
-    # What operators do.
-
-    @property
-    def offered(self) -> tuple[Arm, ...]:
-        """The arms that this member can serve."""
-        return tuple(arm for arm in self.agent.arms if arm not in self.removed)
+    # Peers.
 
     @property
     def peers(self) -> tuple[str, ...]:
         """The names of all known peers."""
         return self.agent.peers
-
-    def set_control_arm(self, arm: Arm | None) -> None:
-        """Turn the kill switch on or off, here and everywhere."""
-        if arm is not None:
-            self._check_offered(arm)
-        self._set(KILL, arm)
-
-    def set_frozen(self, arm: Arm, *, is_frozen: bool) -> None:
-        """Freeze an arm, or give it back, here and everywhere."""
-        self._check_offered(arm)
-        if is_frozen and not set(self.offered) - self.controls.frozen - {arm}:
-            raise StateError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
-        self._set(freezing(arm), FROZEN if is_frozen else None)
-
-    def set_gone(self, name: str) -> None:
-        """Forget a member, here and everywhere, until it is heard again."""
-        if name not in self.agent.met:
-            raise UnknownError(f"{name!r} was never met by {self.terms.name}")
-        self._set(forgetting(name), GONE)
-
-    def remove_arm(self, arm: Arm) -> None:
-        """Offer an arm no more. What is known of it stays."""
-        self._check_offered(arm)
-        if len(self.offered) == 1:
-            raise StateError(f"arm {arm!r} is the last one: add another first")
-        self.removed |= {arm}
-        self.publish()
-
-    def settle_token(self, token: str, reward: float) -> bool:
-        """Reward a decision of this member by its token. Return whether that was news; what is wrong is refused."""
-        try:
-            claim = read(token)
-            units = self.decider.units(reward)
-        except LocalError as error:
-            self.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
-            return False
-        if claim.member != self.terms.name or not is_genuine(token, self.secret):
-            self.guard.refuse(Refusal.FORGED, None, self.clock.now())
-            return False
-        if self.decider.open_since(claim.number) == claim.at:
-            return self.decider.settle_elsewhere(claim.number, units)
-        expires_at = self.open_decisions.expires_at(claim.number, claim.at, self.terms.expire_after)
-        if expires_at < self.clock.now() or claim.arm not in self._absorbed:
-            return False
-        if not self.open_decisions.claim_unwritten(claim.number, self.run_number):
-            return False
-        self.decider.add_unrecorded(claim.number, claim.arm, units)
-        return True
 
     def forget(self, peer: str) -> None:
         """Put a peer aside that is gone: it is not thought of before it is heard again. What it observed stays."""
@@ -365,40 +302,11 @@ class Machine:
             is_relay=self.agent.presence.is_relay,
         )
 
-    def rewards_arrived(self, peer: str, tokens: Iterable[str]) -> None:
-        """Note that another member has these rewards for its decisions."""
-        taken = self.outbox.rewards_taken(peer, tokens)
-        self.rewards_brought += len(taken)
-        self._rewards_gone += [(peer, token) for token in taken]
-
     def answer_with(self, receiver: str, message: AnyControlMessage) -> None:
         """Send a control message with this step."""
         self._outgoing.append((receiver, message))
 
     # What comes in.
-
-    def _absorb(self, settled: Iterable[Settled], now: float) -> None:
-        tallies: dict[Arm, list[int]] = {}
-        square = self.agent.policy.quantum.square
-        for entry in settled:
-            if entry.is_expired:
-                self._never_rewarded += 1
-            elif entry.units is not None:
-                self._rewards += 1
-                self._zeros += entry.units == 0
-            if entry.units is not None:
-                tally = tallies.setdefault(entry.arm, [0, 0, 0])
-                tally[0] += 1
-                tally[1] += entry.units
-                tally[2] += square(entry.units)
-        if not tallies:
-            return
-        self.immediate += sum(tally[0] * self.agent.audience(arm) for arm, tally in tallies.items())
-        self.take(self.agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now))
-        for arm, (count, units, _) in tallies.items():
-            absorbed = self._absorbed[arm]
-            absorbed[0] += count
-            absorbed[1] += units
 
     def take(self, outcome: Outcome) -> None:
         """Take what an input of the agent produced."""
@@ -406,110 +314,8 @@ class Machine:
         self._outgoing += [(message.receiver, message) for message in outcome.outgoing]
         if outcome.news or outcome.returned or outcome.ruled_out:
             self._has_news = True
-        if outcome.returned and self.open_decisions.trusted_since < self.run_number:
-            self._distrust_earlier_starts()
-
-    def meet_successor(self, session: int, message: Share | Acknowledgement) -> None:
-        """A peer knows a later session or incarnation of this member: an earlier process's, or one's that runs.
-
-        If the peer had heard of this session before, it has heard the other process speak since: this one is the older.
-        Otherwise the other may be long gone, and the clock here is behind, or the disk has forgotten: then this member
-        goes on above it. If the other runs, it hears of that, and stops.
-        """
-        if self.superseded_by is not None:
-            return
-        delivery = message.delivery
-        link = self.agent.link(message.sender) if message.sender in self.agent.met else None
-        is_later = delivery is not None and delivery.receipt.session > self.agent.session
-        if link is None or not link.is_known or delivery is None or delivery.session != link.session or not is_later:
-            latest = max(session, self.agent.session, self.session_wanted or 0)
-            self.session_wanted = fresh_session(latest, self.clock)
-            return
-        self.superseded_by = session
-        self.alerts.trouble(
-            LogEvent.NAME_TAKEN,
-            f"another process has started as {self.terms.name!r} since (session {session}, this is "
-            f"{self.agent.session}): this one goes on deciding and shares nothing. Stop one of them, or give it a name "
-            "and a state of its own",
-        )
-
-    def _distrust_earlier_starts(self) -> None:
-        """Give up the decisions of earlier starts: who forgot observations may forget which decisions they were of."""
-        self.open_decisions.trusted_since, self._has_new_trust = self.run_number, True
-        if self._is_new:
-            before = "others know what this member observed before it had this state, or without one: that counts"
-            self.alerts.say(logging.INFO, LogEvent.OBSERVATIONS_RETURNED, before)
-            return
-        for number in [number for number in self.open_decisions.open if number >> PLACES < self.run_number]:
-            self.decider.settle_elsewhere(number, None, is_expired=True)
-        self.alerts.say(
-            logging.WARNING,
-            LogEvent.STATE_ROLLED_BACK,
-            "the state file is older than what others know of this member, so it was rolled back or is a copy: what "
-            "they know counts, and rewards for decisions before this start are taken no more",
-        )
-
-    # What time brings.
-
-    def _expire(self, now: float) -> None:
-        """Give up decisions that were not rewarded in time, and the oldest if there are too many."""
-        excess = len(self.open_decisions.open) - MOST_OPEN
-        expired: list[int] = []
-        for entry in self.open_decisions.open.items():
-            if self._expires_at(entry) > now and len(expired) >= excess:
-                break
-            expired.append(entry[0])
-        for number in expired:
-            self.decider.settle_elsewhere(number, self.terms.default_units, is_expired=True)
-
-    def _expires_at(self, entry: tuple[int, tuple[Arm, float]]) -> float:
-        number, (_, at) = entry
-        return self.open_decisions.expires_at(number, at, self.terms.expire_after)
-
-    def _keep_rewards_for_others(self, now: float) -> None:
-        given_up: list[str] = []
-        while self.foreign:
-            reward_for = self.foreign.popleft()
-            peer, token, _ = reward_for
-            if not self.outbox.has_room_for(peer, token, self.agent.met):
-                given_up.append(peer)
-            elif self.outbox.add_reward(*reward_for):
-                self._rewards_kept.append(reward_for)
-                if not self.agent.is_present(peer):
-                    self._say_waiting(peer)
-        if self._rewards_kept:
-            too_many = self.outbox.make_room(self.agent.met)
-            self._rewards_gone += too_many
-            given_up += [peer for peer, _ in too_many]
-        if now >= self._give_up_at:
-            self._give_up_at = now + GIVE_UP_EVERY
-            for peer in self.outbox.found_waiting:
-                self._say_waiting(peer)
-            gone = self.outbox.give_up(self.terms.expire_after, now)
-            self._rewards_gone += gone
-            given_up += [peer for peer, _ in gone]
-        self.rewards_given_up += len(given_up)
-        for peer in dict.fromkeys(given_up):
-            self._say_of_rewards(
-                logging.ERROR,
-                LogEvent.REWARDS_GIVEN_UP,
-                peer,
-                "are given up, for nobody has come for them: statistics().rewards_given_up counts them",
-            )
-
-    def _say_waiting(self, peer: str) -> None:
-        after = f"given up after {self.terms.expire_after:g} seconds"
-        self._say_of_rewards(
-            logging.WARNING,
-            LogEvent.REWARDS_WAIT,
-            peer,
-            f"wait here, for it does not take them: see that it runs. They are {after}",
-        )
-
-    def _say_of_rewards(self, level: int, event: LogEvent, peer: str, what: str) -> None:
-        """Say something of the rewards for a member: once for each that is known, and once for all that are made up."""
-        known = peer if peer in self.agent.met else None
-        self.alerts.say_once(level, event, f"rewards for {known or 'a member that was never met'} {what}", known)
+        if outcome.returned:
+            self.settling.distrust_earlier_starts()
 
     def _empty_outbox(self, now: float) -> None:
         digest = self.controls.digest
@@ -527,14 +333,16 @@ class Machine:
 
     def _collected(self, decided: list[Decided], settled: list[Settled], mail_done: list[int]) -> Step:
         encode = self.terms.versions.layout.records.encode
+        records = tuple(encode(record) for record in self._records)
+        rewards_kept, rewards_gone = self.rewards_for_others.take()
         batch = Batch(
             decided=tuple(decided),
             settled=tuple(settled),
-            records=tuple(encode(record) for record in self._records),
+            records=records,
             settings=self.controls.settings if self._has_new_settings else None,
-            rewards_kept=tuple(self._rewards_kept),
-            rewards_gone=tuple(self._rewards_gone),
-            trusted_since=self.open_decisions.trusted_since if self._has_new_trust else None,
+            rewards_kept=rewards_kept,
+            rewards_gone=rewards_gone,
+            trusted_since=self.settling.take_trust(),
         )
         step = Step(batch, self._outgoing, mail_done, self.askers)
         now = self.clock.now()
@@ -542,44 +350,13 @@ class Machine:
         if is_due or not step.is_empty:
             lived = self.open_decisions.lived_at(now)
             step, self._life_noted_at = step._replace(batch=msgspec.structs.replace(batch, lived=lived)), now
-        self._records, self._outgoing, self._rewards_kept, self._rewards_gone, self.askers = [], [], [], [], []
-        self._has_new_settings = self._has_new_trust = False
+        self._records, self._outgoing, self.askers = [], [], []
+        self._has_new_settings = False
         return step
-
-    def _take_odds(self, question: Question, odds: Sequence[float]) -> None:
-        self._odds = dict(zip(question.arms, odds, strict=True))
-        self._matched = question.observations, question.arms
-
-    def _available(self) -> tuple[Arm, ...]:
-        """The arms to choose from: not ruled out, not removed, not frozen."""
-        if self.controls.control_arm in self.offered:
-            return self.controls.available(self.offered)
-        candidates = tuple(arm for arm in self.agent.policy.candidates if arm not in self.removed)
-        return self.controls.available(candidates or self.offered)
-
-    def _known(self) -> Known:
-        policy, control_arm = self.agent.policy, self.controls.control_arm
-        candidates, odds = self._available(), self._odds
-        return Known(
-            arms=policy.arms,
-            counts=tuple(policy.tally.counts.values()),
-            sums=tuple(policy.tally.sums.values()),
-            own_pulls=policy.own_pulls,
-            absorbed_counts=tuple(count for count, _ in self._absorbed.values()),
-            absorbed_sums=tuple(units for _, units in self._absorbed.values()),
-            candidates=candidates,
-            control_arm=control_arm if control_arm in self.offered else None,
-            odds=odds,
-            draw=None if odds is None else drawn_by(odds, candidates, self._allocation),
-        )
 
     def heard_settings(self, sender: str) -> None:
         """Note that a member has answered and told its settings, or that it has no others than this one."""
         self.settings_from = self.settings_from or sender
-
-    def _set(self, key: str, value: str | None) -> None:
-        self.controls.turn(key, value, self.clock.time_of_day(), by=self.terms.name)
-        self.settings_changed()
 
     def settings_changed(self) -> None:
         """Note that the controls are other than before: write that down, obey, and tell everybody."""
@@ -588,31 +365,3 @@ class Machine:
             self._forget_silent(peer)
         self.outbox.controls_changed()
         self.publish()
-
-    def _look_for_control_arm(self) -> None:
-        control_arm = self.controls.control_arm
-        is_missing = control_arm is not None and control_arm not in self.offered
-        self.alerts.trouble(
-            LogEvent.CONTROL_ARM_MISSING,
-            f"the kill switch is on, to arm {control_arm!r}, which this member does not have: it goes on choosing from "
-            "its own arms"
-            if is_missing
-            else None,
-        )
-
-    def _look_for_zeros(self) -> None:
-        if self._rewards < MANY_REWARDS or self.terms.default_units is not None:
-            return
-        without = len(self.open_decisions.open) + self._never_rewarded
-        self.alerts.trouble(
-            LogEvent.NO_ZERO_REWARDS,
-            "many rewards were reported, none of them zero, and as many decisions have none: so only successes are "
-            "learned, and all arms look alike. Report 0 for the others, or set default_reward = 0 and expire_after"
-            if not self._zeros and without >= MANY_REWARDS
-            else None,
-            logging.WARNING,
-        )
-
-    def _check_offered(self, arm: Arm) -> None:
-        if arm not in self.offered:
-            raise UnknownError(f"arm {arm!r} is not one of {', '.join(self.offered)}")

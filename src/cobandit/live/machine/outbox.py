@@ -72,7 +72,7 @@ class Outbox:
         return [peer for peer, owed in self._owed.items() if not owed.noticed_at.keys().isdisjoint(owed.rewards)]
 
     def check_room(self, peer: str, token: str, known: Container[str], on_the_way: int) -> None:
-        """Raise `NotNowError` if a reward for this peer cannot be kept. May be called on any thread.
+        """Raise `NotNowError` if a reward for this peer cannot be kept.
 
         Args:
             peer: Whose decision it is.

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from cobandit.live.auth.proof import Proof
 from cobandit.live.auth.shared_secrets import checked_secrets, read_secrets
 from cobandit.live.decide.allocation import Allocation
-from cobandit.live.drive.member import ONE_DAY, THIRTY_DAYS, check_start
+from cobandit.live.drive.joining import ONE_DAY, THIRTY_DAYS, check_start
 from cobandit.live.drive.starting import LEAST_FORGET_AFTER, LIVE_POLICY
 from cobandit.live.process.logs import LOG_FORMATS, LogFormat
 from cobandit.live.process.serving import SERVING_KEYS, Serving, serving_from

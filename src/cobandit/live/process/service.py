@@ -10,7 +10,8 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
-from cobandit.live.drive.member import Member, connect
+from cobandit.live.drive.joining import connect
+from cobandit.live.drive.member import Member
 from cobandit.live.process.config import AgentConfig
 from cobandit.live.process.logs import configure_logging
 from cobandit.live.store.sqlite_journal import read_state

@@ -83,4 +83,5 @@ def pause(attempt: int, *, me: str, there: str, longest: float | None = None) ->
     if longest is None:
         longest = min(LONGEST_PAUSE_FOR_GONE, LONGEST_PAUSE * 1.1 ** max(0, attempt - ATTEMPTS_UNTIL_GONE))
     whole = min(longest, FIRST_PAUSE * 2.0 ** min(attempt - 1, 10))
-    return whole * (0.5 + 0.5 * uniform(stream(crc32(me.encode()), crc32(there.encode())), attempt))
+    key = stream(*(crc32(text.encode("utf-8", "surrogatepass")) for text in (me, there)))
+    return whole * (0.5 + 0.5 * uniform(key, attempt))

@@ -9,7 +9,6 @@ matters, and an old flood helps nobody who has just come back.
 
 import asyncio
 import string
-import zlib
 from abc import ABC, abstractmethod
 from collections import deque
 from contextlib import AbstractAsyncContextManager, suppress
@@ -19,8 +18,8 @@ from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
 from cobandit.live.auth.refusal import Refusal
+from cobandit.live.transports.addresses import pause
 from cobandit.live.transports.base import LARGEST_FRAME, Inbox, Transport
-from cobandit.values.chance import stream, uniform
 from cobandit.values.errors import LocalError
 from cobandit.values.masking import masked
 
@@ -28,9 +27,8 @@ WAITING_FRAMES = 4096
 WAITING_BYTES = 8 * 2**20
 """The most that waits for the connection to take it, in frames and in bytes. What is more is lost."""
 
-FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
-"""Seconds between two attempts to connect: doubled after each, and shortened by up to a half, differently by name."""
+"""Seconds between two attempts to connect, at most (see `addresses.pause`)."""
 
 LOOK_EVERY = 1.0
 """Seconds after which a connection is looked at, in case its library did not say that it has ended."""
@@ -225,7 +223,6 @@ class BrokerTransport(Transport):
 
     async def _stay_connected(self) -> None:
         loop = asyncio.get_running_loop()
-        key = stream(zlib.crc32(self._name.encode("utf-8", "surrogatepass")))
         attempt = 0
         while not self._closing.is_set():
             began = loop.time()
@@ -243,9 +240,8 @@ class BrokerTransport(Transport):
                 self._waiting_bytes = 0
             # A server that accepts us and at once throws us out again must not be visited without a pause.
             attempt = 0 if loop.time() - began > LONGEST_PAUSE else attempt + 1
-            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt, 16)) * (1 - uniform(key, attempt) / 2)
             with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
+                async with asyncio.timeout(pause(attempt, me=self._name, there="", longest=LONGEST_PAUSE)):
                     await self._closing.wait()
 
     def _greet(self) -> None:

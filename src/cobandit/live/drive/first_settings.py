@@ -1,0 +1,65 @@
+"""What operators have set, heard before a member's first decision: for how long to wait for it, and what is said then.
+
+This file owns the wait at a start. Who has told the settings is the machine's to know; how they spread afterwards is
+none of its business.
+"""
+
+import asyncio
+import contextlib
+import logging
+
+from cobandit.live.drive.sending import Sending
+from cobandit.live.log_events import LogEvent
+from cobandit.live.machine.machine import Machine
+from cobandit.live.transports.base import Transport
+
+ANSWERED_WITHIN = 3.0
+"""Seconds that a member waits at its start until another has told it what operators have set."""
+
+ALONE_AFTER = 1.0
+"""Seconds after which a member that has reached and heard nobody takes it that nobody is here."""
+
+
+class FirstSettings:
+    """The wait of one member."""
+
+    def __init__(self, machine: Machine, transport: Transport, sending: Sending) -> None:
+        self._machine, self._transport, self._sending = machine, transport, sending
+        self._informed = asyncio.Event()
+        self.has_company = False
+        """Whether somebody else was reached or heard."""
+
+    def look(self) -> None:
+        """End the wait if another member has told what is set."""
+        if self._machine.settings_from is not None:
+            self._informed.set()
+
+    async def hear(self) -> None:
+        """Wait until another member has told what is set; not for long, and less if nobody is here."""
+        machine = self._machine
+        if not self._transport.is_alone:
+            await self._until_informed(ALONE_AFTER)
+            if self.has_company or not self._sending.has_announced:
+                await self._until_informed(ANSWERED_WITHIN - ALONE_AFTER)
+        machine.awaits_settings = False
+        if machine.settings_from is not None:
+            told = f"starts with the settings that {machine.settings_from} has told"
+            machine.alerts.say(logging.INFO, LogEvent.SETTINGS_TOLD, told)
+        elif self.has_company:
+            machine.alerts.say(
+                logging.WARNING,
+                LogEvent.SETTINGS_NOT_TOLD,
+                f"nobody has told the settings within {ANSWERED_WITHIN:g} seconds: it starts with its own "
+                f"({machine.controls}), and obeys others as soon as it hears of them",
+            )
+        else:
+            machine.alerts.say(
+                logging.INFO,
+                LogEvent.STARTS_ALONE,
+                f"nobody else is here: it starts with its own settings ({machine.controls})",
+            )
+
+    async def _until_informed(self, within: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._informed.wait()

@@ -1,0 +1,212 @@
+"""Joining a group: `cobandit.join` and `cobandit.connect`, and `cobandit.reward` for processes without a member.
+
+This file owns what a caller may say about a member, in one `Options` value. What a member can do is in `member.py`; how
+it comes to be is in `starting.py`.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+from cobandit.core import Sharing
+from cobandit.live.auth.proof import Proof
+from cobandit.live.decide.clock import Clock
+from cobandit.live.decide.decision import read
+from cobandit.live.drive.background import background, exit_on_sigterm, result_of
+from cobandit.live.drive.clock import NeverBack, SystemClock
+from cobandit.live.drive.member import Member
+from cobandit.live.drive.starting import LIVE_POLICY, Options, PolicyOf, checked, look_at_state, start
+from cobandit.live.machine.sharing import LIVE_SHARING
+from cobandit.live.transports.base import Transport
+from cobandit.policies.registry import BuiltIn
+from cobandit.values.checks import check_probability
+from cobandit.values.quantum import MILLIONTH
+from cobandit.values.tally import Arm
+
+Value = TypeVar("Value")
+Taken = ParamSpec("Taken")
+
+THIRTY_DAYS = 30 * 24 * 3600.0
+ONE_DAY = 24 * 3600.0
+
+
+def join(
+    url: str | Transport,
+    *,
+    group: str,
+    name: str,
+    arms: Sequence[Arm],
+    state: str | Path | None = None,
+    policy: str | BuiltIn | PolicyOf = LIVE_POLICY,
+    quantum: float = MILLIONTH,
+    sharing: Sharing | None = None,
+    peers: Sequence[str] = (),
+    keys: str | Path | None = None,
+    trust: str | Path | None = None,
+    secret: str | Sequence[str] | None = None,
+    secret_file: str | Path | None = None,
+    floors: Mapping[Arm, float] | None = None,
+    ceilings: Mapping[Arm, float] | None = None,
+    expire_after: float = THIRTY_DAYS,
+    forget_after: float = ONE_DAY,
+    default_reward: float | None = None,
+    log_limit: int | None = None,
+    snapshot: bytes | str | Path | None = None,
+    relay: bool = False,
+    clock: Clock | None = None,
+    close_on_sigterm: bool = False,
+) -> "Joining":
+    """Join a group, from asynchronous code: `async with cobandit.join(...) as member`.
+
+    Args:
+        url: Where the others are: `memory://name`, `tls://host:port`, `nats://host:port`, `mqtt://host:port`,
+            `udp://host:port`; or a transport of your own.
+        group: The group that learns together. Others on the same network are not heard.
+        name: This member's name, unique in its group and always the same. A star, in name and state, stands for the
+            first number that no running process has taken: for worker processes that are all started alike. Then a
+            star in keys stands for it too, and a port may be given as `7100+*`, which is 7101 for the first.
+        arms: The arms that this member can serve.
+        state: The file in which it keeps what it must not forget. Without one it forgets everything when it stops.
+        policy: `"thompson"`, `"ucb"`, `"aae"`, `"kl-ucb"`; `BuiltIn("ucb", alpha=1.0)`, say, for one with parameters;
+            or a function that makes a policy for a list of arms.
+        quantum: The smallest step of a reward, the same in the whole group; for the policies that are named.
+        sharing: How it talks; `LIVE_SHARING` by default. It must be loss-tolerant, with times in seconds.
+        peers: For `tls` and `udp`: addresses of some other members.
+        keys: The member's key file, from `cobandit keys agent`. Read again when it changes, as the next files.
+        trust: The group's trust file, from `cobandit keys group`: what is revoked, and while the group's authority is
+            being replaced, both. Without it, certificates count until they expire.
+        secret: A secret of the whole group, instead of keys, where there is no `tls`. Of two, it sends with the first
+            and accepts both.
+        secret_file: Instead, a file with the secret, or with two, a line each.
+        floors: For some arms, the least share of decisions.
+        ceilings: For some arms, the greatest share of decisions.
+        expire_after: A decision without a reward is given up when its member has run for so many seconds since.
+        forget_after: A member that was not heard for so many seconds is taken to be gone: it is not written to any
+            more, until it is heard again. At least 1,200: each says every ten minutes that it is here.
+        default_reward: What a decision counts with that is given up; `None` to forget it.
+        log_limit: How many decisions the log in the state file keeps; a million by default.
+        snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
+        relay: Whether it passes on what others observed, to newcomers at once, so that what a member learned does not
+            die with its name. For members that always run, such as `cobandit agent`. With keys, its certificate must
+            say that it may (`cobandit keys agent NAME --relay`).
+        clock: What time it is, in seconds since 1970; for tests.
+        close_on_sigterm: Let SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks are left and every
+            member is closed. For programs that do not handle the signal themselves; call it on the main thread.
+
+    Raises:
+        LocalError: Something here is wrong, and says what to do. An unreachable network is not: the member decides, and
+            goes on trying.
+    """
+    if close_on_sigterm:
+        exit_on_sigterm()
+    return Joining(
+        checked(
+            Options(
+                url=url,
+                group=group,
+                name=name,
+                arms=tuple(arms) if not isinstance(arms, str) else arms,  # type: ignore[arg-type]  # refused later, in words
+                state=state,
+                policy=policy,
+                quantum=quantum,
+                sharing=sharing or LIVE_SHARING,
+                peers=tuple(peers) if not isinstance(peers, str) else peers,  # type: ignore[arg-type]  # as above
+                proof=Proof(keys, trust, secret, secret_file),
+                floors=floors,
+                ceilings=ceilings,
+                expire_after=expire_after,
+                forget_after=forget_after,
+                default_reward=default_reward,
+                log_limit=log_limit,
+                snapshot=snapshot,
+                relay=relay,
+                clock=SystemClock() if clock is None else NeverBack(clock),
+            )
+        )
+    )
+
+
+def _takes_what(other: Callable[Taken, object]) -> Callable[[Callable[..., Value]], Callable[Taken, Value]]:
+    """Give a function the signature of another, for people, editors and type checkers."""
+
+    def same(function: Callable[..., Value]) -> Callable[Taken, Value]:
+        signature = inspect.signature(other).replace(return_annotation=function.__annotations__["return"])
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
+    return same
+
+
+@_takes_what(join)
+def connect(*arguments: Any, **options: Any) -> Member:  # noqa: ANN401  # those of `join`
+    """Join a group, from synchronous code: Flask, Django, Celery, threads. Takes what `join` takes.
+
+    >>> with connect("memory://docs", group="homepage", name="web-1", arms=["A", "B"]) as member:
+    ...     decision = member.select_arm()
+    ...     member.update(decision, reward=1.0)
+    True
+    """
+    joining = join(*arguments, **options)
+    return result_of(background().submit(joining.start()))
+
+
+def check_start(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  # those of `join`
+    """Look whether a member could start from its state, and start nothing. Takes what `join` takes.
+
+    Raises:
+        LocalError: It could not, or something in the state is damaged or missing.
+    """
+    look_at_state(join(*arguments, **options).options)
+
+
+class Joining:
+    """A member that is about to start: use it with `async with`, or await it."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._member: Member | None = None
+
+    async def start(self) -> Member:
+        """Start the member. Runs on the background loop."""
+        home = background()
+        return Member(await start(self.options, home), home)
+
+    def __await__(self) -> Generator[Any, None, Member]:
+        return self._started().__await__()
+
+    async def _started(self) -> Member:
+        starting = background().submit(self.start())
+        try:
+            return await asyncio.wrap_future(starting)
+        except asyncio.CancelledError:
+            if starting.done() and not starting.cancelled() and starting.exception() is None:
+                await starting.result().aclose()  # it was there already, and nobody else knows of it
+            raise
+
+    async def __aenter__(self) -> Member:
+        self._member = await self
+        return self._member
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._member is not None
+        await self._member.aclose()
+
+
+def reward(state: str | Path, decision: str, reward: float) -> None:
+    """Reward a decision by its id, from another process on the same computer, whether its member runs or not.
+
+    Args:
+        state: The state file of the member that decided.
+        decision: The decision's id.
+        reward: The reward, in [0, 1].
+    """
+    from cobandit.live.store.sqlite_journal import leave_mail  # noqa: PLC0415
+
+    read(decision)
+    check_probability("a reward", reward)
+    leave_mail(state, decision, reward)

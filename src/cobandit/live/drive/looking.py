@@ -1,0 +1,56 @@
+"""Looks at a decider's queues while it is in use, so that decisions need not wake another thread.
+
+This file owns when to look and when to stop looking. It takes nothing out of the queues: steps do.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from cobandit.live.machine.machine import Machine
+
+LOOK_EVERY = 0.005
+LOOKS_UNTIL_IDLE = 200
+"""A decider in use is looked at so often, in seconds, until so many looks in a row found nothing; then it must wake
+this side again. To wake another thread would cost a caller many times what a decision does."""
+
+
+class Looking:
+    """Looks at one member's decider.
+
+    Args:
+        machine: The member.
+        found: Called when there is something for a step to take.
+    """
+
+    def __init__(self, machine: Machine, found: Callable[[], None]) -> None:
+        self._machine, self._found = machine, found
+        self._is_looking = self._is_stopping = False
+        self._looks_in_vain = 0
+
+    def begin(self) -> None:
+        """Look from now on, until the decider is out of use."""
+        self._machine.decider.is_awake = True
+        self._looks_in_vain = 0
+        if not self._is_looking and not self._is_stopping:
+            self._is_looking = True
+            asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._is_stopping = True
+
+    def _look(self) -> None:
+        decider = self._machine.decider
+        if decider.is_waiting:
+            self._found()
+            self._looks_in_vain = 0
+        else:
+            self._looks_in_vain += 1
+        self._is_looking = self._looks_in_vain < LOOKS_UNTIL_IDLE and not self._is_stopping
+        if self._is_looking:
+            asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+            return
+        decider.is_awake = False
+        if decider.is_waiting and not self._is_stopping:  # it came before the decider was told to call
+            self._found()
+            self.begin()

@@ -1,0 +1,77 @@
+"""The task that computes how likely each arm is the best, when knowledge or arms have changed, beside steps.
+
+This file owns when to compute and how much of a core that may take. What is asked, and what an answer does, is the
+machine's (`cobandit.live.machine.odds`).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from time import thread_time
+
+from cobandit.live.drive.background import Breaks
+from cobandit.live.log_events import LogEvent
+from cobandit.live.machine.machine import Machine
+from cobandit.live.machine.odds import Question
+from cobandit.policies.matching import Posterior, best_odds
+
+MATCHING_REST = 9.0
+"""Computing odds is followed by a rest of so many times as long, so that it takes a tenth of a core at most."""
+
+
+class Matching:
+    """Computes the odds of one member.
+
+    Args:
+        machine: The member.
+        matcher: Where odds are computed; on the loop if there is none.
+    """
+
+    def __init__(self, machine: Machine, matcher: Executor | None) -> None:
+        self._machine, self._matcher = machine, matcher
+        self._task: asyncio.Task[None] | None = None
+
+    def look(self) -> None:
+        """Let the odds of the arms be computed if something has changed, unless they just are."""
+        if (self._task is None or self._task.done()) and (question := self._machine.question()) is not None:
+            name = f"cobandit odds of {self._machine.terms.name}"
+            self._task = asyncio.create_task(self._run(question), name=name)
+
+    def match_at_once(self) -> None:
+        """Compute them here and now, if something has changed."""
+        if (question := self._machine.question()) is not None:
+            self._machine.answer(question, best_odds(question.posteriors))
+
+    def cancel(self) -> None:
+        """Compute no more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self, question: Question) -> None:
+        asked = question
+        while True:
+            try:
+                odds, worked_s = await self._odds(asked)
+            except Exception as error:  # noqa: BLE001  # a policy of the user's own has posteriors that cannot be
+                self._machine.alerts.trouble(
+                    LogEvent.ODDS_FAILED, f"the policy's posteriors have no odds, so the last ones stay: {error!r}"
+                )
+                return
+            self._machine.alerts.trouble(LogEvent.ODDS_FAILED, None)
+            self._machine.answer(asked, odds)
+            await asyncio.sleep(MATCHING_REST * worked_s)
+            if (changed := self._machine.question()) is None:
+                return
+            asked = changed
+
+    async def _odds(self, question: Question) -> tuple[list[float], float]:
+        """Return the odds, and how many seconds the work took, without waiting."""
+        if self._matcher is None:
+            return best_odds(question.posteriors), 0.0
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._matcher, _odds_and_seconds, question.posteriors)
+
+
+def _odds_and_seconds(posteriors: Sequence[Posterior]) -> tuple[list[float], float]:
+    started_at = thread_time()
+    return best_odds(posteriors, Breaks()), thread_time() - started_at

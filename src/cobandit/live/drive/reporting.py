@@ -1,0 +1,68 @@
+"""How one member is, as a value: what its machine and its drive have counted, put together.
+
+This file owns what is counted since this start. It changes nothing, and does not know who asks.
+"""
+
+from cobandit import __version__
+from cobandit.live.drive.receiving import Receiving
+from cobandit.live.drive.sending import Sending
+from cobandit.live.drive.writing import Writing
+from cobandit.live.machine.machine import Machine
+from cobandit.live.status.statistics import MAX_GONE_NAMED, Communication, Statistics, arms_of, peers_of
+from cobandit.live.transports.base import Transport
+
+
+class Reporting:
+    """Reports on one member, on its loop."""
+
+    def __init__(
+        self, machine: Machine, transport: Transport, *, receiving: Receiving, sending: Sending, writing: Writing
+    ) -> None:
+        self._machine, self._transport = machine, transport
+        self._receiving, self._sending, self._writing = receiving, sending, writing
+        self.started_at = machine.clock.now()
+        self._own_at_start = sum(machine.agent.own_observations().values())
+
+    def statistics(self) -> Statistics:
+        """Return how this member is."""
+        machine, decider, now = self._machine, self._machine.decider, self._machine.clock.now()
+        own = sum(machine.agent.own_observations().values())
+        counts = self._receiving.counts + self._sending.counts
+        return Statistics(
+            name=machine.terms.name,
+            group=machine.terms.group,
+            at=now,
+            uptime_s=max(0.0, now - self.started_at),
+            incarnation=machine.agent.incarnation,
+            policy=type(machine.agent.policy).__name__,
+            decisions=decider.decisions,
+            own_observations=own,
+            observations=machine.agent.policy.tally.observations,
+            open_decisions=decider.open_count,
+            arms=arms_of(machine.agent, machine.controls.frozen, machine.operations.removed),
+            control_arm=machine.controls.control_arm,
+            peers=peers_of(machine.agent, now, machine.peer_versions.of),
+            communication=Communication(**{name: counts[name] for name in Communication.__struct_fields__}),
+            refused={reason.name.lower(): count for reason, count in machine.guard.refusals.items()},
+            quarantined=machine.guard.quarantined(now),
+            troubles=machine.alerts.troubles,
+            synced_batches=self._writing.synced_batches,
+            observed=max(0, own - self._own_at_start),
+            immediate=machine.knowledge.immediate,
+            rewards_waiting=machine.outbox.waiting,
+            rewards_brought=machine.rewards_for_others.brought,
+            rewards_given_up=machine.rewards_for_others.given_up,
+            latest_setting=machine.controls.latest,
+            settings_from=machine.settings_from,
+            is_superseded=machine.succession.superseded_by is not None,
+            certificate_s=(
+                None
+                if (until := self._transport.valid_until) is None
+                else max(0.0, until - machine.clock.time_of_day())
+            ),
+            trust_number=self._transport.trust_number,
+            gone=machine.agent.gone,
+            gone_observations=machine.agent.gone_observations(),
+            gone_names=machine.agent.last_forgotten(MAX_GONE_NAMED),
+            version=__version__,
+        )

@@ -1,0 +1,132 @@
+"""How one member's messages become packets and leave: versions, sizes, counts, and announcements to everybody.
+
+This file owns in which version a peer is written to, what does not fit, and when to announce this member again. It does
+not know what the messages are about, nor whether they are written down: who calls it has seen to that.
+"""
+
+from collections import Counter
+
+from cobandit.codec import NotSpokenError, facts_that_fit
+from cobandit.codec.frames import ENVELOPE
+from cobandit.core import Acknowledgement, Message, Share
+from cobandit.live.log_events import LogEvent
+from cobandit.live.machine import control_messages
+from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
+from cobandit.live.machine.machine import Machine
+from cobandit.live.machine.step import Step
+from cobandit.live.transports.base import Transport
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import Arm
+
+FIRST_ANNOUNCEMENT, LONGEST_BETWEEN_ANNOUNCEMENTS = 2.0, 600.0
+"""Seconds; the pause doubles from the one to the other, in case nobody heard."""
+
+
+class Sending:
+    """Sends for one member."""
+
+    def __init__(self, machine: Machine, transport: Transport) -> None:
+        self._machine, self._transport = machine, transport
+        self.counts: Counter[str] = Counter()
+        """By kind, as `Communication` names them."""
+        self._fitted: tuple[int, tuple[Arm, ...]] | None = None
+        """For which size of packets, and which arms, it was computed how much fits a message."""
+        self._unsent: dict[str, set[str | None]] = {}
+        """By kind of message, to whom the last one was too large to be sent."""
+        self._announce_at: float | None = None
+        self._pause = FIRST_ANNOUNCEMENT
+        self.has_announced = True
+        """Whether everybody who can be reached was told that this member is here."""
+
+    @property
+    def due_at(self) -> float | None:
+        """When to announce this member again; `None` for never."""
+        return None if self._is_superseded else self._announce_at
+
+    def announce_soon(self) -> None:
+        """Say to everybody, with the next step, that this member is here; then again and again, ever less often."""
+        self._announce_at, self._pause = self._machine.clock.now(), FIRST_ANNOUNCEMENT
+
+    def announce_now_and_then(self) -> None:
+        """Say so seldom, if it is not said anyway: or who has nothing to say would be taken to be gone."""
+        if self._announce_at is None:
+            self._pause = LONGEST_BETWEEN_ANNOUNCEMENTS
+            self._announce_at = self._machine.clock.now() + self._pause
+
+    def fit_packets(self) -> None:
+        """See to it that what the agent says in one message fits a packet of the transport."""
+        machine, largest = self._machine, self._transport.largest_frame
+        if (largest, machine.agent.arms) != self._fitted:
+            self._fitted = (largest, machine.agent.arms)
+            machine.room = min(machine.room, max(1, largest - 2 * ENVELOPE))
+            try:
+                machine.agent.limit_facts(facts_that_fit(largest, machine.agent.arms))
+                machine.alerts.trouble(LogEvent.ARMS_TOO_MANY, None)
+            except LocalError as error:
+                machine.alerts.trouble(LogEvent.ARMS_TOO_MANY, str(error))
+
+    def send(self, step: Step) -> None:
+        """Send what a step produced, and the announcement if it is due."""
+        for receiver, content in step.outgoing:
+            if self._is_superseded and not isinstance(content, control_messages.StatusTold):
+                continue  # another process speaks for this member now
+            packet = self.packed(content, receiver)
+            if packet is None:
+                continue
+            may_send = self._machine.guard.may_send(receiver, len(packet), self._machine.clock.now())
+            if not (may_send and self._transport.send(receiver, packet)):
+                self.counts["lost"] += 1
+        self._announce()
+
+    def ask(self, peer: str, question: AnyControlMessage) -> None:
+        """Send a question to a peer, outside any step."""
+        if (packet := self.packed(question, peer)) is not None:
+            self.counts["lost"] += not self._transport.send(peer, packet)
+
+    def packed(self, content: Message | AnyControlMessage, receiver: str | None) -> bytes | None:
+        """Return a packet in a version that its receiver reads: a hello in the oldest, for it says which those are."""
+        machine, kind = self._machine, type(content).__name__
+        is_hello = isinstance(content, control_messages.Hello)
+        version = machine.peer_versions.of(None if is_hello else receiver)
+        try:
+            packet = machine.terms.versions.packets.encode(content, machine.terms.group, version)
+            self._transport.check_size(packet)
+        except NotSpokenError:  # it was added later, so who reads only that version does not miss it
+            return None
+        except LocalError as error:
+            self._unsent.setdefault(kind, set()).add(receiver)
+            machine.alerts.trouble(LogEvent.MESSAGE_TOO_LARGE, f"{kind} is not sent: {error}")
+            return None
+        if self._unsent and receiver in self._unsent.get(kind, ()):
+            self._unsent[kind].discard(receiver)
+            if not any(self._unsent.values()):
+                machine.alerts.trouble(LogEvent.MESSAGE_TOO_LARGE, None)
+        self.counts[_kind(content)] += 1
+        self.counts["bytes_sent"] += len(packet)
+        return packet
+
+    @property
+    def _is_superseded(self) -> bool:
+        return self._machine.succession.superseded_by is not None
+
+    def _announce(self) -> None:
+        now = self._machine.clock.now()
+        if self._announce_at is None or now < self._announce_at or self._is_superseded:
+            return
+        packet = self.packed(self._machine.hello(), None)
+        if packet is not None:
+            self._transport.announce(packet)
+            self.has_announced = True
+        self._announce_at = now + self._pause
+        self._pause = min(2.0 * self._pause, LONGEST_BETWEEN_ANNOUNCEMENTS)
+
+
+def _kind(content: Message | AnyControlMessage) -> str:
+    match content:
+        case Share():
+            return "shares" if content.is_fresh else "repetitions"
+        case Acknowledgement():
+            return "acknowledgements"
+        case ControlMessage():
+            return "letters"
+    return "notices"

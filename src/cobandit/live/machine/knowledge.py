@@ -1,0 +1,65 @@
+"""What the decider is told: all that is known, and which of its own rewards are part of that already.
+
+This file owns how many of the decider's rewards the agent has taken. It does not know when to publish, and computes no
+odds.
+"""
+
+from collections.abc import Iterable
+
+from cobandit.agent import Agent
+from cobandit.core import Outcome
+from cobandit.live.decide.decider import Known, Settled
+from cobandit.live.machine.odds import Odds
+from cobandit.live.machine.operations import Operations
+from cobandit.values.tally import Arm, ArmTally
+
+
+class Knowledge:
+    """What one member knows, for its decider."""
+
+    def __init__(self, agent: Agent, operations: Operations, odds: Odds) -> None:
+        self._agent, self._operations, self._odds = agent, operations, odds
+        self._absorbed = {arm: [0, 0] for arm in agent.arms}
+        self.immediate = 0
+        """Shares that immediate broadcast would have sent since this start."""
+
+    def absorb(self, settled: Iterable[Settled], now: float) -> Outcome:
+        """Give the agent the rewards of decisions. Return what came of it."""
+        tallies: dict[Arm, list[int]] = {}
+        square = self._agent.policy.quantum.square
+        for entry in settled:
+            if entry.units is not None:
+                tally = tallies.setdefault(entry.arm, [0, 0, 0])
+                tally[0] += 1
+                tally[1] += entry.units
+                tally[2] += square(entry.units)
+        if not tallies:
+            return Outcome()
+        self.immediate += sum(tally[0] * self._agent.audience(arm) for arm, tally in tallies.items())
+        outcome = self._agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now)
+        for arm, (count, units, _) in tallies.items():
+            absorbed = self._absorbed[arm]
+            absorbed[0] += count
+            absorbed[1] += units
+        return outcome
+
+    def arms_changed(self) -> None:
+        """Note that the agent has more arms than before."""
+        self._absorbed = {arm: self._absorbed.get(arm, [0, 0]) for arm in self._agent.arms}
+
+    def known(self) -> Known:
+        """Return what to publish."""
+        policy, candidates = self._agent.policy, self._operations.available
+        return Known(
+            arms=policy.arms,
+            counts=tuple(policy.tally.counts.values()),
+            sums=tuple(policy.tally.sums.values()),
+            own_pulls=policy.own_pulls,
+            absorbed_counts=tuple(count for count, _ in self._absorbed.values()),
+            absorbed_sums=tuple(units for _, units in self._absorbed.values()),
+            candidates=candidates,
+            control_arm=self._operations.control_arm,
+            odds=self._odds.last,
+            draw=self._odds.draw(candidates),
+            offered=self._operations.offered,
+        )

@@ -1,0 +1,58 @@
+"""How likely each arm is the best: what must be computed, and the odds by which decisions are drawn until then.
+
+This file owns the last odds and what they were computed for. It computes none: that takes long, and is done beside
+decisions and steps (`cobandit.live.drive.matching`).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from cobandit.agent import Agent
+from cobandit.live.decide.allocation import Allocation, Draw, drawn_by
+from cobandit.policies.matching import Posterior
+from cobandit.values.tally import Arm
+
+
+class Question(NamedTuple):
+    """How likely each of these arms is the best, given this? `best_odds` answers, beside decisions and steps."""
+
+    arms: tuple[Arm, ...]
+    posteriors: list[Posterior]
+    observations: int
+    """How many are known: with more it is another question."""
+
+
+class Odds:
+    """The odds of one member's arms."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self.allocation: Allocation | None = None
+        """Floors and ceilings, if there are any."""
+        self.last: Mapping[Arm, float] | None = None
+        """`None` if nothing is drawn by odds."""
+        self._matched: tuple[int, tuple[Arm, ...]] | None = None
+        """What they are for: so many observations, these arms."""
+
+    def question(self, withheld: Collection[Arm]) -> Question | None:
+        """Return what to compute since knowledge or arms have changed; `None` if they have not, or nothing is drawn.
+
+        Args:
+            withheld: The arms that are not to be chosen, whatever is known of them.
+        """
+        policy = self._agent.policy
+        arms = tuple(arm for arm in policy.candidates if arm not in withheld)
+        observations = policy.tally.observations
+        if self._matched == (observations, arms) or (posteriors := policy.posteriors()) is None:
+            return None
+        known = dict(zip(policy.candidates, posteriors, strict=True))
+        return Question(arms, [known[arm] for arm in arms], observations)
+
+    def take(self, question: Question, odds: Sequence[float]) -> None:
+        """Take the answer to a question."""
+        self.last = dict(zip(question.arms, odds, strict=True))
+        self._matched = question.observations, question.arms
+
+    def draw(self, candidates: tuple[Arm, ...]) -> Draw | None:
+        """Return what to draw from if these may be chosen, within floors and ceilings."""
+        return None if self.last is None else drawn_by(self.last, candidates, self.allocation)

@@ -1,0 +1,128 @@
+"""What operators do: the kill switch, frozen arms, members that are gone, and the arms that are offered here.
+
+This file owns which arms are removed, and what an operator is refused. How settings spread and which of two wins is in
+`controls.py`; it does not know how they are written down or told.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from cobandit.agent import Agent
+from cobandit.live.decide.clock import Clock
+from cobandit.live.log_events import LogEvent
+from cobandit.live.machine.alerts import Alerts
+from cobandit.live.machine.controls import FROZEN, GONE, KILL, Controls, forgetting, freezing
+from cobandit.values.errors import StateError, UnknownError
+from cobandit.values.tally import Arm
+
+
+class Effects(NamedTuple):
+    """What the machine does about a change."""
+
+    settings_changed: Callable[[], None]
+    """Writes the controls down, obeys them, and tells everybody."""
+    publish: Callable[[], None]
+    """Lets the decider know."""
+
+
+class Operations:
+    """What the operators of one member can do.
+
+    Args:
+        name: The member's name.
+        agent: Its agent.
+        controls: What is set.
+        removed: The arms that it offers no more.
+        alerts: Where troubles are told.
+        clock: What time it is.
+        effects: What the machine does about a change.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        agent: Agent,
+        controls: Controls,
+        removed: frozenset[Arm],
+        alerts: Alerts,
+        clock: Clock,
+        effects: Effects,
+    ) -> None:
+        self._name, self._agent, self._controls, self._alerts = name, agent, controls, alerts
+        self._clock, self._effects = clock, effects
+        self.removed = removed
+
+    @property
+    def offered(self) -> tuple[Arm, ...]:
+        """The arms that this member can serve."""
+        return tuple(arm for arm in self._agent.arms if arm not in self.removed)
+
+    @property
+    def available(self) -> tuple[Arm, ...]:
+        """The arms to choose from: not ruled out, not removed, not frozen."""
+        if self._controls.control_arm in self.offered:
+            return self._controls.available(self.offered)
+        candidates = tuple(arm for arm in self._agent.policy.candidates if arm not in self.removed)
+        return self._controls.available(candidates or self.offered)
+
+    @property
+    def withheld(self) -> frozenset[Arm]:
+        """The arms that operators let nobody choose: frozen, or removed."""
+        return self._controls.frozen | self.removed
+
+    @property
+    def control_arm(self) -> Arm | None:
+        """If the kill switch is on, to an arm that is offered: that arm."""
+        control_arm = self._controls.control_arm
+        return control_arm if control_arm in self.offered else None
+
+    def set_control_arm(self, arm: Arm | None) -> None:
+        """Turn the kill switch on or off, here and everywhere."""
+        if arm is not None:
+            self._check_offered(arm)
+        self._set(KILL, arm)
+
+    def set_frozen(self, arm: Arm, *, is_frozen: bool) -> None:
+        """Freeze an arm, or give it back, here and everywhere."""
+        self._check_offered(arm)
+        if is_frozen and not set(self.offered) - self._controls.frozen - {arm}:
+            raise StateError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
+        self._set(freezing(arm), FROZEN if is_frozen else None)
+
+    def set_gone(self, name: str) -> None:
+        """Forget a member, here and everywhere, until it is heard again."""
+        if name not in self._agent.met:
+            raise UnknownError(f"{name!r} was never met by {self._name}")
+        self._set(forgetting(name), GONE)
+
+    def remove_arm(self, arm: Arm) -> None:
+        """Offer an arm no more. What is known of it stays."""
+        self._check_offered(arm)
+        if len(self.offered) == 1:
+            raise StateError(f"arm {arm!r} is the last one: add another first")
+        self.removed |= {arm}
+        self._effects.publish()
+
+    def offer_again(self, arm: Arm) -> None:
+        """Offer an arm that was removed. It is published with the next change."""
+        self.removed -= {arm}
+
+    def look_for_control_arm(self) -> None:
+        """Say so if the kill switch is on to an arm that this member does not have."""
+        control_arm = self._controls.control_arm
+        is_missing = control_arm is not None and control_arm not in self.offered
+        self._alerts.trouble(
+            LogEvent.CONTROL_ARM_MISSING,
+            f"the kill switch is on, to arm {control_arm!r}, which this member does not have: it goes on choosing from "
+            "its own arms"
+            if is_missing
+            else None,
+        )
+
+    def _set(self, key: str, value: str | None) -> None:
+        self._controls.turn(key, value, self._clock.time_of_day(), by=self._name)
+        self._effects.settings_changed()
+
+    def _check_offered(self, arm: Arm) -> None:
+        if arm not in self.offered:
+            raise UnknownError(f"arm {arm!r} is not one of {', '.join(self.offered)}")

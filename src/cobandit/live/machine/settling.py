@@ -1,0 +1,118 @@
+"""How this member's decisions end on the network side: by a reward that comes with a token, or by time.
+
+This file owns which token is believed, when a decision is given up, and whether decisions of earlier starts still
+count. The decider counts the rewards; it does not know what they teach the agent.
+"""
+
+import logging
+from typing import NamedTuple
+
+from cobandit.agent import Agent
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.decide.clock import Clock
+from cobandit.live.decide.decider import Decider
+from cobandit.live.decide.decision import is_genuine, read
+from cobandit.live.log_events import LogEvent
+from cobandit.live.machine.alerts import Alerts
+from cobandit.live.machine.guard import Guard
+from cobandit.live.machine.open_decisions import MOST_OPEN, PLACES, OpenDecisions
+from cobandit.live.machine.step import Terms
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import Arm
+
+
+class Start(NamedTuple):
+    """What is known of this start of a member."""
+
+    run: int
+    """Its number."""
+    secret: bytes
+    """What decisions are signed with."""
+    is_new: bool
+    """Whether there was no state to start from."""
+
+
+class Settling:
+    """How the decisions of one member end."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        start: Start,
+        agent: Agent,
+        decider: Decider,
+        open_decisions: OpenDecisions,
+        *,
+        guard: Guard,
+        alerts: Alerts,
+        clock: Clock,
+    ) -> None:
+        self._terms, self._start, self._agent = terms, start, agent
+        self._decider, self._open_decisions = decider, open_decisions
+        self._guard, self._alerts, self._clock = guard, alerts, clock
+        self._has_new_trust = False
+
+    def settle_token(self, token: str, reward: float) -> bool:
+        """Reward a decision of this member by its token. Return whether that was news; what is wrong is refused."""
+        try:
+            claim = read(token)
+            units = self._decider.units(reward)
+        except LocalError as error:
+            self._alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
+            return False
+        if claim.member != self._terms.name or not is_genuine(token, self._start.secret):
+            self._guard.refuse(Refusal.FORGED, None, self._clock.now())
+            return False
+        if self._decider.open_since(claim.number) == claim.at:
+            return self._decider.settle_elsewhere(claim.number, units)
+        expires_at = self._open_decisions.expires_at(claim.number, claim.at, self._terms.expire_after)
+        if expires_at < self._clock.now() or claim.arm not in self._agent.arms:
+            return False
+        if not self._open_decisions.claim_unwritten(claim.number, self._start.run):
+            return False
+        self._decider.add_unrecorded(claim.number, claim.arm, units)
+        return True
+
+    def expire(self, now: float) -> None:
+        """Give up decisions that were not rewarded in time, and the oldest if there are too many."""
+        excess = len(self._open_decisions.open) - MOST_OPEN
+        expired: list[int] = []
+        for entry in self._open_decisions.open.items():
+            if self._expires_at(entry) > now and len(expired) >= excess:
+                break
+            expired.append(entry[0])
+        for number in expired:
+            self._decider.settle_elsewhere(number, self._terms.default_units, is_expired=True)
+
+    def due_at(self) -> float | None:
+        """Return when the oldest open decision expires; `None` if none is open."""
+        oldest = next(iter(self._open_decisions.open.items()), None)
+        return None if oldest is None else self._expires_at(oldest)
+
+    def distrust_earlier_starts(self) -> None:
+        """Give up the decisions of earlier starts: who forgot observations may forget which decisions they were of."""
+        if self._open_decisions.trusted_since >= self._start.run:
+            return
+        self._open_decisions.trusted_since, self._has_new_trust = self._start.run, True
+        if self._start.is_new:
+            before = "others know what this member observed before it had this state, or without one: that counts"
+            self._alerts.say(logging.INFO, LogEvent.OBSERVATIONS_RETURNED, before)
+            return
+        for number in [number for number in self._open_decisions.open if number >> PLACES < self._start.run]:
+            self._decider.settle_elsewhere(number, None, is_expired=True)
+        self._alerts.say(
+            logging.WARNING,
+            LogEvent.STATE_ROLLED_BACK,
+            "the state file is older than what others know of this member, so it was rolled back or is a copy: what "
+            "they know counts, and rewards for decisions before this start are taken no more",
+        )
+
+    def take_trust(self) -> int | None:
+        """Return, for the batch, since which start decisions are trusted, if that has changed since the last one."""
+        trusted_since = self._open_decisions.trusted_since if self._has_new_trust else None
+        self._has_new_trust = False
+        return trusted_since
+
+    def _expires_at(self, entry: tuple[int, tuple[Arm, float]]) -> float:
+        number, (_, at) = entry
+        return self._open_decisions.expires_at(number, at, self._terms.expire_after)
