@@ -53,6 +53,12 @@ def test_what_is_revoked_is_about_names_and_about_certificates_until_then() -> N
     ]
 
 
+def test_of_two_revocations_of_one_name_the_later_counts() -> None:
+    both = (Revocation("a", 200), Revocation("a", 100))
+    for revoked in (both, both[::-1]):
+        assert [Trust("g", 1, (), revoked).is_revoked("a", made_at) for made_at in (200, 201)] == [True, False]
+
+
 def test_a_file_that_is_made_after_a_revocation_is_good_however_soon(folder: Path) -> None:
     for number in range(3):  # all within a second or two
         identity = Identity.load(issue("a", folder, out=folder / f"{number}.pem"))

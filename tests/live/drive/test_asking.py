@@ -139,7 +139,7 @@ def test_from_one_address_all_members_of_a_tls_mesh_are_found_and_nobody_looks_f
             until(asker, have_met(3))
             decided(members)
             check(asker.ask(), names)
-        dialled = [set(one._node._transport._mesh._dialling) for one in members]  # type: ignore[attr-defined]
+        dialled = [{there for there, _ in one._node._transport._mesh._dialling} for one in members]  # type: ignore[attr-defined]
         ports = {one._node._transport.address for one in members}  # type: ignore[attr-defined]
         assert all(addresses <= ports for addresses in dialled)
         # The address may also be given apart, as members have it.

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from cobandit import connect
-from cobandit.core import Changes, Notice, Presence
+from cobandit.core import Cells, Changes, Delivery, Notice, Presence, Receipt, Share
+from cobandit.core.messages import EVERYBODY_ELSE
 from cobandit.live.auth.keys import issue, make_group
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.clock import Clock
@@ -20,6 +21,7 @@ from cobandit.live.store.journal import MemoryJournal
 from cobandit.live.store.restoring import restore
 from cobandit.policies import UCB
 from cobandit.values.errors import LocalError
+from cobandit.values.tally import ArmTally
 
 GROUP, ARMS = "g", ["A", "B"]
 LEAST: dict[str, Any] = {"group": "g", "name": "m", "url": "nats://n:4222", "arms": ARMS, "state": "m.db"}
@@ -109,6 +111,22 @@ def test_who_says_that_it_is_a_relay_must_have_a_certificate_that_says_so(*, may
     is_refused = may_relay is False
     assert ann.guard.refusals[Refusal.ABSURD] == (2 if is_refused else 0)
     assert ann.agent.knows("eve") == (not is_refused)
+
+
+@pytest.mark.parametrize("may_relay", [True, False, None])
+@pytest.mark.parametrize("later", [0, 1])
+def test_a_relay_that_has_lost_the_role_speaks_for_nobody_else(later: int, *, may_relay: bool | None) -> None:
+    fleet = Fleet()
+    relay, ann = fleet.start("relay", is_relay=True), fleet.start("ann")
+    fleet.talk()
+    ann.guard.may_relay = lambda _: may_relay
+    for number, agent in enumerate(("bob", EVERYBODY_ELSE, "relay", "ann"), 1):
+        delivery = Delivery(relay.agent.session + later, 0, Receipt(ann.agent.session, 0, 0), is_introduced=True)
+        told = Changes(cells=(Cells(agent, 7, (ArmTally("A", 10, 0, 0),)),))
+        ann.step([(control_messages.pack(Share("relay", "ann", number, 0, told, delivery), GROUP), "relay")])
+    is_refused = may_relay is False
+    assert ann.guard.refusals == ({Refusal.ABSURD: 2} if is_refused else {})
+    assert known(ann) == (20 if is_refused else 30)
 
 
 def test_a_member_without_such_a_certificate_cannot_start_as_a_relay(tmp_path: Path) -> None:

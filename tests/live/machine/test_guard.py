@@ -75,3 +75,18 @@ def test_memory_for_senders_is_bounded() -> None:
     for number in range(MOST_SENDERS + 10):
         guard.admits(f"sender {number}", 0.0)
     assert len(guard._senders) == MOST_SENDERS
+
+
+def test_who_is_idle_is_forgotten_first_and_never_a_running_quarantine() -> None:
+    guard = Guard()
+    misbehave(guard, 0.0)
+    guard.admits("ann", 0.0)
+    guard.may_begin("ann", 0.0)
+    for number in range(MOST_SENDERS + 10):
+        guard.admits("ann", number / 1000.0)
+        for name in (f"sender {number}", "ann"):
+            guard.may_begin(name, 1.0)
+        guard.admits(f"sender {number}", 1.0)
+    assert guard.quarantined(1.0) == ("eve",)
+    assert "ann" in guard._senders
+    assert "ann" in guard._costs

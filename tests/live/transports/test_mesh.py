@@ -11,7 +11,7 @@ from cobandit.live.transports.addresses import LONGEST_PAUSE, LONGEST_PAUSE_FOR_
 from cobandit.live.transports.connection import Connection, Word
 from cobandit.live.transports.hearsay import MAX_DIALS_AT_ONCE, MAX_UNANSWERED
 from cobandit.live.transports.hello import MOST_TOLD, Hello, read_hello, write_hello
-from cobandit.live.transports.mesh import MOST_LINKS, Mesh
+from cobandit.live.transports.mesh import MAX_SILENT_OF_PREFIX, MOST_LINKS, Mesh
 from lab.diary import Diary
 
 
@@ -50,12 +50,12 @@ class Line(asyncio.Transport):
         return found
 
 
-def connect(mesh: Mesh, peer: str) -> tuple[Connection, Line]:
+def connect(mesh: Mesh, peer: str | None, prefix: str | None = None) -> tuple[Connection, Line]:
     """Give a mesh a connection with a peer that has said nothing yet."""
 
     def made(one: Connection) -> None:
         one.peer = peer
-        mesh.greet(one)
+        mesh.greet(one, prefix)
 
     connection = Connection(
         on_made=made,
@@ -147,7 +147,7 @@ async def test_who_tells_thousands_of_addresses_has_few_dialled_and_none_when_it
     eve.connection_lost(None)
     for _ in range(3):
         await asyncio.sleep(0)
-    assert list(stage.mesh._dialling) == ["z1:1"]
+    assert list(stage.mesh._dialling) == [("z1:1", "z1")]
 
 
 @mesh_test("m")
@@ -157,7 +157,7 @@ async def test_who_says_that_it_listens_elsewhere_each_time_is_dialled_there_alo
         eve, _ = connect(stage.mesh, "zoe")
         greet(stage.mesh, eve, boot=number, address=f"z{number}:1")
         eve.connection_lost(None)
-    assert list(stage.mesh._dialling) == ["z99:1"]
+    assert list(stage.mesh._dialling) == [("z99:1", "zoe")]
     told = [read_hello(content, seen_at="h") for word, content in line.words() if word == Word.HELLO]
     assert [hello.others for hello in told if hello is not None] == [{}, {"zoe": "z0:1"}]
 
@@ -173,6 +173,14 @@ async def test_of_connections_on_which_a_peer_says_nothing_few_are_kept(stage: S
 
 
 @mesh_test("m")
+async def test_a_deployment_that_says_nothing_cuts_off_its_own_connections_alone(stage: Stage) -> None:
+    _, web = connect(stage.mesh, None, "web-")
+    lines = [connect(stage.mesh, None, "pod-")[1] for _ in range(MAX_SILENT_OF_PREFIX + 1)]
+    assert web.ended == ""
+    assert [line.ended for line in lines] == ["aborted", *[""] * MAX_SILENT_OF_PREFIX]
+
+
+@mesh_test("m")
 async def test_who_comes_itself_is_not_looked_for_where_another_said(stage: Stage) -> None:
     eve, _ = connect(stage.mesh, "zoe")
     greet(stage.mesh, eve, ann="wrong:1")
@@ -181,9 +189,64 @@ async def test_who_comes_itself_is_not_looked_for_where_another_said(stage: Stag
     ann.connection_lost(None)
     for _ in range(3):
         await asyncio.sleep(0)
-    assert "right:1" in stage.mesh._dialling
+    assert ("right:1", "ann") in stage.mesh._dialling
     eve.connection_lost(None)
-    assert list(stage.mesh._dialling) == ["right:1"]
+    assert list(stage.mesh._dialling) == [("right:1", "ann")]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_who_says_that_it_listens_where_another_does_stops_nobody_from_dialling_that(
+    monkeypatch: pytest.MonkeyPatch, *, is_first: bool
+) -> None:
+    monkeypatch.setattr(mesh_module, "pause", lambda *_, **__: 0.0)
+
+    async def main() -> None:
+        stage = Stage("m")
+        eve, _ = connect(stage.mesh, "eve")
+        if is_first:
+            greet(stage.mesh, eve, address="zoe:1")
+        zoe, _ = connect(stage.mesh, "zoe")
+        greet(stage.mesh, zoe, address="zoe:1")
+        if not is_first:
+            greet(stage.mesh, eve, address="zoe:1")
+        assert set(stage.mesh._dialling) == {("zoe:1", "eve"), ("zoe:1", "zoe")}
+        again, _ = connect(stage.mesh, "eve")
+        greet(stage.mesh, again, boot=2, address="elsewhere:1")
+        assert set(stage.mesh._dialling) == {("zoe:1", "zoe"), ("elsewhere:1", "eve")}
+        await asyncio.sleep(0)
+        zoe.connection_lost(None)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert stage.dialled == ["zoe:1"]
+        await stage.mesh.close(0.0)
+
+    asyncio.run(main())
+
+
+@mesh_test("m")
+async def test_who_says_that_it_listens_where_another_is_told_to_be_keeps_nobody_from_dialling_that(
+    stage: Stage,
+) -> None:
+    eve, _ = connect(stage.mesh, "eve")
+    greet(stage.mesh, eve, address="zoe:1")
+    ann, _ = connect(stage.mesh, "ann")
+    greet(stage.mesh, ann, zoe="zoe:1")
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert stage.dialled == ["zoe:1"]
+
+
+@mesh_test("m")
+async def test_what_a_member_told_stays_hearsay_though_it_says_that_it_listens_there(stage: Stage) -> None:
+    eve, _ = connect(stage.mesh, "eve")
+    greet(stage.mesh, eve, address="", zoe="zoe:1")
+    for number, address in enumerate(("zoe:1", "elsewhere:1"), 2):
+        eve, _ = connect(stage.mesh, "eve")
+        greet(stage.mesh, eve, boot=number, address=address)
+    assert list(stage.mesh._dialling) == [("zoe:1", "zoe"), ("elsewhere:1", "eve")]
+    for link in tuple(stage.mesh._links["eve"]):
+        link.connection_lost(None)
+    assert list(stage.mesh._dialling) == [("elsewhere:1", "eve")]
 
 
 @mesh_test("a")

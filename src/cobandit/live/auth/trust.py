@@ -95,7 +95,9 @@ class Trust:
 
     @cached_property
     def _until(self) -> dict[tuple[str, bool], int]:
-        return {(one.name, one.is_prefix): one.until for one in self.revoked}
+        """Of two revocations of one name the later time counts, in whatever order they are written."""
+        in_order = sorted(self.revoked, key=lambda one: one.until)
+        return {(one.name, one.is_prefix): one.until for one in in_order}
 
 
 def write_trust(trust: Trust, keys: Sequence[EllipticCurvePrivateKey]) -> bytes:

@@ -146,6 +146,7 @@ class Guard:
             cost = self._costs[peer] = _Cost()
             if len(self._costs) > MOST_SENDERS:
                 self._costs.popitem(last=False)
+        self._costs.move_to_end(peer)  # so that who is idle is forgotten first
         return cost
 
     def _record(self, sender: str, now: float) -> _Sender:
@@ -153,5 +154,8 @@ class Guard:
         if record is None:
             record = self._senders[sender] = _Sender(now)
             if len(self._senders) > MOST_SENDERS:
-                self._senders.popitem(last=False)
+                free = (name for name, one in self._senders.items() if now >= one.until and name != sender)
+                del self._senders[next(free, sender)]
+        else:
+            self._senders.move_to_end(sender)
         return record

@@ -79,21 +79,17 @@ class Inbound:
         return outcome
 
     def _check_role(self, content: Message | AnyControlMessage, sender: str | None) -> None:
-        """Refuse who says that it is a relay and whose certificate does not. Where nothing is proved, all are believed.
+        """Refuse who speaks as a relay and whose certificate does not say so now, whatever it said and was before.
+
+        Where nothing is proved, all are believed.
 
         Raises:
             PeerError: It must not pass on what others observed.
         """
-        match content:
-            case control_messages.Hello():
-                is_relay = content.is_relay
-            case Share() | Notice():
-                is_relay = any(presence.is_relay for presence in content.changes.presences)
-            case _:
-                is_relay = False
-        if is_relay and sender is not None and self._machine.guard.may_relay(sender) is False:
+        does = _relayed(content)
+        if does is not None and sender is not None and self._machine.guard.may_relay(sender) is False:
             raise PeerError(
-                f"{sender} says that it is a relay, and its certificate does not: make it one with "
+                f"{sender} {does}, and its certificate does not let it: make it a relay with "
                 f"`cobandit keys agent {sender} --relay`, or start it without relay"
             )
 
@@ -220,6 +216,17 @@ class Inbound:
         # All of them, and not older ones, which were late; they may come in several parts.
         if self._answered.get(sender) in (told, machine.controls.digest):
             machine.heard_settings(sender)
+
+
+def _relayed(content: Message | AnyControlMessage) -> str | None:
+    """Return what a sender does that only a relay may do, if anything."""
+    if not isinstance(content, Share | Notice):
+        is_relay = isinstance(content, control_messages.Hello) and content.is_relay
+    else:
+        is_relay = any(presence.is_relay for presence in content.changes.presences)
+        if {told.agent for told in content.changes.cells} - {content.sender, content.receiver}:
+            return "passes on what others observed"
+    return "says that it is a relay" if is_relay else None
 
 
 def _listed(names: Collection[str]) -> str:

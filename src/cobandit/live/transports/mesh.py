@@ -27,6 +27,9 @@ MOST_DIALLED = 4096
 """Addresses that are kept connected or tried. More members than that are not a mesh's business."""
 MOST_LINKS = 4
 """Connections with one peer at the same time."""
+MAX_SILENT_OF_PREFIX = 256
+"""Connections on which nothing was said yet, of all who share a certificate for names that begin alike: a deployment
+may start at once."""
 MOST_ATTEMPTS = 300
 """After so many, about three hours, an address is forgotten at which a member was. A configured one never is."""
 HELLO_SECONDS = 10.0
@@ -39,6 +42,9 @@ MIN_NEWS_SECONDS = 10.0
 """The others are told where a peer listens at most so often: it may say something else each time."""
 
 _ALONE = "alone"
+
+_Sought = tuple[str, str | None]
+"""An address, and who is looked for there; `None` for whoever is, at a configured address."""
 
 
 class Refused(Exception):  # noqa: N818  # it is a fact about the other side, which a person must hear of
@@ -88,8 +94,10 @@ class Mesh:
         """When the others were last told of a peer."""
         self._configured: set[str] = set()
         self._hearsay = Hearsay(name)
-        self._greeted: dict[Connection, None] = {}
-        self._dialling: dict[str, asyncio.Task[None]] = {}
+        self._greeted: dict[Connection, str | None] = {}
+        """Those to which hello was said, each with what its peer's name begins with if no more is proved."""
+        self._dialling: dict[_Sought, asyncio.Task[None]] = {}
+        """One for each address and peer: what one member says of where it listens changes nothing for another."""
         self._renewing: asyncio.Task[None] | None = None
         self._ending: set[asyncio.Task[None]] = set()
         """Those that were told to end and have not yet."""
@@ -121,15 +129,16 @@ class Mesh:
             self._renewing.cancel()
         self._renewing = asyncio.get_running_loop().create_task(self._renew())
 
-    def greet(self, connection: Connection) -> None:
-        """Say hello on a new connection whose peer is proved, or what its name begins with.
+    def greet(self, connection: Connection, prefix: str | None = None) -> None:
+        """Say hello on a new connection whose peer is proved, or (`prefix`) what its name begins with.
 
-        Of those on which it says nothing, few are kept.
+        Of those on which it says nothing, few are kept; what others have proved does not count against it.
         """
-        silent = [one for one in self._greeted if one.peer == connection.peer and not one.is_ready]
-        if len(silent) >= MOST_LINKS:
+        proved = (connection.peer, prefix)
+        silent = [one for one, begin in self._greeted.items() if (one.peer, begin) == proved and not one.is_ready]
+        if len(silent) >= (MOST_LINKS if prefix is None else MAX_SILENT_OF_PREFIX):
             silent[0].abort()
-        self._greeted[connection] = None
+        self._greeted[connection] = prefix
         connection.say(Word.HELLO, self._hello(dict(list(self._addresses.items())[:MOST_TOLD])))
 
     async def settle(self, connection: Connection) -> bool:
@@ -217,10 +226,11 @@ class Mesh:
         """Dial a peer where it says that it listens, and there alone; and tell the others."""
         before = self._declared.get(peer)
         if before is not None and before != address:
-            self._give_up(before)
-        self._declared = {one: there for one, there in self._declared.items() if there in self._dialling}
+            self._give_up((before, peer))
+        self._declared = {one: there for one, there in self._declared.items() if (there, one) in self._dialling}
         self._declared[peer] = address
-        self._hearsay.answered(address)  # it is its own word
+        if (address, peer) in self._dialling:
+            self._hearsay.answered(address)  # it is its own word
         self._keep_linked(address, who=peer)
         now = asyncio.get_running_loop().time()
         self._news_at = {one: at for one, at in self._news_at.items() if now - at < MIN_NEWS_SECONDS}
@@ -242,8 +252,10 @@ class Mesh:
             return
         del self._links[peer]
         self._addresses.pop(peer, None)
-        for address in self._hearsay.gone(peer, asyncio.get_running_loop().time()):
-            self._give_up(address)
+        forgotten = set(self._hearsay.gone(peer, asyncio.get_running_loop().time()))
+        for address, who in tuple(self._dialling) if forgotten else ():
+            if address in forgotten and (who is None or self._declared.get(who) != address):
+                self._give_up((address, who))
 
     # Dialling.
 
@@ -253,35 +265,43 @@ class Mesh:
         for name, address in others.items():
             if name in self._links or self._name == name or address == self._address:
                 continue
-            is_tried = address in self._dialling and address not in self._hearsay
+            is_tried = address in self._configured or (
+                (address, name) in self._dialling and address not in self._hearsay
+            )
             if not is_tried and self._hearsay.told(teller, address, now):
                 self._keep_linked(address, who=name)
 
     def _keep_linked(self, address: str, *, who: str | None) -> None:
-        if not self._is_open or address in self._dialling or address == self._address:
+        sought = (address, who)
+        if not self._is_open or sought in self._dialling or address == self._address:
+            return
+        if who is not None and address in self._configured:
             return
         if len(self._dialling) >= MOST_DIALLED:
             self._hearsay.answered(address)
             return
         task = asyncio.get_running_loop().create_task(self._stay_linked(address, who))
-        self._dialling[address] = task
-        task.add_done_callback(lambda done: self._forget(address, done))
+        self._dialling[sought] = task
+        task.add_done_callback(lambda done: self._forget(sought, done))
 
-    def _forget(self, address: str, task: asyncio.Task[None]) -> None:
+    def _forget(self, sought: _Sought, task: asyncio.Task[None]) -> None:
         self._ending.discard(task)
-        if self._dialling.get(address) is task:
-            del self._dialling[address]
-            self._hearsay.answered(address)
+        if self._dialling.get(sought) is task:
+            del self._dialling[sought]
+            if all(address != sought[0] for address, _ in self._dialling):
+                self._hearsay.answered(sought[0])
 
-    def _give_up(self, address: str) -> None:
-        """Dial an address no more, unless it is configured."""
-        if address not in self._configured and (task := self._dialling.pop(address, None)) is not None:
+    def _give_up(self, sought: _Sought) -> None:
+        """Look for a peer at an address no more, unless that is configured."""
+        address, _ = sought
+        if address not in self._configured and (task := self._dialling.pop(sought, None)) is not None:
             self._ending.add(task)
             task.cancel()
             self._troubles.end(address)
 
     async def _stay_linked(self, address: str, who: str | None) -> None:
         """Dial an address until there is a link, and again when it is lost."""
+        sought = (address, who)
         loop = asyncio.get_running_loop()
         is_configured = who is None
         attempt = 0
@@ -295,7 +315,7 @@ class Mesh:
                 break  # it has come itself, and says that it listens elsewhere
             if link is None:
                 link = await self._attempt(address, is_configured=is_configured)
-            if link is None and address not in self._dialling:
+            if link is None and sought not in self._dialling:
                 return
             if link is None and address in self._hearsay:
                 if (rest := self._hearsay.failed(address, loop.time())) is None:
@@ -304,6 +324,8 @@ class Mesh:
                 continue
             if link is not None:
                 self._hearsay.answered(address)
+                if not is_configured and link.peer != who:
+                    break  # another is there, and is dialled where it says itself that it listens
                 began = loop.time()
                 who = link.peer
                 await asyncio.wait({link.lost})
@@ -326,7 +348,9 @@ class Mesh:
                 self._troubles.end(address)
                 return connection
             if connection.peer == self._name and connection.boot == self._boot:
-                self._dialling.pop(address, None)  # that is this member itself, under an address it did not know
+                # That is this member itself, under an address it did not know.
+                for sought in [one for one in self._dialling if one[0] == address]:
+                    self._ending.add(self._dialling.pop(sought))
                 return None
             why = (
                 "it closes the connection before it says hello; it may refuse this agent's certificate, and counts that"

@@ -265,7 +265,7 @@ class TlsTransport(Transport):
         expiry = asyncio.get_running_loop().call_later(max(0.0, verified.valid_until - time.time()), connection.abort)
         connection.lost.add_done_callback(lambda _: expiry.cancel())
         if self._mesh is not None:
-            self._mesh.greet(connection)
+            self._mesh.greet(connection, verified.names.member if verified.names.is_prefix else None)
 
     def _claim(self, connection: Connection, name: str) -> Refusal | None:
         """Return why the other end may not be called so; only what its name begins with is in its certificate."""
