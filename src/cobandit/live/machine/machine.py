@@ -599,6 +599,13 @@ class Machine:
             if is_missing
             else None,
         )
+        self.alerts.trouble(
+            LogEvent.ARMS_ALL_FROZEN,
+            "every arm of this member is frozen, so it goes on choosing from all of them: give one back with "
+            "`cobandit control URL unfreeze ARM`"
+            if self.controls.frozen.issuperset(self.offered) and control_arm not in self.offered
+            else None,
+        )
 
     def _look_for_zeros(self) -> None:
         if self._rewards < MANY_REWARDS or self.terms.default_units is not None:
