@@ -45,6 +45,7 @@ class LogEvent(Enum):
     SETTINGS_TOLD = "settings_told"
     SIDECAR_EXPOSED = "sidecar_exposed"
     STARTS_ALONE = "starts_alone"
+    STARTS_TOGETHER = "starts_together"
     STATE_DAMAGED = "state_damaged"
     STATE_INCOMPLETE = "state_incomplete"
     STATE_ROLLED_BACK = "state_rolled_back"

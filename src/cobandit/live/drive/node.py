@@ -176,8 +176,9 @@ class Node:
 
     def refused(self, reason: Refusal, sender: str | None) -> None:
         """Count what the transport refused. The name is only claimed, so nobody is blamed."""
-        self.machine.refuse(reason, None, f"something {reason.value}")  # a name that is only claimed may be anything
-        del sender
+        is_known = sender is not None and self.machine.agent.knows(sender)  # others could make up as many as they like
+        whose = f", in the name of {sender}" if is_known else ""
+        self.machine.refuse(reason, None, f"something {reason.value}{whose}")
 
     def trouble(self, what: str | None) -> None:
         """Note that the network does not work, or works again."""
@@ -212,12 +213,18 @@ class Node:
         machine = self.machine
         if not self._transport.is_alone:
             await self._until_informed(ALONE_AFTER)
-            if self._has_company or not self._has_announced:
+            if (self._has_company and not self._is_among_newcomers) or not self._has_announced:
                 await self._until_informed(ANSWERED_WITHIN - ALONE_AFTER)
         machine.awaits_settings = False
         if machine.settings_from is not None:
             told = f"starts with the settings that {machine.settings_from} has told"
             machine.alerts.say(logging.INFO, LogEvent.SETTINGS_TOLD, told)
+        elif self._is_among_newcomers:
+            machine.alerts.say(
+                logging.INFO,
+                LogEvent.STARTS_TOGETHER,
+                f"everybody who answered has just started too: it starts with its own settings ({machine.controls})",
+            )
         elif self._has_company:
             machine.alerts.say(
                 logging.WARNING,
@@ -231,6 +238,13 @@ class Node:
                 LogEvent.STARTS_ALONE,
                 f"nobody else is here: it starts with its own settings ({machine.controls})",
             )
+
+    @property
+    def _is_among_newcomers(self) -> bool:
+        """Whether all peers have answered that they have just started, so that none knows more than this member."""
+        discovery = self.machine.discovery
+        reached = {*self.machine.peers, *discovery.unanswered}
+        return bool(discovery.newcomers) and reached <= discovery.newcomers
 
     async def _until_informed(self, within: float) -> None:
         with contextlib.suppress(TimeoutError):
@@ -398,8 +412,8 @@ class Node:
 
         def ask(answered: Collection[str]) -> None:
             for peer in agent.peers:
-                is_asked = agent.is_present(peer) and peer not in answered
-                if is_asked and (packet := self._packed(question, peer)) is not None:
+                reached = agent.is_present(peer) and peer not in answered
+                if reached and (packet := self._packed(question, peer)) is not None:
                     self._counts["lost"] += not self._transport.send(peer, packet)
 
         return await self._rounds.collect(ask, wait_s, quiet_s=0.0, own=self.statistics())
