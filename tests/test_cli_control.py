@@ -10,6 +10,7 @@ import pytest
 
 import cobandit
 from cobandit.cli import main
+from cobandit.cli.control import _named
 from cobandit.live.drive import asking
 from cobandit.live.drive.member import Member
 from cobandit.live.machine.control_messages import ControlsTold, pack
@@ -41,7 +42,8 @@ def test_an_operator_turns_the_kill_switch_and_lifts_it(fleet: Fleet, capsys: py
     assert control(network, "lift") == 0
     assert [member.statistics().control_arm for member in members] == [None] * 3
     assert capsys.readouterr().out == (
-        "3 of 3 members have turned the switch: kill B\n3 of 3 members have turned the switch: lift\n"
+        "3 of 3 members have turned the switch: kill B (web-1, web-2, web-3)\n"
+        "3 of 3 members have turned the switch: lift (web-1, web-2, web-3)\n"
     )
 
 
@@ -51,6 +53,53 @@ def test_an_operator_freezes_an_arm_and_gives_it_back(fleet: Fleet) -> None:
     assert {member.select_arm().arm for member in members for _ in range(6)} == {"B", "C"}
     assert control(network, "unfreeze", "A") == 0
     assert "A" in {members[0].select_arm().arm for _ in range(12)}
+
+
+def test_the_last_arm_that_is_not_frozen_is_not_frozen(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    network, members = fleet
+    assert [control(network, "freeze", arm) for arm in ("A", "B")] == [0, 0]
+    capsys.readouterr()
+    assert control(network, "freeze", "C") == 1
+    assert capsys.readouterr().err == (
+        "cobandit: arm 'C' is the last one that is not frozen, at web-1, web-2, web-3: give another one back first "
+        "with `unfreeze`, or let everybody pull one arm with `kill`\n"
+    )
+    assert {member.select_arm().arm for member in members for _ in range(6)} == {"C"}
+
+
+def test_a_member_whose_arms_are_all_frozen_says_so(fleet: Fleet) -> None:
+    node = fleet[1][0]._node
+    stamp = stamp_at(time.time())
+    every = tuple(Setting(f"freeze {arm}", "frozen", stamp, "operator") for arm in ("A", "B", "C"))
+    node.machine.step([(pack(ControlsTold("operator", every), "homepage"), "operator")])
+    trouble = (
+        "every arm of this member is frozen, so it goes on choosing from all of them: give one back with "
+        "`cobandit control URL unfreeze ARM`"
+    )
+    assert node.statistics().troubles == (trouble,)
+    kill = ControlsTold("operator", (Setting("kill", "B", stamp, "operator"),))
+    node.machine.step([(pack(kill, "homepage"), "operator")])
+    assert node.statistics().troubles == ()
+
+
+def test_a_member_that_does_not_answer_is_counted_and_named(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, members = fleet
+    monkeypatch.setattr(asking.Asker.ask, "__defaults__", (0.5,))
+    assert all("web-2" in {peer.name for peer in member.statistics().peers} for member in (members[0], members[2]))
+    members[1]._node._transport._inbox = None  # type: ignore[attr-defined]  # it hears nothing any more
+    assert control(network, "kill", "B") == 3
+    out, err = capsys.readouterr()
+    assert out == "2 of 3 members have turned the switch: kill B (web-1, web-3)\n"
+    assert err == (
+        "cobandit: web-2 has not answered, and may not have heard it. The others will go on telling; `cobandit forget` "
+        "is for members that are gone for good\n"
+    )
+
+
+def test_of_many_members_some_are_named() -> None:
+    assert _named([f"m{number}" for number in range(22)]) == f"{', '.join(f'm{n}' for n in range(20))} and 2 more"
 
 
 def test_what_cannot_be_is_said(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:

@@ -197,6 +197,7 @@ def test_nobody_is_a_clear_message(member: Callable[[str], Identity], capsys: py
         f"  the network: nobody at {url.removeprefix('tls://')}: connection refused; still trying",
         "  check that a member runs and says that it is ready, and that its `group` and `url` are these;",
         "  members with `keys` or `secret` answer only who has them too: see --keys and --secret;",
+        "  while the group's authority is replaced, --keys needs --trust beside it, or a new file;",
         "  a slow network may need more time: see --wait",
     ]
 

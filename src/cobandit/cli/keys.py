@@ -1,7 +1,10 @@
 """The command `cobandit keys`: arguments and printing; `cobandit.live.auth` makes the files."""
 
 import argparse
+from difflib import get_close_matches
 from pathlib import Path
+
+from cobandit.values.errors import LocalError
 
 DAYS = 365
 
@@ -23,12 +26,14 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
     kind = agent.add_mutually_exclusive_group()
     kind.add_argument("--relay", action="store_true", help="it may pass on what other agents observed")
     kind.add_argument("--prefix", action="store_true", help="one file for all agents whose names begin so and go on")
+    kind.add_argument("--plain", action="store_true", help="neither, though the last file for this name was of a kind")
     agent.set_defaults(command=_agent)
 
     revoke = kinds.add_parser("revoke", help="revoke all files that were made for an agent until now")
     revoke.add_argument("name", help="the agent's name")
     _add_folder(revoke)
     revoke.add_argument("--prefix", action="store_true", help="and for every name that begins so")
+    revoke.add_argument("--anyway", action="store_true", help="though no file was made for it with this folder")
     revoke.set_defaults(command=_revoke)
 
     rotate = kinds.add_parser("rotate", help="replace the group's authority while its agents run")
@@ -55,8 +60,17 @@ def _group(options: argparse.Namespace) -> int:
 
 
 def _agent(options: argparse.Namespace) -> int:
+    from cobandit.live.auth.issued import IssuedFiles  # noqa: PLC0415
     from cobandit.live.auth.keys import issue  # noqa: PLC0415
 
+    if not (options.relay or options.prefix or options.plain):
+        last = IssuedFiles(options.folder).last(options.name)
+        if last is not None and (last.may_relay or last.is_prefix):
+            options.relay, options.prefix = last.may_relay, last.is_prefix
+            kind = "--relay" if last.may_relay else "--prefix"
+            print(
+                f"The last file for {options.name!r} was made with {kind}, and so is this one; --plain makes another."
+            )
     path = issue(
         options.name,
         options.folder,
@@ -79,9 +93,17 @@ def _agent(options: argparse.Namespace) -> int:
 
 def _revoke(options: argparse.Namespace) -> int:
     from cobandit.live.auth.group_folder import GroupFolder  # noqa: PLC0415
+    from cobandit.live.auth.issued import IssuedFiles  # noqa: PLC0415
 
-    path = GroupFolder(options.folder).revoke(options.name, is_prefix=options.prefix)
+    folder, issued = GroupFolder(options.folder), IssuedFiles(options.folder)
     whose = f"names that begin with {options.name!r}" if options.prefix else repr(options.name)
+    if not options.anyway and not issued.concerns(options.name, is_prefix=options.prefix):
+        like = get_close_matches(options.name, {made.name for made in issued.all()})
+        meant = f" Did you mean {' or '.join(map(repr, like))}?" if like else ""
+        raise LocalError(
+            f"nothing is revoked: {issued.path} has no file for {whose}.{meant} If one was made elsewhere, add --anyway"
+        )
+    path = folder.revoke(options.name, is_prefix=options.prefix)
     print(f"The files that were made for {whose} until now are revoked; a file that you make from now on is good.")
     _print_trust(path)
     return 0
@@ -101,6 +123,7 @@ def _rotate(options: argparse.Namespace) -> int:
     _print_trust(path)
     print("When every agent has it, not before: a new file for each agent, in the place of its old one:")
     print(f"    cobandit keys agent NAME --folder {options.folder} --out FILE")
+    print("A name keeps the kind of its last file, --relay or --prefix. Say it for files that another folder made.")
     print("When every agent shows its new certificate:")
     print(f"    cobandit keys rotate --folder {options.folder} --finish")
     return 0

@@ -120,10 +120,17 @@ def _nobody(asker: "Asker", options: argparse.Namespace) -> str:
         lines.append(f"  the network: {asker.network_trouble}")
     if asker.refusals:
         refused = ", ".join(f"{count} {reason.value}" for reason, count in asker.refusals.items())
-        lines.append(f"  refused: {refused}; are --group, --keys or --secret those of the members?")
+        lines.append(f"  refused: {refused}; are --group, --keys, --trust or --secret those of the members?")
     lines += [
         "  check that a member runs and says that it is ready, and that its `group` and `url` are these;",
         "  members with `keys` or `secret` answer only who has them too: see --keys and --secret;",
+        *_trust_hint(options),
         "  a slow network may need more time: see --wait",
     ]
     return "\n".join(lines)
+
+
+def _trust_hint(options: argparse.Namespace) -> list[str]:
+    if options.keys is None or options.trust is not None:
+        return []
+    return ["  while the group's authority is replaced, --keys needs --trust beside it, or a new file;"]

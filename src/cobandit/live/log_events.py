@@ -14,6 +14,7 @@ log = logging.getLogger("cobandit")
 class LogEvent(Enum):
     """What a line is about."""
 
+    ARMS_ALL_FROZEN = "arms_all_frozen"
     ARMS_DIFFER = "arms_differ"
     ARMS_TOO_MANY = "arms_too_many"
     CERTIFICATE_EXPIRES = "certificate_expires"
@@ -44,6 +45,7 @@ class LogEvent(Enum):
     SETTINGS_TOLD = "settings_told"
     SIDECAR_EXPOSED = "sidecar_exposed"
     STARTS_ALONE = "starts_alone"
+    STARTS_TOGETHER = "starts_together"
     STATE_DAMAGED = "state_damaged"
     STATE_INCOMPLETE = "state_incomplete"
     STATE_ROLLED_BACK = "state_rolled_back"
@@ -52,6 +54,7 @@ class LogEvent(Enum):
 
 
 TROUBLES: Mapping[LogEvent, str] = {
+    LogEvent.ARMS_ALL_FROZEN: "the frozen arms",
     LogEvent.ARMS_TOO_MANY: "the size of packets",
     LogEvent.CERTIFICATE_EXPIRES: "the certificate",
     LogEvent.CONTROL_ARM_MISSING: "the control arm",

@@ -70,7 +70,9 @@ def read_csv(path: Path | str, columns: Sequence[str]) -> list[tuple[int, dict[s
         reader = csv.DictReader(io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=""))
         rows = [(reader.line_num, row) for row in reader]
         header = reader.fieldnames or ()
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except OSError as error:
+        raise LocalError(f"cannot read {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
         raise LocalError(f"cannot read {path}: {error}") from error
     if not rows:
         raise LocalError(f"{path} has no rows: it needs a header {','.join(columns)} and at least one row")

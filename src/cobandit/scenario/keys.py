@@ -224,5 +224,7 @@ def located(path: str) -> Iterator[None]:
 
 def shown(value: object) -> str:
     """Return a value as an error shows it: whole if it is short."""
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as the file has it
     text = masked(repr(value))
     return text if len(text) <= _LONGEST_VALUE else masked(reprlib.repr(value))

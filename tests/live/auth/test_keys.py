@@ -16,6 +16,7 @@ from cobandit.live.auth import keys
 from cobandit.live.auth.certificates import verify
 from cobandit.live.auth.group_folder import AUTHORITY
 from cobandit.live.auth.identity import Identity
+from cobandit.live.auth.issued import ISSUED
 from cobandit.live.auth.keys import issue, make_group
 from cobandit.live.auth.trust import TRUST
 from cobandit.values.errors import LocalError
@@ -64,7 +65,7 @@ def test_secrets_can_be_read_by_their_owner_alone_and_leave_no_drafts(tmp_path: 
     finally:
         os.umask(before)
     assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o600, 0o600]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pem", AUTHORITY, TRUST]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pem", AUTHORITY, ISSUED, TRUST]
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_a_damaged_file_says_what_to_do(tmp_path: Path, member: Callable[[str], 
     (tmp_path / "a.pem").write_text(whole.replace("MII", "MXX"))
     with pytest.raises(LocalError, match="is damaged: copy it again"):
         Identity.load(tmp_path / "a.pem")
-    with pytest.raises(LocalError, match=r"cannot read the bundle .* No such file"):
+    with pytest.raises(LocalError, match=r"cannot read the key file .* No such file"):
         Identity.load(tmp_path / "b.pem")
 
 

@@ -11,8 +11,10 @@ import pytest
 from cobandit.cli import main
 from cobandit.live.auth import group_folder, keys, trust
 from cobandit.live.auth.certificates import Names, verify
+from cobandit.live.auth.credentials import Credentials
 from cobandit.live.auth.group_folder import AUTHORITY, FORMER, NEXT, GroupFolder
 from cobandit.live.auth.identity import Identity
+from cobandit.live.auth.issued import ISSUED
 from cobandit.live.auth.keys import issue, make_group, rotate
 from cobandit.live.auth.trust import TRUST, Revocation, Trust, read_trust, write_trust
 from cobandit.values.errors import LocalError
@@ -168,7 +170,7 @@ def test_while_an_authority_is_replaced_both_count_and_both_sign(folder: Path, m
     found = read(folder)
     assert (found.number, found.authorities, [one.name for one in found.revoked]) == (5, (new,), ["b"])
     assert found.verify(before.certificate_der) is None
-    assert sorted(path.name for path in folder.iterdir()) == ["a.pem", "b.pem", AUTHORITY, TRUST]
+    assert sorted(path.name for path in folder.iterdir()) == ["a.pem", "b.pem", AUTHORITY, ISSUED, TRUST]
     with pytest.raises(LocalError, match="is not being replaced: begin with"):
         GroupFolder(folder).finish()
     with pytest.raises(LocalError, match="is damaged, or not signed by the authority"):
@@ -259,6 +261,67 @@ def test_a_certificate_for_a_prefix_that_may_relay_proves_nothing(
         Identity.load(path)
 
 
+def test_a_name_for_which_no_file_was_made_is_not_revoked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, kind in (("web-1", ()), ("pod-", ("--prefix",))):
+        assert main(["keys", "agent", name, *kind, "--folder", str(folder)]) == 0
+
+    def revokes(*arguments: str) -> tuple[int, str]:
+        capsys.readouterr()
+        return main(["keys", "revoke", *arguments, "--folder", str(folder)]), capsys.readouterr().err
+
+    refused = f"cobandit: nothing is revoked: {folder / ISSUED} has no file for"
+    anyway = "If one was made elsewhere, add --anyway\n"
+    assert revokes("web-11") == (2, f"{refused} 'web-11'. Did you mean 'web-1'? {anyway}")
+    assert revokes("db", "--prefix") == (2, f"{refused} names that begin with 'db'. {anyway}")
+    assert read(folder).revoked == ()
+    good = (("web-1",), ("web-", "--prefix"), ("pod-x7", "--prefix", "--anyway"), ("pod-x7",), ("web-11", "--anyway"))
+    assert [revokes(*arguments) for arguments in good] == [(0, "")] * len(good)
+    assert [one.name for one in read(folder).revoked] == ["web-1", "web-", "pod-x7", "pod-x7", "web-11"]
+
+
+def test_a_new_file_is_of_the_kind_of_the_last_one_for_its_name(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def made(name: str, *kind: str) -> tuple[bool, bool]:
+        out = folder / f"{len(list(folder.iterdir()))}.pem"
+        assert main(["keys", "agent", name, *kind, "--folder", str(folder), "--out", str(out)]) == 0
+        identity = Identity.load(out)
+        return identity.may_relay, identity.is_prefix
+
+    assert [made("hub", "--relay"), made("pod-", "--prefix"), made("web-1")] == [
+        (True, False),
+        (False, True),
+        (False, False),
+    ]
+    rotate(folder)
+    capsys.readouterr()
+    assert [made("hub"), made("pod-"), made("web-1")] == [(True, False), (False, True), (False, False)]
+    said = capsys.readouterr().out
+    assert "The last file for 'hub' was made with --relay, and so is this one; --plain makes another." in said
+    assert "The last file for 'pod-' was made with --prefix, and so is this one" in said
+    assert [made("hub", "--plain"), made("hub")] == [(False, False)] * 2
+
+
+def test_a_list_of_files_that_cannot_be_read_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / ISSUED).write_text('{"name": "web-1"}\nweb-2\n')
+    assert main(["keys", "revoke", "web-1", "--folder", str(folder)]) == 2
+    assert capsys.readouterr().err == (
+        f"cobandit: {folder / ISSUED} has a line that is none of cobandit's: put a copy in its place\n"
+    )
+
+
+def test_a_running_relay_is_not_replaced_by_a_file_without_that_right(folder: Path) -> None:
+    keys_file = issue("hub", folder, may_relay=True)
+    credentials = Credentials(Identity.load(keys_file))
+    credentials.begin("hub", "g", time.time())
+    keys_file.write_bytes(issue("hub", folder, out=folder / "new.pem").read_bytes())
+    (trouble,) = credentials.refresh().troubles
+    assert trouble == (
+        f"the new certificate in {keys_file} says that 'hub' is no relay, and it runs as one: make it again with "
+        "--relay, or start the member again to be no relay"
+    )
+
+
 def test_the_commands_say_what_to_do_next(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     at = ["--folder", str(folder)]
 
@@ -271,10 +334,11 @@ def test_the_commands_say_what_to_do_next(folder: Path, capsys: pytest.CaptureFi
     revoked = said("revoke", "pod-", "--prefix")
     assert "made for names that begin with 'pod-' until now are revoked" in revoked
     assert f"Copy {folder / TRUST} to every agent" in revoked
-    assert "made for 'web-1' until now are revoked" in said("revoke", "web-1")
+    assert "made for 'web-1' until now are revoked" in said("revoke", "web-1", "--anyway")
     assert [(one.name, one.is_prefix) for one in read(folder).revoked] == [("pod-", True), ("web-1", False)]
     rotated = said("rotate")
     assert rotated.index(f"Copy {folder / TRUST} to every agent") < rotated.index("cobandit keys agent NAME")
+    assert "A name keeps the kind of its last file, --relay or --prefix." in rotated
     assert f"cobandit keys rotate --folder {folder} --finish" in rotated
     assert "is being replaced already" in said("rotate", code=2)
     assert "Only the new authority counts from now on" in said("rotate", "--finish")

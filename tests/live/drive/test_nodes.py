@@ -534,11 +534,12 @@ def test_messages_of_both_sorts_survive_the_way_there_and_back() -> None:
         assert isinstance(again, ControlMessage) == isinstance(content, ControlMessage)
 
 
-def test_who_starts_together_waits_for_somebody_who_knows_what_is_set(
+def test_who_starts_together_has_nobody_to_wait_for(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    caplog.set_level(logging.INFO)
     monkeypatch.setattr(first_settings, "ALONE_AFTER", 0.1)
-    monkeypatch.setattr(first_settings, "ANSWERED_WITHIN", 0.3)
+    monkeypatch.setattr(first_settings, "ANSWERED_WITHIN", WITHIN)  # if they waited, that would be noticed
 
     async def scene(scene: Scene) -> None:
         await scene.ear("somebody who does not answer")
@@ -550,11 +551,45 @@ def test_who_starts_together_waits_for_somebody_who_knows_what_is_set(
         assert (cleo.machine.decider.select_arm().arm, cleo.statistics().settings_from) == ("B", "ann")
 
     played(scene)
-    late = "nobody has told the settings within 0.3 seconds: it starts with its own (all are lifted), and obeys others"
+    alike = "everybody who answered has just started too: it starts with its own settings (all are lifted)"
+    assert [line for line in caplog.messages if "starts" in line or "settings_not_told" in line] == [
+        f"event=starts_together ann: {alike}",
+        f"event=starts_together bob: {alike}",
+        "event=settings_told cleo: starts with the settings that ann has told",
+    ]
+
+
+def test_who_starts_waits_for_somebody_who_is_here_and_may_know_what_is_set(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_settings, "ALONE_AFTER", 1.0)
+    monkeypatch.setattr(first_settings, "ANSWERED_WITHIN", 1.2)
+
+    async def scene(scene: Scene) -> None:
+        old = await scene.ear("old")
+        say = {name: pack(here("old", name), GROUP) for name in ("ann", "bob")}  # it is here, and does not answer
+        monkeypatch.setattr(old, "frame", lambda _, sender: old.send(sender, say[sender]))
+        await asyncio.gather(scene.node("ann"), scene.node("bob"))
+
+    played(scene)
+    late = "nobody has told the settings within 1.2 seconds: it starts with its own (all are lifted), and obeys others"
     assert [line.split(": ")[0] for line in caplog.messages if late in line] == [
         "event=settings_not_told ann",
         "event=settings_not_told bob",
     ]
+
+
+def test_a_refusal_names_whom_it_concerns_if_that_is_a_peer(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        ann.frame(pack(here("bob", "ann"), GROUP), "bob")
+        await scene.until(lambda: ann.statistics().peers)
+        for name in ("bob", "made up", None):
+            ann.refused(Refusal.REVOKED, name)
+
+    played(scene)
+    said = "event=packet_refused ann: refused: something from a member whose certificate is revoked"
+    assert [line for line in caplog.messages if "packet_refused" in line] == [f"{said}, in the name of bob", said]
 
 
 def test_passing_on_a_setting_that_is_ahead_of_a_clock_leads_to_no_quarantine() -> None:

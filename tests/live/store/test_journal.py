@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,9 @@ from cobandit.testing import check_journal
 from cobandit.values.errors import LocalError
 
 STATE = NodeState(agent=b"agent", run=1, secret=b"secret", is_clean=False)
+
+
+USES: tuple[Callable[[Path], object], ...] = (SqliteJournal, read_state, lambda path: leave_mail(path, "d1.one", 1.0))
 
 
 def decided(number: int) -> Batch:
@@ -133,6 +137,27 @@ def test_mail_for_a_file_that_is_not_there_is_refused_and_makes_none(tmp_path: P
 def test_a_file_that_is_no_journal_is_told(tmp_path: Path) -> None:
     path = tmp_path / "member.db"
     path.write_bytes(b"this is not a database, but it is long enough to be looked at as one" * 100)
+    said = f"{path} is no state file, or has lost its beginning: name the state file of a member"
+    for use in USES:
+        with pytest.raises(LocalError) as caught:
+            use(path)
+        assert str(caught.value) == said
+
+
+def test_a_folder_is_no_journal(tmp_path: Path) -> None:
+    for use in USES:
+        with pytest.raises(LocalError) as caught:
+            use(tmp_path)
+        assert str(caught.value) == f"{tmp_path} is a folder: name a state file, such as {tmp_path / 'NAME.db'}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_journal_that_lost_its_beginning_is_damaged_where_its_lock_tells_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "member.db"
+    journal = SqliteJournal(path)
+    journal.write([decided(1)])
+    journal.close()
+    path.write_bytes(b"x" * 4096)
     with pytest.raises(LocalError, match=r"the state file .* is damaged \(file is not a database\)"):
         SqliteJournal(path)
 

@@ -415,7 +415,7 @@ def test_a_key_file_that_does_not_fit_is_said_and_the_one_before_it_stays(group:
             for content, says in (
                 (b"", "holds no private key"),
                 (a.keys.read_bytes(), "proves the name 'a', not 'b'"),
-                (relay(group, "b"), "differs in whether 'b' may relay: start the member again"),
+                (relay(group, "b"), "'b' is a relay, and it runs as none: make it again with --plain, or start"),
             ):
                 b.keys.write_bytes(content)
                 (said,) = b.refresh().troubles

@@ -110,8 +110,11 @@ class Credentials:
             found.check_member(self.name, before.group)
         if found.may_relay != before.may_relay:
             raise LocalError(
-                f"the new certificate in {found.path} differs in whether {self.name!r} may relay: start the member "
-                "again to change that"
+                f"the new certificate in {found.path} says that {self.name!r} is no relay, and it runs as one: make it "
+                "again with --relay, or start the member again to be no relay"
+                if before.may_relay
+                else f"the new certificate in {found.path} says that {self.name!r} is a relay, and it runs as none: "
+                "make it again with --plain, or start the member again to be a relay"
             )
         if found.group_der not in self.trust.authorities:
             raise LocalError(

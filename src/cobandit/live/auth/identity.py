@@ -52,17 +52,17 @@ class Identity:
             LocalError: It cannot be used, with what to do about it.
         """
         path = Path(path)
-        key, certificates = read(path, what="bundle", remedy="cobandit keys agent")
+        key, certificates = read(path, what="key file", remedy="cobandit keys agent")
         if len(certificates) != 2:
             raise LocalError(
-                f"{path} holds {len(certificates)} certificates where a bundle has two, the agent's and the group's: "
+                f"{path} holds {len(certificates)} certificates where a key file has two, the agent's and the group's: "
                 "make a new one with `cobandit keys agent`"
             )
         own, authority = certificates
         found = names_or_blame(own, path)
         group, agent = found.group, found.member
         if agent is None:
-            raise LocalError(f"{path} is for the group {group!r} itself: make a bundle with `cobandit keys agent`")
+            raise LocalError(f"{path} is for the group {group!r} itself: make a key file with `cobandit keys agent`")
         if own.public_key() != key.public_key():
             raise LocalError(
                 f"the key and the certificate in {path} do not fit: make a new one with `cobandit keys agent`"

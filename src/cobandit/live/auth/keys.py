@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cobandit.live.auth.certificates import CLOCK_SKEW, RELAY, Names, uri
 from cobandit.live.auth.group_folder import AUTHORITY, Authority, GroupFolder
+from cobandit.live.auth.issued import Issued, IssuedFiles
 from cobandit.live.auth.private_files import check_free, write_private
 from cobandit.values.checks import check_name, check_whole
 from cobandit.values.errors import LocalError
@@ -84,6 +85,7 @@ def issue(
     key = ec.generate_private_key(ec.SECP256R1())
     of = Names(group.name, agent, is_prefix)
     own = _certificate(of, key, made_at, days=days, issuer=group.present, may_relay=may_relay)
+    IssuedFiles(group.path).add(Issued(agent, is_prefix, may_relay))  # first: a file that is not listed must not be
     write_private(path, _pem(key) + _pem(own) + _pem(group.present.certificate))
     return path
 

@@ -39,12 +39,18 @@ class FirstSettings:
         machine = self._machine
         if not self._transport.is_alone:
             await self._until_informed(ALONE_AFTER)
-            if self.has_company or not self._sending.has_announced:
+            if (self.has_company and not self._is_among_newcomers) or not self._sending.has_announced:
                 await self._until_informed(ANSWERED_WITHIN - ALONE_AFTER)
         machine.awaits_settings = False
         if machine.settings_from is not None:
             told = f"starts with the settings that {machine.settings_from} has told"
             machine.alerts.say(logging.INFO, LogEvent.SETTINGS_TOLD, told)
+        elif self._is_among_newcomers:
+            machine.alerts.say(
+                logging.INFO,
+                LogEvent.STARTS_TOGETHER,
+                f"everybody who answered has just started too: it starts with its own settings ({machine.controls})",
+            )
         elif self.has_company:
             machine.alerts.say(
                 logging.WARNING,
@@ -58,6 +64,13 @@ class FirstSettings:
                 LogEvent.STARTS_ALONE,
                 f"nobody else is here: it starts with its own settings ({machine.controls})",
             )
+
+    @property
+    def _is_among_newcomers(self) -> bool:
+        """Whether all peers have answered that they have just started, so that none knows more than this member."""
+        discovery = self._machine.discovery
+        reached = {*self._machine.peers, *discovery.unanswered}
+        return bool(discovery.newcomers) and reached <= discovery.newcomers
 
     async def _until_informed(self, within: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -105,8 +105,9 @@ class Node:
 
     def refused(self, reason: Refusal, sender: str | None) -> None:
         """Count what the transport refused. The name is only claimed, so nobody is blamed."""
-        self.machine.refuse(reason, None, f"something {reason.value}")  # a name that is only claimed may be anything
-        del sender
+        is_known = sender is not None and self.machine.agent.knows(sender)  # others could make up as many as they like
+        whose = f", in the name of {sender}" if is_known else ""
+        self.machine.refuse(reason, None, f"something {reason.value}{whose}")
 
     def trouble(self, what: str | None) -> None:
         """Note that the network does not work, or works again."""

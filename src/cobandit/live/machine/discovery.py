@@ -32,6 +32,13 @@ class Discovery:
         """Apart, so that who keeps asking how this member is does not thereby miss the answer to a greeting."""
         self._unmet: dict[str, tuple[float, float]] = {}
         """Who can be reached and has not said who it is: when to greet it again, and how long that was."""
+        self.newcomers = set[str]()
+        """Peers that answered that they have just started themselves: what was set before they do not know either."""
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """Who can be reached and has not said who it is."""
+        return tuple(self._unmet)
 
     def may_answer(self, who: str, now: float, *, is_member: bool = False) -> bool:
         """Return whether somebody is answered now: not more often than it is worth."""

@@ -174,6 +174,8 @@ class Inbound:
             self._answered[hello.sender] = hello.controls
             if hello.controls in (b"", machine.controls.digest):
                 machine.heard_settings(hello.sender)
+        elif hello.is_new and hello.answers is not None and machine.awaits_settings:
+            machine.discovery.newcomers.add(hello.sender)
         is_news = known is None or (known.session, known.number) != (hello.session, hello.notice)
         if is_news:
             self._compare_arms(hello)

@@ -108,7 +108,7 @@ class Operations:
         self.removed -= {arm}
 
     def look_for_control_arm(self) -> None:
-        """Say so if the kill switch is on to an arm that this member does not have."""
+        """Say so if the kill switch is on to an arm that this member does not have, or if all arms are frozen."""
         control_arm = self._controls.control_arm
         is_missing = control_arm is not None and control_arm not in self.offered
         self._alerts.trouble(
@@ -116,6 +116,13 @@ class Operations:
             f"the kill switch is on, to arm {control_arm!r}, which this member does not have: it goes on choosing from "
             "its own arms"
             if is_missing
+            else None,
+        )
+        self._alerts.trouble(
+            LogEvent.ARMS_ALL_FROZEN,
+            "every arm of this member is frozen, so it goes on choosing from all of them: give one back with "
+            "`cobandit control URL unfreeze ARM`"
+            if self._controls.frozen.issuperset(self.offered) and control_arm not in self.offered
             else None,
         )
 

@@ -60,7 +60,7 @@ class SqliteJournal(Journal):
     """
 
     def __init__(self, path: str | Path, *, log_limit: int = LOG_LIMIT, layout: Layout = LAYOUT) -> None:
-        self.path = Path(path)
+        self.path = _no_folder(Path(path))
         self.name = f"the state {path}"
         self._layout = layout
         self._log_limit = log_limit
@@ -146,8 +146,11 @@ class SqliteJournal(Journal):
             if written is None:
                 return None
             return f"the state file {self.path} is gone, with {written.last:,} steps: the member starts anew"
-        with suppress(*BROKEN):
+        try:
             check_version(self.path, self._layout)
+        except BROKEN as error:
+            if _is_foreign(self.path, error):
+                raise _unusable(self.path, error) from error
         damage = find_damage(self.path, written)
         if damage is None:
             return None
@@ -368,8 +371,14 @@ def _make(path: Path) -> bool:
     return True
 
 
+def _no_folder(path: Path) -> Path:
+    if path.is_dir():
+        raise LocalError(f"{path} is a folder: name a state file, such as {path / 'NAME.db'}")
+    return path
+
+
 def _existing(path: str | Path) -> Path:
-    if not Path(path).is_file():
+    if not _no_folder(Path(path)).is_file():
         raise LocalError(f"there is no journal at {path}: name the state file of a member")
     return Path(path)
 
@@ -383,7 +392,9 @@ def _not_taken(path: Path, error: sqlite3.Error) -> JournalError:
     return JournalError(f"the journal {path} cannot be written ({error}): {cure}")
 
 
-def _unusable(path: Path, error: sqlite3.Error) -> LocalError:
+def _unusable(path: Path, error: Exception) -> LocalError:
+    if _is_foreign(path, error):
+        return LocalError(f"{path} is no state file, or has lost its beginning: name the state file of a member")
     cure = ""
     if is_held(error):
         cure = ". Another process holds it, such as a shell or a backup: let it end"
@@ -392,5 +403,10 @@ def _unusable(path: Path, error: sqlite3.Error) -> LocalError:
     return LocalError(f"the state file {path} cannot be used: {error}{cure}")
 
 
-def _is_damaged(error: sqlite3.Error) -> bool:
+def _is_foreign(path: Path, error: Exception) -> bool:
+    """Whether a file is no database, and nothing says that a member has written into it."""
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB and written_beside(path) is None
+
+
+def _is_damaged(error: Exception) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
