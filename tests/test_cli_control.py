@@ -86,7 +86,7 @@ def test_a_member_that_does_not_answer_is_counted_and_named(
     fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network, members = fleet
-    monkeypatch.setattr(asking.Asker.ask, "__defaults__", (0.5,))
+    monkeypatch.setattr(asking.Asker.ask, "__defaults__", (1.5,))
     assert all("web-2" in {peer.name for peer in member.statistics().peers} for member in (members[0], members[2]))
     members[1]._node._transport._inbox = None  # type: ignore[attr-defined]  # it hears nothing any more
     assert control(network, "kill", "B") == 3

@@ -124,7 +124,13 @@ def capped_world() -> Scenario:
     return Scenario(HORIZON, Arms.of([0.2, 0.8]), agents, BuiltIn("ucb"), on_demand(Geometric(2, cap=5, phases=True)))
 
 
-SPECIAL = (woken_world, unheeded_world, eager_world, capped_world)
+def patient_broadcast() -> Scenario:
+    """Return a world without anything special in which broadcast waits until buffers are full."""
+    agents = (AgentSpec(Rate(0.6)),) * 3
+    return Scenario(HORIZON, Arms.of([0.2, 0.8]), agents, BuiltIn("ucb"), immediate(Constant(3)))
+
+
+SPECIAL = (woken_world, unheeded_world, eager_world, capped_world, patient_broadcast)
 """Worlds that luck rarely finds."""
 
 

@@ -399,7 +399,7 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "sharing.threshold",
         {"constant": 3, "phases": True},
-        "sharing.threshold.phases = True is not allowed here: it belongs to geometric",
+        "sharing.threshold.phases = true is not allowed here: it belongs to geometric",
     ),
     (
         "sharing",
