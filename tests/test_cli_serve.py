@@ -252,7 +252,7 @@ def test_check_only_looks(serving: Serving, capsys: pytest.CaptureFixture[str]) 
     [
         ('listen = "somewhere"', "listen: the address must be like 10.0.0.1:7000 or [::1]:7000, not 'somewhere'"),
         ("most_body = 0", "most_body must be a whole number from 1 to 67108864, not 0"),
-        ("most_requests = true", "most_requests must be a whole number from 1 to 100000, not True"),
+        ("most_requests = true", "most_requests must be a whole number from 1 to 100000, not true"),
         ("token_file = 7", "token_file must be a string, not 7"),
     ],
 )

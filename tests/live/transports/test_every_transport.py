@@ -21,6 +21,9 @@ from cobandit.testing import check_transport
 from cobandit.testing.check_transport import FOREIGN_GROUP, GROUP, NAMES
 from lab.servers import Server, free_port
 
+# A TLS connection that is closed in the middle of its handshake leaves its socket to the garbage collector (asyncio).
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 Identities = Callable[[str], Identity]
 
 
