@@ -20,7 +20,7 @@ MAX_LINES_AT_ONCE, MAX_LINES_PER_SECOND = 200, 1
 """Lines of one kind: of one logger, level and event. The next one that is written says how many were left out."""
 
 MAX_KINDS = 1000
-"""So many kinds are told apart."""
+"""The most kinds that are told apart."""
 
 LogFormat = Literal["json", "text"]
 LOG_FORMATS: tuple[LogFormat, ...] = ("text", "json")
