@@ -146,7 +146,8 @@ def test_tls_gives_a_relay_s_name_to_no_pod_whose_name_begins_so(them: Cast, mon
         await p.open("p", "g", ear)
         relay = Identity.load(issue("r-1", them.folder, may_relay=True))
         # A pod that is earlier has the name until the relay comes. It does not go when it is asked to.
-        pod, early = Obstinate(None, [p.address], them.pods), Diary()
+        pod: TlsTransport = Obstinate(None, [p.address], them.pods)
+        early = Diary()
         await pod.open("r-1", "g", early)
         await early.until(lambda _: "p" in early.reached)
         assert not p.may_relay("r-1")
