@@ -1,8 +1,17 @@
-"""Run both engines in many small worlds, and exit with 1 at the first difference: `python differences.py COUNT`."""
+"""Run both engines in many small worlds, and say where they differ: `python -m tests.parity.differences`.
+
+It breaks the kernel as it is told, in its own process, so it needs one without a compiler (NUMBA_DISABLE_JIT=1): a
+compiled function cannot be changed.
+"""
 
 import random
+import signal
 import sys
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
+
+from tests.parity.mutants import MUTANTS, Mutant
 
 from cobandit.core import (
     Constant,
@@ -38,6 +47,8 @@ from cobandit.simulator.kernel.filling import fill_world
 from cobandit.simulator.result import Result
 
 HORIZON = 100
+WORLDS = 300
+CHECKPOINTS = (0, 50)
 THRESHOLDS: list[Threshold] = [
     Constant(1),
     Constant(1),
@@ -52,18 +63,70 @@ THRESHOLDS: list[Threshold] = [
 ]
 
 
-def main() -> int:
-    """Compare the engines in as many worlds as the first argument says."""
-    for seed in range(int(sys.argv[1])):
-        world = SPECIAL[seed]() if seed < len(SPECIAL) else random_world(random.Random(seed))
-        ref_trace: list[Row] = []
-        got_trace: list[Row] = []
-        ref = reference.run(world, seed=seed, trace=ref_trace, checkpoints=(0, 50))
-        got = kernel.run(world, seed=seed, trace=got_trace, checkpoints=(0, 50))
-        if got_trace != ref_trace or got != ref or not agrees_without_a_trace(world, seed, ref):
-            sys.stdout.write(f"the engines differ in world {seed}: {world}\n")
-            return 1
-    return 0
+MAX_CPU_SECONDS = 3.0
+"""For one world, which takes a twentieth of a second. A broken kernel may go on for ever, and is then stopped."""
+
+SAME = "the same in every world"
+
+
+class DoesNotEndError(Exception):
+    """A kernel has used all the time that it may."""
+
+
+def main() -> None:
+    """Answer questions, one in a line: the place of a mutant in the list, or a minus for the kernel as it is."""
+    signal.signal(signal.SIGVTALRM, _stop)
+    for line in sys.stdin:
+        question = line.strip()
+        answer = first_difference() if question == "-" else judged(MUTANTS[int(question)])
+        sys.stdout.write(f"{answer}\n")
+        sys.stdout.flush()
+
+
+def judged(mutant: Mutant) -> str:
+    """Break the kernel, say where it differs, and mend it."""
+    file, name = mutant.where.split(".")
+    function = getattr(import_module(f"{kernel.__name__}.{file}"), name)
+    names = dict(function.__globals__)
+    exec(compile(mutant.source(), mutant.where, "exec"), names)  # our own source, with one change
+    right, function.__code__ = function.__code__, names[name].__code__
+    try:
+        return first_difference(mutant.world)
+    finally:
+        function.__code__ = right
+
+
+def first_difference(first: int = 0) -> str:
+    """Say in which world the kernel differs, or fails, or goes on for ever; the first one is tried first."""
+    for number in (first, *(other for other in range(WORLDS) if other != first)):
+        signal.setitimer(signal.ITIMER_VIRTUAL, MAX_CPU_SECONDS)
+        try:
+            is_same = equals_the_reference(number)
+        except DoesNotEndError:
+            return f"no end in world {number}"
+        except Exception as error:  # noqa: BLE001  # a broken kernel may do anything
+            return f"world {number}: {type(error).__name__}"
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        if not is_same:
+            return f"world {number}"
+    return SAME
+
+
+def equals_the_reference(number: int) -> bool:
+    """Return whether the kernel tells the same story and counts the same, also on its short way."""
+    world, ref, ref_trace = readable(number)
+    got_trace: list[Row] = []
+    got = kernel.run(world, seed=number, trace=got_trace, checkpoints=CHECKPOINTS)
+    return got_trace == ref_trace and got == ref and agrees_without_a_trace(world, number, ref)
+
+
+@cache
+def readable(number: int) -> tuple[Scenario, Result, list[Row]]:
+    """Return a world, and what the readable engine does in it."""
+    world = SPECIAL[number]() if number < len(SPECIAL) else random_world(random.Random(number))
+    trace: list[Row] = []
+    return world, reference.run(world, seed=number, trace=trace, checkpoints=CHECKPOINTS), trace
 
 
 def agrees_without_a_trace(world: Scenario, seed: int, ref: Result) -> bool:
@@ -72,6 +135,10 @@ def agrees_without_a_trace(world: Scenario, seed: int, ref: Result) -> bool:
         return True
     bare = kernel.run(world, seed=seed)
     return bare.pulls.tolist() == ref.pulls.tolist() and bare.communication.bytes == ref.communication.bytes
+
+
+def _stop(_signal: int, _frame: object) -> None:
+    raise DoesNotEndError
 
 
 def random_world(luck: random.Random) -> Scenario:
@@ -201,4 +268,4 @@ def random_table(luck: random.Random) -> Rules:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -21,10 +21,6 @@ from cobandit.testing import check_transport
 from cobandit.testing.check_transport import FOREIGN_GROUP, GROUP, NAMES
 from lab.servers import Server, free_port
 
-# Now and then the garbage collector finds an unclosed TCP socket while a later test here runs. Whose it is, is not
-# known yet: perhaps that of a TLS connection closed in the middle of its handshake.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
 Identities = Callable[[str], Identity]
 
 

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from cobandit.live.auth import identity_seal
 from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.identity_seal import IdentitySeal
 from cobandit.live.auth.keys import issue, make_group
-from cobandit.live.auth.seal import GroupSeal
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.auth.seal import GroupSeal, Opened, Rejected
+from cobandit.live.transports import mesh as mesh_module
 from cobandit.live.transports import tls as tls_module
 from cobandit.live.transports.base import Transport
+from cobandit.live.transports.connection import Connection, Word
 from cobandit.live.transports.memory import Hub, MemoryTransport
 from cobandit.live.transports.sealed import Sealed
 from cobandit.live.transports.tls import TlsTransport
@@ -24,12 +28,13 @@ Build = Callable[[Identity, list[str]], Transport]
 
 
 class Cast:
-    """A relay, called r, and a plain member, called p."""
+    """A relay, called r, a plain member, called p, and pods, whose names begin with r-."""
 
     def __init__(self, folder: Path) -> None:
         make_group("g", folder)
         self.relay = Identity.load(issue("r", folder, may_relay=True))
         self.plain = Identity.load(issue("p", folder))
+        self.pods = Identity.load(issue("r-", folder, is_prefix=True))
         self.folder = folder
 
     def again(self, name: str, *, may_relay: bool) -> Identity:
@@ -108,20 +113,82 @@ def test_where_names_are_not_proved_nothing_is_said_of_a_role(transport: Transpo
     assert (transport.own_may_relay, transport.may_relay("a")) == (None, None)
 
 
-def test_roles_that_are_remembered_are_bounded(them: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relays_that_are_remembered_are_bounded(them: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
-        r = TlsTransport(HERE, [], them.relay)
-        await r.open("r", "g", Diary())
-        p, ear = TlsTransport(HERE, [r.address], them.plain), Diary()
+        p, ear = TlsTransport(HERE, [], them.plain), Diary()
         await p.open("p", "g", ear)
-        await ear.until(lambda _: "r" in ear.reached)
-        assert p.may_relay("r")
-        other = TlsTransport(HERE, [p.address], Identity.load(issue("o", them.folder)))
         monkeypatch.setattr(tls_module, "MOST_REMEMBERED", 1)
-        await other.open("o", "g", Diary())
-        await ear.until(lambda _: "o" in ear.reached)
-        assert not p.may_relay("r")
-        for transport in (other, p, r):
-            await transport.close()
+        other = Identity.load(issue("s", them.folder, may_relay=True))
+        for identity, known in ((them.relay, (True, False)), (other, (False, True))):
+            relay = TlsTransport(HERE, [p.address], identity)
+            await relay.open(identity.name, "g", Diary())
+            await ear.until(lambda _, name=identity.name: name in ear.reached)  # type: ignore[misc]
+            await relay.close()
+            assert (p.may_relay("r"), p.may_relay("s")) == known
+        await p.close()
 
     asyncio.run(main())
+
+
+class Obstinate(TlsTransport):
+    """A transport that closes no connection because the other end asks for it."""
+
+    def _take_word(self, connection: Connection, word: Word, content: bytes) -> None:
+        if word is not Word.RETIRE:
+            super()._take_word(connection, word, content)
+
+
+def test_tls_gives_a_relay_s_name_to_no_pod_whose_name_begins_so(them: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mesh_module, "RETIRING_SECONDS", 3600.0)
+
+    async def main() -> None:
+        p, ear = TlsTransport(HERE, [], them.plain), Diary()
+        await p.open("p", "g", ear)
+        relay = Identity.load(issue("r-1", them.folder, may_relay=True))
+        # A pod that is earlier has the name until the relay comes. It does not go when it is asked to.
+        pod: TlsTransport = Obstinate(None, [p.address], them.pods)
+        early = Diary()
+        await pod.open("r-1", "g", early)
+        await early.until(lambda _: "p" in early.reached)
+        assert not p.may_relay("r-1")
+        r, ear_of_r = TlsTransport(HERE, [p.address], relay), Diary()
+        await r.open("r-1", "g", ear_of_r)
+        await ear_of_r.until(lambda _: "p" in ear_of_r.reached)
+        await ear.until(lambda _: (Refusal.FORGED, "r-1") in ear.refusals)
+        await ear.until(lambda _: [one.may_relay for to, one in p._proved.items() if to.peer == "r-1"] == [True])
+        assert p.may_relay("r-1")
+        await pod.close()
+        # A later one is refused, while the relay is there and after it has gone.
+        for is_there in (True, False):
+            ear.refusals.clear()
+            if not is_there:
+                await r.close()
+            pod = TlsTransport(None, [p.address], them.pods)
+            await pod.open("r-1", "g", Diary())
+            await ear.until(lambda _: (Refusal.FORGED, None) in ear.refusals)
+            assert p.may_relay("r-1")
+            await pod.close()
+        await p.close()
+
+    asyncio.run(main())
+
+
+def test_a_seal_gives_a_relay_s_name_to_no_pod_whose_name_begins_so(
+    them: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relay, pod, other, p = (
+        IdentitySeal(Identity.load(issue("r-1", them.folder, may_relay=True))),
+        IdentitySeal(them.pods),
+        IdentitySeal(them.pods),
+        IdentitySeal(them.plain),
+    )
+    for seal, name in ((relay, "r-1"), (pod, "r-1"), (other, "r-2"), (p, "p")):
+        seal.begin(name, "g")
+    assert p.unwrap(pod.wrap(None, b"early")) == Opened("r-1", b"early")
+    assert p.unwrap(relay.wrap(None, b"from the relay")) == Opened("r-1", b"from the relay")
+    assert p.unwrap(pod.wrap(None, b"as the relay")) == Rejected(Refusal.FORGED, "r-1")
+    # Nor does it help to push the relay out of the memory of others.
+    monkeypatch.setattr(identity_seal, "MOST_PEERS", 1)
+    assert p.unwrap(other.wrap(None, b"another name")) == Opened("r-2", b"another name")
+    assert p.unwrap(pod.wrap(None, b"as the relay")) == Rejected(Refusal.FORGED, "r-1")
+    assert p.may_relay("r-1")

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import datetime as dt
+import gc
 import socket
 import ssl
 import time
@@ -23,6 +24,7 @@ from cobandit.live.transports import door as door_module
 from cobandit.live.transports import mesh as mesh_module
 from cobandit.live.transports import tls as tls_module
 from cobandit.live.transports.base import LARGEST_FRAME
+from cobandit.live.transports.connection import Connection
 from cobandit.live.transports.tls import TlsTransport
 from cobandit.values.errors import LocalError
 from lab.diary import PATIENCE, Diary
@@ -579,3 +581,56 @@ def test_frames_are_cut_out_of_any_chunks() -> None:
 class Still(asyncio.Transport):
     def is_closing(self) -> bool:
         return False
+
+
+@pytest.mark.filterwarnings("always::ResourceWarning")
+@pytest.mark.parametrize("steps", range(8))
+def test_a_connection_that_comes_while_a_member_closes_leaves_no_socket(
+    steps: int, member: Identities, recwarn: pytest.WarningsRecorder
+) -> None:
+    async def main() -> None:
+        a = Node(member("a"))
+        await a.transport.open("a", a.group, a.ear)
+        await asyncio.sleep(0)  # it waits for connections now
+        host, _, port = a.address.rpartition(":")
+        with socket.create_connection((host, int(port))):
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            await a.transport.close()
+
+    run(main())
+    gc.collect()
+    assert [str(one.message) for one in recwarn if one.category is ResourceWarning] == []
+
+
+@pytest.mark.filterwarnings("always::ResourceWarning")
+def test_a_handshake_that_ends_while_a_member_closes_leaves_no_socket(
+    member: Identities, recwarn: pytest.WarningsRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The member closes between the end of a handshake and the moment in which it looks at the certificate."""
+    prove = TlsTransport._prove
+    closing: asyncio.Future[None]
+
+    def closes_first(self: TlsTransport, connection: Connection) -> None:
+        mesh, self._mesh = self._mesh, None  # as `close` begins
+        prove(self, connection)
+        self._mesh = mesh
+        if not closing.done():
+            closing.set_result(None)
+
+    async def main() -> None:
+        nonlocal closing
+        closing = asyncio.get_running_loop().create_future()
+        a = Node(member("a"))
+        await a.transport.open("a", a.group, a.ear)
+        b = Node(member("b"), a.address)
+        with monkeypatch.context() as patch:
+            patch.setattr(TlsTransport, "_prove", closes_first)
+            await b.transport.open("b", b.group, b.ear)
+            await asyncio.wait_for(closing, PATIENCE)
+            await b.transport.close()
+            await a.transport.close()
+
+    run(main())
+    gc.collect()
+    assert [str(one.message) for one in recwarn if one.category is ResourceWarning] == []

@@ -7,7 +7,8 @@ itself alone learns that the sender does not know it, and attaches its certifica
 code shows that it is known.
 
 A certificate for a prefix proves each name that begins so. What members with the same one have in common with another
-member they all know: they can pose as each other, and as nobody else.
+member they all know: they can pose as each other, and as nobody else. Not as a relay either, whose name begins so: its
+own certificate counts for it as long as it is known, and relays are the last to be forgotten.
 
 A member's own certificate may be replaced while it runs. Until another member has seen the new one, what that sends is
 still opened with the key before it. This file owns those packets and who is known, and refuses to know what is in them.
@@ -113,7 +114,8 @@ class IdentitySeal(Seal):
         self._peers: dict[str, _Peer] = {}
         self._shunned: dict[str, None] = {}
         """Who was known, until its certificate no longer counted; at most `MOST_PEERS`, the earliest first."""
-        self._windows = ReplayWindows()
+        self._windows = {is_prefix: ReplayWindows() for is_prefix in (False, True)}
+        """By the kind of certificate: with one for a prefix nobody uses up numbers of who has one for its very name."""
         self._sequence = 0
         self._introduced: tuple[int, int] = (0, 0)
         self._show(identity)
@@ -219,7 +221,7 @@ class IdentitySeal(Seal):
         key = self._opens(peer, kind, packet[1:begin], to, packet[begin:])
         if key is None:
             return Rejected(Refusal.FORGED, sender)
-        if not self._windows.admit(sender, sequence):
+        if not self._windows[peer.verified.names.is_prefix].admit(sender, sequence):
             return Rejected(Refusal.REPLAYED, sender)
         if kind != TO_ALL:
             peer.knows_me = kind not in _SIGNED and key == 0
@@ -256,6 +258,8 @@ class IdentitySeal(Seal):
         refusal = Refusal.STRANGER if verified is None else self._credentials.refusal(verified, claimed)
         if verified is None or refusal is not None:
             return refusal or Refusal.STRANGER
+        if verified.names.is_prefix and self.may_relay(claimed):
+            return Refusal.FORGED
         peer = _Peer(claimed, certificate, verified)
         peer.agree(self._own, self._keys)
         return peer
@@ -265,4 +269,5 @@ class IdentitySeal(Seal):
         self._peers.pop(sender, None)
         self._peers[sender] = peer
         if len(self._peers) > MOST_PEERS:
-            del self._peers[next(iter(self._peers))]
+            plain = (name for name, known in self._peers.items() if not known.verified.may_relay)
+            del self._peers[next(plain, next(iter(self._peers)))]

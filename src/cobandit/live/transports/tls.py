@@ -33,7 +33,7 @@ CLOSING_SECONDS = 1.0
 BACKLOG = 128
 """Incoming connections that the operating system holds until they are taken."""
 MOST_REMEMBERED = 4096
-"""Members whose role is remembered after their connection has ended; then the one that came first is forgotten."""
+"""Relays that are remembered after their connection has ended; then the one that came first is forgotten."""
 BREATH_SECONDS = 0.1
 """How long to wait when the operating system has no more sockets to give."""
 
@@ -74,12 +74,11 @@ class TlsTransport(Transport):
         self._credentials = Credentials(identity, trust)
         self.valid_until, self.trust_number = identity.valid_until, self._credentials.trust.number or None
         self.own_may_relay = identity.may_relay
-        self._roles: dict[str, bool] = {}
-        """Whether a peer may relay, from its last certificate. What it said may be looked at after it has gone."""
+        self._relays: dict[str, None] = {}
+        """Whose last certificate says that it may relay. What it said may be looked at after it has gone."""
         self._socket: socket.socket | None = None
         self._mesh: Mesh | None = None
         self._inbox: Inbox | None = None
-        self._accepting: asyncio.Task[None] | None = None
         self._admitting: set[asyncio.Task[None]] = set()
         self._door: Door[asyncio.Task[None]] = Door(self._turn_away)
         self._address: Address | None = None
@@ -104,7 +103,7 @@ class TlsTransport(Transport):
         for peer in self._peers:
             self._mesh.dial(peer)
         if self._socket is not None:
-            self._accepting = asyncio.get_running_loop().create_task(self._accept(self._socket))
+            self._listen_for_others()
 
     def send(self, receiver: str, frame: bytes) -> bool:
         self.check_size(frame)
@@ -118,16 +117,14 @@ class TlsTransport(Transport):
                 link.send(frame)
 
     def may_relay(self, sender: str) -> bool:
-        return self._roles.get(sender, False)
+        return sender in self._relays
 
     async def close(self) -> None:
         mesh, self._mesh = self._mesh, None
         if mesh is None:
             return
-        if self._accepting is not None:
-            self._accepting.cancel()
-            await asyncio.gather(self._accepting, return_exceptions=True)
         if self._socket is not None:
+            asyncio.get_running_loop().remove_reader(self._socket)
             self._socket.close()
         await asyncio.sleep(0)  # a task that is cancelled before its first step would leave its socket to nobody
         for task in tuple(self._admitting):
@@ -158,18 +155,26 @@ class TlsTransport(Transport):
 
     # Who comes in.
 
-    async def _accept(self, listening: socket.socket) -> None:
+    def _listen_for_others(self) -> None:
+        if self._mesh is not None and self._socket is not None:
+            asyncio.get_running_loop().add_reader(self._socket, self._accept, self._socket)
+
+    def _accept(self, listening: socket.socket) -> None:
+        """Take a connection. A task that is cancelled in `sock_accept` as one comes leaves its socket to nobody."""
         loop = asyncio.get_running_loop()
-        while True:
-            try:
-                incoming, there = await loop.sock_accept(listening)
-            except OSError:
-                await asyncio.sleep(BREATH_SECONDS)
-                continue
-            task = loop.create_task(self._admit(incoming))
-            self._admitting.add(task)
-            self._door.come(task, str(there[0]))
-            task.add_done_callback(self._has_come)
+        try:
+            incoming, there = listening.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # it has gone again
+        except OSError:
+            loop.remove_reader(listening)
+            loop.call_later(BREATH_SECONDS, self._listen_for_others)
+            return
+        incoming.setblocking(False)
+        task = loop.create_task(self._admit(incoming))
+        self._admitting.add(task)
+        self._door.come(task, str(there[0]))
+        task.add_done_callback(self._has_come)
 
     def _has_come(self, task: asyncio.Task[None]) -> None:
         self._admitting.discard(task)
@@ -245,6 +250,9 @@ class TlsTransport(Transport):
 
     def _prove(self, connection: Connection) -> None:
         """Set the peer of a connection to the name in its certificate. TLS has checked that the group signed it."""
+        if self._mesh is None:
+            connection.abort()  # its handshake ended while this member closed: nobody else would end it
+            return
         certificate = connection.certificate
         verified = self._credentials.verify(certificate) if certificate is not None else None
         if verified is None:
@@ -257,31 +265,36 @@ class TlsTransport(Transport):
             connection.abort()
             return
         connection.peer = name
-        self._proved[connection] = verified
         if name is not None:
             self._remember(name, may_relay=verified.may_relay)
+        self._proved[connection] = verified
         connection.watch_silence(_SILENCE)
         # A connection does not outlive what it was let in for.
         expiry = asyncio.get_running_loop().call_later(max(0.0, verified.valid_until - time.time()), connection.abort)
         connection.lost.add_done_callback(lambda _: expiry.cancel())
-        if self._mesh is not None:
-            self._mesh.greet(connection, verified.names.member if verified.names.is_prefix else None)
+        self._mesh.greet(connection, verified.names.member if verified.names.is_prefix else None)
 
     def _claim(self, connection: Connection, name: str) -> Refusal | None:
-        """Return why the other end may not be called so; only what its name begins with is in its certificate."""
+        """Return why the other end may not be called so; only what its name begins with is in its certificate.
+
+        A relay's name is the relay's own: while it is remembered, whose name only begins so cannot have it.
+        """
         verified = self._proved.get(connection)
-        if verified is None or not verified.names.proves(name):
+        if verified is None or not verified.names.proves(name) or name in self._relays:
             return Refusal.FORGED
-        refusal = self._credentials.refusal(verified, name)
-        if refusal is None:
-            self._remember(name, may_relay=verified.may_relay)
-        return refusal
+        return self._credentials.refusal(verified, name)
 
     def _remember(self, name: str, *, may_relay: bool) -> None:
-        self._roles.pop(name, None)
-        self._roles[name] = may_relay
-        if len(self._roles) > MOST_REMEMBERED:
-            del self._roles[next(iter(self._roles))]
+        """Go by the role in a certificate for this very name, and end what has the name with another one."""
+        self._relays.pop(name, None)
+        if may_relay:
+            self._relays[name] = None
+        if len(self._relays) > MOST_REMEMBERED:
+            del self._relays[next(iter(self._relays))]
+        for other, verified in tuple(self._proved.items()):
+            if other.peer == name and verified.may_relay != may_relay:
+                self._refuse(Refusal.FORGED, name)
+                other.abort()
 
     def _take_frame(self, connection: Connection, frame: bytes) -> None:
         if self._mesh is not None and self._inbox is not None:

@@ -1,0 +1,158 @@
+"""Kernels that are broken on purpose: what is right, what stands there instead, and the world that noticed it once.
+
+What is right is found as a syntax tree, so neither layout nor comments matter. It must stand in its function exactly
+once: a mutant that no longer applies is reported. This file knows nothing about how mutants are judged.
+"""
+
+import ast
+from pathlib import Path
+from typing import NamedTuple
+
+import cobandit
+
+KERNEL = Path(cobandit.__file__).parent / "simulator" / "kernel"
+
+
+class Mutant(NamedTuple):
+    """A kernel that is broken on purpose."""
+
+    where: str
+    """File and function."""
+    right: str
+    """An expression or a statement."""
+    wrong: str
+    """What stands there instead; nothing, if a statement is dropped."""
+    world: int = 0
+    """A world that noticed it: it is tried first, to save time."""
+
+    def source(self) -> str:
+        """The broken function, without its decorators. Fails if there is not exactly one place to break."""
+        file, name = self.where.split(".")
+        module = ast.parse((KERNEL / f"{file}.py").read_text(encoding="utf-8"))
+        functions = [node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == name]
+        breaking = _Breaking(self)
+        for function in functions:
+            function.decorator_list = []
+            breaking.visit(function)
+        assert breaking.places == 1, f"{self.where} has {breaking.places} times {self.right!r}: mend this list"
+        return ast.unparse(ast.fix_missing_locations(functions[0]))
+
+
+class _Breaking(ast.NodeTransformer):
+    def __init__(self, mutant: Mutant) -> None:
+        self.places = 0
+        (self.right,) = ast.parse(mutant.right).body
+        (self.wrong,) = ast.parse(mutant.wrong or "pass").body
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        for right, wrong in ((self.right, self.wrong), (_value(self.right), _value(self.wrong))):
+            if right is not None and wrong is not None and ast.dump(node) == ast.dump(right):
+                self.places += 1
+                return wrong
+        return self.generic_visit(node)
+
+
+def _value(statement: ast.stmt) -> ast.expr | None:
+    return statement.value if isinstance(statement, ast.Expr) else None
+
+
+MUTANTS = [
+    Mutant(
+        "talking.has_reached",
+        "buffered(t, pair, agent, peer) >= threshold_at(t, agent, peer, pair.share_number)",
+        "buffered(t, pair, agent, peer) > threshold_at(t, agent, peer, pair.share_number)",
+    ),
+    Mutant("talking.can_answer", "t.world.answers_wait", "True", world=2),
+    Mutant("talking.can_answer", "buffered(t, t.pairs[agent, peer], agent, peer) >= 1", "True", world=2),
+    Mutant("talking.threshold_at", "t.world.phased", "False", world=3),
+    Mutant(
+        "talking.threshold_at",
+        "t.agents[agent].phase_key + t.agents[peer].phase_key",
+        "t.agents[agent].phase_key",
+        world=3,
+    ),
+    Mutant("talking.threshold_at", "min(phased(size, phase), t.world.cap)", "phased(size, phase)", world=3),
+    Mutant("talking.is_told", "t.world.literal_notices", "False", world=174),
+    Mutant("choosing.budget", "t.agents[position].own_pulls + 2", "t.agents[position].own_pulls + 1", world=20),
+    Mutant("filling.fill_world", "world.answers_wait or thresholds[0] == 1", "True", world=2),
+    Mutant("talking.take", "others | bit if step.demanded else others", "others"),
+    Mutant("talking.share", "not is_answer or t.world.answers_advance", "True", world=102),
+    Mutant("talking.take", "others | bit if step.demanded else others", "others | bit"),
+    Mutant("talking.share_plainly", "fresh < enough", "fresh <= enough", world=4),
+    Mutant("talking.share_plainly", "still_asking ^= bit", "", world=5),
+    Mutant("talking.share", "pair.shared_version = version", "pair.shared_version = version - 1", world=2),
+    Mutant("talking.settled", "not t.world.settles", "False"),
+    Mutant("talking.merge", "t.agents[receiver].observed += version - base", ""),
+    Mutant("talking.observe", "mine.changed_at = me.own_pulls", ""),
+    Mutant("noticing.receive_notice", "own.candidate and t.agents[row].candidates > 1", "own.candidate", world=31),
+    Mutant("noticing.eliminate", "spend == 0.0", "False", world=12),
+    Mutant("noticing.receive_notice", "take(t, LEFT, receiver, sender, False)", "", world=68),
+    Mutant("noticing.deliver_kept", "left = 0", "left = before", world=77),
+    Mutant("choosing.highest_index", "index[arm] == best_index", "index[arm] >= best_index - 0.01", world=2),
+    Mutant(
+        "choosing.least_observed",
+        "known[arm] >> 32 < known[best] >> 32",
+        "known[arm] >> 32 <= known[best] >> 32",
+        world=1,
+    ),
+    Mutant(
+        "choosing.budget", "max(1, t.agents[position].own_pulls)", "max(1, 1 + t.agents[position].own_pulls)", world=8
+    ),
+    Mutant("planning.next_of_on_off", "online_again - 1", "online_again", world=7),
+    Mutant("planning.plan", "agent.drawn = 0", "", world=8),
+    Mutant("engine.decide", "sent and me.clock == codes.HALVING", "me.clock == codes.HALVING", world=8),
+    Mutant("engine.run", "not t.agents[agent].away", "True"),
+    Mutant("engine.run", "deciding == slot == decision >> AGENT_BITS", "False"),
+    Mutant("sizes.integer_size", "value < 128", "value < 60"),
+    Mutant("lossy.is_before", "one.sequence < other.sequence", "one.sequence > other.sequence", world=9),
+    Mutant("lossy.delays", "bond.sent += 1", "", world=6),
+    Mutant(
+        "lossy.is_cut",
+        "t.cut_from[place] <= slot < t.cut_until[place]",
+        "t.cut_from[place] <= slot <= t.cut_until[place]",
+        world=9,
+    ),
+    Mutant("lossy.delays", "delay_of(t, key, SECOND_COPY)", "delay_of(t, key, FIRST_COPY)", world=23),
+    Mutant("hearing.receive_share", "number > link.seen", "number >= link.seen"),
+    Mutant("hearing.receive_share", "letter.version > link.held_version", "letter.version >= link.held_version + 2"),
+    Mutant("saying.repeat", "link.can_be_timed = False", "", world=13),
+    Mutant("saying.repeat", "link.wait = min(link.wait * t.world.growth, t.world.longest)", "", world=6),
+    Mutant("saying.repeat", "t.pairs[agent, peer].share_number += 1", "", world=10),
+    Mutant("saying.repeat_what_is_due", "now >= link.retry_at", "now > link.retry_at"),
+    Mutant("hearing.hear", "link.phase = codes.TRUSTING", ""),
+    Mutant("hearing.receive_share", "letter.attempt > 0", "True", world=10),
+    Mutant(
+        "hearing.receive_acknowledgement",
+        "is_seen and link.phase == codes.WAITING and link.attempts == 1",
+        "is_seen",
+        world=14,
+    ),
+    Mutant("saying.write_share", "t.agents[agent].presence_at > link.acknowledged", "False"),
+    Mutant("saying.write_move", "t.links[agent, peer].urgent = me.number", "", world=6),
+    Mutant("hearing.hear", "link.acknowledged = max(link.acknowledged, letter.held)", ""),
+    Mutant("hearing.take_repetition", "is_missing and not is_to_an_answer", "is_missing", world=39),
+    Mutant("delivering.deliver_current", "letter.notice > link.peer_notice", "True", world=18),
+    Mutant("hearing.hear", "not link.present and link.peer_notice % 2 == 0", "not link.present", world=14),
+    Mutant("waiting.flush_at", "max(link.sent_at, t.agents[agent].last_observed)", "link.sent_at"),
+    Mutant("saying.share", "max(1, pair.share_number - 1)", "pair.share_number", world=9),
+    Mutant("hearing.receive_share", "if number <= link.seen:\n    return", "", world=33),
+    Mutant("hearing.receive_share", "link.held = max(link.held, letter.claim_upto)", ""),
+    Mutant("saying.after_decision", "t.links[agent, peer].urgent = t.agents[agent].number", "", world=9),
+    Mutant("hearing.follow", "t.agents[agent].eliminated_at = t.agents[agent].number", "", world=9),
+    Mutant(
+        "hearing.receive_elimination",
+        "t.world.tolerant and not is_heeded(t.links[agent, peer], letter)",
+        "False",
+        world=1,
+    ),
+    Mutant("hearing.receive_acknowledgement", "not is_heeded(link, letter)", "False", world=209),
+    Mutant("filling.fill_world", "_shares_if_asked(scenario.sharing.rules)", "True", world=257),
+    Mutant("filling.fill_world", "_shares_everything(scenario.sharing.rules)", "True", world=37),
+    Mutant(
+        "filling.fill_world",
+        "simple and thresholds[0] == 1 and _shares_everything(scenario.sharing.rules)",
+        "simple and _shares_everything(scenario.sharing.rules)",
+        world=4,
+    ),
+    Mutant("filling.fill_world", "own == scenario.arms.names", "own == own_arms[0]", world=179),
+]
