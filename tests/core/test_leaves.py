@@ -7,7 +7,7 @@ import pytest
 
 from cobandit import UCB, Agent, Constant, LocalError, PeerError, on_demand
 from cobandit.codec import decode_snapshot, encode_snapshot
-from cobandit.core import Cells, Changes, Delivery, Outcome, Presence, Receipt, Share
+from cobandit.core import Cells, Changes, Delivery, Message, Outcome, Presence, Receipt, Share
 from cobandit.core.messages import EVERYBODY_ELSE
 from cobandit.core.state import TotalState
 from cobandit.core.totals import Totals
@@ -57,6 +57,7 @@ class Fleet:
     def __init__(self, relays: Iterable[str], leaves: Mapping[str, Iterable[str]], *, is_tolerant: bool) -> None:
         self.now = 0.0
         self.messages = 0
+        self.sent: list[Message] = []
         self.away: set[str] = set()
         self.sharing = on_demand(Constant(1), loss_tolerant=is_tolerant)
         self.relays = tuple(relays)
@@ -101,6 +102,7 @@ class Fleet:
         while under_way:
             message = under_way.popleft()
             self.messages += 1
+            self.sent.append(message)
             if message.receiver not in self.away:
                 under_way += self.agents[message.receiver].receive(message, self.now).outgoing
 
@@ -280,3 +282,12 @@ def test_nobody_is_a_relay_and_a_leaf() -> None:
         j.join(1.0, is_relay=True, is_leaf=True)
     with pytest.raises(PeerError, match="p says that it is a relay and a leaf"):
         j.receive(told("p", is_relay=True, is_leaf=True), 1.0)
+
+
+@pytest.mark.parametrize("is_tolerant", [False, True])
+def test_a_relay_is_not_told_what_it_has_told_itself(is_tolerant: bool) -> None:
+    world = fleet(is_tolerant=is_tolerant)
+    for leaf in ("l0", "l1"):
+        world.pull(leaf, "A", 1.0)
+    back = [said for said in world.sent if isinstance(said, Share) and (said.sender, said.receiver) == ("r1", "r0")]
+    assert {told.agent for share in back for told in share.changes.cells} == {"l1"}

@@ -12,8 +12,9 @@ from cobandit.scenario import scenario_from_mapping
 from cobandit.scenario.faults import LONGEST_HOLDUP
 from cobandit.scenario.file import MOST_TRIALS
 from cobandit.scenario.keys import LARGEST_FILE, LARGEST_NUMBER
-from cobandit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MOST_AGENTS
+from cobandit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MAX_LEAVES, MOST_AGENTS
 from cobandit.scenario.tape import LARGEST_SEED
+from cobandit.scenario.topology import MAX_RELAYS
 from cobandit.simulator.kernel.tables import MOST_DECISIONS
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
 
@@ -27,6 +28,8 @@ LIMITS: dict[str, tuple[object, object]] = {
     "bytes in a name": (1, LONGEST_NAME),
     "bytes in a file": (1, LARGEST_FILE),
     "agents, all together": (1, MOST_AGENTS),
+    "the same with relays": (1, MAX_LEAVES),
+    "`network.relays`, `network.homes`": (1, MAX_RELAYS),
     "decisions of a trial on the compiled engine": (0, MOST_DECISIONS),
     "`start`, `leave`, `rejoin`, a slot of `slots`": (0, "horizon - 1"),
     "`stop`": ("start + 1", "horizon"),
@@ -77,6 +80,11 @@ def world(**changes: object) -> dict[str, Any]:
             "a threshold, its base and its cap",
             "sharing.threshold.constant",
             lambda number: world(sharing={"threshold": {"constant": number}}),
+        ),
+        (
+            "the same with relays",
+            "agents[0].count",
+            lambda number: world(agents=[{"count": number, "rate": 1.0}], network={"topology": "relays"}),
         ),
         (
             "a threshold, its base and its cap",

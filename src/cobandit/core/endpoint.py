@@ -18,6 +18,7 @@ from cobandit.core import credibility
 from cobandit.core.agenda import Agenda
 from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Sharing
+from cobandit.core.facts import CellKey
 from cobandit.core.link import Link
 from cobandit.core.members import Members
 from cobandit.core.messages import (
@@ -79,6 +80,7 @@ class Endpoint:
     ) -> None:
         self.members = Members(agent, arms, session=incarnation)
         self.replica = Replica(agent, incarnation, self.members.arms, units_per_reward)
+        settles = settles and not sharing.forwards  # others further on may still want what passes through here
         self.candidates = Candidates(self.members, self.replica, settles=settles)
         self.links: dict[AgentId, Link] = {}
         self.agenda = Agenda(sharing.retry, self.replica, self.candidates, self.links)
@@ -346,7 +348,7 @@ class Endpoint:
             return Outcome()  # it has come before, or a later one has
         self.agenda.look(now)
         changes = share.changes._replace(upto=share.number)  # all that is numbered where no message is lost
-        outcome = self._merge(link, changes, None, now, is_heeded=True)  # Algorithm 1, line 16
+        outcome = self._merge(link, changes, link.peer.session, now, is_heeded=True)  # Algorithm 1, line 16
         link.shares_received = share.number
         answer: tuple[Message, ...] = ()
         # The question of lines 17 to 21 is not put to a settled pair: it has nothing left to say.
@@ -450,8 +452,9 @@ class Endpoint:
         is_enough = self.met.keys() <= {link.peer.name} or credibility.is_relay(said, session)
         news = self.witnesses.merge(link.peer.name, changes, session, is_enough=is_enough)
         own = tuple(added for key, added in news.cells if key.agent == self.name)
-        others += tuple(added for key, added in news.cells if key.agent != self.name)
-        outgoing = self._pass_on(link, others, now) if others and self.members.is_relay else ()
+        rows = tuple((key, added) for key, added in news.cells if key.agent != self.name)
+        others += tuple(added for _, added in rows)
+        outgoing = self._pass_on(link, rows, now) if rows and self.members.is_relay else ()
         if own:  # the others must be told
             for other in self.links.values():
                 self.agenda.find_urgent(other)
@@ -465,21 +468,23 @@ class Endpoint:
             ruled_out += self.candidates.follow(link.peer)
         return Outcome(outgoing=outgoing, news=others, ruled_out=ruled_out, returned=own)
 
-    def _pass_on(self, link: Link, news: tuple[ArmTally, ...], now: float) -> tuple[Message, ...]:
+    def _pass_on(self, link: Link, news: tuple[tuple[CellKey, ArmTally], ...], now: float) -> tuple[Message, ...]:
         """A relay has heard something new. Leaves hear of it when they ask; other relays once it is enough for a share.
 
-        What members of a mesh observe they tell every relay themselves.
+        What members of a mesh observe they tell every relay themselves, and what a relay's leaves observe it tells
+        every other relay itself. Only in a graph is that passed on as well (`Sharing.forwards`).
         """
         outgoing: list[Message] = []
         for other in self.links.values():
             if other.is_leaf:
                 self.agenda.flush_by(now)
-            elif link.is_leaf and self.peers.is_relay(other.peer.name):
-                common = other.peer.common_set
-                count = sum(entry.observations for entry in news if entry.arm in common)
-                observations = other.exchange.observe(len(self.candidates.own), count)
+            elif (link.is_leaf or self._sharing.forwards) and self.peers.is_relay(other.peer.name):
+                count = sum(added.observations for key, added in news if other.wants(self.replica.fact(key)))
+                observations = other.exchange.observe(len(self.candidates.own), count) if count else 0
                 if observations:
                     outgoing.append(self.speech.share(other, observations, now))
+                elif count and self._sharing.forwards:
+                    self.agenda.flush_by(now)
             else:
                 self.agenda.schedule(other)
         return tuple(outgoing)

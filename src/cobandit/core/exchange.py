@@ -34,11 +34,14 @@ class Sharing(NamedTuple):
     literal_notices: bool = False
     """Whether the elimination of an arm is told only to agents that have it (Algorithm 5, line 9), and not to all that
     have any arm in common. Pairs with different arms may then never fall silent."""
+    forwards: bool = False
+    """Whether a relay passes on to other relays what a relay has told it: where not all of them are neighbours."""
 
     def __repr__(self) -> str:
         retry = "" if self.retry is None else f", {self.retry!r}"
         literal = ", literal_notices=True" if self.literal_notices else ""
-        return f"{self.rules.name}({self.threshold!r}{retry}{literal})"
+        forwards = ", forwards=True" if self.forwards else ""
+        return f"{self.rules.name}({self.threshold!r}{retry}{literal}{forwards})"
 
 
 def check_notices(*, literal: bool, retry: RetryTimers | None) -> None:

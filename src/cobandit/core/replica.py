@@ -178,6 +178,10 @@ class Replica:
         fact = self._facts.get(EliminationsKey(agent, incarnation))
         return () if fact is None else fact.value  # type: ignore[return-value]
 
+    def fact(self, key: Key) -> Fact:
+        """Return a fact that is known."""
+        return self._facts[key]
+
     def number_of(self, key: Key) -> int:
         """Return the number of a fact's last change; 0 if it is not known."""
         fact = self._facts.get(key)

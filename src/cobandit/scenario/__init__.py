@@ -7,6 +7,7 @@ from cobandit.scenario.file import ScenarioFile, read_scenario, scenario_from_ma
 from cobandit.scenario.scenario import Absence, AgentSpec, BuildPolicy, IndexFunction, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
 from cobandit.scenario.tape import Tape
+from cobandit.scenario.topology import Graph, RelayAbsence, Relays, Topology
 from cobandit.scenario.trace import Kind, Row, transcript
 from cobandit.scenario.writing import scenario_to_mapping, scenario_to_toml
 
@@ -17,12 +18,15 @@ __all__ = [
     "BuildPolicy",
     "BuiltIn",
     "Faults",
+    "Graph",
     "Halving",
     "IndexFunction",
     "Kind",
     "OnOff",
     "Partition",
     "Rate",
+    "RelayAbsence",
+    "Relays",
     "Row",
     "Scenario",
     "ScenarioFile",
@@ -30,6 +34,7 @@ __all__ = [
     "Sine",
     "Slots",
     "Tape",
+    "Topology",
     "read_scenario",
     "scenario_from_mapping",
     "scenario_to_mapping",

@@ -20,6 +20,7 @@ from cobandit.scenario.keys import MISSING, Table, as_number, as_whole, is_whole
 from cobandit.scenario.scenario import (
     LONGEST_DELAY,
     LONGEST_HORIZON,
+    MAX_LEAVES,
     MOST_AGENTS,
     Absence,
     AgentSpec,
@@ -27,6 +28,8 @@ from cobandit.scenario.scenario import (
 )
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
 from cobandit.scenario.tape import LARGEST_SEED
+from cobandit.scenario.topology import Relays
+from cobandit.scenario.topology_file import topology_from
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import MOST_ARMS
 
@@ -68,15 +71,18 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
     >>> [agent.schedule for agent in world.agents]
     [Rate(rate=0.5), Rate(rate=0.5)]
     """
-    top = Table(content, "", ("horizon", "trials", "seed", "arms", "agents", "policy", "sharing"))
+    top = Table(content, "", ("horizon", "trials", "seed", "arms", "agents", "policy", "sharing", "network"))
     horizon = top.whole("horizon", 1, LONGEST_HORIZON)
     arms = _arms(Table(top.get("arms"), "arms", _ARM_KEYS, wanted=_WANTED_ARMS), Path(folder))
     agents: list[AgentSpec] = []
+    most = MAX_LEAVES if _has_relays(top) else MOST_AGENTS
     for path, entry in top.rows("agents", "tables, each written [[agents]]"):
-        agents.extend(_agents(Table(entry, path, _AGENT_KEYS, deeper=_MISPLACED), arms, horizon, Path(folder)))
-        if len(agents) > MOST_AGENTS:
-            raise LocalError(f"{path} brings the number of agents to {len(agents)}: at most {MOST_AGENTS} are allowed")
+        agents.extend(_agents(Table(entry, path, _AGENT_KEYS, deeper=_MISPLACED), arms, horizon, Path(folder), most))
+        if len(agents) > most:
+            raise LocalError(f"{path} brings the number of agents to {len(agents)}: at most {most} are allowed")
     sharing = Table(top.get("sharing") if "sharing" in top else {}, "sharing", _SHARING_KEYS)
+    topology = topology_from(top.get("network") if "network" in top else {}, len(agents), horizon, Path(folder))
+    relays = topology.count if isinstance(topology, Relays) else 0
     scenario = Scenario(
         horizon=horizon,
         arms=arms,
@@ -84,13 +90,19 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
         policy=policy_from(top.get("policy") if "policy" in top else {}, default="ucb"),
         sharing=_sharing(sharing),
         delay=sharing.whole("delay", 0, LONGEST_DELAY, default=0),
-        faults=_faults(sharing, len(agents)),
+        faults=_faults(sharing, len(agents) + relays),
+        topology=topology,
     )
     return ScenarioFile(
         scenario,
         trials=top.whole("trials", 1, MOST_TRIALS) if "trials" in top else None,
         seed=top.whole("seed", 0, LARGEST_SEED) if "seed" in top else None,
     )
+
+
+def _has_relays(top: Table) -> bool:
+    network = top.get("network")
+    return isinstance(network, Mapping) and network.get("topology") == "relays"
 
 
 _ARM_KEYS = ("means", "file", "uniform", "count", "seed", "names")
@@ -137,12 +149,12 @@ _SCHEDULES = ("sine", "on_off", "halving", "slots", "trace")
 _MISPLACED = tuple(f"schedule.{kind}" for kind in _SCHEDULES)
 
 
-def _agents(table: Table, arms: Arms, horizon: int, folder: Path) -> list[AgentSpec]:
+def _agents(table: Table, arms: Arms, horizon: int, folder: Path, most: int) -> list[AgentSpec]:
     if table.one_of(("rate", "schedule")) == "rate":
         schedules: list[Schedule] = [Rate(table.number("rate", low=0.0, high=1.0))]
     else:
         schedules = _schedules(table, horizon, folder)
-    count = table.whole("count", 1, MOST_AGENTS, default=1)
+    count = table.whole("count", 1, most, default=1)
     if len(schedules) > 1:
         table.refuse(("count",), f"the trace has {len(schedules)} agents; name one of them with schedule.agent")
     start = _as_slot(table.key("start"), table.get("start"), horizon) if "start" in table else 0

@@ -16,6 +16,7 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.arms import Arms
 from cobandit.scenario.faults import Faults
 from cobandit.scenario.schedules import Schedule
+from cobandit.scenario.topology import Graph, Relays, Topology
 from cobandit.values.checks import check_positive, check_whole
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import BERNOULLI
@@ -24,6 +25,8 @@ from cobandit.values.tally import Arm, checked_arms
 LONGEST_HORIZON = 2**40
 LONGEST_DELAY = 2**30
 MOST_AGENTS = 100_000
+MAX_LEAVES = 1_000_000
+"""With relays there may be more agents: nobody keeps anything for each of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ class Scenario:
         sharing: How they talk.
         delay: How many slots a message takes; 0 means within the slot.
         faults: What the network does to messages; nothing by default.
+        topology: Who talks to whom: `Relays(...)` or a `Graph`; everybody to everybody by default.
     """
 
     horizon: int
@@ -126,6 +130,7 @@ class Scenario:
     sharing: Sharing = field(default_factory=on_demand)
     delay: int = 0
     faults: Faults = field(default_factory=Faults)
+    topology: Topology | None = None
 
     def __post_init__(self) -> None:
         check_whole("horizon", self.horizon, 1, LONGEST_HORIZON)
@@ -138,13 +143,35 @@ class Scenario:
         check_whole("delay", self.delay, 0, LONGEST_DELAY)
         if not isinstance(self.faults, Faults):
             raise LocalError(f"faults must be Faults(...), not {self.faults!r}")
+        most = MAX_LEAVES if isinstance(self.topology, Relays) else MOST_AGENTS
+        check_whole("the number of agents", len(self.agents), 1, most)
+        self._check_topology()
         for partition in self.faults.partitions:
             for position in (*partition.senders, *partition.receivers):
-                check_whole("an agent of a partition", position, 0, len(self.agents) - 1)
-        check_whole("the number of agents", len(self.agents), 1, MOST_AGENTS)
+                check_whole("an agent of a partition", position, 0, self.node_count - 1)
         for position, agent in enumerate(self.agents):
             if agent.arms is not None and not set(agent.arms) <= set(self.arms.names):
                 raise LocalError(f"agent {position} has arms {agent.arms!r}: name some of {', '.join(self.arms.names)}")
+
+    def _check_topology(self) -> None:
+        topology = self.topology
+        if isinstance(topology, Graph):
+            topology.check(len(self.agents))
+        elif isinstance(topology, Relays):
+            if any(absence.forgets for absence in topology.absences) and self.sharing.retry is None:
+                raise LocalError("a relay that forgets needs agents that are loss-tolerant: nobody else tells it again")
+        elif topology is not None:
+            raise LocalError(f"topology must be Relays(...), a Graph or None, not {topology!r}")
+
+    @property
+    def relay_count(self) -> int:
+        """How many relays there are."""
+        return self.topology.count if isinstance(self.topology, Relays) else 0
+
+    @property
+    def node_count(self) -> int:
+        """How many agents and relays there are. The positions of relays come after those of the agents."""
+        return len(self.agents) + self.relay_count
 
     def arms_of(self, agent: int) -> tuple[Arm, ...]:
         """Return the arms that an agent can pull."""

@@ -10,6 +10,7 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.faults import Faults
 from cobandit.scenario.scenario import AgentSpec, IndexFunction, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
+from cobandit.scenario.topology import Graph, Relays
 
 _POLICY_NAMES = {"ucb": "UCB", "aae": "AAE", "kl-ucb": "KL-UCB", "thompson": "Thompson sampling"}
 
@@ -36,6 +37,7 @@ def scenario_in_words(scenario: Scenario) -> list[str]:
         _agents(scenario),
         f"They choose by {_policy(scenario)}.",
         sharing_in_words(scenario),
+        *_topology(scenario),
         _network(scenario),
     ]
 
@@ -51,7 +53,7 @@ def count_of(number: int, noun: str) -> str:
 
 def sharing_in_words(scenario: Scenario) -> str:
     """Return how the agents of a scenario talk, as a sentence."""
-    rules, threshold, retry, literal_notices = scenario.sharing
+    rules, threshold, retry, literal_notices, _ = scenario.sharing
     told = protocol_of(rules).told
     if not rules.talks:
         return f"{told}."
@@ -131,6 +133,16 @@ def _policy(scenario: Scenario) -> str:
         case IndexFunction():
             return "an index of your own"
     return "a policy of your own"
+
+
+def _topology(scenario: Scenario) -> list[str]:
+    match scenario.topology:
+        case Relays(count, homes, absences):
+            away = f"; relays are away {count_of(len(absences), 'time')}" if absences else ""
+            return [f"They are leaves of {count_of(count, 'relay')}, each with {count_of(homes, 'home')}{away}."]
+        case Graph(edges, kind):
+            return [f"Each talks to its neighbours in a graph of {count_of(len(edges), 'edge')} ({kind})."]
+    return []
 
 
 def _network(scenario: Scenario) -> str:

@@ -18,6 +18,7 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.faults import Faults
 from cobandit.scenario.scenario import Absence, AgentSpec, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
+from cobandit.scenario.topology_file import topology_written
 from cobandit.values.errors import LocalError
 
 Written = dict[str, object]
@@ -57,6 +58,8 @@ def scenario_to_mapping(
     ]
     content["policy"] = _policy(scenario, own)
     content["sharing"] = _sharing(scenario, own)
+    if network := topology_written(scenario.topology, scenario.horizon):
+        content["network"] = dict(network)
     return content
 
 
@@ -163,7 +166,7 @@ def _policy(scenario: Scenario, own: Own) -> object:
 
 
 def _sharing(scenario: Scenario, own: Own) -> Written:
-    rules, threshold, retry, literal_notices = scenario.sharing
+    rules, threshold, retry, literal_notices, _ = scenario.sharing  # what a topology asks for, it says itself
     protocol = protocol_of(rules).word or own("sharing.protocol", rules)
     written: object
     match threshold:

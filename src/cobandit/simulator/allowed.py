@@ -39,6 +39,8 @@ def why_theorem_2_is_silent(scenario: Scenario, agents: Iterable[int] | None = N
         scenario: The world.
         agents: Positions of the agents that matter; all of them by default.
     """
+    if scenario.topology is not None:
+        return "it is about agents that talk to everybody"
     if 2 not in protocol_of(scenario.sharing.rules).theorems:
         return "it is about communication on demand"
     if not is_bounded(scenario.sharing.threshold):
@@ -104,8 +106,8 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
 
 
 def immediate_shares(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> float | None:
-    """Return what immediate broadcast would have sent: the mean over trials. Nothing, if arms differ."""
-    if not _have_same_arms(scenario):
+    """Return what immediate broadcast would have sent: the mean over trials. Nothing, if arms or a topology differ."""
+    if scenario.topology is not None or not _have_same_arms(scenario):
         return None
     return statistics.fmean(immediate_share_count(trial) for trial in decisions)
 
@@ -113,7 +115,7 @@ def immediate_shares(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> 
 def _is_printed(scenario: Scenario) -> bool:
     """Return whether agents talk as Algorithm 1 prints it, on a network that is as the paper assumes."""
     is_bounded = 1 in protocol_of(scenario.sharing.rules).theorems
-    is_paper = is_bounded and scenario.sharing.retry is None and scenario.faults.are_none
+    is_paper = is_bounded and scenario.sharing.retry is None and scenario.faults.are_none and not scenario.topology
     return is_paper and not any(agent.absences for agent in scenario.agents)
 
 

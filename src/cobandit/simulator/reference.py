@@ -14,17 +14,20 @@ import heapq
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from cobandit.agent import Agent
 from cobandit.codec import encode
 from cobandit.core import Acknowledgement, Message, Outcome, Share
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Stream, Tape, bernoulli_reward
+from cobandit.scenario.topology import Relays
 from cobandit.scenario.trace import Kind, Row
+from cobandit.simulator.meeting import Fleet, meet, role_of
 from cobandit.simulator.network import Network
 from cobandit.simulator.result import Communication, Counts, Result
+from cobandit.simulator.wiring import links_of
 from cobandit.values.errors import LocalError
 
 Watch = Callable[["ReferenceRun"], None]
@@ -72,12 +75,13 @@ class ReferenceRun:
         watch: Watch | None = None,
     ) -> None:
         self.scenario = scenario
-        self.agents = _meet(scenario, tape)
+        self.agents = meet(scenario, tape)
+        """And after them the relays, if there are any."""
         self.network = Network(scenario.delay, scenario.faults)
         self._outbox: deque[Message] = deque()
         self.away: set[str] = set()
         self.slot = 0
-        count = len(self.agents)
+        count, links = len(scenario.agents), links_of(scenario)
         self._trace = trace
         self._checkpoints = sorted(checkpoints)
         self._pulls_at: list[Counts] = []
@@ -94,11 +98,16 @@ class ReferenceRun:
         self._pulls = np.zeros((count, len(scenario.arms.names)), np.int64)
         self._rewards = np.zeros(self._pulls.shape, np.int64)
         self._pull_counts = [0] * count
-        self.communication = Communication.none(count)
+        self.communication = Communication.none(count, links)
+        self._places: dict[tuple[int, int], Any] = {}
+        """Where the messages of a link are counted; of pairs in a mesh, the two positions say it."""
+        if links is not None:
+            self._places = {(one, other): place for place, (one, other) in enumerate(links.tolist())}
         self.lacking = 0
         self._observed_by_arm = dict.fromkeys(scenario.arms.names, 0)
-        self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(count)]
-        self._wakes: list[float | None] = [None] * count
+        self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(len(self.agents))]
+        self._wakes: list[float | None] = [agent.wake_at for agent in self.agents]
+        self._fleet = Fleet(scenario, self.agents) if isinstance(scenario.topology, Relays) else None
 
     def run(self) -> None:
         """Walk from event to event until the horizon."""
@@ -151,11 +160,12 @@ class ReferenceRun:
     def result(self) -> Result:
         """Return what the run has measured so far."""
         gaps = np.zeros(self._pulls.shape)
-        best = np.array([self.scenario.arms.best(agent.arms) for agent in self.agents])
-        for position, agent in enumerate(self.agents):
+        agents = self.agents[: len(self._pulls)]
+        best = np.array([self.scenario.arms.best(agent.arms) for agent in agents])
+        for position, agent in enumerate(agents):
             for arm in agent.arms:
                 gaps[position, self._arm_position[arm]] = best[position] - self._means[arm]
-        names = tuple(agent.name for agent in self.agents)
+        names = tuple(agent.name for agent in agents)
         return Result(
             names,
             self._pulls,
@@ -204,20 +214,33 @@ class ReferenceRun:
         self._wakes[position] = outcome.wake_at
 
     def _move(self, position: int, kind: Kind) -> None:
-        agent = self.agents[position]
+        agent, is_relay = self.agents[position], position >= len(self.scenario.agents)
         self._tell(kind, position)
         if kind is Kind.LEAVE:
             self.away.add(agent.name)
             self._wakes[position] = None
-            self._outbox.extend(agent.leave().outgoing)
+            if not is_relay:
+                self._outbox.extend(agent.leave().outgoing)
+            self._rehome()
             self._send_all()
             return
         self.away.discard(agent.name)
-        self._take(position, agent.join(self.slot))
+        if is_relay:
+            assert self._fleet is not None
+            self._take(position, self._fleet.start(position, self.slot))
+        else:
+            self._take(position, agent.join(self.slot, **role_of(self.scenario, position)))
+        self._rehome()
         self._send_all()
         while (message := self.network.take_kept(agent.name)) is not None:
             self._deliver(message)
             self._send_all()
+
+    def _rehome(self) -> None:
+        """Let everybody know which relays are there, if there are any, and when to be woken for that."""
+        if self._fleet is not None and self._fleet.rehome(self.away, self.slot):
+            for position, agent in enumerate(self.agents):
+                self._wakes[position] = None if agent.name in self.away else agent.wake_at
 
     def _send_all(self) -> None:
         """Send what is in the outbox. With zero delay a share is answered before the next one is sent."""
@@ -255,25 +278,26 @@ class ReferenceRun:
     def _count(self, message: Message) -> None:
         sender, receiver = self._position[message.sender], self._position[message.receiver]
         speaker, listener = self.agents[sender], self.agents[receiver]
+        place = self._places.get((sender, receiver), (sender, receiver))
         self.communication.bytes += len(encode(message))
         if isinstance(message, Share):
             common = len(speaker.common_arms(message.receiver))
             self.communication.definition_bits += 2 * common * math.log2(message.observations + 1)
             own = speaker.endpoint.replica.observations
             if message.is_fresh:
-                self.communication.shares[sender, receiver] += 1
+                self.communication.shares[place] += 1
                 self._tell(Kind.SHARE, sender, receiver, message.number, message.observations, own)
             else:
                 attempt = 0 if message.delivery is None else message.delivery.attempt
-                self.communication.retries[sender, receiver] += 1
+                self.communication.retries[place] += 1
                 self._tell(Kind.RETRY, sender, receiver, message.number, attempt, own)
         elif isinstance(message, Acknowledgement):
             seen = message.delivery.receipt
-            self.communication.acknowledgements[sender, receiver] += 1
+            self.communication.acknowledgements[place] += 1
             known = listener.observations_at(message.sender, seen.held)
             self._tell(Kind.ACKNOWLEDGE, sender, receiver, seen.number, known)
         else:
-            self.communication.notices[sender, receiver] += 1
+            self.communication.notices[place] += 1
 
     def _tell_eliminations(self, position: int, before: tuple[str, ...]) -> None:
         left = len(before)
@@ -287,23 +311,6 @@ class ReferenceRun:
             self._trace.append(Row(self.slot, int(kind), agent, other, a, b, c))
 
 
-def _meet(scenario: Scenario, tape: Tape) -> list[Agent]:
-    """Build the agents. Everybody knows of everybody, and of everybody's arms, from the beginning (Appendix H.1)."""
-    agents = [
-        Agent(
-            str(position),
-            scenario.policy(scenario.arms_of(position), tape.policy_seed(position)),
-            scenario.sharing,
-        )
-        for position in range(len(scenario.agents))
-    ]
-    for agent in agents:
-        for peer in agents:
-            if peer is not agent:
-                agent.peer_joined(peer.name, peer.arms)
-    return agents
-
-
 def _moves(scenario: Scenario) -> list[tuple[int, int, Kind]]:
     moves: list[tuple[int, int, Kind]] = []
     for position, spec in enumerate(scenario.agents):
@@ -311,5 +318,9 @@ def _moves(scenario: Scenario) -> list[tuple[int, int, Kind]]:
             moves.append((absence.leave, position, Kind.LEAVE))
             if absence.rejoin is not None:
                 moves.append((absence.rejoin, position, Kind.JOIN))
+    for away in scenario.topology.absences if isinstance(scenario.topology, Relays) else ():
+        moves.append((away.leave, len(scenario.agents) + away.relay, Kind.LEAVE))
+        if away.rejoin is not None:
+            moves.append((away.rejoin, len(scenario.agents) + away.relay, Kind.JOIN))
     heapq.heapify(moves)
     return moves

@@ -16,6 +16,9 @@ import numpy.typing as npt
 Counts = npt.NDArray[np.integer[Any]]
 Numbers = npt.NDArray[np.float64]
 
+_ROWS_AT_ONCE = 4096
+"""Plain numbers take more room than arrays: of a million agents only some rows become plain numbers at a time."""
+
 
 def _none() -> Counts:
     return np.zeros(0, np.int64)
@@ -40,13 +43,34 @@ class Communication:
     bytes: int = 0
     """The size of all messages in the project's own wire format."""
     definition_bits: float = 0.0
-    """The size of all shares by the footnote of Definition 1: log2(n + 1) bits for each number in a share of n."""
+    """The size of all shares by the footnote of Definition 1: log2(n + 1) bits for each number in a share of n. What a
+    relay tells a leaf are totals, which no buffer has held: they count as none."""
+    links: Counts | None = None
+    """In another topology than a mesh, sender and receiver of every link (`cobandit.simulator.wiring`). All counts then
+    have an entry for each link, and not for each pair: a large fleet has few links."""
 
     @classmethod
-    def none(cls, agents: int) -> "Communication":
+    def none(cls, agents: int, links: Counts | None = None) -> "Communication":
         """Return what a run has sent before it begins."""
-        shares, notices, retries, acknowledgements = np.zeros((4, agents, agents), np.int64)
-        return cls(shares, notices, retries, acknowledgements)
+        shape = (agents, agents) if links is None else (len(links),)
+        shares, notices, retries, acknowledgements = np.zeros((4, *shape), np.int64)
+        return cls(shares, notices, retries, acknowledgements, links=links)
+
+    def sent(self, counts: Counts, agents: int) -> Counts:
+        """Return how many of some messages each of the first so many agents sent."""
+        return self._by_end(counts, agents, 0)
+
+    def received(self, counts: Counts, agents: int) -> Counts:
+        """Return how many of some messages each of the first so many agents was sent."""
+        return self._by_end(counts, agents, 1)
+
+    def _by_end(self, counts: Counts, agents: int, end: int) -> Counts:
+        if self.links is None:
+            total: Counts = counts.sum(axis=1 - end)
+            return total
+        totals = np.zeros(max(agents, 1 + int(self.links.max(initial=0))), np.int64)
+        np.add.at(totals, self.links[:, end], counts)
+        return totals[:agents]
 
 
 @dataclass(slots=True)
@@ -81,7 +105,9 @@ class Result:
     @property
     def regrets(self) -> list[float]:
         """Pseudo-regret by agent: the gaps of the arms it pulled, added up."""
-        return [math.fsum(row) for row in (self.pulls * self.gaps).tolist()]
+        rows = range(0, len(self.pulls), _ROWS_AT_ONCE)
+        parts = (self.pulls[row : row + _ROWS_AT_ONCE] * self.gaps[row : row + _ROWS_AT_ONCE] for row in rows)
+        return [math.fsum(row) for part in parts for row in part.tolist()]
 
     @property
     def group_regret(self) -> float:
@@ -152,6 +178,7 @@ class Result:
             and np.array_equal(mine.notices, theirs.notices)
             and np.array_equal(mine.retries, theirs.retries)
             and np.array_equal(mine.acknowledgements, theirs.acknowledgements)
+            and np.array_equal(() if mine.links is None else mine.links, () if theirs.links is None else theirs.links)
             and self.lacking == other.lacking
             and (mine.bytes, mine.definition_bits) == (theirs.bytes, theirs.definition_bits)
             and np.array_equal(self.checkpoints, other.checkpoints)

@@ -59,7 +59,7 @@ def run_job(job: Job) -> Trial:
     """Run one trial."""
     run = kernel.run if engine_for(job.scenario, job.engine) == "compiled" else reference.run
     result = run(job.scenario, seed=job.seed, trial=job.trial, checkpoints=job.checkpoints)
-    shares, notices = result.communication.shares, result.communication.notices
+    said, agents = result.communication, len(result.agents)
     totals: dict[str, float] = {
         "decisions": sum(result.decisions),
         "shares": result.shares,
@@ -82,9 +82,9 @@ def run_job(job: Job) -> Trial:
             "decisions": [float(count) for count in result.decisions],
             "regret": result.regrets,
             "realised_regret": result.realised_regrets,
-            "shares_sent": shares.sum(axis=1).astype(float).tolist(),
-            "shares_received": shares.sum(axis=0).astype(float).tolist(),
-            "notices_sent": notices.sum(axis=1).astype(float).tolist(),
+            "shares_sent": said.sent(said.shares, agents).astype(float).tolist(),
+            "shares_received": said.received(said.shares, agents).astype(float).tolist(),
+            "notices_sent": said.sent(said.notices, agents).astype(float).tolist(),
         },
         over_time={
             "slot": [float(slot) for slot in result.checkpoints],
@@ -148,4 +148,4 @@ def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "refer
     threshold = scenario.sharing.threshold
     has_form = isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
     compiles = has_form and isinstance(scenario.policy, BuiltIn | IndexFunction)
-    return "compiled" if compiles else "reference"
+    return "compiled" if compiles and scenario.topology is None else "reference"

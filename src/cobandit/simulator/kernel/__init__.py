@@ -55,6 +55,8 @@ def run(
     Raises:
         LocalError: The scenario uses something of your own that has no compiled form, or is too large.
     """
+    if scenario.topology is not None:
+        raise LocalError("the compiled engine has no topologies: use the readable engine")
     is_lossy = not scenario.faults.are_none or scenario.sharing.retry is not None
     may_wait = is_lossy or scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
     mail_room = max(_FIRST_ROOM, 2 * len(scenario.agents) ** 2) if may_wait else 1

@@ -17,6 +17,7 @@ from cobandit.studies.explanation.choosing import chosen_pair
 from cobandit.studies.explanation.listening import listen
 from cobandit.studies.explanation.page import Explanation
 from cobandit.values.checks import check_whole
+from cobandit.values.errors import LocalError
 
 __all__ = ["FIGURES", "FIGURE_1", "FIGURE_1_NAMES", "Explanation", "explain"]
 
@@ -62,7 +63,7 @@ def explain(
         command: What makes the same page again.
 
     Raises:
-        LocalError: There are no such two agents, or a number is not allowed.
+        LocalError: There are no such two agents, a number is not allowed, or agents do not talk to everybody.
 
     >>> explanation = explain(FIGURE_1, names=FIGURE_1_NAMES)
     >>> explanation.counts.shares, explanation.counts.immediate
@@ -72,6 +73,8 @@ def explain(
     """
     if slots is not None:
         check_whole("slots", slots, 1)
+    if scenario.topology is not None:
+        raise LocalError("explanations show two agents of a mesh: leave the topology out")
     pair = chosen_pair(scenario, Tape(seed, trial), agents)
     conversation = listen(scenario, pair, seed=seed, trial=trial, slots=slots)
     called = names or (f"agent {pair[0]}", f"agent {pair[1]}")

@@ -1,0 +1,131 @@
+"""Who knows whom at the beginning of a readable run, and which relays are a leaf's homes while it goes on.
+
+Everybody knows its neighbours, their arms and their roles from the beginning (Appendix H.1): in a mesh everybody else,
+in a graph the agents at the other ends of its edges, and a leaf its relays. This file drives agents, and knows no slot
+but the one that it is told.
+"""
+
+from collections.abc import Collection, Iterator
+
+from cobandit.agent import Agent
+from cobandit.core import Outcome
+from cobandit.policies import UCB
+from cobandit.scenario.scenario import Scenario
+from cobandit.scenario.tape import Tape
+from cobandit.scenario.topology import Graph, RelayAbsence, Relays
+from cobandit.simulator.wiring import relay_name
+from cobandit.values.quantum import BERNOULLI
+
+
+def meet(scenario: Scenario, tape: Tape) -> list[Agent]:
+    """Build the agents, and after them the relays. Everybody knows its neighbours."""
+    sharing = scenario.sharing._replace(forwards=isinstance(scenario.topology, Graph))
+    agents = [
+        Agent(str(position), scenario.policy(scenario.arms_of(position), tape.policy_seed(position)), sharing)
+        for position in range(len(scenario.agents))
+    ]
+    agents += [_relay(scenario, relay) for relay in range(scenario.relay_count)]
+    for position, agent in enumerate(agents):
+        for peer in _peers(scenario, position):
+            agent.peer_joined(agents[peer].name, agents[peer].arms)
+    if scenario.topology is not None:
+        _introduce(scenario, agents)
+    return agents
+
+
+def role_of(scenario: Scenario, position: int) -> dict[str, bool]:
+    """Return with which role an agent or relay says that it is here."""
+    match scenario.topology:
+        case Relays():
+            is_relay = position >= len(scenario.agents)
+            return {"is_relay": is_relay, "is_leaf": not is_relay}
+        case Graph():  # everybody passes on what it hears
+            return {"is_relay": True}
+    return {}
+
+
+def _relay(scenario: Scenario, relay: int, incarnation: int = 0) -> Agent:
+    """Build a relay. It never decides, so its policy is of no account."""
+    name, policy = relay_name(relay), UCB(scenario.arms.names, quantum=BERNOULLI)
+    return Agent(name, policy, scenario.sharing, incarnation=incarnation)
+
+
+def _peers(scenario: Scenario, position: int) -> Iterator[int]:
+    """Return whom an agent or a relay knows, in order."""
+    leaves = len(scenario.agents)
+    match scenario.topology:
+        case Relays() as relays:
+            if position < leaves:
+                yield from (leaves + relay for relay in relays.order(position)[: relays.known])
+                return
+            relay = position - leaves
+            yield from (leaf for leaf in range(leaves) if relay in relays.order(leaf)[: relays.known])
+            yield from (leaves + other for other in range(relays.count) if other != relay)
+        case Graph() as graph:
+            yield from graph.neighbours(leaves)[position]
+        case None:
+            yield from (peer for peer in range(leaves) if peer != position)
+
+
+def _introduce(scenario: Scenario, agents: list[Agent]) -> None:
+    """Let everybody tell its role, before the run: nobody counts that."""
+    places = {agent.name: place for place, agent in enumerate(agents)}
+    for position, agent in enumerate(agents):
+        for notice in agent.join(0, **role_of(scenario, position)).outgoing:
+            agents[places[notice.receiver]].receive(notice, 0)
+    if isinstance(scenario.topology, Relays):
+        Fleet(scenario, agents).rehome((), 0)
+
+
+class Fleet:
+    """Which relays are the homes of which leaf, as relays go away and come back.
+
+    Nobody says that a relay is away: its neighbours notice that connections break, and the driver tells them so.
+    """
+
+    def __init__(self, scenario: Scenario, agents: list[Agent]) -> None:
+        assert isinstance(scenario.topology, Relays)
+        self._scenario = scenario
+        self._topology = scenario.topology
+        self._agents = agents
+        self._leaves = len(scenario.agents)
+        self._starts = [0] * scenario.relay_count
+
+    def start(self, position: int, now: float) -> Outcome:
+        """A relay is back: as it was, or without anything that it knew. Return what it says."""
+        relay = position - self._leaves
+        if not self._absence(relay, now).forgets:
+            return Outcome(wake_at=self._agents[position].wake_at)
+        self._starts[relay] += 1
+        agent = self._agents[position] = _relay(self._scenario, relay, self._starts[relay])
+        for peer in _peers(self._scenario, position):
+            agent.peer_joined(self._agents[peer].name, self._agents[peer].arms, now)
+        return agent.join(now, is_relay=True)
+
+    def _absence(self, relay: int, rejoin: float) -> RelayAbsence:
+        return next(one for one in self._topology.absences if (one.relay, one.rejoin) == (relay, rejoin))
+
+    def rehome(self, away: Collection[str], now: float) -> bool:
+        """Let leaves turn to their homes, and relays to each other. Return whether there was anything to do."""
+        topology, leaves = self._topology, self._leaves
+        if not topology.absences:
+            return False
+        gone = {relay for relay in range(topology.count) if relay_name(relay) in away}
+        for leaf in range(leaves):
+            homes = topology.homes_of(leaf, gone)
+            for relay in topology.order(leaf):
+                self._turn(leaf, leaves + relay, now, is_here=relay in homes)
+                if relay not in gone:
+                    self._turn(leaves + relay, leaf, now, is_here=relay in homes)
+        for relay in set(range(topology.count)) - gone:
+            for other in range(topology.count):
+                if other != relay:
+                    self._turn(leaves + relay, leaves + other, now, is_here=other not in gone)
+        return True
+
+    def _turn(self, position: int, other: int, now: float, *, is_here: bool) -> None:
+        agent, peer = self._agents[position], self._agents[other]
+        if is_here and not agent.is_present(peer.name):
+            agent.peer_joined(peer.name, peer.arms, now)
+        elif not is_here and agent.is_present(peer.name):
+            agent.peer_left(peer.name, now)
