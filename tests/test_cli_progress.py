@@ -1,9 +1,10 @@
 """The bar tells how far a command is, to whoever looks at a terminal and to nobody else."""
 
 import io
+import logging
 import threading
 
-from cobandit.cli.progress import Progress
+from cobandit.cli.progress import Progress, notes
 
 NEVER = 3600.0
 
@@ -118,3 +119,15 @@ def test_the_bar_is_silent_where_nobody_looks() -> None:
     bar.clear()
     assert stream.getvalue() == ""
     assert (bar.done, bar.total) == (1, 2)
+
+
+def test_a_note_of_the_simulator_has_a_line_of_its_own() -> None:
+    terminal, file = Terminal(), io.StringIO()
+    log = logging.getLogger("cobandit.simulator")
+    for stream in (terminal, file):
+        with notes(stream):
+            log.warning("another process compiles")
+    with notes(terminal):
+        pass
+    assert terminal.getvalue() == "\r\x1b[Kcobandit: another process compiles\n"
+    assert file.getvalue() == "cobandit: another process compiles\n"

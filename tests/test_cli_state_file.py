@@ -18,6 +18,7 @@ import cobandit
 from cobandit.cli import main, state_file
 from cobandit.live.decide.decision import Decision
 from cobandit.live.drive.member import Member
+from cobandit.live.store.state_file import read_log
 
 NAMES = (f"memory://cli-state-file-{number}" for number in itertools.count())
 
@@ -169,6 +170,24 @@ def test_a_reward_is_counted_when_the_member_next_looks(state: Path, capsys: pyt
     with cobandit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as member:
         member.sync()
         assert [entry.reward for entry in member.log()] == [0.5]
+
+
+def test_a_second_reward_is_not_left_and_that_is_said(
+    member: Member, decisions: list[Decision], state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewarded, waits = decisions
+    assert main(["reward", str(state), rewarded.id, "1"]) == 1
+    assert capsys.readouterr().err == (
+        "cobandit: this decision has its reward already, or was given up, so this one is not left: `cobandit log` "
+        "shows what it counted with\n"
+    )
+    assert main(["reward", str(state), waits.id, "0.5"]) == 0
+    member.close()
+    with cobandit.connect(next(NAMES), group="g", name="a", arms=["A", "B"], state=state) as again:
+        again.sync()
+    assert [entry.reward for entry in read_log(state)] == [0.25, 0.5]
+    # Of decisions that are in no batch any more, and only in the snapshot, it is known too.
+    assert [main(["reward", str(state), one.id, "1"]) for one in decisions] == [1, 1]
 
 
 @pytest.mark.parametrize(("token", "reward", "complaint"), [("d1.x", "0.5", "is not the id"), ("", "2", "is not the")])

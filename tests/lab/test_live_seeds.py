@@ -1,4 +1,4 @@
-"""A hundred live fleets in which everything goes wrong, and nothing may be wrong. `make swarm` runs two thousand."""
+"""Fifty live fleets in which everything goes wrong, and nothing may be wrong. `make swarm` runs five thousand."""
 
 import os
 import subprocess
@@ -13,7 +13,10 @@ from lab.live_swarm import run_seed, run_seeds
 from lab.live_swarm.plan import Kind, plan
 from lab.swarm import Transcript
 
-SEEDS, CHUNK = 100, 10
+SEEDS, CHUNK = 50, 10
+
+SMALL = (0, 2, 3, 4, 6, 7)
+"""Fleets to which little happens: seconds, all together."""
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
@@ -25,7 +28,7 @@ def test_no_seed_violates_an_invariant(first: int) -> None:
 
 
 def test_the_same_seed_does_the_same_in_another_process() -> None:
-    program = "from lab.live_swarm import run_seed; print(*(run_seed(seed).fingerprint for seed in range(6)))"
+    program = f"from lab.live_swarm import run_seed; print(*(run_seed(seed).fingerprint for seed in {SMALL}))"
     paths = (Path(module.__file__ or "").parent.parent for module in (cobandit, lab))
     path = os.pathsep.join(map(str, paths))
     told = {
@@ -38,7 +41,7 @@ def test_the_same_seed_does_the_same_in_another_process() -> None:
         ).stdout
         for hash_seed in ("1", "2")
     }
-    assert told == {" ".join(run_seed(seed).fingerprint for seed in range(6)) + "\n"}
+    assert told == {" ".join(run_seed(seed).fingerprint for seed in SMALL) + "\n"}
 
 
 def test_keeping_the_lines_changes_nothing() -> None:
@@ -49,6 +52,6 @@ def test_keeping_the_lines_changes_nothing() -> None:
     assert len(transcript.lines) > told.messages
 
 
-def test_a_hundred_worlds_have_everything_in_them() -> None:
+def test_these_worlds_have_everything_in_them() -> None:
     kinds = {incident.kind for seed in range(SEEDS) for incident in plan(seed).incidents}
     assert kinds == set(Kind)

@@ -9,6 +9,7 @@ from cobandit.core import on_demand
 from cobandit.scenario import AgentSpec, Arms, IndexFunction, Rate, Scenario
 from cobandit.simulator import kernel, reference
 from cobandit.simulator.kernel import jit
+from cobandit.simulator.kernel.keeping import lock_of
 
 
 def optimist(mean: float, count: int, budget: float) -> float:
@@ -41,13 +42,13 @@ def test_a_function_is_compiled_once_for_all_constants_that_it_is_called_with() 
 def test_one_process_compiles_and_others_wait() -> None:
     class Dispatcher:
         def compile(self, signature: str) -> str:
-            with jit.LOCK.open() as mine, pytest.raises(BlockingIOError):
+            with lock_of(jit.FOLDER).open() as mine, pytest.raises(BlockingIOError):
                 fcntl.flock(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return f"compiled for {signature}"
 
     dispatcher: Any = Dispatcher()
     assert jit.in_turn(dispatcher).compile("tables") == "compiled for tables"
-    with jit.LOCK.open() as mine:
+    with lock_of(jit.FOLDER).open() as mine:
         fcntl.flock(mine, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 

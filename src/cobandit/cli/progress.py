@@ -1,15 +1,31 @@
-"""A line that tells how far a command is. It is silent where nobody is looking.
+"""A line that tells how far a command is, silent where nobody is looking; and notes of the simulator, above it.
 
 The line is drawn anew after each trial, and once a second by a thread that does nothing else, so that a long trial is
 seen to run. The trials know nothing of it: compiled ones do not hold the lock of the interpreter.
 """
 
+import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 _BAR = 30
+
+
+@contextmanager
+def notes(stream: TextIO) -> Iterator[None]:
+    """Write what the simulator has to say, such as that it waits for another process, on lines of their own."""
+    handler = logging.StreamHandler(stream)
+    over_the_bar = "\r\x1b[K" if stream.isatty() else ""
+    handler.setFormatter(logging.Formatter(f"{over_the_bar}cobandit: %(message)s"))
+    log = logging.getLogger("cobandit.simulator")
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
 
 
 class Progress:

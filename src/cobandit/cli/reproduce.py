@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cobandit.cli.folder import make_folder
 from cobandit.cli.parsing import Parser
-from cobandit.cli.progress import Progress
+from cobandit.cli.progress import Progress, notes
 from cobandit.scenario import Arms
 from cobandit.studies import paper
 
@@ -54,18 +54,19 @@ def _reproduce(options: argparse.Namespace) -> int:
 
     done: list[Reproduced] = []
     try:
-        for one in reproduce(
-            chosen,
-            trials=options.trials,
-            quick=options.quick,
-            arms=arms,
-            workers=options.workers,
-            seed=options.seed,
-            progress=progress,
-        ):
-            bars[one.study.name].clear()
-            print(f"{one.study.name}: {one.trials} trials in {one.seconds:.1f} s", file=sys.stderr, flush=True)
-            done.append(one)
+        with notes(sys.stderr):
+            for one in reproduce(
+                chosen,
+                trials=options.trials,
+                quick=options.quick,
+                arms=arms,
+                workers=options.workers,
+                seed=options.seed,
+                progress=progress,
+            ):
+                bars[one.study.name].clear()
+                print(f"{one.study.name}: {one.trials} trials in {one.seconds:.1f} s", file=sys.stderr, flush=True)
+                done.append(one)
     finally:
         for bar in bars.values():
             bar.clear()

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cobandit.cli.progress import Progress
+from cobandit.cli.progress import Progress, notes
 
 if TYPE_CHECKING:
     from cobandit.simulator.results import Results
@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with ExitStack() as stack:
             stack.callback(progress.clear)
+            stack.enter_context(notes(sys.stderr))
             executor = None if options.cluster is None else stack.enter_context(cluster(options.cluster))
             results = simulate(
                 options.scenario,

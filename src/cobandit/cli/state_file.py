@@ -19,6 +19,10 @@ FOLLOW_EVERY = 1.0
 """Seconds between two looks for what was decided since."""
 
 
+SETTLED = 1
+"""The exit code if a reward would not count."""
+
+
 def add_log(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     _add_state(parser)
@@ -110,7 +114,13 @@ def _plain(value: object) -> object:
 def _reward(options: argparse.Namespace) -> int:
     from cobandit.live.drive.joining import reward  # noqa: PLC0415
 
-    reward(options.state, options.id, options.reward)
+    if not reward(options.state, options.id, options.reward):
+        print(
+            "cobandit: this decision has its reward already, or was given up, so this one is not left: `cobandit log` "
+            "shows what it counted with",
+            file=sys.stderr,
+        )
+        return SETTLED
     print("The reward is in the mailbox. Its member takes it within seconds, or when it next starts.")
     return 0
 

@@ -301,3 +301,15 @@ def test_a_member_waits_for_those_whom_it_knows_itself_and_a_guest_for_all_who_a
     ghost = told(bobs, name="ghost", sender="ghost")
     guest = collected(Answers("g"), spoken_of, ghost)
     assert ([member.name for member in guest.members], guest.silent) == (["bob", "ghost"], ())
+
+
+def test_a_thousand_arms_are_told_over_udp_where_they_do_not_fit_one_packet() -> None:
+    arms = [f"a headline with number {number}" for number in range(1000)]
+    url = f"udp://127.0.0.1:{free_port()}"
+    with (
+        cobandit.connect(url, group="g", name="a", arms=arms, secret=SECRET) as member,
+        Asker(url, group="g", secret=SECRET) as asker,
+    ):
+        fleet = until(asker, lambda fleet: bool(fleet.members))
+        assert [arm.arm for arm in fleet.members[0].arms] == arms
+        assert member.statistics().troubles == ()

@@ -257,7 +257,7 @@ def test_a_port_that_is_taken_is_said(member: Identities) -> None:
         async with running(a):
             b = Node(member("b"), listen=a.address)
             host, _, port = a.address.partition(":")
-            with pytest.raises(LocalError, match=f"port {port} on {host} is taken: "):
+            with pytest.raises(LocalError, match=f"^url: port {port} on {host} is taken: "):
                 await b.transport.open("b", b.group, b.ear)
             await b.transport.close()
 

@@ -210,7 +210,7 @@ def test_a_port_that_is_taken_is_said() -> None:
     async def main() -> None:
         a = await Node("a").open()
         port = a.address.partition(":")[2]
-        with pytest.raises(LocalError, match=f"port {port} on 127.0.0.1 is taken"):
+        with pytest.raises(LocalError, match=f"^url: port {port} on 127.0.0.1 is taken"):
             await Node("b", listen=a.address).open()
         await closed(a)
 

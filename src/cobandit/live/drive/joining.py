@@ -197,8 +197,10 @@ class Joining:
         await self._member.aclose()
 
 
-def reward(state: str | Path, decision: str, reward: float) -> None:
+def reward(state: str | Path, decision: str, reward: float) -> bool:
     """Reward a decision by its id, from another process on the same computer, whether its member runs or not.
+
+    Return whether the reward is left for the member: not if the decision has one on the disk already, or was given up.
 
     Args:
         state: The state file of the member that decided.
@@ -206,7 +208,11 @@ def reward(state: str | Path, decision: str, reward: float) -> None:
         reward: The reward, in [0, 1].
     """
     from cobandit.live.store.sqlite_journal import leave_mail  # noqa: PLC0415
+    from cobandit.live.store.state_file import is_settled  # noqa: PLC0415
 
     read(decision)
     check_probability("a reward", reward)
+    if is_settled(state, decision):
+        return False
     leave_mail(state, decision, reward)
+    return True

@@ -23,13 +23,12 @@ from cobandit.live.drive.rounds import MemberRounds
 from cobandit.live.drive.sending import Sending
 from cobandit.live.drive.writing import Writing
 from cobandit.live.log_events import LogEvent
-from cobandit.live.machine import control_messages
 from cobandit.live.machine.batch import Batch
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.sessions import fresh_session
 from cobandit.live.machine.step import Step
 from cobandit.live.status.fleet import Fleet
-from cobandit.live.status.statistics import Statistics, encode_statistics
+from cobandit.live.status.statistics import Statistics
 from cobandit.live.store.journal import Journal, JournalError
 from cobandit.live.transports.base import Transport
 from cobandit.values.errors import NotNowError
@@ -322,8 +321,8 @@ class Node:
         self._sending.fit_packets()
         step = self.machine.step(packets, self._writing.take_mail(), may_wake=may_wake)
         if step.askers:
-            status = control_messages.StatusTold(self.machine.terms.name, encode_statistics(self.statistics()))
-            step.outgoing.extend((asker, status) for asker in step.askers)
+            parts = self._sending.status(self.statistics())
+            step.outgoing.extend((asker, part) for asker in step.askers for part in parts)
         return step
 
     async def _begin_session(self, *, incarnation: int | None = None, arms: tuple[Arm, ...] | None = None) -> None:

@@ -14,6 +14,8 @@ from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.step import Step
+from cobandit.live.status.parts import in_parts
+from cobandit.live.status.statistics import Statistics, encode_statistics
 from cobandit.live.transports.base import Transport
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm
@@ -77,6 +79,12 @@ class Sending:
             if not (may_send and self._transport.send(receiver, packet)):
                 self.counts["lost"] += 1
         self._announce()
+
+    def status(self, statistics: Statistics) -> list[control_messages.StatusTold]:
+        """Return how this member is, in as many messages as fit the packets of the transport."""
+        name, content = self._machine.terms.name, encode_statistics(statistics)
+        parts = in_parts(content, self._machine.room, answer=int(1000 * statistics.at))
+        return [control_messages.StatusTold(name, part) for part in parts]
 
     def ask(self, peer: str, question: AnyControlMessage) -> None:
         """Send a question to a peer, outside any step."""

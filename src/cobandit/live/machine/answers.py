@@ -5,8 +5,9 @@ When to ask again, and when it is over, is for `cobandit.live.drive.rounds`.
 
 from collections.abc import Callable, Collection
 
-from cobandit.live.machine.control_messages import StatusTold
+from cobandit.live.machine.control_messages import MAX_STATUS, StatusTold
 from cobandit.live.status.fleet import Fleet, fleet_of
+from cobandit.live.status.parts import Parts
 from cobandit.live.status.statistics import Statistics, decode_statistics
 from cobandit.values.errors import PeerError
 
@@ -23,6 +24,7 @@ class Answers:
     def __init__(self, group: str) -> None:
         self._group = group
         self._told: dict[str, Statistics] = {}
+        self._parts = Parts(MAX_STATUS)
         self._wanted: set[str] = set()
         """Who has not answered and is waited for."""
         self._believes = True
@@ -43,7 +45,7 @@ class Answers:
         self.on_news()
 
     def take(self, message: StatusTold) -> None:
-        """Take an answer. One that nobody waits for is dropped unread.
+        """Take an answer, or a part of one. One that nobody waits for is dropped unread.
 
         Raises:
             PeerError: It cannot be read, or is another member's or another group's.
@@ -55,7 +57,10 @@ class Answers:
         self._bytes += len(message.statistics)
         if self._bytes > MAX_ROUND_BYTES:
             return
-        statistics = decode_statistics(message.statistics)
+        content = self._parts.add(message.sender, message.statistics)
+        if content is None:
+            return
+        statistics = decode_statistics(content)
         if statistics.name != message.sender:
             raise PeerError(f"{message.sender} told how {statistics.name} is")
         if statistics.group != self._group:
@@ -76,6 +81,7 @@ class Answers:
         """
         self._asked = None if own is None else frozenset(peer.name for peer in own.peers if peer.is_present)
         self._bytes = 0
+        self._parts.clear()
         self._told, self._wanted, self._believes = {}, {*expected, *(self._asked or ())}, own is None
         if own is not None:
             self._take(own)

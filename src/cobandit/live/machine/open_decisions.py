@@ -110,6 +110,11 @@ class OpenDecisions:
         mark = object()
         return self._late.setdefault(number, mark) is mark
 
+    def is_settled(self, number: int) -> bool:
+        """Return whether a decision, which its token proves, was written down or rewarded and is no longer open."""
+        start, place = number >> PLACES, number & (1 << PLACES) - 1
+        return number in self._late or (number not in self.open and place <= self._written.get(start, -1))
+
     def subjects(self) -> tuple[tuple[str, Arm, float | None], ...]:
         """Return which subjects have which arm, and how likely it was."""
         return tuple((subject, arm, propensity) for subject, (arm, propensity) in self._subjects.items())

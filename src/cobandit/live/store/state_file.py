@@ -10,8 +10,9 @@ from typing import NamedTuple
 from cobandit.agent import Agent
 from cobandit.codec import decode_record, decode_snapshot, encode_snapshot
 from cobandit.core.state import Snapshot
-from cobandit.live.decide.decision import Signer
+from cobandit.live.decide.decision import Signer, is_genuine, read
 from cobandit.live.machine.batch import Batch
+from cobandit.live.machine.open_decisions import OpenDecisions
 from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.live.store.history import DecisionLog, LogEntry
 from cobandit.live.store.journal import Stored
@@ -51,6 +52,25 @@ def read_log(path: str | Path) -> list[LogEntry]:
         LocalError: There is no such file, or it is none of a member.
     """
     return LogReader(path).more()
+
+
+def is_settled(path: str | Path, decision: str) -> bool:
+    """Return whether a decision of this file's member has its reward, or was given up, as far as that is on the disk.
+
+    Args:
+        path: The state file.
+        decision: The decision's id.
+
+    Raises:
+        LocalError: There is no such file, or it is none of a member.
+    """
+    stored = read_stored(path)
+    if stored.state is None or not is_genuine(decision, stored.state.secret):
+        return False
+    decisions = OpenDecisions(stored.state.open_decisions)
+    for batch in stored.batches:
+        decisions.apply(batch.decided, batch.settled)
+    return decisions.is_settled(read(decision).number)
 
 
 class Copy(NamedTuple):

@@ -13,7 +13,7 @@ from cobandit.values.errors import LocalError
 
 
 @contextmanager
-def listening_to(address: Address, what: str = "") -> Iterator[None]:
+def listening_to(address: Address, what: str) -> Iterator[None]:
     """Say why this computer cannot listen there, if it cannot.
 
     Args:
@@ -26,8 +26,7 @@ def listening_to(address: Address, what: str = "") -> Iterator[None]:
     try:
         yield
     except (OSError, UnicodeError) as error:
-        problem = listening_problem(address, error)
-        raise LocalError(f"{what}: {problem}" if what else problem) from error
+        raise LocalError(f"{what}: {listening_problem(address, error)}") from error
 
 
 def listening_socket(found: tuple[Any, ...], backlog: int) -> socket.socket:

@@ -333,7 +333,7 @@ def _contexts(credentials: Credentials) -> tuple[ssl.SSLContext, ssl.SSLContext]
 
 
 async def _listen(address: Address) -> socket.socket:
-    with listening_to(address):
+    with listening_to(address, "url"):
         found = await asyncio.get_running_loop().getaddrinfo(
             address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )

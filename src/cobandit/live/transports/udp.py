@@ -127,7 +127,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
                 f"the names of {name!r} and its group are too long for datagrams: use shorter ones, or TLS"
             )
         loop = asyncio.get_running_loop()
-        with listening_to(self._listen):
+        with listening_to(self._listen, "url"):
             found = await loop.getaddrinfo(
                 self._listen.host or None, self._listen.port, type=socket.SOCK_DGRAM, flags=socket.AI_PASSIVE
             )

@@ -3,21 +3,14 @@
 Formulas live where they are explained (`cobandit.policies`, `cobandit.values.chance`, `cobandit.scenario.schedules`).
 `borrow` makes the very same functions callable from compiled code, so there is no second copy that could differ.
 
-Numba looks only at the file of a compiled function when it decides whether a kept version is still good. Ours call
-functions of other files, so what is kept goes into a folder named after a hash of all of them.
+What is compiled is kept between processes, and one process at a time compiles (`keeping.py`).
 
 Every function takes all tables as one argument, `t`, which is an address in compiled code (`passing.py`). A function
 that is called often is `inlined`. Decision records 0018 and 0047 have the measurements.
 """
 
-import fcntl
-import hashlib
 import inspect
-import os
-import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -25,7 +18,7 @@ import numba
 from numba import types
 from numba.extending import overload
 
-import cobandit
+from cobandit.simulator.kernel import keeping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -64,7 +57,7 @@ _WITHIN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 def _kept(function: Function, **options: Any) -> Function:  # noqa: ANN401
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_folder)
+    numba.config.CACHE_DIR = str(FOLDER)
     try:
         return _general(numba.njit(cache=True, **{**_OPTIONS, **options})(function))
     finally:
@@ -92,9 +85,7 @@ def in_turn(function: Function) -> Function:
     compile_now = function.compile
 
     def compile_in_turn(signature: Any) -> Any:  # noqa: ANN401
-        with LOCK.open("w") as lock:
-            with suppress(OSError):  # some file systems know no locks: all compile then
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with keeping.in_turn(FOLDER):
             return compile_now(signature)
 
     function.compile = compile_in_turn
@@ -111,24 +102,5 @@ def borrow(function: Callable[..., Any]) -> None:
     overload(function, strict=False)(implementation)
 
 
-def _cache_folder() -> Path:
-    package = Path(cobandit.__file__).parent
-    digest = hashlib.sha256(numba.__version__.encode())
-    for source in sorted(package.rglob("*.py")):
-        digest.update(source.read_bytes())
-    home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(home) / "cobandit" / digest.hexdigest()[:16]
-    if numba.config.DISABLE_JIT:  # nothing will be kept
-        return folder
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:  # a read-only home: compile once a machine and boot instead
-        folder = Path(tempfile.gettempdir()) / f"cobandit-{os.getuid()}-{digest.hexdigest()[:16]}"
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-_folder = _cache_folder()
-
-LOCK = _folder / "compiling"
-"""Who compiles holds it."""
+FOLDER = keeping.folder_of_this_version()
+"""Where this version is kept."""
