@@ -277,8 +277,8 @@ def test_a_member_with_a_file_of_the_old_authority_is_told_so(group: Group, know
         if knows_the_new_authority:
             assert said == (
                 f"{a.address} hangs up on this agent: the certificate in {old.keys} is of the authority that was "
-                "replaced (`cobandit keys rotate`), and others no longer trust that once it is finished: make a new one with "
-                "`cobandit keys agent`"
+                "replaced (`cobandit keys rotate`), and others no longer trust that once it is finished: make a new "
+                "one with `cobandit keys agent`"
             )
         else:
             assert said.startswith(f"who is at {a.address} is not of this group 'g' (")
