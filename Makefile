@@ -75,7 +75,7 @@ live-benchmark: $(READY)
 api: $(READY)
 	COBANDIT_API_EXAMPLES=500 $(BIN)/pytest -q tests/live/sidecar/test_openapi.py
 
-# A million broken messages for agents that have state: a minute or two. `make test` tries fifty thousand.
+# A million broken messages for agents that have state: a minute or two. `make test` tries twenty thousand.
 fuzz: $(READY)
 	$(BIN)/python benchmarks/fuzz_codec.py --mutations 1000000
 

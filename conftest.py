@@ -21,17 +21,18 @@ pytest_collect_file = SybilCollection(
 ).pytest()
 
 LONG_FIRST = (
+    "test_kernel_equals_reference.py",  # which compiles the engine for all, in a fresh clone
+    "test_faults.py",
+    "test_live_seeds.py",
+    "test_tutorial.py",
+    "test_seeds.py",
     "test_without_a_compiler.py",
     "test_mutants.py",
-    "test_faults.py",
-    "test_kernel_equals_reference.py",
-    "test_tutorial.py",
+    "test_page_live.py",
     "test_broken_live_variants.py",
-    "test_live_seeds.py",
-    "test_seeds.py",
+    "test_broken_variants.py",
     "test_fuzz_codec.py",
     "test_random_stories.py",
-    "test_page_live.py",
     "test_message_counts.py",
     "test_cluster.py",
     "test_guides.py",

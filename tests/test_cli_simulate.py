@@ -248,3 +248,24 @@ def test_a_real_interruption_ends_the_process_with_130_and_the_run_goes_on(world
     )
     assert run(world, "--out", str(out)) == 0
     assert len(Results.load(out).trials) == 3
+
+
+@pytest.mark.parametrize(
+    ("sharing", "is_said"),
+    [
+        ('protocol = "ibc"\nthreshold = { geometric = 2 }', True),
+        ('protocol = "ibc"\nthreshold = { constant = 1 }', False),
+        ('protocol = "ibc"', False),
+        ('protocol = "odc"\nthreshold = { geometric = 2 }', False),
+    ],
+)
+def test_a_broadcast_that_waits_for_a_threshold_is_said(
+    world: Path, sharing: str, is_said: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write_text(f"{SMALL}[sharing]\n{sharing}\n", encoding="utf-8")
+    assert run(world) == 0
+    said = (
+        "cobandit: world: broadcast keeps to the threshold of the file, so it waits until that is reached. Leave "
+        "`sharing.threshold` out to send every observation at once, as the paper's broadcast does\n"
+    )
+    assert capsys.readouterr().err == (said if is_said else "")

@@ -1,4 +1,4 @@
-"""Fifty thousand broken messages: each is refused and leaves no mark, or accepted and does no harm.
+"""Twenty thousand broken messages: each is refused and leaves no mark, or accepted and does no harm.
 
 The program is `benchmarks/fuzz_codec.py`; `make fuzz` runs it with a million.
 """
@@ -15,7 +15,7 @@ from cobandit.codec import decode
 from cobandit.core import Acknowledgement, Cells, Changes, Message, Notice, Share
 from cobandit.values.tally import ArmTally
 
-MUTATIONS = 50_000
+MUTATIONS = 20_000
 
 
 def program() -> Any:

@@ -3,11 +3,13 @@
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cobandit.cli.progress import Progress, notes
+from cobandit.core.protocols.immediate import IMMEDIATE
 
 if TYPE_CHECKING:
     from cobandit.simulator.results import Results
@@ -15,6 +17,12 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 """The page beside the results."""
+
+EVERY = {"constant": 1}
+BROADCAST_WAITS = (
+    "broadcast keeps to the threshold of the file, so it waits until that is reached. Leave `sharing.threshold` out to "
+    "send every observation at once, as the paper's broadcast does"
+)
 
 
 def add_simulate(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +77,14 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         results.report(options.out / REPORT)
     _print(results, options)
+    for name, scenario in results.about.scenarios.items():
+        if _waits_to_broadcast(scenario.get("sharing", {})):
+            print(f"cobandit: {name}: {BROADCAST_WAITS}", file=sys.stderr)
     return 0
+
+
+def _waits_to_broadcast(sharing: Mapping[str, Any]) -> bool:
+    return sharing.get("protocol") == IMMEDIATE.word and sharing.get("threshold", EVERY) != EVERY
 
 
 def _print(results: "Results", options: argparse.Namespace) -> None:

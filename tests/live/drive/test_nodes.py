@@ -479,6 +479,21 @@ def test_packets_that_wait_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch)
     played(scene)
 
 
+@pytest.mark.parametrize("limit", [("MAX_PACKETS_OF_ONE", 2), ("MAX_PACKET_BYTES_OF_ONE", 1000)])
+def test_one_member_cannot_fill_the_queue(limit: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receiving, *limit)
+
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        taken = [ann._receiving.frame(bytes(400), sender) for sender in ("eve", "eve", "eve", "bob", None, None, None)]
+        assert taken == [True, True, False, True, True, True, True]
+        assert ann.statistics().refused == {"flood": 1}
+        ann._receiving.take()
+        assert ann._receiving.frame(bytes(400), "eve")
+
+    played(scene)
+
+
 def test_others_cannot_make_the_log_grow_or_break_its_lines(caplog: pytest.LogCaptureFixture) -> None:
     async def scene(scene: Scene) -> None:
         ann = await scene.node("ann")

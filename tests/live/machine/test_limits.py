@@ -21,6 +21,7 @@ from cobandit.core import (
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import LONGEST_TOKEN
 from cobandit.live.drive.clock import VirtualClock
+from cobandit.live.machine import inbound
 from cobandit.live.machine.answers import Answers
 from cobandit.live.machine.control_messages import (
     MAX_DIGEST,
@@ -90,6 +91,29 @@ def share(sender: str, *, attempt: int = 0, number: int = 1, session: int = 1) -
 
 def sent(step: Step, kind: type[Any]) -> list[str]:
     return [receiver for receiver, content in step.outgoing if isinstance(content, kind)]
+
+
+def test_members_whose_names_nothing_proves_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(inbound, "MAX_UNPROVED_MEMBERS", 2)
+    scene = Scene()
+    scene.hears(*(hello(name) for name in "abcd"))
+    assert scene.machine.peers == ("a", "b")
+    assert scene.machine.guard.refusals == {Refusal.FLOOD: 2}
+    (said,) = (line for line in caplog.messages if "newcomer" in line)
+    assert said == (
+        "event=packet_refused j: refused: a newcomer, for 2 members are known already, and nothing proves names: use "
+        "keys, or forget those that are gone with `cobandit forget`"
+    )
+    scene.hears(hello("e"), sender="e")  # which is proved
+    scene.hears(hello("a", session=2))  # known, and started again
+    assert scene.machine.peers == ("a", "b", "e")
+    scene.machine.forget("b")
+    scene.machine.forget("e")
+    scene.hears(hello("c"))
+    assert scene.machine.peers == ("a", "c")
+    assert scene.machine.guard.refusals == {Refusal.FLOOD: 2}
 
 
 LONG_NAME, LONG_TOKEN = "n" * (LONGEST_NAME + 1), "t" * (LONGEST_TOKEN + 1)

@@ -256,6 +256,40 @@ def test_a_trust_file_that_leaves_a_members_own_authority_out_is_its_trouble(gro
     run(main)
 
 
+@pytest.mark.parametrize("group", ["tls"], indirect=True)
+@pytest.mark.parametrize("knows_the_new_authority", [True, False])
+def test_a_member_with_a_file_of_the_old_authority_is_told_so(group: Group, knows_the_new_authority: bool) -> None:
+    async def main() -> None:
+        a, old = group.one("a"), group.one("old")
+        rotate(group.authority)
+        if knows_the_new_authority:
+            old.take_trust()
+        else:
+            old.trust.unlink()
+        a.take_keys()
+        GroupFolder(group.authority).finish()
+        a.take_trust()
+        async with opened(a):
+            old.peers = [a.address]
+            async with opened(old):
+                await old.ear.until(lambda _: any("keys rotate" in (said or "") for said in old.ear.troubles))
+                said = next(said for said in old.ear.troubles if said is not None)
+        if knows_the_new_authority:
+            assert said == (
+                f"{a.address} hangs up on this agent: the certificate in {old.keys} is of the authority that was "
+                "replaced (`cobandit keys rotate`), and others no longer trust that once it is finished: make a new "
+                "one with `cobandit keys agent`"
+            )
+        else:
+            assert said.startswith(f"who is at {a.address} is not of this group 'g' (")
+            assert said.endswith(
+                "If the group's authority was replaced (`cobandit keys rotate`), one of the two has an old file: make "
+                "a new one for it with `cobandit keys agent`, and give both the group's new trust file"
+            )
+
+    run(main)
+
+
 @pytest.mark.parametrize("group", PROVING[1:], indirect=True)
 def test_a_secret_is_replaced_while_all_talk_and_nobody_refuses_anything(group: Group) -> None:
     async def main() -> None:

@@ -86,6 +86,15 @@ class Credentials:
         troubles += [] if standing is None else [standing]
         return Reread(tuple(changes), tuple(troubles), is_renewed=self.identity is not before)
 
+    def is_being_replaced(self) -> str | None:
+        """Return what to do if the identity is of the older of two authorities, which others may no longer trust."""
+        if len(self.trust.authorities) < 2 or self.identity.group_der == self.trust.authorities[0]:
+            return None
+        return (
+            f"the certificate in {self.identity.path} is of the authority that was replaced (`cobandit keys rotate`), "
+            "and others no longer trust that once it is finished: make a new one with `cobandit keys agent`"
+        )
+
     def _reread_trust(self) -> str | None:
         file = self._trust_file
         if file is None or not file.is_due:

@@ -1,4 +1,4 @@
-"""Packets that have come in and wait for the next step: how many may, and how many came.
+"""Packets that have come in and wait for the next step: how many may, of all and of one sender, and how many came.
 
 This file owns the queue. What is in a packet, and whether to believe it, is for the machine.
 """
@@ -14,6 +14,9 @@ MOST_PACKETS = 10_000
 
 MOST_PACKET_BYTES = 64 * 2**20
 
+MAX_PACKETS_OF_ONE, MAX_PACKET_BYTES_OF_ONE = 2_500, 16 * 2**20
+"""So much of that one member may take up, if its name is proved: a quarter."""
+
 
 class Receiving:
     """The packets of one member."""
@@ -22,6 +25,8 @@ class Receiving:
         self._machine = machine
         self._packets: deque[tuple[bytes, str | None]] = deque()
         self._bytes = 0
+        self._of: dict[str, tuple[int, int]] = {}
+        """How many packets, and bytes, of each proved sender wait."""
         self.counts: Counter[str] = Counter()
         """As `Communication` names them."""
 
@@ -41,6 +46,12 @@ class Receiving:
         if len(self._packets) >= MOST_PACKETS or self._bytes + len(frame) > MOST_PACKET_BYTES:
             guard.refuse(Refusal.FLOOD, None, now)
             return False
+        if sender is not None:
+            packets, size = self._of.get(sender, (0, 0))
+            if packets >= MAX_PACKETS_OF_ONE or size + len(frame) > MAX_PACKET_BYTES_OF_ONE:
+                guard.refuse(Refusal.FLOOD, None, now)  # nobody's fault: the disk here may be slow
+                return False
+            self._of[sender] = packets + 1, size + len(frame)
         self._packets.append((frame, sender))
         self._bytes += len(frame)
         self.counts["received"] += 1
@@ -51,5 +62,6 @@ class Receiving:
         """Return what waits, once."""
         packets = list(self._packets)
         self._packets.clear()
+        self._of.clear()
         self._bytes = 0
         return packets

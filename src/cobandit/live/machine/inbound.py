@@ -22,6 +22,9 @@ from cobandit.values.errors import FutureError, PeerError, StrangerError
 if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
 
+MAX_UNPROVED_MEMBERS = 4096
+"""Members that are known where nothing proves a name: names are easily made up there."""
+
 MOST_LISTED = 10
 """So many arms are named where two members have different ones."""
 
@@ -44,6 +47,14 @@ class Inbound:
             return
         if sender is not None and content.sender != sender:
             machine.refuse(Refusal.FORGED, sender, f"{sender} spoke in the name of {content.sender}")
+            return
+        if self._is_one_too_many(content, sender):
+            machine.refuse(
+                Refusal.FLOOD,
+                None,
+                f"a newcomer, for {MAX_UNPROVED_MEMBERS:,} members are known already, and nothing proves names: "
+                "use keys, or forget those that are gone with `cobandit forget`",
+            )
             return
         try:
             check_sessions(content, machine.agent.session, now)
@@ -92,6 +103,13 @@ class Inbound:
                 f"{sender} {does}, and its certificate does not let it: make it a relay with "
                 f"`cobandit keys agent {sender} --relay`, or start it without relay"
             )
+
+    def _is_one_too_many(self, content: Message | AnyControlMessage, sender: str | None) -> bool:
+        """Return whether a newcomer says hello whose name nothing proves, and there are enough of those."""
+        if sender is not None or not isinstance(content, control_messages.Hello):
+            return False
+        agent = self._machine.agent
+        return not agent.knows(content.sender) and len(agent.peers) >= MAX_UNPROVED_MEMBERS
 
     def _is_affordable(self, content: Message | AnyControlMessage, now: float) -> bool:
         """Return whether a peer has not said too often lately what costs much to hear and to answer."""

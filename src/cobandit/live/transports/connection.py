@@ -47,6 +47,8 @@ class Connection(asyncio.Protocol):
         """Whom the other end has proved to be. Frames are for the member once this and `is_ready` are set."""
         self.refusal: Refusal | None = None
         """Why what the other end has shown is not believed."""
+        self.complaint: str | None = None
+        """Why the other end has hung up before it said hello, as far as that can be known here."""
         self.boot: int | None = None
         self.is_ready = False
         """Whether the other end has said hello."""

@@ -352,6 +352,9 @@ class Mesh:
                 for sought in [one for one in self._dialling if one[0] == address]:
                     self._ending.add(self._dialling.pop(sought))
                 return None
+            if connection.complaint is not None:
+                self._troubles.begin(address, f"{address} hangs up on this agent: {connection.complaint}")
+                return None
             why = (
                 "it closes the connection before it says hello; it may refuse this agent's certificate, and counts that"
             )

@@ -306,6 +306,8 @@ class TlsTransport(Transport):
 
     def _lose(self, connection: Connection, _error: Exception | None) -> None:
         self._proved.pop(connection, None)
+        if not connection.is_ready:
+            connection.complaint = self._credentials.is_being_replaced()
         if self._mesh is not None:
             self._mesh.lose(connection)
 
@@ -353,4 +355,8 @@ def _what_to_do(there: str, verdict: str, group: str) -> str:
         return f"the certificate at {there} has expired: make a new one for it with `cobandit keys agent`"
     if "not yet valid" in verdict:
         return f"the certificate at {there} is not valid yet: set the clocks of both computers"
-    return f"who is at {there} is not of this group {group!r} ({verdict}): use files of one group on both sides"
+    return (
+        f"who is at {there} is not of this group {group!r} ({verdict}): use files of one group on both sides. If the "
+        "group's authority was replaced (`cobandit keys rotate`), one of the two has an old file: make a new one for "
+        "it with `cobandit keys agent`, and give both the group's new trust file"
+    )
