@@ -30,6 +30,7 @@ from cobandit.core import (
 )
 from cobandit.core.credibility import check_observations
 from cobandit.core.invariants import endpoint_violations
+from cobandit.core.retransmit import Phase
 from cobandit.core.snapshots import restored, state, view
 from cobandit.core.state import EndpointState, Snapshot
 from cobandit.policies import Policy
@@ -258,6 +259,27 @@ class Agent:
         return self.endpoint.met
 
     @property
+    def heard_of(self) -> Container[AgentId]:
+        """The names of all that have ever joined, and of all whose observations are known."""
+        return _HeardOf(self.endpoint)
+
+    @property
+    def relays(self) -> tuple[AgentId, ...]:
+        """The peers that are here and have said that they are relays."""
+        return tuple(name for name in self.endpoint.links if self.is_present(name) and self.is_relay(name))
+
+    def is_relay(self, peer: AgentId) -> bool:
+        """Return whether a peer has said that it passes on what others observed."""
+        return self.endpoint.peers.is_relay(peer)
+
+    def awaits(self, peer: AgentId) -> bool:
+        """Return whether a peer that is here has not answered the last share."""
+        link = self.endpoint.links.get(peer)
+        if link is None or link.retransmit is None or not link.peer.is_present:
+            return False
+        return link.retransmit.phase is Phase.WAITING
+
+    @property
     def gone(self) -> int:
         """How many others are forgotten, or known only by what they observed."""
         endpoint = self.endpoint
@@ -266,6 +288,10 @@ class Agent:
     def last_forgotten(self, most: int) -> tuple[AgentId, ...]:
         """Return who was forgotten last, the last one first."""
         return tuple(islice(reversed(self.endpoint.forgotten), most))
+
+    def observations_of(self, agent: AgentId) -> int:
+        """Return how many observations of another agent are known, of all its incarnations."""
+        return self.endpoint.replica.amount_of(agent)[1]
 
     def gone_observations(self) -> int:
         """Return how many observations of those are known."""
@@ -457,3 +483,13 @@ def _check_policy(kept: EndpointState, policy: Policy) -> None:
         )
     if policy.own_pulls or policy.tally.observations or policy.candidates != policy.arms:
         raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
+
+
+class _HeardOf:
+    """The names of all that an endpoint has met, or has observations of."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._endpoint.met or name in self._endpoint.replica.agents

@@ -37,10 +37,14 @@ from cobandit.live.machine.control_messages import (
     AnyControlMessage,
     ControlsHeard,
     ControlsTold,
+    FleetAsked,
     Hello,
+    RelaySought,
     Rewards,
     RewardsTaken,
+    RewardsToBring,
     StatusAsked,
+    StatusPassedOn,
     StatusTold,
 )
 from cobandit.live.machine.controls import Setting
@@ -80,6 +84,10 @@ CONTROL_MESSAGES: dict[str, AnyControlMessage] = {
     "rewards taken": RewardsTaken("ann", ("d1.x",)),
     "status asked": StatusAsked("operator"),
     "status told": StatusTold("ann", b"statistics"),
+    "relay sought": RelaySought("ann"),
+    "rewards to bring": RewardsToBring("ann", (("d1.token", 0.5),)),
+    "fleet asked": FleetAsked("ann"),
+    "status passed on": StatusPassedOn("ann", b"statistics"),
 }
 
 RECORDS: dict[str, InputRecord] = {

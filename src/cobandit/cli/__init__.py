@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import cobandit
-from cobandit.cli.agent import add_agent
 from cobandit.cli.control import add_control
 from cobandit.cli.demo import DEMO_AGENT, add_demo, run_agent_of_demo
 from cobandit.cli.explain import add_explain
@@ -15,6 +14,7 @@ from cobandit.cli.folder import make_folder
 from cobandit.cli.forget import add_forget
 from cobandit.cli.keys import add_keys
 from cobandit.cli.parsing import Parser
+from cobandit.cli.relay import add_agent, add_relay
 from cobandit.cli.reproduce import add_reproduce
 from cobandit.cli.serve import add_serve
 from cobandit.cli.simulate import add_simulate
@@ -87,7 +87,8 @@ def _parser() -> Parser:
 
 def _add_live(commands: "argparse._SubParsersAction[Parser]") -> None:
     """Add the commands for live fleets."""
-    add_agent(commands.add_parser("agent", help="run a member from a file: an always-on memory of its group"))
+    add_relay(commands.add_parser("relay", help="run a relay from a file: an always-on memory, and the way to leaves"))
+    add_agent(commands.add_parser("agent", help="the earlier name of `relay`, for members that may not be relays too"))
     add_serve(commands.add_parser("serve", help="run a member with an HTTP API, for programs in any language"))
     add_status(commands.add_parser("status", help="ask a fleet how it is: arms, members, who talks to whom"))
     add_control(commands.add_parser("control", help="freeze an arm or turn the kill switch, for a whole fleet"))

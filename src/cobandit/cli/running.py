@@ -1,4 +1,4 @@
-"""What commands say of a member that runs until it is told to stop: `cobandit agent` and `cobandit serve`."""
+"""What commands say of a member that runs until it is told to stop: `cobandit relay` and `cobandit serve`."""
 
 import sys
 from typing import TYPE_CHECKING

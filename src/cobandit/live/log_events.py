@@ -38,6 +38,8 @@ class LogEvent(Enum):
     PEER_QUARANTINED = "peer_quarantined"
     PROOF_CHANGED = "proof_changed"
     PROOF_UNREADABLE = "proof_unreadable"
+    RELAY_LEFT = "relay_left"
+    RELAYS_SILENT = "relays_silent"
     REWARD_REFUSED = "reward_refused"
     REWARDS_GIVEN_UP = "rewards_given_up"
     REWARDS_WAIT = "rewards_wait"
@@ -66,6 +68,7 @@ TROUBLES: Mapping[LogEvent, str] = {
     LogEvent.NO_ZERO_REWARDS: "rewards of zero",
     LogEvent.ODDS_FAILED: "the odds of the arms",
     LogEvent.PROOF_UNREADABLE: "the proof of its name",
+    LogEvent.RELAYS_SILENT: "the way to a relay",
     LogEvent.STATE_DAMAGED: "the state file",
     LogEvent.STEP_FAILED: "a step",
 }

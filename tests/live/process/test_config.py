@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cobandit.live.auth.keys import issue, make_group
-from cobandit.live.process.config import KEYS, check_files, config_from_mapping, read_config
+from cobandit.live.process.config import KEYS, as_relay, check_files, config_from_mapping, read_config
 from cobandit.policies import Horizon
 from cobandit.policies.registry import BuiltIn
 from cobandit.values.errors import LocalError
@@ -55,6 +55,8 @@ def test_paths_are_taken_from_the_folder_of_the_file_and_the_rest_has_defaults(t
         "log_limit": None,
         "snapshot": None,
         "relay": False,
+        "relays": None,
+        "homes": 1,
         "floors": None,
         "ceilings": None,
     }
@@ -105,6 +107,8 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
         "log_limit": 10,
         "snapshot": tmp_path / "start",
         "relay": True,
+        "relays": None,
+        "homes": 1,
         "floors": {"A": 0.1},
         "ceilings": {"B": 0.6},
     }
@@ -113,6 +117,25 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
         "the new one of them",
         "the one before it",
     )
+
+
+def test_a_leaf_names_its_relays_and_needs_no_address_of_its_own_where_it_dials() -> None:
+    named = config_from_mapping({**LEAST, "relays": ["relay-a", "relay-b"], "homes": 2})
+    assert (named.member["relays"], named.member["homes"]) == (("relay-a", "relay-b"), 2)
+    dialling = config_from_mapping({**LEAST, "url": "tls://", "relays": ["relays.example:7000"]})
+    assert (dialling.url, dialling.member["relays"]) == ("tls://", ("relays.example:7000",))
+
+
+def test_a_relay_is_no_leaf_and_computes_no_odds_unless_it_decides() -> None:
+    relay = as_relay(config_from_mapping(LEAST))
+    assert (relay.member["relay"], relay.member["policy"]) == (True, BuiltIn("ucb"))
+    serving = as_relay(config_from_mapping({**LEAST, "listen": "127.0.0.1:0"}))
+    assert (serving.member["policy"], serving.serves) == (BuiltIn("thompson"), True)
+    assert as_relay(config_from_mapping({**LEAST, "policy": "aae"})).member["policy"] == BuiltIn("aae")
+    with pytest.raises(LocalError, match="relay = false, and this command runs a relay: leave the key out"):
+        as_relay(config_from_mapping({**LEAST, "relay": False}))
+    with pytest.raises(LocalError, match="relays is for leaves, and this command runs a relay: leave the key out"):
+        as_relay(config_from_mapping({**LEAST, "relays": ["relay-a"]}))
 
 
 @pytest.mark.parametrize(
@@ -130,6 +153,10 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
             {"url": "memory://x"},
             "url must be an address that begins with tls://, nats://, mqtt://, mqtts://, udp://, not 'memory://x'",
         ),
+        ({"relays": []}, "relays must be a list of names or addresses of relays, at least one, not []"),
+        ({"relays": "relay-a"}, "relays must be a list of names or addresses of relays, at least one, not 'relay-a'"),
+        ({"relays": [7]}, "relays[0] must be a name or an address, not 7"),
+        ({"relays": ["a"], "homes": 0}, "homes must be a whole number from 1 to 8, not 0"),
         ({"arms": []}, "arms must be a list of names of arms, at least one, not []"),
         ({"arms": ["A", 2]}, "arms[1] must be a string, not 2"),
         ({"arms": ["A", "A"]}, "arms: arm names must differ, but A is given more than once: rename or remove it"),

@@ -37,7 +37,9 @@ class FirstSettings:
     async def hear(self) -> None:
         """Wait until another member has told what is set; not for long, and less if nobody is here."""
         machine = self._machine
-        if not self._transport.is_alone:
+        if machine.leaf is not None:
+            await self._until_informed(ANSWERED_WITHIN)
+        elif not self._transport.is_alone:
             await self._until_informed(ALONE_AFTER)
             if (self.has_company and not self._is_among_newcomers) or not self._sending.has_announced:
                 await self._until_informed(ANSWERED_WITHIN - ALONE_AFTER)
@@ -45,6 +47,13 @@ class FirstSettings:
         if machine.settings_from is not None:
             told = f"starts with the settings that {machine.settings_from} has told"
             machine.alerts.say(logging.INFO, LogEvent.SETTINGS_TOLD, told)
+        elif machine.leaf is not None:
+            machine.alerts.say(
+                logging.WARNING,
+                LogEvent.SETTINGS_NOT_TOLD,
+                f"no relay has told the settings within {ANSWERED_WITHIN:g} seconds: it starts with its own "
+                f"({machine.controls}), and obeys others as soon as it hears of them",
+            )
         elif self._is_among_newcomers:
             machine.alerts.say(
                 logging.INFO,

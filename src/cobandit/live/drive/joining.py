@@ -19,10 +19,12 @@ from cobandit.live.drive.background import background, exit_on_sigterm, result_o
 from cobandit.live.drive.clock import NeverBack, SystemClock
 from cobandit.live.drive.member import Member
 from cobandit.live.drive.starting import LIVE_POLICY, Options, PolicyOf, checked, look_at_state, start
+from cobandit.live.machine.homes import HOMES
 from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.live.transports.base import Transport
 from cobandit.policies.registry import BuiltIn
 from cobandit.values.checks import check_probability
+from cobandit.values.errors import LocalError
 from cobandit.values.quantum import MILLIONTH
 from cobandit.values.tally import Arm
 
@@ -56,6 +58,8 @@ def join(
     log_limit: int | None = None,
     snapshot: bytes | str | Path | None = None,
     relay: bool = False,
+    relays: Sequence[str] | None = None,
+    homes: int = HOMES,
     clock: Clock | None = None,
     close_on_sigterm: bool = False,
 ) -> "Joining":
@@ -92,6 +96,10 @@ def join(
         relay: Whether it passes on what others observed, to newcomers at once, so that what a member learned does not
             die with its name. For members that always run, such as `cobandit agent`. With keys, its certificate must
             say that it may (`cobandit keys agent NAME --relay`).
+        relays: Where the relays of the group are. Then this member is a leaf: it talks to relays only, so what it
+            holds and sends does not depend on how many others there are. Addresses for `tls` and `udp` (a name of the
+            DNS stands for all its addresses), names elsewhere; `["*"]` for all that say that they are here.
+        homes: How many of the relays a leaf talks to at the same time. If one is silent, it takes another.
         clock: What time it is, in seconds since 1970; for tests.
         close_on_sigterm: Let SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks are left and every
             member is closed. For programs that do not handle the signal themselves; call it on the main thread.
@@ -124,9 +132,24 @@ def join(
                 snapshot=snapshot,
                 relay=relay,
                 clock=SystemClock() if clock is None else NeverBack(clock),
+                relays=_relays(relays),
+                homes=homes,
             )
         )
     )
+
+
+def _relays(relays: Sequence[str] | None) -> tuple[str, ...]:
+    if relays is None:
+        return ()
+    if isinstance(relays, str):
+        raise LocalError(f"relays must be a list, such as [{relays!r}], not {relays!r}")
+    if not relays:
+        raise LocalError(
+            'the list of relays is empty: name one, or say ["*"] for all that are found, or leave relays out to talk '
+            "to every member"
+        )
+    return tuple(relays)
 
 
 def _takes_what(other: Callable[Taken, object]) -> Callable[[Callable[..., Value]], Callable[Taken, Value]]:

@@ -75,6 +75,11 @@ class Member:
         """Why the disk does not take what is decided and rewarded; `None` if it does."""
         return self._node.disk_trouble
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it is a leaf, and none of its relays answers. It decides all the same."""
+        return self._node.is_cut_off
+
     # Deciding.
 
     def select_arm(self, subject: str | None = None, *, among: Collection[Arm] | None = None) -> Decision:

@@ -18,6 +18,7 @@ from cobandit.live.drive.looking import Looking
 from cobandit.live.drive.matching import Matching
 from cobandit.live.drive.proof_watch import ProofWatch
 from cobandit.live.drive.receiving import Receiving
+from cobandit.live.drive.relay_places import RelayPlaces
 from cobandit.live.drive.reporting import Reporting
 from cobandit.live.drive.rounds import MemberRounds
 from cobandit.live.drive.sending import Sending
@@ -28,6 +29,7 @@ from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.sessions import fresh_session
 from cobandit.live.machine.step import Step
 from cobandit.live.status.fleet import Fleet
+from cobandit.live.status.roles import role_of
 from cobandit.live.status.statistics import Statistics
 from cobandit.live.store.journal import Journal, JournalError
 from cobandit.live.transports.base import Transport
@@ -50,6 +52,10 @@ FLUSH_WITHIN = 1.0
 """Seconds that a member which stops waits for the others to acknowledge its last observations."""
 
 
+PASS_ON_WITHIN = 1.0
+"""Seconds that a relay waits for the others when a leaf asks how everybody is."""
+
+
 class Node:
     """One member's network side. It is also the inbox of its transport."""
 
@@ -65,6 +71,7 @@ class Node:
         self.machine = machine
         self._transport = transport
         machine.guard.may_relay = transport.may_relay
+        transport.role = role_of(is_relay=machine.terms.is_relay, is_leaf=machine.terms.is_leaf)
         self._event = asyncio.Event()
         """Set when there may be something to do."""
         self._writing = Writing(machine, journal, executor)
@@ -78,6 +85,9 @@ class Node:
         )
         self._rounds = MemberRounds(machine, self._sending)
         self._proof = ProofWatch(transport, machine.alerts, machine.clock)
+        self._relays = RelayPlaces(machine, transport)
+        self._telling = set[asyncio.Task[None]]()
+        """Those that tell leaves how everybody is."""
         self._waiters: list[asyncio.Future[None]] = []
         self._steps = asyncio.Lock()
         self._is_stopping = False
@@ -93,11 +103,17 @@ class Node:
 
     def reachable(self, peer: str | None) -> None:
         """Say that this member is here."""
+        leaf = self.machine.leaf
         if peer is not None:
             self._first_settings.has_company = True
-            self.machine.greet(peer)
+            if leaf is None:
+                self.machine.greet(peer)
+            else:
+                leaf.reached(peer, self._transport.place_of(peer))
             self._sending.announce_now_and_then()
         else:
+            if leaf is not None:
+                leaf.greet_all()
             self._sending.announce_soon()
             self._sending.has_announced = False
         self._event.set()
@@ -123,6 +139,8 @@ class Node:
         """
         self.machine.awaits_settings = True
         await self._writing.save(is_clean=False)
+        if self.machine.leaf is not None:
+            self.machine.leaf.begin()
         self.machine.introduce()
         self.machine.publish()
         await self._transport.open(self.machine.terms.name, self.machine.terms.group, self)
@@ -142,6 +160,9 @@ class Node:
             if self._task is not None:
                 await self._task
             self._matching.cancel()
+            await self._relays.end()
+            for task in self._telling:
+                task.cancel()
             await self._rounds.end()
             await self._flush(FLUSH_WITHIN)
             async with self._steps:
@@ -218,6 +239,11 @@ class Node:
         """Why the journal cannot be written; `None` if it can. May be read on any thread."""
         return self._writing.trouble
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether no relay answers this leaf. May be read on any thread."""
+        return self._relays.is_cut_off
+
     def statistics(self) -> Statistics:
         """Return how this member is."""
         return self._reporting.statistics()
@@ -246,6 +272,7 @@ class Node:
                 if was_idle and self._writing.is_durable and not self._is_stopping:
                     await asyncio.sleep(LINGER)
                 self._proof.look()
+                self._relays.look()
                 async with self._steps:
                     await self._writing.look_into_mailbox()
                     await self._work()
@@ -291,7 +318,13 @@ class Node:
     def _due_at(self) -> float | None:
         if self._writing.retry_at is not None:
             return self._writing.retry_at
-        times = (self.machine.due_at(), self._sending.due_at, self._writing.due_at, self._proof.due_at)
+        times = (
+            self.machine.due_at(),
+            self._sending.due_at,
+            self._writing.due_at,
+            self._proof.due_at,
+            self._relays.due_at,
+        )
         return min((time for time in times if time is not None), default=None)
 
     async def _work(self) -> bool:
@@ -311,6 +344,7 @@ class Node:
             if not waiter.done():
                 waiter.set_result(None)
         self._sending.send(step)
+        self._relays.seek()
         self._first_settings.look()
         return True
 
@@ -323,7 +357,25 @@ class Node:
         if step.askers:
             parts = self._sending.status(self.statistics())
             step.outgoing.extend((asker, part) for asker in step.askers for part in parts)
+        self._tell_fleet()
         return step
+
+    def _tell_fleet(self) -> None:
+        """Tell leaves that ask how everybody is, once that is known here."""
+        askers, self.machine.fleet_askers = self.machine.fleet_askers, []
+        if askers:
+            task = asyncio.create_task(self._pass_on(askers), name=f"cobandit fleet for {', '.join(askers)}")
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    async def _pass_on(self, askers: list[str]) -> None:
+        fleet = await self.fleet(PASS_ON_WITHIN)
+        first = int(1000 * self.machine.clock.now())
+        for answer, member in enumerate(fleet.members, first):
+            for message in self._sending.passed_on(member, answer):
+                for asker in askers:
+                    if asker != member.name:
+                        self._sending.ask(asker, message)
 
     async def _begin_session(self, *, incarnation: int | None = None, arms: tuple[Arm, ...] | None = None) -> None:
         """Begin a session, in a new incarnation or with more arms, once what came before is written."""

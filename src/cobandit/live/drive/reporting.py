@@ -8,6 +8,7 @@ from cobandit.live.drive.receiving import Receiving
 from cobandit.live.drive.sending import Sending
 from cobandit.live.drive.writing import Writing
 from cobandit.live.machine.machine import Machine
+from cobandit.live.status.roles import role_of
 from cobandit.live.status.statistics import MAX_GONE_NAMED, Communication, Statistics, arms_of, peers_of
 from cobandit.live.transports.base import Transport
 
@@ -27,7 +28,8 @@ class Reporting:
         """Return how this member is."""
         machine, decider, now = self._machine, self._machine.decider, self._machine.clock.now()
         own = sum(machine.agent.own_observations().values())
-        counts = self._receiving.counts + self._sending.counts
+        counts, digest = self._receiving.counts + self._sending.counts, machine.controls.digest
+        terms = machine.terms
         return Statistics(
             name=machine.terms.name,
             group=machine.terms.group,
@@ -41,7 +43,12 @@ class Reporting:
             open_decisions=decider.open_count,
             arms=arms_of(machine.agent, machine.controls.frozen, machine.operations.removed),
             control_arm=machine.controls.control_arm,
-            peers=peers_of(machine.agent, now, machine.peer_versions.of),
+            peers=peers_of(
+                machine.agent,
+                now,
+                machine.peer_versions.of,
+                lambda peer: machine.outbox.lacks_controls(peer, digest),
+            ),
             communication=Communication(**{name: counts[name] for name in Communication.__struct_fields__}),
             refused={reason.name.lower(): count for reason, count in machine.guard.refusals.items()},
             quarantined=machine.guard.quarantined(now),
@@ -65,4 +72,7 @@ class Reporting:
             gone_observations=machine.agent.gone_observations(),
             gone_names=machine.agent.last_forgotten(MAX_GONE_NAMED),
             version=__version__,
+            role=role_of(is_relay=terms.is_relay, is_leaf=terms.is_leaf),
+            homes=() if machine.leaf is None else machine.leaf.homes.talking,
+            rewards_handed_on=machine.rewards_for_others.handed_on,
         )

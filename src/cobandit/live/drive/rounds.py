@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 
 from cobandit.live.drive.sending import Sending
 from cobandit.live.machine.answers import Answers
-from cobandit.live.machine.control_messages import StatusAsked
+from cobandit.live.machine.control_messages import FleetAsked, StatusAsked
 from cobandit.live.machine.machine import Machine
 from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import Statistics
@@ -96,11 +96,15 @@ class MemberRounds:
             await self._round
 
     async def _ask(self, wait_s: float, statistics: Callable[[], Statistics]) -> Fleet:
-        question, agent = StatusAsked(self._machine.terms.name), self._machine.agent
+        machine, agent = self._machine, self._machine.agent
+        name = machine.terms.name
+        question = StatusAsked(name) if machine.leaf is None else FleetAsked(name)
 
         def ask(answered: Collection[str]) -> None:
             for peer in agent.peers:
-                if agent.is_present(peer) and peer not in answered:
+                said = agent.presence_of(peer)
+                is_leaf = said is not None and said.is_leaf  # for it this member answers
+                if agent.is_present(peer) and not is_leaf and peer not in answered:
                     self._sending.ask(peer, question)
 
         return await self._rounds.collect(ask, wait_s, quiet_s=0.0, own=statistics())

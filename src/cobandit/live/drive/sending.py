@@ -86,8 +86,13 @@ class Sending:
         parts = in_parts(content, self._machine.room, answer=int(1000 * statistics.at))
         return [control_messages.StatusTold(name, part) for part in parts]
 
+    def passed_on(self, statistics: Statistics, answer: int) -> list[control_messages.StatusPassedOn]:
+        """Return how another member is, in the same way. Each answer has a higher number than those before."""
+        name, content = self._machine.terms.name, encode_statistics(statistics)
+        return [control_messages.StatusPassedOn(name, part) for part in in_parts(content, self._machine.room, answer)]
+
     def ask(self, peer: str, question: AnyControlMessage) -> None:
-        """Send a question to a peer, outside any step."""
+        """Send a control message to a peer, outside any step."""
         if (packet := self.packed(question, peer)) is not None:
             self.counts["lost"] += not self._transport.send(peer, packet)
 
@@ -121,10 +126,15 @@ class Sending:
         now = self._machine.clock.now()
         if self._announce_at is None or now < self._announce_at or self._is_superseded:
             return
-        packet = self.packed(self._machine.hello(), None)
-        if packet is not None:
-            self._transport.announce(packet)
-            self.has_announced = True
+        leaf = self._machine.leaf
+        if leaf is None or leaf.homes.takes_any:
+            hello = self._machine.hello() if leaf is None else control_messages.RelaySought(self._machine.terms.name)
+            packet = self.packed(hello, None)
+            if packet is not None:
+                self._transport.announce(packet)
+                self.has_announced = True
+        for home in () if leaf is None else leaf.homes.talking:
+            self.ask(home, self._machine.hello())
         self._announce_at = now + self._pause
         self._pause = min(2.0 * self._pause, LONGEST_BETWEEN_ANNOUNCEMENTS)
 

@@ -18,16 +18,17 @@ from cobandit.live.drive.background import Background
 from cobandit.live.drive.node import Node
 from cobandit.live.drive.sending import LONGEST_BETWEEN_ANNOUNCEMENTS
 from cobandit.live.log_events import LogEvent
+from cobandit.live.machine.homes import HOMES, MAX_HOMES
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.step import Restored, Terms
 from cobandit.live.machine.versions import PRESENT, Layout, Versions
 from cobandit.live.store.journal import Journal, MemoryJournal
 from cobandit.live.store.restoring import restore
 from cobandit.live.transports.base import Transport
-from cobandit.live.transports.urls import transport_for, unproved
+from cobandit.live.transports.urls import relay_places, transport_for, unproved
 from cobandit.policies import Policy
 from cobandit.policies.registry import POLICIES, THOMPSON, BuiltIn, policy_name
-from cobandit.values.checks import check_name, check_positive
+from cobandit.values.checks import check_name, check_positive, check_whole
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import LONGEST_NAME, Arm
 
@@ -65,6 +66,8 @@ class Options(NamedTuple):
     snapshot: bytes | str | Path | None
     relay: bool
     clock: Clock
+    relays: tuple[str, ...] = ()
+    homes: int = HOMES
 
 
 async def start(options: Options, home: Background, versions: Versions = PRESENT) -> Node:
@@ -81,7 +84,7 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
         raise
     try:
         if not isinstance(transport, Transport):
-            transport = transport_for(transport, peers=options.peers, proof=proof)
+            transport = transport_for(transport, peers=options.peers, proof=proof, relays=options.relays)
         _check_role(options, name, transport)
         build = _builder(options, name)
         restored = _restored(options, name, journal, versions.layout)
@@ -91,6 +94,7 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
             allocation.check(options.arms)
         quantum = restored.agent.policy.quantum
         default = None if options.default_reward is None else quantum.units(options.default_reward)
+        relays, are_names = relay_places(options.url, options.relays)
         terms = Terms(
             name,
             options.group,
@@ -101,6 +105,9 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
             versions,
             options.relay,
             options.forget_after,
+            relays,
+            options.homes,
+            relays_have_names=are_names,
         )
         machine = Machine(terms, restored, options.clock)
         machine.alerts.trouble(LogEvent.STATE_DAMAGED, journal.damage)
@@ -164,6 +171,7 @@ def _restored(options: Options, name: str, journal: Journal, layout: Layout) -> 
         clock=options.clock,
         snapshot=lambda: _snapshot(options.snapshot),
         layout=layout,
+        is_leaf=bool(options.relays),
     )
 
 
@@ -224,6 +232,7 @@ def checked(options: Options) -> Options:
             f"forget_after must be at least {LEAST_FORGET_AFTER:g} seconds, not {options.forget_after:g}: members that "
             "are here say so every ten minutes"
         )
+    _check_relays(options)
     if options.sharing.retry is None:
         raise LocalError("live members need loss_tolerant=RetryTimers(...), in seconds: real networks lose messages")
     if ("*" in options.name) != (options.state is not None and "*" in str(options.state)):
@@ -233,6 +242,26 @@ def checked(options: Options) -> Options:
     if isinstance(options.policy, str) and policy_name(options.policy) not in POLICIES:
         raise LocalError(f"policy {options.policy!r} is not one of {', '.join(POLICIES)}, nor a function of arms")
     return options
+
+
+def _check_relays(options: Options) -> None:
+    """Refuse relays that a leaf cannot have."""
+    if not options.relays:
+        return
+    if options.relay:
+        raise LocalError(
+            f"{options.name} is to be a relay, and is given relays as a leaf is: leave out one of the two. Relays find "
+            "each other as members do, for tls:// and udp:// by peers"
+        )
+    if not all(isinstance(relay, str) and relay for relay in options.relays):
+        raise LocalError(f"relays must be names or addresses, not {options.relays!r}")
+    if options.name in options.relays:
+        raise LocalError(f"{options.name} is in its own list of relays: name others, or make it a relay itself")
+    if options.snapshot is not None:
+        raise LocalError(
+            "a leaf starts from no snapshot: what others observed it hears from a relay. Give the snapshot to a relay"
+        )
+    check_whole("homes", options.homes, 1, MAX_HOMES)
 
 
 def _builder(options: Options, name: str) -> PolicyOf:

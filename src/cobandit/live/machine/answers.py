@@ -5,9 +5,10 @@ When to ask again, and when it is over, is for `cobandit.live.drive.rounds`.
 
 from collections.abc import Callable, Collection
 
-from cobandit.live.machine.control_messages import MAX_STATUS, StatusTold
-from cobandit.live.status.fleet import Fleet, fleet_of
+from cobandit.live.machine.control_messages import MAX_STATUS, StatusPassedOn, StatusTold
+from cobandit.live.status.fleet import Fleet, expected_of, fleet_of
 from cobandit.live.status.parts import Parts
+from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import Statistics, decode_statistics
 from cobandit.values.errors import PeerError
 
@@ -50,22 +51,42 @@ class Answers:
         Raises:
             PeerError: It cannot be read, or is another member's or another group's.
         """
-        if not self._is_listening or (len(self._told) >= MOST_ANSWERS and message.sender not in self._told):
+        statistics = self._read(message)
+        if statistics is None:
             return
-        if self._asked is not None and message.sender not in self._asked:
-            return  # nobody has asked it
-        self._bytes += len(message.statistics)
-        if self._bytes > MAX_ROUND_BYTES:
-            return
-        content = self._parts.add(message.sender, message.statistics)
-        if content is None:
-            return
-        statistics = decode_statistics(content)
         if statistics.name != message.sender:
             raise PeerError(f"{message.sender} told how {statistics.name} is")
+        self._take_answer(statistics)
+
+    def take_passed_on(self, message: StatusPassedOn) -> None:
+        """Take how another member is, from a relay that was asked. What a member says of itself counts more.
+
+        Raises:
+            PeerError: It cannot be read, or is of another group.
+        """
+        statistics = self._read(message)
+        if statistics is not None and statistics.name not in self._told:
+            self._take_answer(statistics)
+
+    def _read(self, message: StatusTold | StatusPassedOn) -> Statistics | None:
+        """Return what is in an answer; `None` if nobody waits for it."""
+        if not self._is_listening or (len(self._told) >= MOST_ANSWERS and message.sender not in self._told):
+            return None
+        if self._asked is not None and message.sender not in self._asked:
+            return None  # nobody has asked it
+        self._bytes += len(message.statistics)
+        if self._bytes > MAX_ROUND_BYTES:
+            return None
+        content = self._parts.add(message.sender, message.statistics)
+        if content is None:
+            return None
+        statistics = decode_statistics(content)
         if statistics.group != self._group:
             raise PeerError(f"{message.sender} told how it is in group {statistics.group!r}")
-        before = self._told.get(message.sender)
+        return statistics
+
+    def _take_answer(self, statistics: Statistics) -> None:
+        before = self._told.get(statistics.name)
         if before is None:
             self.on_news()
         elif _speaks_for_it(before) > _speaks_for_it(statistics):
@@ -79,10 +100,12 @@ class Answers:
             expected: Who must have answered before all have.
             own: How the asker itself is, if it is a member.
         """
-        self._asked = None if own is None else frozenset(peer.name for peer in own.peers if peer.is_present)
+        self._asked = None if own is None else frozenset(expected_of(own))
         self._bytes = 0
         self._parts.clear()
-        self._told, self._wanted, self._believes = {}, {*expected, *(self._asked or ())}, own is None
+        # A leaf knows its relays only, and takes their word for who else is here.
+        self._believes = own is None or own.role is Role.LEAF
+        self._told, self._wanted = {}, {*expected, *(self._asked or ())}
         if own is not None:
             self._take(own)
         self._is_listening = True
@@ -103,13 +126,13 @@ class Answers:
 
     def fleet(self) -> Fleet:
         """Return what was told."""
-        return fleet_of(self._group, self._told.values(), self._asked)
+        return fleet_of(self._group, self._told.values(), None if self._believes else self._asked)
 
     def _take(self, statistics: Statistics) -> None:
         self._told[statistics.name] = statistics
         self._wanted.discard(statistics.name)
         if self._believes and len(self._wanted) < MOST_ANSWERS:
-            self._wanted |= {peer.name for peer in statistics.peers if peer.is_present} - self._told.keys()
+            self._wanted |= expected_of(statistics) - self._told.keys()
 
 
 def _speaks_for_it(statistics: Statistics) -> tuple[bool, int]:

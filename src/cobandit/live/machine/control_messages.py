@@ -61,6 +61,8 @@ class Hello(ControlMessage, frozen=True):
     """The versions of the wire that the sender reads. A hello itself is always in the oldest that its sender writes."""
     is_relay: bool = False
     """Whether the sender passes on what others observed."""
+    is_leaf: bool = False
+    """Whether the sender talks to relays only."""
 
 
 class ControlsTold(ControlMessage, frozen=True):
@@ -82,7 +84,7 @@ class Rewards(ControlMessage, frozen=True):
 
 
 class RewardsTaken(ControlMessage, frozen=True):
-    """You need not tell me these again: they are counted, or can never be."""
+    """You need not tell me these again: they are counted, or can never be, or I bring them on."""
 
     tokens: Annotated[tuple[Token, ...], Meta(max_length=MOST_REWARDS)]
 
@@ -97,7 +99,39 @@ class StatusTold(ControlMessage, frozen=True):
     statistics: Annotated[bytes, Meta(max_length=MAX_STATUS)]
 
 
-AnyControlMessage = Hello | ControlsTold | ControlsHeard | Rewards | RewardsTaken | StatusAsked | StatusTold
+class RelaySought(ControlMessage, frozen=True):
+    """I am a leaf: relays, say that you are here. Who hears it need not keep me in mind."""
+
+
+class RewardsToBring(ControlMessage, frozen=True):
+    """Rewards for decisions of others, by token. Take those that you can bring on, and say which they are."""
+
+    rewards: Annotated[tuple[tuple[Token, float], ...], Meta(max_length=MOST_REWARDS)]
+
+
+class FleetAsked(ControlMessage, frozen=True):
+    """Tell me how everybody is: a leaf asks its relay."""
+
+
+class StatusPassedOn(ControlMessage, frozen=True):
+    """How another member is, as it has told me: statistics, encoded."""
+
+    statistics: Annotated[bytes, Meta(max_length=MAX_STATUS)]
+
+
+AnyControlMessage = (
+    Hello
+    | ControlsTold
+    | ControlsHeard
+    | Rewards
+    | RewardsTaken
+    | StatusAsked
+    | StatusTold
+    | RelaySought
+    | RewardsToBring
+    | FleetAsked
+    | StatusPassedOn
+)
 
 CONTROL_MESSAGES: Kinds = {
     16: Hello,
@@ -107,6 +141,10 @@ CONTROL_MESSAGES: Kinds = {
     20: RewardsTaken,
     21: StatusAsked,
     22: StatusTold,
+    30: RelaySought,
+    31: RewardsToBring,
+    32: FleetAsked,
+    33: StatusPassedOn,
 }
 """Append, never reorder (`cobandit.codec.tables`)."""
 

@@ -30,6 +30,8 @@ class Discovery:
         self._answered = _Pace(ANSWER_EVERY, Allowance(MAX_ANSWERS_PER_SECOND, MAX_ANSWERS_AT_ONCE))
         self._told = _Pace(TELL_EVERY, Allowance(MAX_TOLD_PER_SECOND, MAX_TOLD_AT_ONCE))
         """Apart, so that who keeps asking how this member is does not thereby miss the answer to a greeting."""
+        self._shown = _Pace(ANSWER_EVERY, Allowance(MAX_ANSWERS_PER_SECOND, MAX_ANSWERS_AT_ONCE))
+        """Apart for the same reason: a leaf looks for relays, and greets the one that it chooses."""
         self._unmet: dict[str, tuple[float, float]] = {}
         """Who can be reached and has not said who it is: when to greet it again, and how long that was."""
         self.newcomers = set[str]()
@@ -47,6 +49,10 @@ class Discovery:
     def may_tell(self, who: str, now: float, *, is_member: bool = False) -> bool:
         """Return whether somebody is told now how this member is."""
         return self._told.is_time(who, now, is_member=is_member)
+
+    def may_show(self, who: str, now: float) -> bool:
+        """Return whether a leaf that looks for relays is told now that this one is here."""
+        return self._shown.is_time(who, now, is_member=False)
 
     def greeted(self, peer: str, now: float) -> None:
         """Note that a peer that can be reached was greeted."""

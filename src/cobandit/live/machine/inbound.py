@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from cobandit.core import Changes, Message, Notice, Outcome, Presence, Share
 from cobandit.live.auth.refusal import Refusal
+from cobandit.live.decide.decision import read
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
 from cobandit.live.machine.controls import Controls
 from cobandit.live.machine.guard import reason_of
 from cobandit.live.machine.sessions import check_sessions
-from cobandit.values.errors import FutureError, PeerError, StrangerError
+from cobandit.values.errors import FutureError, LocalError, PeerError, StrangerError
 
 if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
@@ -59,6 +60,8 @@ class Inbound:
         try:
             check_sessions(content, machine.agent.session, now)
             self._check_role(content, sender)
+            if machine.leaf is not None and not machine.leaf.admits(content, now):
+                return
             if not self._is_affordable(content, now):
                 machine.guard.refuse(Refusal.TOO_OFTEN, sender, now)
                 return
@@ -153,12 +156,15 @@ class Inbound:
                 machine.answers.take(message)
             case control_messages.ControlsTold():
                 self._hear_controls(message)
+            case control_messages.RelaySought():
+                if machine.terms.is_relay and machine.discovery.may_show(message.sender, now):
+                    machine.answer_with(message.sender, machine.hello())
             case _:
                 if not machine.agent.knows(message.sender):
                     raise StrangerError(f"{message.sender!r} is not known to {machine.terms.name}")
-                self._open_from_member(message)
+                self._open_from_member(message, now)
 
-    def _open_from_member(self, message: AnyControlMessage) -> None:
+    def _open_from_member(self, message: AnyControlMessage, now: float) -> None:
         machine = self._machine
         match message:
             case control_messages.ControlsHeard():
@@ -170,9 +176,43 @@ class Inbound:
                 machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, taken))
             case control_messages.RewardsTaken():
                 machine.rewards_for_others.arrived(message.sender, message.tokens)
+                machine.routing.answered(message.sender)
+            case control_messages.RewardsToBring():
+                self._take_over(message)
+            case control_messages.FleetAsked():
+                if machine.discovery.may_tell(message.sender, now, is_member=True):
+                    machine.fleet_askers.append(message.sender)
+            case control_messages.StatusPassedOn():
+                machine.answers.take_passed_on(message)
+
+    def _take_over(self, message: control_messages.RewardsToBring) -> None:
+        """Take rewards for decisions of others that can be brought on from here, and say which they are.
+
+        What a leaf or a member of a mesh has is taken whatever becomes of it. Another relay has what it cannot bring to
+        anybody itself: of that only what is for members that are here, so that nothing goes round in circles.
+        """
+        machine, taken = self._machine, list[str]()
+        is_led = machine.agent.is_relay(message.sender)
+        for token, reward in message.rewards:
+            try:
+                owner = read(token).member
+            except LocalError:
+                taken.append(token)  # nobody can ever count it
+                continue
+            if owner == machine.terms.name:
+                machine.settling.settle_token(token, reward)
+            elif (is_led and not machine.agent.is_present(owner)) or not machine.rewards_for_others.take_over(
+                owner, token, reward
+            ):
+                continue
+            taken.append(token)
+        if taken:
+            machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, tuple(taken)))
 
     def _meet(self, hello: control_messages.Hello, now: float) -> None:
         machine = self._machine
+        if hello.is_leaf and not machine.terms.is_relay:
+            return  # it looks for relays
         known = machine.agent.presence_of(hello.sender)
         presence = Presence(
             hello.sender,
@@ -183,6 +223,7 @@ class Inbound:
             arms=hello.arms,
             units_per_reward=hello.units_per_reward,
             is_relay=hello.is_relay,
+            is_leaf=hello.is_leaf,
         )
         self._receive(Notice(hello.sender, machine.terms.name, Changes(presences=(presence,)), hello.session), now)
         machine.peer_versions.heard(hello.sender, hello.reads)

@@ -28,12 +28,15 @@ from cobandit.live.machine.controls import Controls, in_parts
 from cobandit.live.machine.discovery import Discovery
 from cobandit.live.machine.forgetting import Forgetting, dismissed
 from cobandit.live.machine.guard import Guard
+from cobandit.live.machine.homes import Homes
 from cobandit.live.machine.inbound import Inbound
 from cobandit.live.machine.knowledge import Knowledge
+from cobandit.live.machine.leaf import Leaf
 from cobandit.live.machine.odds import Odds, Question
 from cobandit.live.machine.open_decisions import PLACES
 from cobandit.live.machine.operations import Effects, Operations
 from cobandit.live.machine.rewards_for_others import RewardsForOthers
+from cobandit.live.machine.routing import Routing
 from cobandit.live.machine.settling import Settling, Start
 from cobandit.live.machine.step import Restored, Step, Terms
 from cobandit.live.machine.succession import Succession
@@ -78,7 +81,9 @@ class Machine:
             clock,
             Effects(self.settings_changed, self.publish),
         )
-        self.rewards_for_others = RewardsForOthers(self.agent, self.outbox, self.alerts, terms.expire_after)
+        self.rewards_for_others = RewardsForOthers(
+            self.agent, self.outbox, self.alerts, terms.expire_after, is_leaf=terms.is_leaf
+        )
         self.succession = Succession(self.agent, self.alerts, clock)
         self._odds = Odds(self.agent)
         self._zero_watch = ZeroWatch(self.alerts, has_default=terms.default_units is not None)
@@ -87,6 +92,8 @@ class Machine:
         self._outgoing: list[tuple[str, Message | AnyControlMessage]] = []
         self.askers: list[str] = []
         """Who wants to know how this member is."""
+        self.fleet_askers: list[str] = []
+        """Who wants to know how everybody is: leaves, if this member is their relay."""
         self.answers = Answers(terms.group)
         """How others say that they are, while that is wanted here."""
         self.introduced_as: tuple[int, int] | None = None
@@ -102,6 +109,13 @@ class Machine:
         self.discovery = Discovery()
         self.peer_versions = PeerVersions(terms.versions.packets.reads)
         self._inbound = Inbound(self)
+        self.leaf: Leaf | None = None
+        """What it does besides, if it talks to relays only."""
+        if terms.is_leaf:
+            homes = Homes(terms.name, terms.homes, terms.relays, named=terms.relays_have_names)
+            self.leaf = Leaf(self, homes)
+        self.routing = Routing(self.agent, self.outbox, self.leaf, is_relay=terms.is_relay)
+        self.rewards_for_others.goes_on = self.routing.goes_on
 
     def make_decider(self, allocation: Allocation | None, *, seed: int, wake: Callable[[], None]) -> Decider:
         """Make the decider with which this member decides."""
@@ -148,6 +162,8 @@ class Machine:
             self.outbox.next_due(self.peers, self.controls.digest),
             self.discovery.due_at(),
             self._forgetting.due_at,
+            self.routing.due_at(),
+            None if self.leaf is None else self.leaf.homes.due_at(),
         )
         return min((time for time in times if time is not None), default=None)
 
@@ -184,6 +200,8 @@ class Machine:
         for peer in self._forgetting.silent(self.agent, now):
             self._forget_silent(peer)
         self._empty_outbox(now)
+        if self.leaf is not None:
+            self.leaf.look(now)
         for stranger in self.discovery.due(self.agent.peers, now):
             self.answer_with(stranger, self.hello(wants_answer=True))
         if self._has_news or self.agent.policy.candidates != self._candidates:
@@ -192,7 +210,8 @@ class Machine:
 
     def introduce(self) -> None:
         """Say to every known peer that this member is here."""
-        self.take(self.agent.join(self.clock.now(), is_relay=self.terms.is_relay))
+        now, terms = self.clock.now(), self.terms
+        self.take(self.agent.join(now, is_relay=terms.is_relay, is_leaf=terms.is_leaf))
         if self.introduced_as is None:
             self.introduced_as = (self.agent.session, self.agent.presence.number)
 
@@ -262,6 +281,11 @@ class Machine:
         """The names of all known peers."""
         return self.agent.peers
 
+    def awaits(self, peer: str) -> bool:
+        """Return whether a peer has not answered something that it was sent."""
+        is_owed = self.outbox.owes(peer, self.controls.digest) or self.routing.awaits(peer)
+        return is_owed or self.agent.awaits(peer)
+
     def forget(self, peer: str) -> None:
         """Put a peer aside that is gone: it is not thought of before it is heard again. What it observed stays."""
         self.take(self.agent.forget(peer, self.clock.now()))
@@ -300,7 +324,12 @@ class Machine:
             is_new=self.awaits_settings,
             reads=self.terms.versions.packets.reads,
             is_relay=self.agent.presence.is_relay,
+            is_leaf=self.agent.presence.is_leaf,
         )
+
+    def send(self, message: Message) -> None:
+        """Send a message of the protocol with this step."""
+        self._outgoing.append((message.receiver, message))
 
     def answer_with(self, receiver: str, message: AnyControlMessage) -> None:
         """Send a control message with this step."""
@@ -319,6 +348,8 @@ class Machine:
 
     def _empty_outbox(self, now: float) -> None:
         digest = self.controls.digest
+        for way, brought in self.routing.due(self.room, now):
+            self.answer_with(way, control_messages.RewardsToBring(self.terms.name, brought))
         due_at = self.outbox.next_due(self.peers, digest)
         if due_at is None or now < due_at:
             return

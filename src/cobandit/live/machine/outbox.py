@@ -23,6 +23,11 @@ _REWARD = 16
 """Bytes, more than enough: of a reward that is told, all but the id of its decision."""
 
 
+def reward_bytes(token: str) -> int:
+    """Return how many bytes of a message a reward takes at most."""
+    return len(token) + _REWARD
+
+
 class _Owed:
     __slots__ = ("digest", "next_at", "noticed_at", "rewards", "sent_at", "wait")
 
@@ -48,6 +53,8 @@ class Outbox:
     def __init__(self, rewards: Iterable[tuple[str, str, float]] = ()) -> None:
         self._owed: dict[str, _Owed] = {}
         self._kept = 0
+        self.added = 0
+        """How many rewards have ever come in."""
         self._next_at: float | None = None
         self._is_stale = True
         """Whether `_next_at` must be computed again. Most members owe nobody anything most of the time."""
@@ -152,6 +159,7 @@ class Outbox:
         is_new = token not in owed.rewards
         owed.rewards.setdefault(token, reward)
         self._kept += is_new
+        self.added += is_new
         owed.next_at, owed.wait = (0.0, FIRST_WAIT) if is_new else (owed.next_at, owed.wait)
         return is_new
 
@@ -164,6 +172,34 @@ class Outbox:
         if taken:
             owed.next_at, owed.wait = 0.0, FIRST_WAIT
         return taken
+
+    def handed_on(self, peer: str, token: str) -> bool:
+        """Note that a reward for a peer is another's to bring. Return whether it was owed."""
+        owed = self._owed.get(peer)
+        if owed is None or owed.rewards.pop(token, None) is None:
+            return False
+        self._kept -= 1
+        self._is_stale = True
+        if not owed.rewards and not owed.digest:  # nobody that this member talks to
+            del self._owed[peer]
+        return True
+
+    def owners(self) -> Iterator[tuple[str, float]]:
+        """Return for whom rewards wait, each with the wait between two attempts to bring it some."""
+        for peer, owed in self._owed.items():
+            if owed.rewards:
+                yield peer, owed.wait
+
+    def of(self, peer: str) -> Iterable[tuple[str, float]]:
+        """Return the rewards that wait for a peer."""
+        return self._owed[peer].rewards.items()
+
+    def owes(self, peer: str, digest: bytes) -> bool:
+        """Return whether something was sent to a peer that it has not acknowledged: rewards, or controls."""
+        owed = self._owed.get(peer)
+        if owed is None or owed.wait == FIRST_WAIT:
+            return False
+        return bool(owed.rewards) or owed.digest != digest
 
     def controls_heard(self, peer: str, digest: bytes) -> None:
         """Note which controls the peer has. Costs next to nothing if it is what all have."""
@@ -205,7 +241,7 @@ class Outbox:
         """Return the next rewards for a peer, as many as fit a control message of so many bytes; one at least."""
         chosen: list[tuple[str, float]] = []
         for token, reward in self._of(peer).rewards.items():
-            room -= len(token) + _REWARD
+            room -= reward_bytes(token)
             if chosen and (room < 0 or len(chosen) == MOST_REWARDS):
                 break
             chosen.append((token, reward))

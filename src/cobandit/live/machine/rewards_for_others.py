@@ -6,12 +6,14 @@ send it, is for the outbox. It does not know how a reward is written down or sen
 
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Container, Sequence
 
 from cobandit.agent import Agent
+from cobandit.live.decide.decision import read
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.outbox import Outbox
+from cobandit.values.errors import LocalError, NotNowError
 
 GIVE_UP_EVERY = 3600.0
 """Seconds between two looks for rewards that nobody will ever take."""
@@ -25,16 +27,22 @@ class RewardsForOthers:
         outbox: Where they wait.
         alerts: Where it is told what becomes of them.
         expire_after: Those that have waited for so many seconds are given up.
+        is_leaf: Whether this member knows nobody but relays, so that any name may be a member's.
     """
 
-    def __init__(self, agent: Agent, outbox: Outbox, alerts: Alerts, expire_after: float) -> None:
+    def __init__(
+        self, agent: Agent, outbox: Outbox, alerts: Alerts, expire_after: float, *, is_leaf: bool = False
+    ) -> None:
         self._agent, self._outbox, self._alerts, self._expire_after = agent, outbox, alerts, expire_after
+        self._known: Container[str] = _Everybody() if is_leaf else agent.heard_of
+        self.goes_on: Callable[[str], bool] = lambda _: False
+        """Whether a reward for a member is handed on to a relay (`routing.py`)."""
         self._offered: deque[tuple[str, str, float]] = deque()
         self._kept, self._gone = list[tuple[str, str, float]](), list[tuple[str, str]]()
         """Since the last batch."""
         self._give_up_at = 0.0
-        self.brought = self.given_up = 0
-        """Since this start: taken by those whose decisions they are for, and never to be."""
+        self.brought = self.given_up = self.handed_on = 0
+        """Since this start: taken by those whose decisions they are for, never to be, and taken over by relays."""
 
     @property
     def are_offered(self) -> bool:
@@ -47,7 +55,7 @@ class RewardsForOthers:
         Raises:
             NotNowError: Too many wait already. Nothing changed.
         """
-        self._outbox.check_room(peer, token, self._agent.met, len(self._offered))
+        self._outbox.check_room(peer, token, self._known, len(self._offered))
         self._offered.append((peer, token, reward))
 
     def keep(self, now: float) -> None:
@@ -56,14 +64,14 @@ class RewardsForOthers:
         while self._offered:
             reward_for = self._offered.popleft()
             peer, token, _ = reward_for
-            if not self._outbox.has_room_for(peer, token, self._agent.met):
+            if not self._outbox.has_room_for(peer, token, self._known):
                 given_up.append(peer)
             elif self._outbox.add_reward(*reward_for):
                 self._kept.append(reward_for)
-                if not self._agent.is_present(peer):
+                if not self._agent.is_present(peer) and not self.goes_on(peer):
                     self._say_waiting(peer)
         if self._kept:
-            too_many = self._outbox.make_room(self._agent.met)
+            too_many = self._outbox.make_room(self._known)
             self._gone += too_many
             given_up += [peer for peer, _ in too_many]
         if now >= self._give_up_at:
@@ -75,11 +83,26 @@ class RewardsForOthers:
             given_up += [peer for peer, _ in gone]
         self._count_given_up(given_up)
 
-    def arrived(self, peer: str, tokens: Iterable[str]) -> None:
-        """Note that another member has these rewards for its decisions."""
+    def take_over(self, peer: str, token: str, reward: float) -> bool:
+        """Keep a reward that another member hands on, with this step. Return whether there is room for it."""
+        try:
+            self._outbox.check_room(peer, token, self._known, len(self._offered))
+        except NotNowError:
+            return False
+        if self._outbox.add_reward(peer, token, reward):
+            self._kept.append((peer, token, reward))
+        return True
+
+    def arrived(self, peer: str, tokens: Sequence[str]) -> None:
+        """Note that another member has these rewards: for its decisions; or, if it is a relay, to bring them on."""
         taken = self._outbox.rewards_taken(peer, tokens)
         self.brought += len(taken)
         self._gone += [(peer, token) for token in taken]
+        for token in tokens if self._agent.is_relay(peer) else ():
+            owner = _owner_of(token)
+            if owner is not None and owner != peer and self._outbox.handed_on(owner, token):
+                self.handed_on += 1
+                self._gone.append((owner, token))
 
     def take(self) -> tuple[tuple[tuple[str, str, float], ...], tuple[tuple[str, str], ...]]:
         """Return, for the batch, which were kept and which are gone since the last one."""
@@ -108,5 +131,20 @@ class RewardsForOthers:
 
     def _say(self, level: int, event: LogEvent, peer: str, what: str) -> None:
         """Say something of the rewards for a member: once for each that is known, and once for all that are made up."""
-        known = peer if peer in self._agent.met else None
+        known = peer if peer in self._agent.heard_of else None
         self._alerts.say_once(level, event, f"rewards for {known or 'a member that was never met'} {what}", known)
+
+
+class _Everybody:
+    """Contains every name."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _owner_of(token: str) -> str | None:
+    """Return whose decision a token names; `None` if it is no token."""
+    try:
+        return read(token).member
+    except LocalError:
+        return None

@@ -9,6 +9,7 @@ from cobandit.core import Message, Sharing
 from cobandit.live.machine.batch import Batch
 from cobandit.live.machine.control_messages import AnyControlMessage
 from cobandit.live.machine.controls import Controls
+from cobandit.live.machine.homes import HOMES
 from cobandit.live.machine.open_decisions import OpenDecisions
 from cobandit.live.machine.outbox import Outbox
 from cobandit.live.machine.versions import PRESENT, Versions
@@ -34,6 +35,17 @@ class Terms(NamedTuple):
     """Whether it passes on what others observed."""
     forget_after: float = math.inf
     """Who was not heard for so many seconds is gone."""
+    relays: tuple[str, ...] = ()
+    """Where the relays of a leaf are (`homes.py`); empty for who is no leaf."""
+    homes: int = HOMES
+    """How many of them a leaf talks to."""
+    relays_have_names: bool = True
+    """Whether relays are found by their names, or at addresses."""
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it talks to relays only."""
+        return bool(self.relays)
 
 
 class Restored(NamedTuple):

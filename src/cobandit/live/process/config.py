@@ -16,10 +16,11 @@ from cobandit.live.auth.shared_secrets import checked_secrets, read_secrets
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.drive.joining import ONE_DAY, THIRTY_DAYS, check_start
 from cobandit.live.drive.starting import LEAST_FORGET_AFTER, LIVE_POLICY
+from cobandit.live.machine.homes import HOMES, MAX_HOMES
 from cobandit.live.process.logs import LOG_FORMATS, LogFormat
 from cobandit.live.process.serving import SERVING_KEYS, Serving, serving_from
 from cobandit.live.transports.addresses import parse_address
-from cobandit.live.transports.urls import SCHEMES, transport_for, unproved
+from cobandit.live.transports.urls import DIALLED, SCHEMES, check_relay_addresses, transport_for, unproved
 from cobandit.policies.registry import POLICIES, THOMPSON, BuiltIn, policy_name
 from cobandit.scenario.file import policy_from
 from cobandit.scenario.keys import MISSING, Table, as_number, located, read_toml, wrong
@@ -49,6 +50,8 @@ KEYS = (
     "log_limit",
     "snapshot",
     "relay",
+    "relays",
+    "homes",
     "catch_up_every",
     "log_format",
     "metrics",
@@ -78,6 +81,9 @@ class AgentConfig:
     """How `cobandit serve` serves it over HTTP; `cobandit agent` does not."""
     says_relay: bool = False
     """Whether the file says if it is a relay. If not, `cobandit agent` is one where it may be."""
+    says_policy: bool = False
+    serves: bool = False
+    """Whether the file says where to serve HTTP: then `cobandit relay` does so too."""
 
     def __repr__(self) -> str:
         return f"AgentConfig(name={self.member['name']!r}, group={self.member['group']!r}, url={masked(self.url)!r})"
@@ -133,6 +139,8 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         "log_limit": table.whole("log_limit", 0) if "log_limit" in table else None,
         "snapshot": _snapshot(table, folder),
         "relay": table.truth("relay", default=False),
+        "relays": _relays(table, url),
+        "homes": table.whole("homes", 1, MAX_HOMES, default=HOMES),
         **_shares(table, arms),
     }
     metrics = table.text("metrics") if "metrics" in table else None
@@ -147,12 +155,31 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         _catch_up_every(table),
         serving_from(table, folder),
         says_relay="relay" in table,
+        says_policy="policy" in table,
+        serves="listen" in table,
     )
+
+
+def as_relay(config: AgentConfig) -> AgentConfig:
+    """Return the configuration of a relay. One that serves no decisions needs no odds of the arms.
+
+    Raises:
+        LocalError: The file says that it is none.
+    """
+    if config.says_relay and not config.member["relay"]:
+        raise LocalError("relay = false, and this command runs a relay: leave the key out, or use `cobandit serve`")
+    if config.member["relays"] is not None:
+        raise LocalError(
+            "relays is for leaves, and this command runs a relay: leave the key out. Relays find each other as members "
+            "do, for tls:// and udp:// by peers"
+        )
+    policy = config.member["policy"] if config.says_policy or config.serves else BuiltIn("ucb")
+    return replace(config, member={**config.member, "relay": True, "policy": policy})
 
 
 def as_memory(config: AgentConfig) -> AgentConfig:
     """Return the configuration of a member that always runs: a relay, unless its file or certificate says otherwise."""
-    if config.says_relay:
+    if config.says_relay or config.member["relays"] is not None:
         return config
     proof = _proof(config)
     may_relay = proof.keys is None or proof.identity().may_relay
@@ -166,7 +193,7 @@ def check_files(config: AgentConfig) -> None:
         LocalError: The keys are not this member's, or something else does not fit.
     """
     member = config.member
-    transport_for(config.url, peers=member["peers"], proof=_proof(config))
+    transport_for(config.url, peers=member["peers"], proof=_proof(config), relays=member["relays"] or ())
     if member["keys"] is not None:
         from cobandit.live.auth.credentials import Credentials  # noqa: PLC0415  # needs the extra `keys`
 
@@ -199,7 +226,8 @@ def _proof(config: AgentConfig) -> Proof:
 
 def _url(table: Table) -> str:
     url = table.text("url")
-    if urlsplit(url).scheme not in _REACHABLE or not urlsplit(url).netloc:
+    is_whole = bool(urlsplit(url).netloc) or (urlsplit(url).scheme in DIALLED and "relays" in table)
+    if urlsplit(url).scheme not in _REACHABLE or not is_whole:
         raise wrong("url", f"an address that begins with {', '.join(f'{one}://' for one in _REACHABLE)}", masked(url))
     return url
 
@@ -232,6 +260,20 @@ def _peers(table: Table) -> tuple[str, ...]:
             parse_address(peer)
         peers.append(peer)
     return tuple(peers)
+
+
+def _relays(table: Table, url: str) -> tuple[str, ...] | None:
+    if "relays" not in table:
+        return None
+    relays = []
+    for path, relay in table.rows("relays", "names or addresses of relays"):
+        if not isinstance(relay, str) or not relay:
+            raise wrong(path, "a name or an address", relay)
+        relays.append(relay)
+    if urlsplit(url).scheme in DIALLED:
+        with located("relays"):
+            check_relay_addresses(relays)
+    return tuple(relays)
 
 
 def _secret(table: Table) -> str | tuple[str, ...] | None:

@@ -58,7 +58,8 @@ def run_agent(
             stack.enter_context(beside(member))
         ready(member)
         while (told := signals.wait(config.catch_up_every)) is None:
-            member.catch_up()
+            if not config.member["relay"]:  # a relay is told at the pace of the others, without asking
+                member.catch_up()
         on_drain()
         if told == signal.SIGTERM and drain:
             signals.wait(drain)

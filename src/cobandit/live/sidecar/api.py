@@ -38,6 +38,9 @@ FLEET_WITHIN_S = 2.0
 DECIDE_AT_ONCE = 32
 """After so many decisions of a batch other requests have their turn."""
 
+RELAYS_SILENT = "no relay answers: it decides, and what it learns waits here. Its log says more"
+"""What a leaf says of itself that is cut off. It is for everybody, so it tells no secrets."""
+
 _TAKEN = "the reward is taken but is not on the disk yet: {}. Repeat the request: it counts once"
 _HOLDS_HERE = (
     "it holds at this member, but is neither on the disk nor told to the others yet: {}. It is tried again; repeat the "
@@ -169,7 +172,7 @@ class Api:
             raise NotNowError("the sidecar is stopping: ask another one")
         if self._member.disk_trouble is not None:
             raise NotNowError("the disk does not take what is decided: whoever runs the sidecar finds more in its log")
-        return schemas.Readiness()
+        return schemas.Readiness(remark=RELAYS_SILENT if self._member.is_cut_off else None)
 
     # How.
 

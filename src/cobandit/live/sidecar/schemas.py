@@ -178,3 +178,5 @@ class Readiness(Struct, frozen=True):
     """That the member takes decisions and rewards."""
 
     status: Literal["ready"] = "ready"
+    remark: str | None = None
+    """What does not work, and does not keep it from deciding: no relay answers a leaf."""

@@ -1,10 +1,12 @@
 """A whole fleet at one moment: what its members said of themselves, added up. Values only."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from cobandit.live.status.statistics import ArmStatistics, Statistics
+from cobandit.live.status.roles import Role
+from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
 
 
 class FleetArm(msgspec.Struct, frozen=True):
@@ -55,6 +57,16 @@ class Fleet(msgspec.Struct, frozen=True):
         return sum(member.communication.sent for member in self.members)
 
     @property
+    def leaves(self) -> list[PeerStatistics]:
+        """The leaves, by name, each as the relay sees it that heard it last. They do not answer for themselves."""
+        seen: dict[str, PeerStatistics] = {}
+        for member in self.members:
+            for peer in member.peers:
+                if peer.role is Role.LEAF and (peer.name not in seen or _is_nearer(peer, seen[peer.name])):
+                    seen[peer.name] = peer
+        return [seen[name] for name in sorted(seen)]
+
+    @property
     def gone(self) -> tuple[int, int]:
         """How many names are gone, and how many observations of theirs are known, to the member that knows most."""
         return max(((member.gone, member.gone_observations) for member in self.members), default=(0, 0))
@@ -94,8 +106,13 @@ def fleet_of(group: str, members: Iterable[Statistics], asked: Collection[str] |
     """
     answered = {member.name: member for member in sorted(members, key=lambda member: member.name)}
     if asked is None:
-        asked = {peer.name for member in answered.values() for peer in member.peers if peer.is_present}
+        asked = {name for member in answered.values() for name in expected_of(member)}
     return Fleet(group, tuple(answered.values()), tuple(sorted(set(asked) - answered.keys())))
+
+
+def expected_of(member: Statistics) -> set[str]:
+    """Return who answers for itself, of those whom a member takes to be present. For leaves their relays answer."""
+    return {peer.name for peer in member.peers if peer.is_present and peer.role is not Role.LEAF}
 
 
 def missing(member: Statistics, observations: Mapping[str, int]) -> int:
@@ -106,6 +123,12 @@ def missing(member: Statistics, observations: Mapping[str, int]) -> int:
         observations: How many there are of each arm.
     """
     return sum(max(0, observations.get(arm.arm, 0) - arm.observations) for arm in member.arms)
+
+
+def _is_nearer(one: PeerStatistics, other: PeerStatistics) -> bool:
+    """Return whether one relay knows more of a leaf than another: that it is there, or that it was heard later."""
+    age = [math.inf if seen.heard_s is None else seen.heard_s for seen in (one, other)]
+    return (not one.is_present, age[0]) < (not other.is_present, age[1])
 
 
 def _arm(name: str, seen: list[ArmStatistics], total: int) -> FleetArm:

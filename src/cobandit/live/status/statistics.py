@@ -13,6 +13,7 @@ from msgspec import Meta
 from cobandit.agent import Agent
 from cobandit.codec import WIRE_VERSION
 from cobandit.codec.serializer import NotSoError, reader, write
+from cobandit.live.status.roles import Role, role_of
 from cobandit.policies import Policy
 from cobandit.policies.confident import Confident
 from cobandit.policies.matching import Posterior
@@ -78,6 +79,12 @@ class PeerStatistics(msgspec.Struct, frozen=True):
     """Its start, as far as it is known: it changes when the peer restarts and may have forgotten something."""
     wire_version: Count = WIRE_VERSION
     """The version in which this member writes to it: the newest that both read, once the peer has said hello."""
+    role: Role = Role.MEMBER
+    """What it says that it is."""
+    observations: Count = 0
+    """How many observations of it are known here, of all its starts."""
+    lacks_settings: bool = False
+    """Whether it has not said that it has the settings that are known here."""
 
 
 class Communication(msgspec.Struct, frozen=True):
@@ -157,6 +164,12 @@ class Statistics(msgspec.Struct, frozen=True):
     """Those of them that went last: at most 100."""
     version: Text = ""
     """Of cobandit, at this member."""
+    role: Role = Role.MEMBER
+    """What it is in its group."""
+    homes: Annotated[tuple[Name, ...], Meta(max_length=MOST_PEERS)] = ()
+    """Of a leaf: the relays that it talks to, and that answer."""
+    rewards_handed_on: Count = 0
+    """Rewards for other members' decisions that relays took over since the start, to bring them on."""
 
     @property
     def started_at(self) -> float:
@@ -227,11 +240,20 @@ def _arm(
     )
 
 
-def peers_of(agent: Agent, now: float, version_for: Callable[[str], int]) -> tuple[PeerStatistics, ...]:
-    """Return every peer of an agent. Each is written to in the version that the function says."""
+def peers_of(
+    agent: Agent, now: float, version_for: Callable[[str], int], lacks_settings: Callable[[str], bool]
+) -> tuple[PeerStatistics, ...]:
+    """Return every peer of an agent.
+
+    Args:
+        agent: The agent.
+        now: The time.
+        version_for: Says in which version a peer is written to.
+        lacks_settings: Says whether a peer has other settings.
+    """
     peers = []
     for link in map(agent.link, agent.peers):
-        heard = link.last_heard
+        heard, said = link.last_heard, agent.presence_of(link.peer)
         peers.append(
             PeerStatistics(
                 name=link.peer,
@@ -245,6 +267,9 @@ def peers_of(agent: Agent, now: float, version_for: Callable[[str], int]) -> tup
                 lacks=link.unacknowledged,
                 incarnation=None if link.session is None else link.incarnation,
                 wire_version=version_for(link.peer),
+                role=Role.MEMBER if said is None else role_of(is_relay=said.is_relay, is_leaf=said.is_leaf),
+                observations=agent.observations_of(link.peer),
+                lacks_settings=lacks_settings(link.peer),
             )
         )
     return tuple(peers)

@@ -36,6 +36,7 @@ def restore(
     clock: Clock,
     snapshot: Callable[[], Snapshot | None] = lambda: None,
     layout: Layout = LAYOUT,
+    is_leaf: bool = False,
 ) -> Restored:
     """Start a member from its journal.
 
@@ -49,6 +50,7 @@ def restore(
         clock: What time it is.
         snapshot: Returns what another member, or an older disk of this one, knew: the start if the journal is empty.
         layout: How the journal's snapshot and records are written.
+        is_leaf: Whether it will be a leaf. Who was none before, or is none any more, begins a new session.
 
     Raises:
         LocalError: The journal is another member's, is damaged, or was written under rules that do not fit.
@@ -97,7 +99,7 @@ def restore(
         )
     grown = tuple(dict.fromkeys((*agent.arms, *offered)))
     is_clean = state.is_clean and not stored.batches
-    if not (is_clean and grown == agent.arms):
+    if not (is_clean and grown == agent.arms and is_leaf == agent.presence.is_leaf):
         session = fresh_session(agent.session, clock)
         agent.begin(session, clock.now(), incarnation=None if is_clean else session, arms=grown)
     controls, open_decisions = Controls(state.settings), OpenDecisions(state.open_decisions)

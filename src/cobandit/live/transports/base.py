@@ -8,10 +8,12 @@ Everything here happens on the thread of one event loop. A transport knows nothi
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Protocol
 
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.watched import Reread
+from cobandit.live.status.roles import Role
 from cobandit.values.errors import LocalError
 
 LARGEST_FRAME = 4 * 2**20
@@ -50,6 +52,10 @@ class Transport(ABC):
 
     own_may_relay: bool | None = None
     """Whether what proves this member's name says that it may pass on what others observed; `None` if nothing does."""
+
+    role: Role = Role.MEMBER
+    """What this member is in its group; set before it is opened. Where announcements reach many, those of leaves need
+    not reach leaves, and leaves need not hear those of others than relays."""
 
     has_files: bool = False
     """Whether there are files that `refresh` looks at."""
@@ -101,6 +107,17 @@ class Transport(ABC):
         del sender
         return None
 
+    def seek(self, places: Sequence[str]) -> None:
+        """Be in touch with the members at these places, and with nobody else: of a leaf, when its homes change.
+
+        Does nothing where a server carries frames to names.
+        """
+        del places
+
+    def place_of(self, peer: str) -> str:
+        """Return where a peer was found: the address that was dialled, or its name where that is all there is."""
+        return peer
+
     def refresh(self) -> Reread:
         """Read again what has changed of the files that prove who is who, and return what came of it.
 
@@ -115,3 +132,8 @@ class Transport(ABC):
                 f"a frame of {len(frame)} bytes is more than this transport carries ({self.largest_frame}): "
                 "use fewer arms"
             )
+
+
+def hears(receiver: Role, sender: Role) -> bool:
+    """Return whether a member hears the announcements of another: a leaf hears relays only."""
+    return receiver is not Role.LEAF or sender is Role.RELAY

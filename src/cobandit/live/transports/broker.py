@@ -18,6 +18,7 @@ from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
 from cobandit.live.auth.refusal import Refusal
+from cobandit.live.status.roles import Role
 from cobandit.live.transports.addresses import pause
 from cobandit.live.transports.base import LARGEST_FRAME, Inbox, Transport
 from cobandit.values.errors import LocalError
@@ -146,6 +147,8 @@ class BrokerTransport(Transport):
     def announce(self, frame: bytes) -> None:
         self.check_size(frame)
         self._put(self.announcements, frame)
+        if self.role is Role.RELAY:
+            self._put(self.announcements_to_leaves, frame)
 
     async def close(self) -> None:
         task, self._task = self._task, None
@@ -173,9 +176,20 @@ class BrokerTransport(Transport):
         """The topic on which this group is spoken to."""
         return self.separator.join(("cobandit", token(self._group), "all"))
 
+    @property
+    def announcements_to_leaves(self) -> str:
+        """The topic on which relays speak to the leaves of this group. These hear no other announcement."""
+        return self.separator.join(("cobandit", token(self._group), "leaves"))
+
+    @property
+    def heard(self) -> tuple[str, str]:
+        """The topics that this member hears: its own, and announcements."""
+        is_leaf = self.role is Role.LEAF
+        return self.topic_of(self._name), self.announcements_to_leaves if is_leaf else self.announcements
+
     @abstractmethod
     def connect(self) -> AbstractAsyncContextManager[Connection]:
-        """Return a connection that hears `topic_of` this member and the `announcements` of others.
+        """Return a connection that hears the topics that are `heard`.
 
         Made anew after each one that ended. Raises `NotConnectedError`.
         """

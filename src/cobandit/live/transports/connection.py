@@ -45,6 +45,8 @@ class Connection(asyncio.Protocol):
     ) -> None:
         self.peer: str | None = None
         """Whom the other end has proved to be. Frames are for the member once this and `is_ready` are set."""
+        self.place: str | None = None
+        """The address that was dialled; `None` if the other end did."""
         self.refusal: Refusal | None = None
         """Why what the other end has shown is not believed."""
         self.complaint: str | None = None

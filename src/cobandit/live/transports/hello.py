@@ -24,6 +24,8 @@ class Hello(msgspec.Struct, array_like=True, frozen=True):
     """Names and addresses of the members it is connected with."""
     name: str = ""
     """Its own, where a certificate proves only what the name begins with."""
+    is_leaf: bool = False
+    """Whether it talks to relays only, so that the others need not hear of it."""
 
 
 _read = reader(Hello)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from cobandit.live.transports.base import Inbox, Transport
+from cobandit.live.transports.base import Inbox, Transport, hears
 from cobandit.values.errors import LocalError
 
 
@@ -54,7 +54,7 @@ class MemoryTransport(Transport):
         if self._key is None:
             return
         for key, member in tuple(self._hub.members.items()):
-            if member is not self and self._is_of_this_group(key):
+            if member is not self and self._is_of_this_group(key) and hears(member.role, self.role):
                 self._hand_over(member, frame)
 
     async def close(self) -> None:

@@ -11,7 +11,7 @@ the older. Where two may decide, both may go.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Protocol
 
 from cobandit.live.auth.refusal import Refusal
@@ -81,8 +81,12 @@ class Mesh:
         dial: Dial,
         why: Callable[[OSError], str],
         claim: Claim = _no_claim,
+        *,
+        is_leaf: bool = False,
     ) -> None:
         self._name, self._boot, self._address = name, boot, address
+        self._is_leaf = is_leaf
+        """Whether it dials those that it is told to, and nobody whom others tell of."""
         self._inbox, self._dial, self._why, self._claim = inbox, dial, why, claim
         self._links: dict[str, list[Connection]] = {}
         """By peer, the newest last."""
@@ -110,6 +114,17 @@ class Mesh:
         """Keep a link with the member at a configured address."""
         self._configured.add(address)
         self._keep_linked(address, who=None)
+
+    def seek(self, addresses: Collection[str]) -> None:
+        """Keep links with the members at these addresses, and with nobody else."""
+        for address in self._configured.difference(addresses):
+            self._configured.discard(address)
+            self._give_up((address, None))
+            for connection in [one for one in self._greeted if one.place == address]:
+                self._unlink(connection)
+                connection.close()
+        for address in addresses:
+            self.dial(address)
 
     def link(self, peer: str) -> Connection | None:
         """Return the connection to use for a peer."""
@@ -216,7 +231,7 @@ class Mesh:
         for older in links[: len(links) + 1 - MOST_LINKS]:
             older.abort()
         links.append(connection)
-        if hello.address and self._addresses.get(peer) != hello.address:
+        if hello.address and self._addresses.get(peer) != hello.address and not self._is_leaf:
             self._addresses[peer] = hello.address
             self._declare(peer, hello.address)
         self._troubles.end(_ALONE)
@@ -261,6 +276,8 @@ class Mesh:
 
     def _hear_of(self, teller: str, others: dict[str, str]) -> None:
         """Try the addresses that a peer tells, of members with whom there is no link."""
+        if self._is_leaf:
+            return
         now = asyncio.get_running_loop().time()
         for name, address in others.items():
             if name in self._links or self._name == name or address == self._address:

@@ -141,7 +141,7 @@ class MqttTransport(BrokerTransport):
 
         # Nobody hears its own announcements, nor what was left at the broker before.
         options = SubscribeOptions(qos=0, noLocal=True, retainHandling=SubscribeOptions.RETAIN_DO_NOT_SEND)
-        for topic in (self.topic_of(self._name), self.announcements):
+        for topic in self.heard:
             try:
                 codes = await client.subscribe(topic, options=options)
             except MqttError as error:

@@ -112,7 +112,7 @@ class NatsTransport(BrokerTransport):
                 ping_interval=PING_EVERY,
                 pending_size=WAITING_IN_LIBRARY,
             )
-            for subject in (self.topic_of(self._name), self.announcements):
+            for subject in self.heard:
                 await client.subscribe(
                     subject, cb=hear, pending_msgs_limit=INCOMING_FRAMES, pending_bytes_limit=INCOMING_BYTES
                 )

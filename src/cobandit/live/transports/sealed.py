@@ -1,5 +1,7 @@
 """A transport whose frames are authenticated from end to end, whatever carries them: any transport, and a seal."""
 
+from collections.abc import Sequence
+
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import Opened, Seal
 from cobandit.live.auth.watched import Reread
@@ -30,7 +32,7 @@ class Sealed(Transport):
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         self._seal.begin(name, group)
-        self._inbox = inbox
+        self._inbox, self._transport.role = inbox, self.role
         await self._transport.open(name, group, self)
 
     def send(self, receiver: str, frame: bytes) -> bool:
@@ -45,6 +47,12 @@ class Sealed(Transport):
 
     async def close(self) -> None:
         await self._transport.close()
+
+    def seek(self, places: Sequence[str]) -> None:
+        self._transport.seek(places)
+
+    def place_of(self, peer: str) -> str:
+        return self._transport.place_of(peer)
 
     def may_relay(self, sender: str) -> bool | None:
         return self._seal.may_relay(sender)

@@ -17,6 +17,7 @@ from cobandit.live.auth.credentials import Credentials
 from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.watched import Reread
+from cobandit.live.status.roles import Role
 from cobandit.live.transports.addresses import Address, parse_address
 from cobandit.live.transports.base import Inbox, Transport
 from cobandit.live.transports.connection import Connection, Word
@@ -99,7 +100,8 @@ class TlsTransport(Transport):
             self._socket = await _listen(self._listen)
             self._address = Address(self._listen.host, self._socket.getsockname()[1])
         self._inbox = inbox
-        self._mesh = Mesh(name, time.time_ns(), self._advertise or self.address, inbox, self._dial, why, self._claim)
+        address, is_leaf = self._advertise or self.address, self.role is Role.LEAF
+        self._mesh = Mesh(name, time.time_ns(), address, inbox, self._dial, why, self._claim, is_leaf=is_leaf)
         for peer in self._peers:
             self._mesh.dial(peer)
         if self._socket is not None:
@@ -115,6 +117,14 @@ class TlsTransport(Transport):
         if self._mesh is not None:
             for link in self._mesh.links():
                 link.send(frame)
+
+    def seek(self, places: Sequence[str]) -> None:
+        if self._mesh is not None:
+            self._mesh.seek(places)
+
+    def place_of(self, peer: str) -> str:
+        link = self._mesh.link(peer) if self._mesh is not None else None
+        return peer if link is None or link.place is None else link.place
 
     def may_relay(self, sender: str) -> bool:
         return sender in self._relays
@@ -213,7 +223,7 @@ class TlsTransport(Transport):
             identity.check_time(time.time())
             async with asyncio.timeout(HANDSHAKE_SECONDS):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    self._connection,
+                    lambda: self._connection(there),
                     address.host,
                     address.port,
                     ssl=self._client,
@@ -239,14 +249,16 @@ class TlsTransport(Transport):
 
     # Both.
 
-    def _connection(self) -> Connection:
-        return Connection(
+    def _connection(self, dialled: str | None = None) -> Connection:
+        connection = Connection(
             on_made=self._prove,
             on_frame=self._take_frame,
             on_word=self._take_word,
             on_refused=lambda connection, reason: self._refuse(reason, connection.peer),
             on_lost=self._lose,
         )
+        connection.place = dialled
+        return connection
 
     def _prove(self, connection: Connection) -> None:
         """Set the peer of a connection to the name in its certificate. TLS has checked that the group signed it."""

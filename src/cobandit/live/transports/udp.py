@@ -21,6 +21,7 @@ from typing import Any, cast
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import Opened, Seal
 from cobandit.live.auth.watched import Reread
+from cobandit.live.status.roles import Role
 from cobandit.live.transports.addresses import Address, parse_address, pause
 from cobandit.live.transports.base import Inbox, Transport
 from cobandit.live.transports.fragments import PIECE_HEADER, Reassembly, cut
@@ -59,10 +60,11 @@ _HELLO, _PIECE, _CALL = b"\x01", b"\x02", b"\x03"
 class _Member:
     """A member that has said hello."""
 
-    __slots__ = ("address", "boot", "due", "heard", "met", "told", "where")
+    __slots__ = ("address", "boot", "due", "heard", "is_leaf", "met", "seen_at", "told", "where")
 
-    def __init__(self, boot: int, address: str, where: tuple[Any, ...], now: float) -> None:
-        self.boot, self.address, self.where = boot, address, where
+    def __init__(self, hello: Hello, where: tuple[Any, ...], seen_at: str, now: float) -> None:
+        self.boot, self.address, self.is_leaf = hello.boot, hello.address, hello.is_leaf
+        self.where, self.seen_at = where, seen_at
         self.heard, self.met, self.due = now, now, now + HELLO_SECONDS
         self.told = 0
 
@@ -176,6 +178,24 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         transport.close()
         self._members.clear()
 
+    def seek(self, places: Sequence[str]) -> None:
+        for name, member in tuple(self._members.items()):
+            if self._place(member) not in places:
+                del self._members[name]
+        for address in set(self._wanted).difference(places):
+            del self._wanted[address]
+        self._peers = list(places)
+        for place in places:
+            self._want(place, is_configured=True)
+
+    def place_of(self, peer: str) -> str:
+        member = self._members.get(peer)
+        return peer if member is None else self._place(member) or peer
+
+    def _place(self, member: _Member) -> str | None:
+        """Return which of the configured addresses a member is at."""
+        return next((place for place in (member.seen_at, member.address) if place in self._peers), None)
+
     def may_relay(self, sender: str) -> bool | None:
         return self._seal.may_relay(sender)
 
@@ -241,7 +261,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
             self._inbox.refused(Refusal.MALFORMED, sender)
             return
         now = time.monotonic()
-        for address in hello.others.values():
+        for address in hello.others.values() if self.role is not Role.LEAF else ():
             is_tried = address in self._wanted and address not in self._hearsay
             if not (is_tried or self._is_known(address)) and self._hearsay.told(sender, address, now):
                 self._want(address)
@@ -261,7 +281,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         there = parse_address(hello.address)
         # What is not a number would have to be looked up, which blocks; it was seen where it is anyway.
         there = there if there.is_number else Address(str(where[0]), there.port)
-        self._members[sender] = member = _Member(hello.boot, hello.address, there, now)
+        self._members[sender] = member = _Member(hello, there, str(Address(str(where[0]), where[1])), now)
         self._put(self._seal.wrap(sender, self._hello(member)), member.where)
         self._troubles.end("alone")
         self._inbox.reachable(sender)
@@ -276,7 +296,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
             self._hearsay.answered(address)
 
     def _is_known(self, address: str) -> bool:
-        return address == self._own or any(member.address == address for member in self._members.values())
+        return address == self._own or any(address in (one.address, one.seen_at) for one in self._members.values())
 
     async def _call(self) -> None:
         """Say hello to whom it is due, for ever."""
@@ -336,13 +356,17 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
 
     def _hello(self, to: _Member | None = None) -> bytes:
         """Return a hello that tells of some members, and a member that it is for of the next ones next time."""
-        told = [(n, m.address) for n, m in self._members.items() if len(n.encode()) + len(m.address) <= LONGEST_TOLD]
+        told = [
+            (name, member.address)
+            for name, member in self._members.items()
+            if len(name.encode()) + len(member.address) <= LONGEST_TOLD and not member.is_leaf
+        ]
         count = min(MOST_TOLD_AT_ONCE, self._room // (2 * LONGEST_TOLD))
         at = to.told % len(told) if to is not None and told else 0
         if to is not None:
             to.told += count
         others = dict((told[at:] + told[:at])[:count])
-        return _HELLO + write_hello(Hello(self._boot, self._own, others))
+        return _HELLO + write_hello(Hello(self._boot, self._own, others, is_leaf=self.role is Role.LEAF))
 
     def _is_congested(self) -> bool:
         return self._transport is None or self._is_paused

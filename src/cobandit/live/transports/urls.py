@@ -14,7 +14,13 @@ from cobandit.values.masking import masked
 SCHEMES = ("memory", "tls", "nats", "mqtt", "mqtts", "udp")
 
 
-def transport_for(url: str, *, peers: Sequence[str] = (), proof: Proof = NO_PROOF) -> Transport:
+DIALLED = ("tls", "udp")
+"""Where members are dialled at addresses. Elsewhere they are found by their names."""
+
+
+def transport_for(
+    url: str, *, peers: Sequence[str] = (), proof: Proof = NO_PROOF, relays: Sequence[str] = ()
+) -> Transport:
     """Return the transport for an address.
 
     Args:
@@ -23,6 +29,8 @@ def transport_for(url: str, *, peers: Sequence[str] = (), proof: Proof = NO_PROO
         peers: For `tls` and `udp`: addresses of some other members, `host:port`. One that runs is enough.
         proof: What proves who the member is. `tls` needs keys; on `nats`, `mqtt` and `udp` keys prove who sent a
             packet, and a secret that it was some member.
+        relays: Of a leaf: where its relays are, as it was told. For `tls` and `udp` it then needs no address of its
+            own: it dials, and nobody dials it.
     """
     scheme = urlsplit(url).scheme if isinstance(url, str) else ""
     if scheme not in SCHEMES:
@@ -30,6 +38,8 @@ def transport_for(url: str, *, peers: Sequence[str] = (), proof: Proof = NO_PROO
         raise LocalError(f"{shown!r} is not an address: it must begin with {', '.join(f'{s}://' for s in SCHEMES)}")
     proof.check()
     _check_peers(peers)
+    if peers and relays:
+        raise LocalError("peers and relays are both given: a leaf talks to its relays only, so leave out peers")
     if peers and scheme not in ("tls", "udp"):
         raise LocalError(f"{scheme}:// finds the other members by itself: peers are for tls:// and udp://")
     if scheme == "memory":
@@ -37,19 +47,24 @@ def transport_for(url: str, *, peers: Sequence[str] = (), proof: Proof = NO_PROO
             raise LocalError("memory:// stays in this process: it needs no keys and no secret")
         return MemoryTransport(hub(url.removeprefix("memory://")))
     address = _address(url, scheme)
+    if relays and scheme in DIALLED:
+        check_relay_addresses(relays)
     if scheme == "tls":
         if proof.keys is None:
             raise LocalError("tls:// needs keys: make them with `cobandit keys group` and `cobandit keys agent`")
         identity = proof.identity()
         from cobandit.live.transports.tls import TlsTransport  # noqa: PLC0415  # each network loads only what it needs
 
-        return TlsTransport(address, [_bare(peer) for peer in peers], identity, trust=proof.trust)
+        listen = None if relays else address
+        return TlsTransport(listen, [_bare(peer) for peer in peers], identity, trust=proof.trust)
     if scheme == "udp":
         from cobandit.live.transports.udp import UdpTransport  # noqa: PLC0415
 
         seal = proof.seal()
         if seal is None:
             raise LocalError("udp:// needs keys or a secret: anybody can send a datagram")
+        if relays and not address:  # answers come as datagrams, so even a leaf listens
+            address = _everywhere(_bare(relays[0]))
         return UdpTransport(address, [_bare(peer) for peer in peers], seal)
     if scheme == "nats":
         from cobandit.live.transports.nats import NatsTransport  # noqa: PLC0415
@@ -88,14 +103,41 @@ def guest_transport_for(url: str, *, peers: Sequence[str] = (), proof: Proof = N
     if not dialled:
         raise LocalError(f"{masked(url)} is nobody's address: name a member's, such as {scheme}://10.0.0.1:7000")
     if scheme == "udp":  # answers come as datagrams, so even a guest listens
-        everywhere = "[::]:0" if ":" in parse_address(dialled[0]).host else "0.0.0.0:0"
-        return transport_for(f"udp://{everywhere}", peers=dialled, proof=proof)
+        return transport_for(f"udp://{_everywhere(dialled[0])}", peers=dialled, proof=proof)
     if proof.keys is None or proof.has_secret:
         raise LocalError("tls:// needs keys: make a file for yourself with `cobandit keys agent`, as for a member")
     identity = proof.identity()
     from cobandit.live.transports.tls import TlsTransport  # noqa: PLC0415
 
     return TlsTransport(None, dialled, identity, trust=proof.trust)
+
+
+def check_relay_addresses(relays: Sequence[str]) -> None:
+    """Refuse relays that cannot be dialled.
+
+    Raises:
+        LocalError: One is not an address.
+    """
+    for relay in relays:
+        if ":" not in relay:
+            raise LocalError(
+                f"the relay {relay!r} is no address: for tls:// and udp:// relays are given as host:port, where host "
+                "may be a name of the DNS that stands for several"
+            )
+        parse_address(_bare(relay), what="a relay's address")
+
+
+def relay_places(url: str | Transport, relays: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    """Return where the relays of a leaf are, and whether these are names, for the transport of an address."""
+    scheme = urlsplit(url).scheme if isinstance(url, str) else ""
+    if scheme not in DIALLED:
+        return tuple(relays), True
+    return tuple(map(_bare, relays)), False
+
+
+def _everywhere(dialled: str) -> str:
+    """Return where to listen for answers of who is dialled."""
+    return "[::]:0" if ":" in parse_address(dialled).host else "0.0.0.0:0"
 
 
 def _check_peers(peers: Sequence[str]) -> None:

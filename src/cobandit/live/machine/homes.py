@@ -1,0 +1,296 @@
+"""Which relays a leaf talks to, its *homes*: those that a hash of both names puts first, others if they are silent.
+
+A *place* is where a relay is found: its name where a server carries packets to names, its address where it is dialled.
+Each leaf ranks all places by a hash of its own name and theirs, so leaves spread over relays, and nobody has to say who
+goes where. A home that is owed something and says nothing for a few seconds is left for the next one; when a better one
+is back, the leaf returns. This file sends nothing, dials nobody and has no clock.
+"""
+
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from typing import NamedTuple
+
+HOMES = 1
+"""Relays that a leaf talks to by default. Each further one costs as many messages again."""
+
+MAX_HOMES = 8
+
+MAX_PLACES = 1000
+"""So many places are remembered."""
+
+ANY_RELAY = "*"
+"""In place of a relay's name: every relay that says that it is here."""
+
+PROBE_EVERY = 1.0
+SILENT_AFTER = 3.0
+"""Seconds. A home that owes an answer is reminded so often, and is silent after so long."""
+
+LONGEST_PROBE_PAUSE = 30.0
+"""Seconds between two reminders, at most, while there is no other relay to go to."""
+
+PATIENCE_CUT_OFF = 10.0
+"""Seconds that each relay is given in turn while none answers."""
+
+REST = 30.0
+"""Seconds in which a relay that was silent is not tried again, if there is another one."""
+
+REVIEW_EVERY = 600.0
+"""Seconds, and up to twice as many, after which a leaf looks whether a relay is back that it would rather talk to."""
+
+RETURN_WITHIN = 60.0
+"""Seconds within which leaves go back to a relay that says that it is here: not all at once."""
+
+
+class Looked(NamedTuple):
+    """What a look at the homes says to do."""
+
+    dropped: tuple[str, ...] = ()
+    """The names of relays that are no homes any more."""
+    greeted: tuple[str, ...] = ()
+    """The names of those to say hello to: they have not said who they are."""
+    is_reminded: bool = False
+    """Whether to say again what was not acknowledged."""
+
+
+class _Home:
+    __slots__ = ("is_met", "is_silent", "name", "pause", "place", "probe_at", "waits_since")
+
+    def __init__(self, place: str, name: str | None) -> None:
+        self.place, self.name = place, name
+        self.is_met = self.is_silent = False
+        self.waits_since: float | None = None
+        self.probe_at, self.pause = 0.0, PROBE_EVERY
+
+    def is_heard(self) -> None:
+        self.waits_since, self.is_silent, self.pause = None, False, PROBE_EVERY
+
+
+class Homes:
+    """The homes of one leaf.
+
+    Args:
+        leaf: Its name.
+        most: How many relays it talks to.
+        places: Where relays are; `ANY_RELAY` for all that say that they are here.
+        named: Whether places are names.
+
+    >>> homes = Homes("web-9", 1, ["relay-a", "relay-b", "relay-c"], named=True)
+    >>> _ = homes.look(0.0, lambda relay: False)
+    >>> homes.wanted
+    ('relay-b',)
+    """
+
+    def __init__(self, leaf: str, most: int, places: Iterable[str], *, named: bool) -> None:
+        self._leaf, self._most, self._named = leaf, most, named
+        self.takes_any = False
+        """Whether every relay will do that says that it is here."""
+        self._places: dict[str, int] = {}
+        """The known places, each with its rank: the least is the best."""
+        self._homes: dict[str, _Home] = {}
+        self._resting: dict[str, float] = {}
+        """Places that were silent, each with the time until which it is not tried."""
+        self._displaced: list[str] = []
+        """The names of homes that had to make room, because another relay says that it is here."""
+        self._review_at: float | None = None
+        self._began_at: float | None = None
+        self.is_cut_off = False
+        """Whether no home answers, and none is left to try."""
+        self.offer(places)
+
+    # What is known of relays.
+
+    def offer(self, places: Iterable[str]) -> None:
+        """Take a new list of places. A home that is not in it any more stays as long as it answers."""
+        offered = list(dict.fromkeys(places))
+        self.takes_any = self.takes_any or ANY_RELAY in offered
+        kept = [place for place, home in self._homes.items() if home.is_met] if self._places else []
+        found = [place for place in (*offered, *kept) if place != ANY_RELAY][:MAX_PLACES]
+        self._places = {place: _rank(self._leaf, place) for place in found}
+
+    def found(self, name: str, now: float) -> None:
+        """Note that a relay says that it is here. Only where relays go by names is that a place."""
+        if not self._named or name in self._homes:
+            return
+        if name not in self._places and self.takes_any and len(self._places) < MAX_PLACES:
+            self._places[name] = _rank(self._leaf, name)
+        if name in self._places and self.is_cut_off and len(self._homes) >= self._most:
+            worst = self._homes.pop(self.wanted[-1])
+            self._displaced += [] if worst.name is None else [worst.name]
+            self._add(name)
+        elif name in self._places:
+            self._resting.pop(name, None)
+            soon = now + RETURN_WITHIN * _unit(self._leaf, name)
+            self._review_at = soon if self._review_at is None else min(self._review_at, soon)
+
+    def reached(self, name: str, place: str) -> None:
+        """Note who is at a place that is dialled."""
+        home = self._homes.get(place)
+        if home is not None and home.name != name:
+            home.name, home.is_met = name, False
+
+    def met(self, name: str) -> None:
+        """Note that a home has said who it is, and that it is a relay."""
+        for home in self._homes.values():
+            if home.name == name:
+                home.is_met = True
+                home.is_heard()
+
+    def heard(self, name: str) -> None:
+        """Note that a home has said something."""
+        for home in self._homes.values():
+            if home.name == name:
+                home.is_heard()
+
+    def left(self, name: str, now: float) -> None:
+        """Note that a home has said farewell, or that who is there is no relay: look elsewhere."""
+        for home in tuple(self._homes.values()):
+            if home.name == name:
+                home.is_met, home.is_silent = False, True
+                self._resting[home.place] = now + REST
+
+    # Whom to talk to.
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """The places of the homes, the best first."""
+        return tuple(sorted(self._homes, key=self._rank_of))
+
+    @property
+    def talking(self) -> tuple[str, ...]:
+        """The names of the homes that are met and not silent, the best first."""
+        homes = (self._homes[place] for place in self.wanted)
+        return tuple(home.name for home in homes if home.name is not None and home.is_met and not home.is_silent)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All known places."""
+        return tuple(self._places)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the homes, as far as they are known."""
+        return tuple(home.name for home in self._homes.values() if home.name is not None)
+
+    def has(self, name: str) -> bool:
+        """Return whether a relay is a home."""
+        return any(home.name == name for home in self._homes.values())
+
+    def due_at(self) -> float | None:
+        """Return when to look again, if nothing happens."""
+        times = [home.probe_at for home in self._homes.values() if home.waits_since is not None]
+        times += [since + self._patience for home in self._homes.values() if (since := _waits_since(home)) is not None]
+        if self._review_at is not None:
+            times.append(self._review_at)
+        if len(self._homes) < min(self._most, len(self._places)):
+            times += self._resting.values()
+        if not self._homes and not self.is_cut_off and self._began_at is not None:
+            times.append(self._began_at + SILENT_AFTER)
+        return min(times, default=None)
+
+    def look(self, now: float, owes: Callable[[str], bool]) -> Looked:
+        """Leave homes that are silent, take others, and return what to do.
+
+        Args:
+            now: The time.
+            owes: Whether a relay has not answered something.
+        """
+        self._resting = {place: until for place, until in self._resting.items() if now < until <= now + REST}
+        greeted, is_reminded = list[str](), False
+        for home in self._homes.values():
+            if home.is_met and not (home.name is not None and owes(home.name)):
+                home.waits_since, home.is_silent = None, False
+                continue
+            if home.waits_since is None or now < home.waits_since:
+                home.waits_since, home.probe_at = now, now + PROBE_EVERY if home.is_met else now
+            home.is_silent = home.is_silent or now >= home.waits_since + self._patience
+            if now >= home.probe_at:
+                is_patient = home.is_silent or self.is_cut_off
+                home.pause = min(2.0 * home.pause, LONGEST_PROBE_PAUSE) if is_patient else PROBE_EVERY
+                home.probe_at = now + home.pause
+                if home.is_met:
+                    is_reminded = True
+                elif home.name is not None:
+                    greeted.append(home.name)
+        dropped = self._leave(now)
+        self._review(now)
+        greeted += self._fill(now)
+        self._note_whether_cut_off(now)
+        return Looked(tuple(dropped), tuple(greeted), is_reminded)
+
+    def _note_whether_cut_off(self, now: float) -> None:
+        """Once nobody is left to try, it stays so until a relay answers."""
+        self._began_at = now if self._began_at is None else min(self._began_at, now)
+        is_silent = all(home.is_silent for home in self._homes.values())
+        if self.talking:
+            self.is_cut_off = False
+        elif is_silent and (bool(self._homes) or now >= self._began_at + SILENT_AFTER):
+            self.is_cut_off = True
+
+    @property
+    def _patience(self) -> float:
+        return PATIENCE_CUT_OFF if self.is_cut_off else SILENT_AFTER
+
+    def _leave(self, now: float) -> list[str]:
+        """Leave silent homes if there is another one to go to, and the worst ones if there are too many."""
+        left: list[_Home] = []
+        working = [place for place in self.wanted if self._homes[place].is_met and not self._homes[place].is_silent]
+        if self.is_cut_off:  # then all are tried in turn
+            self._resting.clear()
+        spare = len(self._spare(now))
+        for home in [home for home in self._homes.values() if home.is_silent]:
+            if spare > 0 or len(working) >= self._most:
+                spare -= 1
+                left.append(home)
+                self._resting[home.place] = now + REST
+        left += [self._homes[place] for place in working[self._most :]]
+        for home in left:
+            del self._homes[home.place]
+        displaced, self._displaced = self._displaced, []
+        return displaced + [home.name for home in left if home.name is not None]
+
+    def _review(self, now: float) -> None:
+        """Try a relay again that this leaf would rather talk to. The present ones are kept until it has answered."""
+        if self._review_at is not None and now < self._review_at <= now + 2.0 * REVIEW_EVERY:
+            return
+        is_first, self._review_at = self._review_at is None, now + REVIEW_EVERY * (1.0 + _unit(self._leaf, ""))
+        spare = self._spare(now)
+        if is_first or not spare or len(self._homes) != self._most:
+            return
+        if self._rank_of(spare[0]) < max(map(self._rank_of, self._homes)):
+            self._add(spare[0])
+
+    def _fill(self, now: float) -> list[str]:
+        missing = self._most - len(self._homes)
+        added = [self._add(place) for place in self._spare(now)[: max(0, missing)]]
+        greeted = list[str]()
+        for home in [home for home in self._homes.values() if home in added or home.waits_since is None]:
+            if not home.is_met:
+                home.waits_since, home.probe_at = now, now + PROBE_EVERY
+                greeted += [] if home.name is None else [home.name]
+        return greeted
+
+    def _spare(self, now: float) -> list[str]:
+        """Return the places that can be tried now, the best first."""
+        free = [place for place in self._places if place not in self._homes and now >= self._resting.get(place, now)]
+        return sorted(free, key=self._rank_of)
+
+    def _add(self, place: str) -> _Home:
+        home = self._homes[place] = _Home(place, place if self._named else None)
+        return home
+
+    def _rank_of(self, place: str) -> tuple[int, str]:
+        return self._places.get(place, 2**64), place
+
+
+def _waits_since(home: _Home) -> float | None:
+    """Return since when a home has owed an answer, if it is not silent yet."""
+    return None if home.is_silent else home.waits_since
+
+
+def _rank(leaf: str, place: str) -> int:
+    return int.from_bytes(blake2b(f"{leaf}\0{place}".encode(), digest_size=8).digest())
+
+
+def _unit(leaf: str, place: str) -> float:
+    """Return a number in [0, 1) that is this pair's own."""
+    return _rank(place, leaf) / 2.0**64

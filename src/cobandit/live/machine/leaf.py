@@ -1,0 +1,121 @@
+"""What a leaf does besides: it greets its homes, hears nobody else, and parts from those that it leaves.
+
+A leaf talks to relays only (`homes.py` says to which). This file owns whose messages a leaf takes, and what it says to
+those whose are not taken. It does not know how relays are found, and counts nothing.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from cobandit.core import Changes, Message, Notice
+from cobandit.live.log_events import LogEvent
+from cobandit.live.machine import control_messages
+from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
+from cobandit.live.machine.homes import ANY_RELAY, Homes
+
+if TYPE_CHECKING:
+    from cobandit.live.machine.machine import Machine
+
+MAX_NAMED = 5
+"""Of more places than this, only so many are named."""
+
+
+class Leaf:
+    """One member that is a leaf."""
+
+    def __init__(self, machine: "Machine", homes: Homes) -> None:
+        self._machine, self.homes = machine, homes
+        self._parted = set[str]()
+        """Relays that were told that this leaf is not theirs any more."""
+
+    def begin(self) -> None:
+        """Keep nobody in mind from earlier starts: who is a home is heard again soon."""
+        machine = self._machine
+        for peer in machine.peers:
+            machine.take(machine.agent.forget(peer, machine.clock.now()))
+
+    def admits(self, content: Message | AnyControlMessage, now: float) -> bool:
+        """Return whether a leaf takes a message: from its homes, and questions from anybody."""
+        homes, sender = self.homes, content.sender
+        if isinstance(content, control_messages.StatusAsked):
+            return True
+        if not homes.has(sender):
+            if isinstance(content, control_messages.Hello) and content.is_relay:
+                homes.found(sender, now)
+            elif not isinstance(content, ControlMessage):
+                self._part(sender, now)
+            return False
+        if isinstance(content, control_messages.Hello):
+            if not content.is_relay:
+                self._say_no_relay(sender)
+                homes.left(sender, now)
+                return False
+            homes.met(sender)
+        homes.heard(sender)
+        return True
+
+    def reached(self, name: str, place: str) -> None:
+        """Say hello to who is at a place that is dialled, if it is a home."""
+        self.homes.reached(name, place)
+        if self.homes.has(name):
+            self._greet(name)
+
+    def greet_all(self) -> None:
+        """Say hello to every home: this leaf can reach them now."""
+        for name in self.homes.names:
+            self._greet(name)
+
+    def look(self, now: float) -> None:
+        """Look after the homes: part from those that are silent, and greet the next ones."""
+        machine = self._machine
+        for name in self.homes.talking:
+            if not machine.agent.is_present(name):
+                self.homes.left(name, now)
+        looked = self.homes.look(now, machine.awaits)
+        for name in looked.dropped:
+            if machine.agent.knows(name):  # or it was never more than tried
+                machine.alerts.say(
+                    logging.WARNING, LogEvent.RELAY_LEFT, f"does not talk to the relay {name} any more", name
+                )
+                self._part(name, now)
+                machine.forget(name)
+        for name in looked.greeted:
+            self._greet(name)
+        if looked.is_reminded:
+            machine.flush()
+        machine.alerts.trouble(LogEvent.RELAYS_SILENT, self._trouble(), logging.WARNING)
+
+    def _trouble(self) -> str | None:
+        if not self.homes.is_cut_off:
+            return None
+        known = self.homes.known
+        shown = ", ".join(known[:MAX_NAMED]) + (f" and {len(known) - MAX_NAMED} more" if len(known) > MAX_NAMED else "")
+        which = f"none of its relays answers ({shown})" if known else f"it has found no relay ({ANY_RELAY})"
+        return (
+            f"{which}: it goes on deciding, keeps what it learns, and tries again. See that a relay of its group runs"
+        )
+
+    def _greet(self, name: str) -> None:
+        machine = self._machine
+        if name in self._parted:  # the farewell is the last word until there is a later one
+            self._parted.discard(name)
+            machine.introduce()
+        machine.answer_with(name, machine.hello(wants_answer=True))
+
+    def _part(self, name: str, now: float) -> None:
+        """Tell a relay, or a member of a mesh, that this leaf is not one of its peers."""
+        machine = self._machine
+        if not machine.discovery.may_answer(name, now, is_member=True):
+            return
+        self._parted.add(name)
+        here = machine.agent.presence
+        farewell = here._replace(number=here.number + 1, is_present=False)
+        machine.send(Notice(machine.terms.name, name, Changes(presences=(farewell,)), here.session))
+
+    def _say_no_relay(self, name: str) -> None:
+        self._machine.alerts.say_once(
+            logging.ERROR,
+            LogEvent.PACKET_REFUSED,
+            f"{name} is not a relay, so this leaf does not talk to it: name relays only (`cobandit relay` runs one)",
+            name,
+        )

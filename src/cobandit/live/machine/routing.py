@@ -1,0 +1,119 @@
+"""By which way a reward travels to a member that this one has no link with: from leaf to relay, from relay to relay.
+
+A leaf hands what is for others to a home. A relay brings it to the leaf that decided, if that is one of its own, and
+otherwise asks the other relays: the one that has the leaf takes it. Each takes over what it takes: it writes it down
+before it says so. Whose decision it is counts it once, so it does no harm if a reward goes two ways. This file owns
+the ways and when each is tried; what waits for whom is the outbox's, and it sends nothing.
+"""
+
+from collections.abc import Iterator
+
+from cobandit.agent import Agent
+from cobandit.live.machine.control_messages import MOST_REWARDS
+from cobandit.live.machine.leaf import Leaf
+from cobandit.live.machine.outbox import FIRST_WAIT, GROWTH, Outbox, reward_bytes
+
+LONGEST_WAIT = 60.0
+"""Seconds between two attempts to hand something on by one way."""
+
+TRIED_WAIT = 8.0
+"""Seconds. A relay whose leaf does not take a reward for so long asks the other relays too: it may be theirs now."""
+
+
+class _Way:
+    __slots__ = ("asked", "next_at", "place", "wait")
+
+    def __init__(self) -> None:
+        self.next_at, self.wait = 0.0, FIRST_WAIT
+        self.place = 0
+        """Which of the rewards that wait is tried next: each has its turn, also if those before it are not taken."""
+        self.asked = False
+        """Whether something was handed on, and nothing was said to it."""
+
+
+class Routing:
+    """The ways of one member.
+
+    Args:
+        agent: Knows who is here, and who is a relay.
+        outbox: What waits for whom.
+        leaf: Knows the homes, if this member is a leaf.
+        is_relay: Whether this member is a relay.
+    """
+
+    def __init__(self, agent: Agent, outbox: Outbox, leaf: Leaf | None, *, is_relay: bool) -> None:
+        self._agent, self._outbox, self._leaf, self._is_relay = agent, outbox, leaf, is_relay
+        self._ways: dict[str, _Way] = {}
+        self._added = 0
+        """How many rewards had ever come into the outbox when it was last looked at."""
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """To whom rewards are handed on that cannot be brought to their member from here."""
+        if self._leaf is not None:
+            return self._leaf.homes.talking[:1]
+        relays = sorted(self._agent.relays)
+        return tuple(relays if self._is_relay else relays[:1])
+
+    def goes_on(self, owner: str) -> bool:
+        """Return whether a reward for a member is handed on, and need not wait here for it."""
+        return self._is_meant(owner, 0.0) and bool(self.ways)
+
+    def awaits(self, way: str) -> bool:
+        """Return whether something was handed on to a relay that has not said that it takes it."""
+        return way in self._ways and self._ways[way].asked
+
+    def answered(self, way: str) -> None:
+        """Note that a relay has taken some: it may have the next ones at once."""
+        if (known := self._ways.get(way)) is not None:
+            known.next_at, known.wait, known.asked = 0.0, FIRST_WAIT, False
+
+    def due_at(self) -> float | None:
+        """Return when to look again; `None` for never, as long as nothing changes."""
+        if not self._outbox.waiting or not any(self._meant()):
+            return None
+        self._hurry()
+        return min((self._ways[way].next_at if way in self._ways else 0.0 for way in self.ways), default=None)
+
+    def due(self, room: int, now: float) -> Iterator[tuple[str, tuple[tuple[str, float], ...]]]:
+        """Return to whom to hand on what now, in messages of at most so many bytes, and note that it is done."""
+        if not self._outbox.waiting:
+            self._ways.clear()
+            return
+        self._hurry()
+        ways = [way for way in self.ways if way not in self._ways or now >= self._ways[way].next_at]
+        rewards = [item for owner in self._meant() for item in self._outbox.of(owner)] if ways else []
+        for name in ways if rewards else ():
+            way = self._ways.setdefault(name, _Way())
+            way.next_at, way.wait = now + way.wait, min(way.wait * GROWTH, LONGEST_WAIT)
+            way.asked = True
+            yield name, self._next(way, rewards, room)
+
+    def _next(self, way: _Way, rewards: list[tuple[str, float]], room: int) -> tuple[tuple[str, float], ...]:
+        start = way.place if way.place < len(rewards) else 0
+        chosen: list[tuple[str, float]] = []
+        for token, reward in rewards[start : start + MOST_REWARDS]:
+            room -= reward_bytes(token)
+            if chosen and room < 0:
+                break
+            chosen.append((token, reward))
+        # What is taken is gone from the list, so that the next ones are where these were.
+        way.place = start + len(chosen) if self._is_relay else 0
+        return tuple(chosen)
+
+    def _hurry(self) -> None:
+        """Wait no longer if there is something new."""
+        if self._outbox.added != self._added:
+            self._added = self._outbox.added
+            for way in self._ways.values():
+                way.next_at, way.wait = min(way.next_at, 0.0), FIRST_WAIT
+
+    def _meant(self) -> Iterator[str]:
+        for owner, wait in self._outbox.owners():
+            if self._is_meant(owner, wait):
+                yield owner
+
+    def _is_meant(self, owner: str, wait: float) -> bool:
+        if self._leaf is None and not self._is_relay:
+            return not self._agent.knows(owner)  # members of a mesh meet each other
+        return not self._agent.is_present(owner) or (self._is_relay and wait >= TRIED_WAIT)

@@ -1,0 +1,19 @@
+"""What a member is in its group: a relay, a leaf, or neither. Values only."""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a member does for others."""
+
+    MEMBER = "member"
+    """It talks to everybody, and tells what it observed itself."""
+    RELAY = "relay"
+    """It passes on what others observed."""
+    LEAF = "leaf"
+    """It talks to relays only."""
+
+
+def role_of(*, is_relay: bool, is_leaf: bool) -> Role:
+    """Return what a member is that says this of itself."""
+    return Role.RELAY if is_relay else Role.LEAF if is_leaf else Role.MEMBER

@@ -1,0 +1,203 @@
+"""Which relays a leaf talks to: the ones that a hash puts first, the next ones if they are silent, and back again."""
+
+from collections import Counter
+
+from cobandit.live.machine.homes import PATIENCE_CUT_OFF, PROBE_EVERY, REVIEW_EVERY, SILENT_AFTER, Homes, Looked
+
+RELAYS = ["relay-a", "relay-b", "relay-c"]
+
+
+def nothing_owed(_: str) -> bool:
+    return False
+
+
+def all_owed(_: str) -> bool:
+    return True
+
+
+def started(most: int = 1, relays: list[str] = RELAYS) -> Homes:
+    """Return the homes of a leaf that has met them all."""
+    homes = Homes("web-9", most, relays, named=True)
+    homes.look(0.0, nothing_owed)
+    for name in homes.names:
+        homes.met(name)
+    return homes
+
+
+def test_leaves_spread_over_relays() -> None:
+    chosen = Counter(started_with(f"web-{number}") for number in range(3000))
+    assert sorted(chosen) == RELAYS
+    assert min(chosen.values()) > 850
+
+
+def started_with(leaf: str) -> str:
+    homes = Homes(leaf, 1, RELAYS, named=True)
+    homes.look(0.0, nothing_owed)
+    return homes.wanted[0]
+
+
+def test_a_leaf_greets_its_homes_at_once_and_until_they_answer() -> None:
+    homes = Homes("web-9", 2, RELAYS, named=True)
+    assert homes.look(0.0, nothing_owed) == Looked(greeted=("relay-b", "relay-c"))
+    assert homes.due_at() == PROBE_EVERY
+    homes.met("relay-b")
+    assert homes.look(PROBE_EVERY, nothing_owed) == Looked(greeted=("relay-c",))
+    homes.met("relay-c")
+    assert (homes.talking, homes.look(9.0, nothing_owed)) == (("relay-b", "relay-c"), Looked())
+
+
+def test_a_home_that_owes_nothing_may_be_silent_for_ever() -> None:
+    homes = started()
+    assert (homes.look(500.0, nothing_owed), homes.talking) == (Looked(), ("relay-b",))
+
+
+def test_a_home_that_owes_an_answer_is_reminded_and_then_left_for_the_next_one() -> None:
+    homes = started()
+    assert homes.look(100.0, all_owed) == Looked()
+    assert homes.due_at() == 100.0 + PROBE_EVERY
+    assert homes.look(101.0, all_owed) == Looked(is_reminded=True)
+    assert homes.look(102.0, all_owed) == Looked(is_reminded=True)
+    assert homes.look(100.0 + SILENT_AFTER, all_owed) == Looked(("relay-b",), ("relay-c",), is_reminded=True)
+    assert (homes.wanted, homes.talking, homes.is_cut_off) == (("relay-c",), (), False)
+
+
+def test_a_word_of_the_home_begins_the_wait_anew() -> None:
+    homes = started()
+    homes.look(100.0, all_owed)
+    homes.heard("relay-b")
+    homes.look(102.9, all_owed)
+    assert (homes.look(103.1, all_owed).dropped, homes.wanted) == ((), ("relay-b",))
+
+
+def test_without_another_relay_the_home_is_kept_and_reminded_ever_less_often() -> None:
+    homes = started(relays=["relay-b"])
+    times = []
+    now = 0.0
+    while now < 200.0:
+        looked = homes.look(now, all_owed)
+        assert looked.dropped == ()
+        times += [now] if looked.is_reminded else []
+        due = homes.due_at()
+        assert due is not None
+        now = max(now, due)
+    assert times == [1.0, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 63.0, 93.0, 123.0, 153.0, 183.0]
+    assert homes.is_cut_off
+    homes.heard("relay-b")
+    assert (homes.look(now, nothing_owed), homes.is_cut_off) == (Looked(), False)
+
+
+def test_a_relay_that_says_farewell_is_left_at_once() -> None:
+    homes = started()
+    homes.left("relay-b", 5.0)
+    assert homes.look(5.0, nothing_owed).dropped == ("relay-b",)
+    assert homes.wanted == ("relay-c",)
+
+
+def test_a_leaf_goes_back_to_the_better_relay_once_that_answers_and_keeps_the_other_until_then() -> None:
+    homes = started()
+    homes.left("relay-b", 5.0)
+    homes.look(5.0, nothing_owed)
+    homes.met("relay-c")
+    homes.look(5.0 + 2.0 * REVIEW_EVERY, nothing_owed)
+    assert homes.wanted == ("relay-b", "relay-c")
+    homes.met("relay-b")
+    assert homes.look(6.0 + 2.0 * REVIEW_EVERY, nothing_owed).dropped == ("relay-c",)
+    assert homes.talking == ("relay-b",)
+
+
+def test_a_better_relay_that_does_not_answer_is_given_up_again() -> None:
+    homes = started()
+    homes.left("relay-b", 5.0)
+    homes.look(5.0, nothing_owed)
+    homes.met("relay-c")
+    later = 5.0 + 2.0 * REVIEW_EVERY
+    homes.look(later, nothing_owed)
+    homes.look(later + SILENT_AFTER, nothing_owed)
+    assert (homes.wanted, homes.talking) == (("relay-c",), ("relay-c",))
+
+
+def test_a_relay_that_says_hello_again_is_tried_within_a_minute() -> None:
+    homes = started()
+    homes.left("relay-b", 5.0)
+    homes.look(5.0, nothing_owed)
+    homes.met("relay-c")
+    homes.found("relay-b", 40.0)
+    due = homes.due_at()
+    assert due is not None
+    assert 40.0 <= due < 100.0
+    homes.look(due, nothing_owed)
+    assert homes.wanted == ("relay-b", "relay-c")
+
+
+def test_any_relay_will_do_if_none_is_named() -> None:
+    homes = Homes("web-9", 1, ["*"], named=True)
+    assert (homes.look(0.0, nothing_owed), homes.is_cut_off, homes.due_at()) == (Looked(), False, SILENT_AFTER)
+    assert (homes.look(SILENT_AFTER, nothing_owed), homes.is_cut_off) == (Looked(), True)
+    homes.found("relay-x", 4.0)
+    assert (homes.look(4.0, nothing_owed), homes.is_cut_off) == (Looked(greeted=("relay-x",)), True)
+    homes.met("relay-x")
+    assert (homes.look(4.1, nothing_owed), homes.is_cut_off) == (Looked(), False)
+
+
+def test_while_none_answers_one_that_says_hello_is_taken_at_once() -> None:
+    homes = started()
+    homes.left("relay-b", 10.0)
+    for seconds in range(10, 40):
+        homes.look(float(seconds), nothing_owed)
+    present = homes.wanted[0]
+    other = next(relay for relay in RELAYS if relay != present)
+    assert homes.is_cut_off
+    homes.found(other, 40.0)
+    assert homes.look(40.0, nothing_owed) == Looked((present,), (other,))
+
+
+def test_a_relay_that_is_not_in_the_list_is_nobody() -> None:
+    homes = started()
+    homes.found("stranger", 1.0)
+    assert (homes.has("stranger"), "stranger" in homes.known) == (False, False)
+
+
+def test_addresses_that_are_looked_up_again_replace_those_before_but_a_home_that_answers_stays() -> None:
+    homes = Homes("web-9", 1, ["10.0.0.1:7"], named=False)
+    homes.look(0.0, nothing_owed)
+    homes.reached("relay-a", "10.0.0.1:7")
+    homes.met("relay-a")
+    homes.offer(["10.0.0.2:7", "10.0.0.3:7"])
+    assert homes.known == ("10.0.0.2:7", "10.0.0.3:7", "10.0.0.1:7")
+    homes.left("relay-a", 1.0)
+    homes.look(1.0, nothing_owed)
+    homes.offer(["10.0.0.2:7", "10.0.0.3:7"])
+    assert list(homes.known) == ["10.0.0.2:7", "10.0.0.3:7"]
+
+
+def test_a_silent_place_rests_and_all_that_rest_are_tried_again() -> None:
+    homes = started(relays=["relay-a", "relay-b"])
+    homes.look(10.0, all_owed)
+    homes.look(10.0 + SILENT_AFTER, all_owed)
+    (first,) = homes.wanted
+    homes.look(10.0 + 2 * SILENT_AFTER, all_owed)
+    assert (homes.wanted, homes.is_cut_off) == ((first,), True)  # the other one rests
+    homes.look(11.0 + 2 * SILENT_AFTER, all_owed)
+    assert (homes.wanted != (first,), homes.is_cut_off) == (True, True)  # until nobody is left
+    homes.look(12.0 + 2 * SILENT_AFTER + PATIENCE_CUT_OFF, all_owed)
+    assert (homes.wanted, homes.is_cut_off) == ((first,), True)
+    homes.met(first)
+    homes.look(13.0 + 2 * SILENT_AFTER + PATIENCE_CUT_OFF, nothing_owed)
+    assert (homes.talking, homes.is_cut_off) == ((first,), False)
+
+
+def test_a_relay_that_was_silent_is_not_tried_again_at_once_if_another_one_answers() -> None:
+    homes = started(relays=["relay-b", "relay-c"])
+    homes.look(10.0, all_owed)
+    homes.look(10.0 + SILENT_AFTER, all_owed)
+    homes.met("relay-c")
+    homes.look(20.0, all_owed)
+    homes.look(20.0 + SILENT_AFTER, all_owed)
+    assert (homes.wanted, homes.is_cut_off) == (("relay-c",), True)
+
+
+def test_a_clock_that_goes_back_does_not_stop_the_wait() -> None:
+    homes = started()
+    homes.look(1000.0, all_owed)
+    homes.look(10.0, all_owed)
+    assert homes.look(10.0 + SILENT_AFTER, all_owed).dropped == ("relay-b",)
