@@ -429,6 +429,8 @@ class Endpoint:
         for presence in notice.changes.presences:  # all that is claimed is this one fact, whatever else is wanted
             if presence.session == link.peer.session and notice.changes.base <= link.held:
                 link.held = max(link.held, notice.changes.upto)
+        if link.is_leaf and link.retransmit is not None and self.agenda.has_unsaid(link):  # it is here, so it is told
+            outcome = outcome._replace(outgoing=(self.speech.repeat(link, now, is_answer=True), *outcome.outgoing))
         return outcome._replace(records=(Received(notice, now),))
 
     def _superseded_by(self, sender: AgentId, delivery: Delivery, changes: Changes) -> int:
