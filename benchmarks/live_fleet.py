@@ -28,7 +28,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Self
 
 from cobandit import join
 from cobandit.live.drive.asking import Asker
@@ -38,7 +38,7 @@ from lab.servers import nats_server
 
 LEAVES, PROCESSES, IDLE_S = 1000, 4, 60.0
 WARM_UP, DECISIONS, IN_OUTAGE = 192, 256, 256
-"""Decisions of each leaf: until thresholds have reached their cap; while messages are counted; while a relay is down."""
+"""Decisions of each leaf: until thresholds have reached their cap; while messages are counted; in the outage."""
 
 ARMS = ["A", "B", "C", "D"]
 MEANS = (0.45, 0.5, 0.55, 0.6)
@@ -212,7 +212,7 @@ class Relay:
         assert self._process is not None
         return _resident(self._process.pid) / 1024.0
 
-    def __enter__(self) -> "Relay":
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -244,7 +244,7 @@ class LeafProcess:
                 return answer
         raise RuntimeError("a process of leaves has ended")
 
-    def __enter__(self) -> "LeafProcess":
+    def __enter__(self) -> Self:
         self._process = subprocess.Popen(  # our own
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
