@@ -15,7 +15,8 @@ def described(config: "AgentConfig") -> str:
     """Return what runs, in a few words."""
     member = config.member
     what = f"group {member['group']}, {len(member['arms'])} arms, {member['policy'].name}"
-    return f"{what}, {masked(config.url)}, {member['state']}"
+    kept = member["state"] or "without a name and a state of its own"
+    return f"{what}, {masked(config.url)}, {kept}"
 
 
 def say_risks(config: "AgentConfig") -> None:
@@ -23,11 +24,14 @@ def say_risks(config: "AgentConfig") -> None:
     from cobandit.live.process.config import risks  # noqa: PLC0415  # loads only what is needed
 
     if (what := risks(config)) is not None:
-        print(f"cobandit: {config.member['name']}: {what}", file=sys.stderr)
+        print(f"cobandit: {config.member['name'] or 'a member without a name'}: {what}", file=sys.stderr)
 
 
-def say_stopped(name: str, *, is_written: bool) -> int:
+def say_stopped(name: str | None, *, is_written: bool) -> int:
     """Say that a member has stopped, and whether everything is written down. Return the command's exit status."""
+    if name is None:
+        print("The member has stopped.", flush=True)
+        return 0
     if is_written:
         print(f"{name} has stopped, with everything written down.", flush=True)
         return 0

@@ -84,6 +84,11 @@ class Identity:
         return Names(self.group, self.name, self.is_prefix)
 
     @property
+    def private_bytes(self) -> bytes:
+        """The private key, for what is derived from it and stays on this side."""
+        return self.private_key.private_numbers().private_value.to_bytes(32)
+
+    @property
     def made_at(self) -> float:
         """When the certificate was made, in seconds since 1970."""
         return self.valid_from + CLOCK_SKEW

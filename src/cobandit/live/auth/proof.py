@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cobandit.live.auth.seal import GroupSeal, Seal
-from cobandit.live.auth.shared_secrets import Secrets
+from cobandit.live.auth.shared_secrets import Secrets, checked_secrets, read_secrets
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -52,6 +52,15 @@ class Proof(NamedTuple):
 
         assert self.keys is not None
         return Identity.load(self.keys)
+
+    def lasting_secret(self) -> bytes | None:
+        """Return what only this member, or its group, knows and finds again without its state; `None` if nothing is."""
+        if self.keys is not None:
+            return self.identity().private_bytes
+        if not self.has_secret:
+            return None
+        given = read_secrets(Path(self.secret_file)) if self.secret is None else self.secret  # type: ignore[arg-type]
+        return checked_secrets(given)[0]
 
     def seal(self) -> Seal | None:
         """Return what authenticates packets; `None` if nothing is to."""

@@ -12,15 +12,30 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from cobandit.core import Sharing
+from cobandit.core.pens import LEASE
 from cobandit.live.auth.proof import Proof
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decision import read
-from cobandit.live.drive.background import background, exit_on_sigterm, result_of
+from cobandit.live.drive.background import Background, background, exit_on_sigterm, result_of
 from cobandit.live.drive.clock import NeverBack, SystemClock
 from cobandit.live.drive.member import Member
-from cobandit.live.drive.starting import LIVE_POLICY, Options, PolicyOf, checked, look_at_state, start
+from cobandit.live.drive.node import Node
+from cobandit.live.drive.pen_asking import Lent, PenAsker, Wanted
+from cobandit.live.drive.pens import PenKeeper
+from cobandit.live.drive.starting import (
+    LIVE_POLICY,
+    Options,
+    PolicyOf,
+    builder,
+    checked,
+    look_at_state,
+    start,
+    start_with_pen,
+)
+from cobandit.live.machine.holding import Leftovers
 from cobandit.live.machine.homes import HOMES
 from cobandit.live.machine.sharing import LIVE_SHARING
+from cobandit.live.machine.step import FLUSH_EVERY
 from cobandit.live.transports.base import Transport
 from cobandit.policies.registry import BuiltIn
 from cobandit.values.checks import check_probability
@@ -39,8 +54,8 @@ def join(
     url: str | Transport,
     *,
     group: str,
-    name: str,
     arms: Sequence[Arm],
+    name: str | None = None,
     state: str | Path | None = None,
     policy: str | BuiltIn | PolicyOf = LIVE_POLICY,
     quantum: float = MILLIONTH,
@@ -60,6 +75,8 @@ def join(
     relay: bool = False,
     relays: Sequence[str] | None = None,
     homes: int = HOMES,
+    lease: float = LEASE,
+    flush_every: float = FLUSH_EVERY,
     clock: Clock | None = None,
     close_on_sigterm: bool = False,
 ) -> "Joining":
@@ -72,6 +89,7 @@ def join(
         name: This member's name, unique in its group and always the same. A star, in name and state, stands for the
             first number that no running process has taken: for worker processes that are all started alike. Then a
             star in keys stands for it too, and a port may be given as `7100+*`, which is 7101 for the first.
+            Without a name and a state, one of the relays lends it a name: for pods, which have neither.
         arms: The arms that this member can serve.
         state: The file in which it keeps what it must not forget. Without one it forgets everything when it stops.
         policy: `"thompson"`, `"ucb"`, `"aae"`, `"kl-ucb"`; `BuiltIn("ucb", alpha=1.0)`, say, for one with parameters;
@@ -100,6 +118,9 @@ def join(
             holds and sends does not depend on how many others there are. Addresses for `tls` and `udp` (a name of the
             DNS stands for all its addresses), names elsewhere; `["*"]` for all that say that they are here.
         homes: How many of the relays a leaf talks to at the same time. If one is silent, it takes another.
+        lease: Of a relay: seconds after which a process that has a name from it and is not heard has lost that name.
+        flush_every: Of a member without a name of its own: seconds after which its relay hears of every reward. What was
+            rewarded since is lost if the process is killed.
         clock: What time it is, in seconds since 1970; for tests.
         close_on_sigterm: Let SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks are left and every
             member is closed. For programs that do not handle the signal themselves; call it on the main thread.
@@ -134,6 +155,8 @@ def join(
                 clock=SystemClock() if clock is None else NeverBack(clock),
                 relays=_relays(relays),
                 homes=homes,
+                lease=lease,
+                flush_every=flush_every,
             )
         )
     )
@@ -194,8 +217,11 @@ class Joining:
 
     async def start(self) -> Member:
         """Start the member. Runs on the background loop."""
-        home = background()
-        return Member(await start(self.options, home), home)
+        home, options = background(), self.options
+        if options.name is not None:
+            return Member(await start(options, home), home)
+        keeper = PenKeeper(lambda node: _asker(options, node), lambda *pen: _begin(options, home, *pen))
+        return Member(await keeper.start(), home, keeper)
 
     def __await__(self) -> Generator[Any, None, Member]:
         return self._started().__await__()
@@ -218,6 +244,23 @@ class Joining:
     ) -> None:
         assert self._member is not None
         await self._member.aclose()
+
+
+def _asker(options: Options, node: Node | None) -> PenAsker:
+    """Return one who asks for a pen: for the arms that the process has now."""
+    policy = builder(options)(options.arms)
+    arms = options.arms if node is None else node.machine.agent.arms
+    return PenAsker(
+        Wanted(options.url, options.group, options.relays, options.proof, arms, policy.quantum.per_reward),
+    )
+
+
+async def _begin(
+    options: Options, home: Background, name: str | None, lent: Lent | None, leftovers: Leftovers | None
+) -> Node:
+    if lent is None:
+        return await start(options._replace(name=name), home)
+    return await start_with_pen(options, home, lent, leftovers)
 
 
 def reward(state: str | Path, decision: str, reward: float) -> bool:

@@ -14,9 +14,10 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from cobandit.live.decide.decider import Decider
-from cobandit.live.decide.decision import Decision, is_genuine, read
+from cobandit.live.decide.decision import Decision, Signer, is_genuine, read
 from cobandit.live.drive.background import Background, at_end, result_of
 from cobandit.live.drive.node import Node
+from cobandit.live.drive.pens import PenKeeper
 from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import Statistics
 from cobandit.live.store.history import DecisionLog, LogEntry
@@ -36,10 +37,11 @@ class Member:
     Args:
         node: Its network side. A member is made on the loop where that runs.
         home: That loop.
+        keeper: Supplies it with names, if it has none of its own.
     """
 
-    def __init__(self, node: Node, home: Background) -> None:
-        self._node = node
+    def __init__(self, node: Node, home: Background, keeper: PenKeeper | None = None) -> None:
+        self._node, self._keeper = node, keeper
         machine = node.machine
         self._name, self._group = machine.terms.name, machine.terms.group
         self._per_reward = machine.agent.policy.quantum.per_reward
@@ -48,11 +50,13 @@ class Member:
         self._decider: Decider | _Shut = machine.decider
         self._background = home
         self._forget_end = at_end(self.close)
+        if keeper is not None:
+            keeper.moved = self._move_to
         _MEMBERS.add(self)
 
     @property
     def name(self) -> str:
-        """This member's name."""
+        """This member's name. One that a relay has lent may be another one later."""
         return self._name
 
     @property
@@ -147,19 +151,19 @@ class Member:
             LocalError: It is a decision of another member: only the one that decided can take it back.
         """
         token = decision if isinstance(decision, str) else decision.id
-        claim = read(token)
-        if claim.member != self.name:
+        decider, claim = self._decider, read(token)
+        if claim.member != decider.signer.name:
             raise StateError(f"the decision was made by {claim.member!r}: only that member can withdraw it")
-        self._check_genuine(token)
-        return self._decider.open_since(claim.number) == claim.at and self._decider.withdraw(claim.number)
+        _check_genuine(token, decider.signer)
+        return decider.open_since(claim.number) == claim.at and decider.withdraw(claim.number)
 
     def _update_at_decider(self, token: str, reward: float) -> bool | None:
         """Reward a decision by its id if that needs no waiting; `None` if only the network side can tell."""
         decider, claim = self._decider, read(token)
         decider.units(reward)
-        if claim.member != self._name:
+        if claim.member != decider.signer.name:
             return None
-        self._check_genuine(token)
+        _check_genuine(token, decider.signer)
         if decider.open_since(claim.number) == claim.at:
             return decider.settle(claim.number, reward)
         return None
@@ -172,13 +176,6 @@ class Member:
         machine.rewards_for_others.offer(owner, token, float(reward))
         self._node.wake()
         return True
-
-    def _check_genuine(self, token: str) -> None:
-        if not is_genuine(token, self._source.signer.key):
-            raise UnknownError(
-                f"the id {token[:80]!r} was not made by {self.name} with its present state: it is changed, made up, or "
-                "older than the state file"
-            )
 
     # Operating.
 
@@ -274,12 +271,12 @@ class Member:
     def close(self) -> None:
         """Say farewell, write everything down, and stop. Harmless if it is closed already."""
         if self._shut("is closed"):
-            result_of(self._background.submit(self._node.stop()), STOP_WITHIN, may_cancel=False)
+            result_of(self._background.submit(self._stop()), STOP_WITHIN, may_cancel=False)
 
     async def aclose(self) -> None:
         """`close`, from asynchronous code."""
         if self._shut("is closed"):
-            await asyncio.shield(asyncio.wrap_future(self._background.submit(self._node.stop())))
+            await asyncio.shield(asyncio.wrap_future(self._background.submit(self._stop())))
 
     def __enter__(self) -> Self:
         return self
@@ -291,6 +288,18 @@ class Member:
 
     def __repr__(self) -> str:
         return f"<cobandit member {self.name!r} of group {self._group!r}>"
+
+    async def _stop(self) -> None:
+        if self._keeper is not None:
+            await self._keeper.end()
+        await self._node.stop()
+
+    def _move_to(self, node: Node) -> None:
+        """Go on as another member, under the next name that was lent. Decisions made before are that one's."""
+        self._node, self._source = node, node.machine.decider
+        if not isinstance(self._decider, _Shut):
+            self._decider = node.machine.decider
+        self._name = node.machine.terms.name
 
     def _shut(self, why: str) -> bool:
         """Decide no more. Return whether it did until now."""
@@ -317,6 +326,14 @@ class Member:
         """Change something where it lives, between two steps."""
         self._check_open()
         return result_of(self._background.submit(self._node.act(work)))
+
+
+def _check_genuine(token: str, signer: Signer) -> None:
+    if not is_genuine(token, signer.key):
+        raise UnknownError(
+            f"the id {token[:80]!r} was not made by {signer.name} with its present state: it is changed, made up, or "
+            "older than the state file"
+        )
 
 
 class _Shut:

@@ -25,6 +25,7 @@ from cobandit.live.drive.sending import Sending
 from cobandit.live.drive.writing import Writing
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.batch import Batch
+from cobandit.live.machine.holding import Leftovers
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.sessions import fresh_session
 from cobandit.live.machine.step import Step
@@ -88,6 +89,8 @@ class Node:
         self._relays = RelayPlaces(machine, transport)
         self._telling = set[asyncio.Task[None]]()
         """Those that tell leaves how everybody is."""
+        self.pen_wanted = asyncio.Event()
+        """Set when this member needs another pen, if its name is one."""
         self._waiters: list[asyncio.Future[None]] = []
         self._steps = asyncio.Lock()
         self._is_stopping = False
@@ -165,6 +168,7 @@ class Node:
                 task.cancel()
             await self._rounds.end()
             await self._flush(FLUSH_WITHIN)
+            await self._give_pen_back(FLUSH_WITHIN)
             async with self._steps:
                 self.machine.take_leave()
                 if await self._work():
@@ -197,6 +201,52 @@ class Node:
                 if not await self._work():
                     return
                 await asyncio.sleep(looking.LOOK_EVERY)
+
+    async def _give_pen_back(self, within: float) -> None:
+        """Give back the pen that is this member's name, once its lender holds all that was observed with it."""
+        holding, deadline = self.machine.holding, asyncio.get_running_loop().time() + within
+        if holding is None or holding.is_over:
+            return
+        async with self._steps:
+            holding.close(self.machine.clock.now())
+            while not (holding.is_closed or holding.is_over) and asyncio.get_running_loop().time() < deadline:
+                if not await self._work():
+                    return
+                await asyncio.sleep(looking.LOOK_EVERY)
+
+    # Pens.
+
+    @property
+    def is_lender_silent(self) -> bool:
+        """Whether the relay that lent this member its name owes an answer for too long."""
+        holding = self.machine.holding
+        return holding is not None and holding.is_lender_silent(self.machine.clock.now())
+
+    @property
+    def wants_pen(self) -> bool:
+        """Whether this member should go on with another pen."""
+        holding = self.machine.holding
+        return holding is not None and (holding.is_over or holding.is_worn or self.is_lender_silent)
+
+    async def abandon(self) -> Leftovers:
+        """Stop without a farewell, because the pen is over. Return what must not be forgotten.
+
+        The decider goes on: callers use it until they have the next one.
+        """
+        holding = self.machine.holding
+        assert holding is not None
+        self._begin_to_stop()
+        if self._task is not None:
+            await self._task
+        self._matching.cancel()
+        await self._relays.end()
+        for task in self._telling:
+            task.cancel()
+        await self._rounds.end()
+        leftovers = holding.leftovers()
+        await self._transport.close()
+        await self._writing.close()
+        return leftovers
 
     def wake(self) -> None:
         """Look at the decider's queues, now and from now on, until it is out of use."""
@@ -346,6 +396,8 @@ class Node:
         self._sending.send(step)
         self._relays.seek()
         self._first_settings.look()
+        if self.wants_pen:
+            self.pen_wanted.set()
         return True
 
     def _step(self, *, may_wake: bool = True) -> Step:

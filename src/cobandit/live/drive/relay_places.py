@@ -68,7 +68,7 @@ class RelayPlaces:
     async def _look_up(self) -> None:
         found: list[str] = []
         for place in self._machine.terms.relays:
-            found += await _addresses_of(place) if _is_name(place) else [place]
+            found += await addresses_of(place)
         leaf = self._machine.leaf
         if leaf is not None and found:
             leaf.homes.offer(found)
@@ -78,9 +78,11 @@ def _is_name(place: str) -> bool:
     return not parse_address(place).is_number
 
 
-async def _addresses_of(place: str) -> list[str]:
+async def addresses_of(place: str) -> list[str]:
     """Return all that a name of the DNS stands for; nothing if it cannot be looked up now."""
     there = parse_address(place)
+    if there.is_number:
+        return [place]
     try:
         async with asyncio.timeout(LOOK_UP_WITHIN):
             found = await asyncio.get_running_loop().getaddrinfo(there.host, there.port, type=socket.SOCK_STREAM)

@@ -10,17 +10,20 @@ from typing import NamedTuple
 
 from cobandit.codec import decode_snapshot
 from cobandit.core import Sharing
+from cobandit.core.pens import LEASE
 from cobandit.core.state import Snapshot
 from cobandit.live.auth.proof import Proof
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
 from cobandit.live.drive.background import Background
 from cobandit.live.drive.node import Node
+from cobandit.live.drive.pen_asking import Lent
 from cobandit.live.drive.sending import LONGEST_BETWEEN_ANNOUNCEMENTS
 from cobandit.live.log_events import LogEvent
+from cobandit.live.machine.holding import Leftovers, holder
 from cobandit.live.machine.homes import HOMES, MAX_HOMES
 from cobandit.live.machine.machine import Machine
-from cobandit.live.machine.step import Restored, Terms
+from cobandit.live.machine.step import FLUSH_EVERY, PenTerms, Restored, Terms
 from cobandit.live.machine.versions import PRESENT, Layout, Versions
 from cobandit.live.store.journal import Journal, MemoryJournal
 from cobandit.live.store.restoring import restore
@@ -40,6 +43,9 @@ LIVE_POLICY = THOMPSON
 LEAST_FORGET_AFTER = 2 * LONGEST_BETWEEN_ANNOUNCEMENTS
 """Seconds: who is here is heard at least twice in this time."""
 
+LEAST_LEASE = 10.0
+"""Seconds."""
+
 MOST_SLOTS = 1000
 """So many members may share a name with a star in it."""
 
@@ -49,7 +55,7 @@ class Options(NamedTuple):
 
     url: str | Transport
     group: str
-    name: str
+    name: str | None
     arms: tuple[Arm, ...]
     state: str | Path | None
     policy: str | BuiltIn | PolicyOf
@@ -68,6 +74,8 @@ class Options(NamedTuple):
     clock: Clock
     relays: tuple[str, ...] = ()
     homes: int = HOMES
+    lease: float = LEASE
+    flush_every: float = FLUSH_EVERY
 
 
 async def start(options: Options, home: Background, versions: Versions = PRESENT) -> Node:
@@ -82,57 +90,104 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
     except asyncio.CancelledError:
         opening.add_done_callback(lambda opened: _close_unwanted(opened, home))
         raise
+    options = options._replace(name=name, proof=proof, url=transport)
     try:
-        if not isinstance(transport, Transport):
-            transport = transport_for(transport, peers=options.peers, proof=proof, relays=options.relays)
-        _check_role(options, name, transport)
-        build = _builder(options, name)
-        restored = _restored(options, name, journal, versions.layout)
-        allocation = None
-        if options.floors or options.ceilings:
-            allocation = Allocation(options.floors, options.ceilings)
-            allocation.check(options.arms)
-        quantum = restored.agent.policy.quantum
-        default = None if options.default_reward is None else quantum.units(options.default_reward)
-        relays, are_names = relay_places(options.url, options.relays)
-        terms = Terms(
-            name,
-            options.group,
-            options.sharing,
-            build,
-            options.expire_after,
-            default,
-            versions,
-            options.relay,
-            options.forget_after,
-            relays,
-            options.homes,
-            relays_have_names=are_names,
-        )
-        machine = Machine(terms, restored, options.clock)
-        machine.alerts.trouble(LogEvent.STATE_DAMAGED, journal.damage)
-        for event, remark in (
-            (LogEvent.STATE_INCOMPLETE, journal.remark),
-            (LogEvent.STATE_INCOMPLETE, restored.remark),
-            (LogEvent.NAMES_UNPROVED, unproved(options.url, proof)),
-        ):
-            if remark is not None:
-                machine.alerts.say(logging.WARNING, event, remark)
-        node = Node(machine, journal, transport, executor=home.executor, matcher=home.matcher)
-        machine.make_decider(
-            allocation,
-            seed=_seed(options.group, name),
-            wake=lambda: _call(home, node),
-        )
-        try:
-            await node.start()
-        except asyncio.CancelledError:
-            await transport.close()  # it may be open, or half open
-            raise
+        return await _start_with(options, home, versions, journal, lambda: _restored(options, journal, versions.layout))
     except BaseException:
         await asyncio.shield(home.loop.run_in_executor(home.executor, journal.close))  # perhaps after a write under way
         raise
+
+
+async def start_with_pen(
+    options: Options, home: Background, lent: Lent, leftovers: Leftovers | None, versions: Versions = PRESENT
+) -> Node:
+    """Start a member whose name was lent, and whose disk is the relay that lent it.
+
+    Args:
+        options: What the process was told, without a name.
+        home: The loop.
+        lent: The pen.
+        leftovers: What the same process has left from its last pen.
+        versions: What it reads and writes.
+
+    Raises:
+        LocalError: Something on this side is wrong.
+        PeerError: The relay has lent what cannot be.
+    """
+    named = options._replace(name=lent.answer.pen, relays=(lent.place,), homes=1)
+
+    def restored() -> Restored:
+        return holder(
+            lent.answer,
+            lent.asked,
+            build=builder(named),
+            sharing=options.sharing,
+            clock=options.clock,
+            before=leftovers,
+        )
+
+    return await _start_with(named, home, versions, MemoryJournal(), restored)
+
+
+async def _start_with(
+    options: Options, home: Background, versions: Versions, journal: Journal, restored_from: Callable[[], Restored]
+) -> Node:
+    assert options.name is not None
+    transport = options.url
+    if not isinstance(transport, Transport):
+        transport = transport_for(transport, peers=options.peers, proof=options.proof, relays=options.relays)
+    _check_role(options, options.name, transport)
+    restored = restored_from()
+    allocation = None
+    if options.floors or options.ceilings:
+        allocation = Allocation(options.floors, options.ceilings)
+        allocation.check(options.arms)
+    machine = Machine(_terms(options, restored, versions), restored, options.clock)
+    if restored.held is not None:
+        machine.heard_settings(restored.held.lender)
+    machine.alerts.trouble(LogEvent.STATE_DAMAGED, journal.damage)
+    for event, remark in (
+        (LogEvent.STATE_INCOMPLETE, journal.remark),
+        (LogEvent.STATE_INCOMPLETE, restored.remark),
+        (LogEvent.NAMES_UNPROVED, unproved(options.url, options.proof)),
+    ):
+        if remark is not None:
+            machine.alerts.say(logging.WARNING, event, remark)
+    node = Node(machine, journal, transport, executor=home.executor, matcher=home.matcher)
+    machine.make_decider(allocation, seed=_seed(options.group, options.name), wake=lambda: _call(home, node))
+    try:
+        await node.start()
+    except asyncio.CancelledError:
+        await transport.close()  # it may be open, or half open
+        raise
     return node
+
+
+def _terms(options: Options, restored: Restored, versions: Versions) -> Terms:
+    assert options.name is not None
+    quantum = restored.agent.policy.quantum
+    relays, are_names = relay_places(options.url, options.relays)
+    return Terms(
+        options.name,
+        options.group,
+        options.sharing,
+        builder(options),
+        options.expire_after,
+        None if options.default_reward is None else quantum.units(options.default_reward),
+        versions,
+        options.relay,
+        options.forget_after,
+        relays,
+        options.homes,
+        relays_have_names=are_names,
+        pens=PenTerms(lease=options.lease, flush_every=options.flush_every),
+    )
+
+
+def _first_secret(options: Options) -> bytes | None:
+    """Return what a relay signs decisions with, from its first start on: what it lent can be told after a lost disk."""
+    source = options.proof.lasting_secret() if options.relay else None
+    return None if source is None else blake2b(source, person=b"cobandit pens", digest_size=32).digest()
 
 
 def look_at_state(options: Options, layout: Layout = PRESENT.layout) -> None:
@@ -149,7 +204,7 @@ def look_at_state(options: Options, layout: Layout = PRESENT.layout) -> None:
         check_whole(path)
         journal.name = f"the state {path}"
         journal.take(read_stored(path, layout))
-    _restored(options, options.name, journal, layout)
+    _restored(options, journal, layout)
 
 
 def _check_role(options: Options, name: str, transport: Transport) -> None:
@@ -160,18 +215,20 @@ def _check_role(options: Options, name: str, transport: Transport) -> None:
         )
 
 
-def _restored(options: Options, name: str, journal: Journal, layout: Layout) -> Restored:
+def _restored(options: Options, journal: Journal, layout: Layout) -> Restored:
+    assert options.name is not None
     return restore(
         journal,
-        name=name,
+        name=options.name,
         group=options.group,
         arms=options.arms,
-        build=_builder(options, name),
+        build=builder(options),
         sharing=options.sharing,
         clock=options.clock,
         snapshot=lambda: _snapshot(options.snapshot),
         layout=layout,
         is_leaf=bool(options.relays),
+        secret=_first_secret(options),
     )
 
 
@@ -186,6 +243,7 @@ _Opened = tuple[str, Journal, Proof, str | Transport]
 
 def _open_journal(options: Options, layout: Layout) -> _Opened:
     """Return the name, the journal, the proof and the address, with the first free number for a star."""
+    assert options.name is not None
     if options.state is None:
         return options.name, MemoryJournal(), options.proof, options.url
     from cobandit.live.store.sqlite_journal import LOG_LIMIT, SqliteJournal, StateInUseError  # noqa: PLC0415
@@ -224,8 +282,14 @@ _STARRED_PORT = re.compile(r"(?P<before>.*:)(?P<port>[0-9]{1,5})\+\*/?")
 def checked(options: Options) -> Options:
     """Return the options, or say what is wrong with them."""
     check_name("the name of a group", options.group, LONGEST_NAME)
-    check_name("the name of a member", options.name, LONGEST_NAME)
-    check_positive("expire_after", options.expire_after)
+    if options.name is None:
+        _check_nameless(options)
+    else:
+        check_name("the name of a member", options.name, LONGEST_NAME)
+    for what in ("expire_after", "lease", "flush_every"):
+        check_positive(what, getattr(options, what))
+    if options.lease < LEAST_LEASE:
+        raise LocalError(f"lease must be at least {LEAST_LEASE:g} seconds, not {options.lease:g}: networks stand still")
     check_positive("forget_after", options.forget_after)
     if options.forget_after < LEAST_FORGET_AFTER:
         raise LocalError(
@@ -235,13 +299,25 @@ def checked(options: Options) -> Options:
     _check_relays(options)
     if options.sharing.retry is None:
         raise LocalError("live members need loss_tolerant=RetryTimers(...), in seconds: real networks lose messages")
-    if ("*" in options.name) != (options.state is not None and "*" in str(options.state)):
+    if ("*" in (options.name or "")) != (options.state is not None and "*" in str(options.state)):
         raise LocalError("a star belongs into both name and state, so that every worker has its own of each")
-    if isinstance(options.url, str) and _STARRED_PORT.fullmatch(options.url) and "*" not in options.name:
+    if isinstance(options.url, str) and _STARRED_PORT.fullmatch(options.url) and "*" not in (options.name or ""):
         raise LocalError("a star in the address needs one in name and state too: it is the number that they get")
     if isinstance(options.policy, str) and policy_name(options.policy) not in POLICIES:
         raise LocalError(f"policy {options.policy!r} is not one of {', '.join(POLICIES)}, nor a function of arms")
     return options
+
+
+def _check_nameless(options: Options) -> None:
+    """Refuse a member without a name that needs one."""
+    if options.state is not None:
+        raise LocalError("a member with a state file needs a name, always the same: what is in the file is its own")
+    if options.relay:
+        raise LocalError("a relay needs a name, always the same, and a state file")
+    if not options.relays:
+        raise LocalError(
+            'a member needs a name, unique in its group; or relays=[...], of which one lends it a name (["*"] for any)'
+        )
 
 
 def _check_relays(options: Options) -> None:
@@ -264,13 +340,14 @@ def _check_relays(options: Options) -> None:
     check_whole("homes", options.homes, 1, MAX_HOMES)
 
 
-def _builder(options: Options, name: str) -> PolicyOf:
+def builder(options: Options) -> PolicyOf:
+    """Return what makes policies for a list of arms, as the options say."""
     policy, quantum = options.policy, options.quantum
     if isinstance(policy, str):
         policy = BuiltIn(policy)
     if not isinstance(policy, BuiltIn):
         return policy
-    built_in, seed = policy, _seed(options.group, name)
+    built_in, seed = policy, _seed(options.group, options.name or "")
     return lambda arms: built_in(arms, seed, quantum)
 
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from cobandit.core.pens import LEASE
 from cobandit.live.auth.proof import Proof
 from cobandit.live.auth.shared_secrets import checked_secrets, read_secrets
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.drive.joining import ONE_DAY, THIRTY_DAYS, check_start
 from cobandit.live.drive.starting import LEAST_FORGET_AFTER, LIVE_POLICY
 from cobandit.live.machine.homes import HOMES, MAX_HOMES
+from cobandit.live.machine.step import FLUSH_EVERY
 from cobandit.live.process.logs import LOG_FORMATS, LogFormat
 from cobandit.live.process.serving import SERVING_KEYS, Serving, serving_from
 from cobandit.live.transports.addresses import parse_address
@@ -52,6 +54,8 @@ KEYS = (
     "relay",
     "relays",
     "homes",
+    "lease",
+    "flush_every",
     "catch_up_every",
     "log_format",
     "metrics",
@@ -125,7 +129,7 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         "group": table.text("group"),
         "name": _name(table),
         "arms": arms,
-        "state": folder / table.text("state"),
+        "state": _state(table, folder),
         "peers": _peers(table),
         "keys": folder / table.text("keys") if "keys" in table else None,
         "trust": folder / table.text("trust") if "trust" in table else None,
@@ -141,6 +145,8 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         "relay": table.truth("relay", default=False),
         "relays": _relays(table, url),
         "homes": table.whole("homes", 1, MAX_HOMES, default=HOMES),
+        "lease": table.positive("lease") if "lease" in table else LEASE,
+        "flush_every": table.positive("flush_every") if "flush_every" in table else FLUSH_EVERY,
         **_shares(table, arms),
     }
     metrics = table.text("metrics") if "metrics" in table else None
@@ -199,7 +205,8 @@ def check_files(config: AgentConfig) -> None:
 
         with located("keys"):
             credentials = Credentials(_proof(config).identity(), member["trust"])
-            credentials.begin(member["name"], member["group"], time.time())
+            name = member["name"] or f"{credentials.identity.name}x"  # a relay lends it one that begins so
+            credentials.begin(name, member["group"], time.time())
     if config.metrics is not None:
         with located("metrics"):
             importlib.import_module("cobandit.live.status.metrics")  # says what to install if something is missing
@@ -211,8 +218,9 @@ def check_state(config: AgentConfig) -> None:
     Raises:
         LocalError: It is damaged, or is not this member's. What a start would do about damage is in the text.
     """
-    with located("state"):
-        check_start(config.url, **config.member)
+    if config.member["state"] is not None:
+        with located("state"):
+            check_start(config.url, **config.member)
 
 
 def risks(config: AgentConfig) -> str | None:
@@ -232,11 +240,19 @@ def _url(table: Table) -> str:
     return url
 
 
-def _name(table: Table) -> str:
+def _name(table: Table) -> str | None:
+    if "name" not in table and "relays" in table and "state" not in table:
+        return None  # a relay lends it one
     name = table.text("name")
     if "*" in name:
         raise wrong("name", "a name without a star: every agent has a file of its own", name)
     return name
+
+
+def _state(table: Table, folder: Path) -> Path | None:
+    if "state" not in table and "relays" in table and "name" not in table:
+        return None
+    return folder / table.text("state")
 
 
 def _arms(table: Table) -> tuple[str, ...]:

@@ -64,7 +64,8 @@ def run_agent(
         if told == signal.SIGTERM and drain:
             signals.wait(drain)
         signals.let_go()
-    return read_state(config.member["state"]).is_clean
+    state = config.member["state"]
+    return state is None or read_state(state).is_clean
 
 
 class _Signals:

@@ -42,13 +42,13 @@ class Token(NamedTuple):
         return f"Token(origin={self.origin!r})"
 
 
-def find_token(serving: Serving, state: Path, environment: Mapping[str, str] | None = None) -> Token:
+def find_token(serving: Serving, state: Path | None, environment: Mapping[str, str] | None = None) -> Token:
     """Return the token: of the environment variable `COBANDIT_TOKEN`, or of the file that is named, or else one that
     was made before or is made now, in a file beside the state that only its owner can read.
 
     Args:
         serving: What the agent's file says.
-        state: The member's state file.
+        state: The member's state file, if it has one.
         environment: The variables to look at; this process's by default.
 
     Raises:
@@ -59,6 +59,10 @@ def find_token(serving: Serving, state: Path, environment: Mapping[str, str] | N
         return Token(_checked(variables[VARIABLE], VARIABLE), f"the environment variable {VARIABLE}")
     if serving.token_file is not None:
         return Token(_read(serving.token_file, "token_file"), str(serving.token_file))
+    if state is None:
+        raise LocalError(
+            f"a member without a state file makes no token of its own: set {VARIABLE}, or token_file in its file"
+        )
     file = made_token_file(state)
     if not file.exists():
         _write(file, secrets.token_urlsafe(32))
@@ -83,14 +87,15 @@ def find_read_only_token(serving: Serving, token: Token, environment: Mapping[st
     return found
 
 
-def check_token(serving: Serving, state: Path) -> None:
+def check_token(serving: Serving, state: Path | None) -> None:
     """Look whether the token can be used, without making one.
 
     Raises:
         LocalError: It cannot be read, or cannot be one.
     """
     token = Token("", "")
-    if VARIABLE in os.environ or serving.token_file is not None or made_token_file(state).exists():
+    is_made = state is None or made_token_file(state).exists()
+    if VARIABLE in os.environ or serving.token_file is not None or is_made:
         token = find_token(serving, state)
     find_read_only_token(serving, token)
 

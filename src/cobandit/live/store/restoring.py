@@ -37,6 +37,7 @@ def restore(
     snapshot: Callable[[], Snapshot | None] = lambda: None,
     layout: Layout = LAYOUT,
     is_leaf: bool = False,
+    secret: bytes | None = None,
 ) -> Restored:
     """Start a member from its journal.
 
@@ -51,6 +52,7 @@ def restore(
         snapshot: Returns what another member, or an older disk of this one, knew: the start if the journal is empty.
         layout: How the journal's snapshot and records are written.
         is_leaf: Whether it will be a leaf. Who was none before, or is none any more, begins a new session.
+        secret: What to sign decisions with from the first start on; by chance if there is none.
 
     Raises:
         LocalError: The journal is another member's, is damaged, or was written under rules that do not fit.
@@ -68,7 +70,7 @@ def restore(
             Outbox(),
             OpenDecisions(),
             0,
-            secrets.token_bytes(16),
+            secret or secrets.token_bytes(16),
             _absent(agent, offered),
             is_new=True,
         )

@@ -1,0 +1,210 @@
+"""Asking relays for a pen: a name for a process that has none, with all that it must know before it decides.
+
+One relay after another is asked, in an order of chance, until one lends. This file owns whom to ask, for how long, and
+what is said if nobody lends. What comes of an answer is for `cobandit.live.machine.holding`, and how the process goes on
+for `pens.py`.
+"""
+
+import asyncio
+import random
+import secrets
+from collections.abc import Collection
+from typing import NamedTuple
+
+from cobandit.core.pen_names import SEPARATOR
+from cobandit.live.auth.proof import Proof
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.drive.relay_places import addresses_of
+from cobandit.live.machine import control_messages
+from cobandit.live.machine.control_messages import OLDEST, AnyControlMessage, PenAsked, PenLent, PenRefused, pack, unpack
+from cobandit.live.machine.holding import question
+from cobandit.live.machine.homes import ANY_RELAY
+from cobandit.live.status.roles import Role
+from cobandit.live.transports.base import Transport
+from cobandit.live.transports.urls import relay_places, transport_for
+from cobandit.values.errors import LocalError, PeerError
+from cobandit.values.tally import Arm
+
+ASK_AGAIN_EVERY = 0.3
+"""Seconds; the network may have lost the question, or the answer."""
+
+EACH_WITHIN = 1.5
+"""Seconds that each relay has to answer, before the next one is asked."""
+
+MAX_FOUND = 1000
+"""Relays that are remembered, of those that say that they are here."""
+
+
+class Lent(NamedTuple):
+    """A pen, and how it came."""
+
+    asked: PenAsked
+    answer: PenLent
+    place: str
+    """Where its lender is."""
+
+
+class Wanted(NamedTuple):
+    """What a process wants a pen for."""
+
+    url: str | Transport
+    group: str
+    relays: tuple[str, ...]
+    proof: Proof
+    arms: tuple[Arm, ...]
+    units_per_reward: int
+
+
+class PenAsker:
+    """One process that asks. It is the inbox of a transport of its own, under a name for the while."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._places, self._are_names = relay_places(wanted.url, wanted.relays)
+        self.prefix = _prefix(wanted.proof)
+        """What names must begin with that this process can prove."""
+        name = f"{self.prefix}asks-{secrets.token_hex(8)}"
+        self._question = question(name, wanted.arms, wanted.units_per_reward, self.prefix.rstrip(SEPARATOR))
+        self._found: dict[str, None] = {}
+        """Relays that say that they are here."""
+        self._place = ""
+        self._answer: PenLent | None = None
+        self._came = asyncio.Event()
+        self._transport: Transport | None = None
+        self.refusal: str | None = None
+        """Why a relay lends none, if one said so."""
+        self.trouble_said: str | None = None
+        """Why the network does not work, if it does not."""
+
+    async def ask(self, within: float, avoided: Collection[str] = ()) -> Lent | None:
+        """Ask until a relay lends; `None` if none does in so many seconds.
+
+        Args:
+            within: Seconds.
+            avoided: Places of relays that are asked last.
+
+        Raises:
+            LocalError: Something on this side is wrong: an address, a key.
+        """
+        wanted, loop = self._wanted, asyncio.get_running_loop()
+        deadline = loop.time() + within
+        transport = wanted.url
+        if not isinstance(transport, Transport):
+            transport = transport_for(transport, proof=wanted.proof, relays=wanted.relays)
+        transport.role = Role.LEAF
+        self._transport = transport
+        try:
+            await transport.open(self._question.sender, wanted.group, self)
+            while (now := loop.time()) < deadline:
+                places = await self._look(avoided)
+                if not places:
+                    await self._wait(min(deadline - now, ASK_AGAIN_EVERY))
+                for place in places:
+                    if (lent := await self._ask_one(place, deadline)) is not None:
+                        return lent
+            return None
+        finally:
+            await transport.close()
+
+    async def _look(self, avoided: Collection[str]) -> list[str]:
+        """Return where relays are, in an order of chance."""
+        assert self._transport is not None
+        places = [place for place in self._places if place != ANY_RELAY]
+        if not self._are_names:
+            looked_up = [await addresses_of(place) for place in places]
+            places = [place for found in looked_up for place in found]
+        if ANY_RELAY in self._places:
+            self._transport.announce(self._packed(control_messages.RelaySought(self._question.sender)))
+            places += self._found
+        places = list(dict.fromkeys(places))
+        _CHANCE.shuffle(places)
+        return sorted(places, key=lambda place: place in avoided)
+
+    async def _ask_one(self, place: str, deadline: float) -> Lent | None:
+        loop = asyncio.get_running_loop()
+        assert self._transport is not None
+        until = min(deadline, loop.time() + EACH_WITHIN)
+        self._place, self._answer, said = place, None, self.refusal
+        self._transport.seek((place,))
+        while (now := loop.time()) < until:
+            self._say()
+            await self._wait(min(until - now, ASK_AGAIN_EVERY))
+            if self._answer is not None:
+                return Lent(self._question, self._answer, place)
+            if self.refusal != said:
+                return None
+        return None
+
+    async def _wait(self, seconds: float) -> None:
+        self._came.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._came.wait()
+        except TimeoutError:
+            pass
+
+    def _say(self) -> None:
+        """Ask the relay whose turn it is, if it can be reached."""
+        assert self._transport is not None
+        if self._are_names and self._place:
+            self._transport.send(self._place, self._packed(self._question))
+
+    def _packed(self, message: AnyControlMessage) -> bytes:
+        return pack(message, self._wanted.group, OLDEST)
+
+    # The transport's inbox.
+
+    def frame(self, frame: bytes, sender: str | None) -> None:
+        """Take an answer of a relay."""
+        assert self._transport is not None
+        try:
+            content = unpack(frame, self._wanted.group)
+        except PeerError:
+            return
+        if sender is not None and (content.sender != sender or self._transport.may_relay(sender) is False):
+            return
+        match content:
+            case PenLent() if content.nonce == self._question.nonce:
+                self._answer = content
+            case PenRefused() if content.nonce == self._question.nonce:
+                self.refusal = content.why
+            case control_messages.Hello() if content.is_relay and len(self._found) < MAX_FOUND:
+                self._found[content.sender] = None
+            case _:
+                return
+        self._came.set()
+
+    def reachable(self, peer: str | None) -> None:
+        """Ask who is reached now, if it is its turn."""
+        assert self._transport is not None
+        if peer is None:
+            self._came.set()
+        elif self._are_names or self._transport.place_of(peer) == self._place:
+            self._transport.send(peer, self._packed(self._question))
+
+    def refused(self, reason: Refusal, sender: str | None) -> None:
+        """Nothing but an answer is wanted."""
+
+    def trouble(self, what: str | None) -> None:
+        """Note that the network does not work, or works again."""
+        self.trouble_said = what
+
+
+_CHANCE = random.SystemRandom()
+
+
+def _prefix(proof: Proof) -> str:
+    """Return what names must begin with that this process can prove.
+
+    Raises:
+        LocalError: It can prove one name only.
+    """
+    if proof.keys is None:
+        return ""
+    identity = proof.identity()
+    if not identity.is_prefix:
+        raise LocalError(
+            f"{identity.path} proves the name {identity.name!r}: give the member that name, or, for processes without a "
+            "name, a file that proves a prefix (`cobandit keys agent pods --prefix`)"
+        )
+    return identity.name

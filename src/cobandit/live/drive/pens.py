@@ -1,0 +1,143 @@
+"""A process without a name: it takes a pen from a relay, another when that one is over, and gives the last one back.
+
+With each pen it is another member of the group, with a node of its own, and callers notice nothing: decisions go on, and
+a reward for a decision that was made with an earlier pen goes to the relay that lent it. If no relay lends a pen in time,
+the process begins under a name made up by chance, as a leaf of its own: it decides, and nothing that it learns is lost
+once a relay can be reached; only what others do for pens (hand them on, reward their decisions) is not done for it.
+
+This file owns when a process changes its pen. Asking is in `pen_asking.py`; what a holder keeps is in
+`cobandit.live.machine.holding`.
+"""
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+
+from cobandit.live.drive.node import Node
+from cobandit.live.drive.pen_asking import Lent, PenAsker
+from cobandit.live.log_events import LogEvent
+from cobandit.live.machine.holding import Leftovers
+from cobandit.values.errors import CobanditError, LocalError
+
+FIRST_WITHIN = 5.0
+"""Seconds that a process waits at its start for a pen."""
+
+NEXT_WITHIN = 10.0
+"""Seconds in which a relay must lend the next pen; if none does, it is tried again."""
+
+TRY_AGAIN_AFTER = 2.0
+"""Seconds between two tries."""
+
+LATE_AFTER = 1.0
+"""Seconds after which it is looked once more whether a caller has rewarded a decision at the decider that was left."""
+
+Begin = Callable[[str | None, Lent | None, Leftovers | None], Awaitable[Node]]
+"""Starts a node: under a name of its own, or with a pen and what was left from the last one."""
+
+
+class PenKeeper:
+    """Keeps a process supplied with a pen.
+
+    Args:
+        asker: Makes one who asks for a pen.
+        begin: Starts a node.
+    """
+
+    def __init__(self, asker: Callable[[Node | None], PenAsker], begin: Begin) -> None:
+        self._asker, self._begin = asker, begin
+        self.moved: Callable[[Node], None] = lambda _: None
+        """Told which node the process has from now on."""
+        self._node: Node | None = None
+        self._place = ""
+        self._left: list[Node] = []
+        """Nodes whose deciders may still be in a caller's hands."""
+        self._leftovers: Leftovers | None = None
+        """What is left from a pen that is over, while there is no other yet."""
+        self._task: asyncio.Task[None] | None = None
+        self._is_ending = False
+
+    async def start(self) -> Node:
+        """Return the first node.
+
+        Raises:
+            LocalError: Something on this side is wrong, or relays refuse to lend a pen to this process.
+        """
+        asker = self._asker(None)
+        lent = await asker.ask(FIRST_WITHIN)
+        if lent is None and asker.refusal is not None:
+            raise LocalError(f"no relay lends this process a pen: {asker.refusal}")
+        self._node = await self._begin(_made_up(asker) if lent is None else None, lent, None)
+        if lent is None:
+            self._node.machine.alerts.say(
+                logging.WARNING,
+                LogEvent.NO_PEN,
+                f"no relay has lent a pen within {FIRST_WITHIN:g} seconds: it goes on under the name "
+                f"{self._node.machine.terms.name}, and keeps what it learns until a relay can be reached",
+            )
+            return self._node
+        self._place = lent.place
+        self._task = asyncio.create_task(self._run(), name=f"cobandit pens from {self._node.machine.terms.name}")
+        return self._node
+
+    async def end(self) -> None:
+        """Take no further pen; what callers rewarded last is with the present node."""
+        self._is_ending = True
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        self._gather_late()
+
+    async def _run(self) -> None:
+        assert self._node is not None
+        while not self._is_ending:
+            await self._node.pen_wanted.wait()
+            try:
+                is_changed = await self._change()
+            except CobanditError as error:
+                self._node.machine.alerts.say_once(
+                    logging.ERROR, LogEvent.NO_PEN, f"no other pen can be taken: {error}", str(error)
+                )
+                is_changed = False
+            await asyncio.sleep(LATE_AFTER if is_changed else TRY_AGAIN_AFTER)
+            self._gather_late()
+
+    async def _change(self) -> bool:
+        """Take another pen, if it is still wanted. Return whether that was done."""
+        old = self._node
+        assert old is not None
+        lent = await self._asker(old).ask(NEXT_WITHIN, (self._place,) if old.is_lender_silent else ())
+        if lent is None or not old.wants_pen:  # its lender may be back; the pen that is not wanted ends by itself
+            old.pen_wanted.clear()
+            return False
+        if self._leftovers is None:
+            self._leftovers = await asyncio.shield(old.abandon())
+        node = await self._begin(None, lent, self._leftovers)
+        self._node, self._place, self._leftovers = node, lent.place, None
+        self._left.append(old)
+        self.moved(node)
+        self._gather_late()
+        node.machine.alerts.say(
+            logging.INFO,
+            LogEvent.PEN_CHANGED,
+            f"goes on with the pen {lent.answer.pen}; {old.machine.terms.name} is over",
+            lent.answer.pen,
+        )
+        return True
+
+    def _gather_late(self) -> None:
+        """Hand on what a caller has rewarded at a decider just when it was left."""
+        for old in self._left:
+            assert old.machine.holding is not None
+            assert self._node is not None
+            late = old.machine.holding.leftovers()
+            if self._node.machine.holding is not None and late.unacknowledged:
+                self._node.machine.holding.bring(late.unacknowledged)
+                self._node.wake()
+        del self._left[:-1]
+
+
+def _made_up(asker: PenAsker) -> str:
+    return f"{asker.prefix}alone-{secrets.token_hex(8)}"
