@@ -9,15 +9,19 @@ import logging
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from cobandit.core import Changes, Message, Notice, Outcome, Presence, Share
+from cobandit.core import Acknowledgement, Changes, Message, Notice, Outcome, Presence, Share
+from cobandit.core.pen_names import lender_of
 from cobandit.live.auth.refusal import Refusal
+from cobandit.live.decide.decision import read
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
 from cobandit.live.machine.controls import Controls
 from cobandit.live.machine.guard import reason_of
+from cobandit.live.machine.lending import Taken
+from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.machine.sessions import check_sessions
-from cobandit.values.errors import FutureError, PeerError, StrangerError
+from cobandit.values.errors import FutureError, LocalError, NotNowError, PeerError, StrangerError
 
 if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
@@ -51,12 +55,14 @@ class Inbound:
             if not self._is_affordable(content, now):
                 machine.guard.refuse(Refusal.TOO_OFTEN, sender, now)
                 return
+            if machine.lending is not None and not machine.lending.listens(content, now):
+                return
             if isinstance(content, ControlMessage):
                 self._open(content, now)
             else:
                 outcome = self._receive(content, now)
                 if outcome.superseded_by is not None and not isinstance(content, Notice):
-                    machine.succession.meet(outcome.superseded_by, content)
+                    self._superseded(outcome.superseded_by, content)
         except StrangerError:
             machine.guard.refuse(Refusal.STRANGER, sender, now)
             if machine.discovery.may_answer(content.sender, now, is_member=sender is not None):
@@ -77,6 +83,13 @@ class Inbound:
         if is_gone and machine.terms.sharing.retry is not None:
             machine.forget(sender)
         return outcome
+
+    def _superseded(self, by: int, message: Share | Acknowledgement) -> None:
+        machine = self._machine
+        if machine.holding is None:
+            machine.succession.meet(by, message)
+        else:
+            machine.holding.superseded()
 
     def _check_role(self, content: Message | AnyControlMessage, sender: str | None) -> None:
         """Refuse who speaks as a relay and whose certificate does not say so now, whatever it said and was before.
@@ -135,10 +148,27 @@ class Inbound:
                 machine.answers.take(message)
             case control_messages.ControlsTold():
                 self._hear_controls(message)
+            case _ if isinstance(message, control_messages.PenMessage):
+                self._open_pen(message, now)
             case _:
                 if not machine.agent.knows(message.sender):
                     raise StrangerError(f"{message.sender!r} is not known to {machine.terms.name}")
                 self._open_from_member(message)
+
+    def _open_pen(self, message: control_messages.PenMessage, now: float) -> None:
+        """Open a message about pens. Who has no pen has no name, so it may come from anybody who can speak here."""
+        lending, holding = self._machine.lending, self._machine.holding
+        match message:
+            case control_messages.PenAsked() if lending is not None:
+                lending.asked(message, now)
+            case control_messages.PenReturned() if lending is not None:
+                lending.returned(message, now)
+            case control_messages.LogAsked() if lending is not None:
+                lending.log_asked(message)
+            case control_messages.LogTold() if lending is not None:
+                lending.log_told(message)
+            case control_messages.PenOver() if holding is not None:
+                holding.over(message)
 
     def _open_from_member(self, message: AnyControlMessage) -> None:
         machine = self._machine
@@ -146,12 +176,29 @@ class Inbound:
             case control_messages.ControlsHeard():
                 machine.outbox.controls_heard(message.sender, message.digest)
             case control_messages.Rewards():
-                for token, reward in message.rewards:
-                    machine.settling.settle_token(token, reward)
-                taken = tuple(token for token, _ in message.rewards)
+                taken = tuple(token for token, reward in message.rewards if self._takes(token, reward))
                 machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, taken))
             case control_messages.RewardsTaken():
                 machine.rewards_for_others.arrived(message.sender, message.tokens)
+
+    def _takes(self, token: str, reward: float) -> bool:
+        """Return whether a reward that was brought here need not be brought again: it is counted, kept, or refused.
+
+        A relay takes rewards for pens of other relays too, and brings them there.
+        """
+        machine = self._machine
+        try:
+            is_of_pen = lender_of(read(token).member) is not None
+            if not is_of_pen or (machine.lending is None and machine.holding is None):
+                machine.settling.settle_token(token, reward)
+                return True
+            taken = take_reward(machine, token, reward, is_brought=True)
+        except LocalError as error:
+            machine.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
+            return not isinstance(error, NotNowError)
+        if taken is Taken.ON_ITS_WAY:
+            machine.rewards_for_others.keep(machine.clock.now())  # with this step, in which it is acknowledged
+        return taken is not Taken.NOT_YET
 
     def _meet(self, hello: control_messages.Hello, now: float) -> None:
         machine = self._machine
@@ -165,6 +212,7 @@ class Inbound:
             arms=hello.arms,
             units_per_reward=hello.units_per_reward,
             is_relay=hello.is_relay,
+            is_leaf=hello.is_leaf,
         )
         self._receive(Notice(hello.sender, machine.terms.name, Changes(presences=(presence,)), hello.session), now)
         machine.peer_versions.heard(hello.sender, hello.reads)
