@@ -132,7 +132,7 @@ def as_unclean(state: NodeState) -> NodeState:
 # What a process takes from its surroundings.
 
 
-class _Secrets:
+class SeededSecrets:
     """Stands where `secrets` is."""
 
     def __init__(self, dice: Dice) -> None:
@@ -161,8 +161,8 @@ class _Ear(logging.Handler):
 def surroundings(dice: Dice, *, batches_until_snapshot: int, forget_after: float, bugs: list[str]) -> Iterator[None]:
     """Let a seed decide what members draw by chance and how long they pause; and hear of bugs that they log."""
     changes = {
-        (restoring, "secrets"): _Secrets(dice),
-        (sessions, "secrets"): _Secrets(dice),
+        (restoring, "secrets"): SeededSecrets(dice),
+        (sessions, "secrets"): SeededSecrets(dice),
         (writing, "MAIL_EVERY"): writing.MAIL_EVERY,  # see `look_for_mail_every`
         (writing, "BATCHES_UNTIL_SNAPSHOT"): batches_until_snapshot,
         (sending, "LONGEST_BETWEEN_ANNOUNCEMENTS"): min(sending.LONGEST_BETWEEN_ANNOUNCEMENTS, forget_after / 4.0),

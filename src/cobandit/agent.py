@@ -30,6 +30,7 @@ from cobandit.core import (
 )
 from cobandit.core.credibility import check_observations
 from cobandit.core.invariants import endpoint_violations
+from cobandit.core.pen_names import SettledBlock
 from cobandit.core.retransmit import Phase
 from cobandit.core.snapshots import restored, state, view
 from cobandit.core.state import EndpointState, Snapshot
@@ -122,16 +123,24 @@ class Agent:
         units = quantum.units(reward)
         return self.update_all((ArmTally(arm, 1, units, quantum.square(units)),), now)
 
-    def update_all(self, tallies: Sequence[ArmTally], now: float | None = None) -> Outcome:
+    def update_all(
+        self, tallies: Sequence[ArmTally], now: float | None = None, settled: Sequence[SettledBlock] = ()
+    ) -> Outcome:
         """Take the rewards of several own pulls at once: for each arm how many, and their sum in quanta.
 
         It is what `update` does for each of them, in one step: peers that have asked get one share with everything.
+
+        Args:
+            tallies: The rewards. There may be none if decisions of a pen are settled without one.
+            now: The time, if the agent is loss-tolerant.
+            settled: Which decisions of a pen that was (`cobandit.core.settled`): told with what was observed, or not at
+                all.
 
         Raises:
             LocalError: There are none, an arm comes twice or is not one of this agent's, or the rewards cannot add up
                 to that. Nothing changed.
         """
-        return self._observe(tallies, self._time(now))
+        return self._observe(tallies, self._time(now), settled)
 
     def receive(self, message: Message, now: float | None = None) -> Outcome:
         """Take a message of another agent.
@@ -314,6 +323,27 @@ class Agent:
         endpoint = self.endpoint
         return tuple(name for name, link in endpoint.links.items() if endpoint.agenda.has_unsaid(link))
 
+    def acknowledged_by(self, peer: AgentId) -> int:
+        """Return up to which number of this agent's log a known peer holds what it wants."""
+        link = self.endpoint.links.get(peer)
+        return 0 if link is None else link.acknowledged
+
+    def held_of(self, peer: AgentId, session: int) -> int:
+        """Return up to which number of a peer's log, in this session of it, this agent holds what it wants."""
+        link = self.endpoint.met.get(peer)
+        return 0 if link is None or link.peer.session != session else link.held
+
+    @property
+    def log_number(self) -> int:
+        """The number of the last change in this agent's log."""
+        return self.endpoint.replica.number
+
+    def acknowledge(self, peer: AgentId) -> Outcome:
+        """Say to a known peer what this agent has of it, and no more: for who must be heard now and then."""
+        link = self.endpoint.links.get(peer)
+        outgoing = () if link is None else (self.endpoint.speech.acknowledge(link),)
+        return Outcome(outgoing=outgoing, wake_at=self.wake_at)
+
     def common_arms(self, peer: AgentId) -> tuple[Arm, ...]:
         """Return the arms that this agent and a known peer both serve."""
         return self.endpoint.members.get(peer).common
@@ -430,8 +460,10 @@ class Agent:
             except PeerError as error:  # it was accepted once, so it is the record that is wrong
                 raise LocalError(f"a record does not fit the snapshot of {self.name}: {error}") from error
 
-    def _observe(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
+    def _observe(self, tallies: Sequence[ArmTally], now: float, settled: Sequence[SettledBlock] = ()) -> Outcome:
         check_time(now)
+        if settled and not tallies:
+            return self.endpoint.observe((), now, settled)
         check_observations(tallies, self.endpoint.replica)
         candidates_before = self.policy.candidates
         if len(tallies) == 1 and tallies[0].observations == 1:
@@ -439,7 +471,7 @@ class Agent:
         else:
             self.policy.update_all(tallies)
         notices = self._eliminate_what_fell(candidates_before, now)
-        outcome = self.endpoint.observe(tallies, now)
+        outcome = self.endpoint.observe(tallies, now, settled)
         return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
 
     def _eliminate_what_fell(self, candidates_before: tuple[Arm, ...], now: float) -> tuple[Message, ...]:
@@ -452,8 +484,8 @@ class Agent:
 
     def _replay(self, record: InputRecord) -> None:
         match record:
-            case Observed(tallies, now):
-                self._observe(tallies, now)
+            case Observed(tallies, now, settled):
+                self._observe(tallies, now, settled)
             case Received(message, now):
                 self.receive(message, now)
             case PeerJoined(peer, arms, now):

@@ -45,6 +45,7 @@ from cobandit.core import (
     Woke,
 )
 from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER, MAX_OBSERVATIONS
+from cobandit.core.pen_names import SettledBlock
 from cobandit.core.replica import MAX_FACTS_PER_MESSAGE
 from cobandit.values.errors import FutureError, UnknownKindError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, ArmTally
@@ -58,6 +59,7 @@ tallies = st.lists(st.builds(ArmTally, names, counts, sums, sums), max_size=4).m
 cells = st.builds(Cells, names, starts, tallies, names, names, numbers)
 eliminations = st.builds(Eliminations, names, starts, some_arms)
 presences = st.builds(Presence, names, starts, numbers, starts, st.booleans(), some_arms, st.integers(1, 10**9))
+settled = st.builds(SettledBlock, names, starts, numbers, st.binary(max_size=32))
 all_changes = st.builds(
     Changes,
     numbers,
@@ -65,6 +67,7 @@ all_changes = st.builds(
     st.lists(cells, max_size=3).map(tuple),
     st.lists(eliminations, max_size=2).map(tuple),
     st.lists(presences, max_size=2).map(tuple),
+    st.lists(settled, max_size=2).map(tuple),
 )
 receipts = st.builds(Receipt, starts, numbers, numbers)
 deliveries = st.builds(Delivery, starts, numbers, receipts, st.booleans(), st.booleans())
@@ -304,7 +307,7 @@ def test_what_has_a_default_may_be_missing_behind(kind: int, body: object, messa
 
 MORE_TALLY = ("A", 2, 1, 1, "more")
 MORE_CELLS = ("j", 0, (MORE_TALLY,), "", "", 0, "more")
-MORE_CHANGES = (7, 9, (MORE_CELLS,), ((*ELIMINATED, "more"),), ((*HERE, "more"),), "more")
+MORE_CHANGES = (7, 9, (MORE_CELLS,), ((*ELIMINATED, "more"),), ((*HERE, "more"),), (), "more")
 MORE_DELIVERY = (3, 1, (*RECEIPT, "more", "more"), True, True, "more")
 
 

@@ -30,6 +30,8 @@ from cobandit.core import (
     Share,
     Woke,
 )
+from cobandit.core.pen_names import SettledBlock
+from cobandit.core.pens import BookState, Pen
 from cobandit.core.state import Snapshot
 from cobandit.live.decide.decider import Decided, Settled
 from cobandit.live.machine.batch import Batch, NodeState
@@ -39,6 +41,13 @@ from cobandit.live.machine.control_messages import (
     ControlsTold,
     FleetAsked,
     Hello,
+    LogAsked,
+    LogTold,
+    PenAsked,
+    PenLent,
+    PenOver,
+    PenRefused,
+    PenReturned,
     RelaySought,
     Rewards,
     RewardsTaken,
@@ -62,6 +71,12 @@ _CELLS = (
 _ELIMINATIONS = (Eliminations("ann", 2, ("B", "C")),)
 _HERE = Presence("ann", 2**52 + 1, 2, 2**52, is_present=True, arms=("A", "ü"), units_per_reward=10**6)
 _CHANGES = Changes(3, 70_000, _CELLS, _ELIMINATIONS, (_HERE,))
+_OF_A_PEN = Changes(
+    3,
+    6,
+    (Cells("bob~ff-2", 255, (ArmTally("A", 2, 1, 1),)),),
+    settled=(SettledBlock("bob~ff-2", 255, 3, b"\x03\x80"), SettledBlock("bob~ff-2", 255, 2, b"")),
+)
 _RECEIPT = Receipt(session=4, number=5, held=70_000)
 _SETTINGS = (Setting("freeze A", "frozen", 3, "ann"), Setting("kill", None, 1_800_000_000_123, "bob"))
 
@@ -74,6 +89,7 @@ MESSAGES: dict[str, Message] = {
     "notice of a return": Notice("ann", "bob", Changes(presences=(_HERE,))),
     "notice of a farewell": Notice("ann", "bob", Changes(presences=(_HERE._replace(number=3, is_present=False),))),
     "acknowledgement": Acknowledgement("ann", "bob", Delivery(3, 0, _RECEIPT)),
+    "share of a pen": Share("bob~ff-2", "bob", 2, 3, _OF_A_PEN, Delivery(300, 0, _RECEIPT, is_introduced=True)),
 }
 
 CONTROL_MESSAGES: dict[str, AnyControlMessage] = {
@@ -84,6 +100,26 @@ CONTROL_MESSAGES: dict[str, AnyControlMessage] = {
     "rewards taken": RewardsTaken("ann", ("d1.x",)),
     "status asked": StatusAsked("operator"),
     "status told": StatusTold("ann", b"statistics"),
+    "pen asked": PenAsked("asker", b"nonce", ("A", "ü"), 10**6),
+    "pen lent": PenLent(
+        "bob",
+        b"nonce",
+        "bob~ff-2",
+        session=300,
+        first_number=17,
+        key=b"key",
+        tallies=(ArmTally("A", 2, 1, 1),),
+        totals=(ArmTally("ü", 2**33, 2**40, 2**41),),
+        lender_session=256,
+        upto=70_000,
+        settings=_SETTINGS,
+        lease=120.0,
+    ),
+    "pen refused": PenRefused("bob", b"nonce", "another quantum"),
+    "pen returned": PenReturned("bob~ff-2", "bob~ff-2", 300, 70_001, 18),
+    "pen over": PenOver("bob", "bob~ff-2", 300, is_closed=True),
+    "log asked": LogAsked("bob", 256),
+    "log told": LogTold("ann", 256, 2**52, 70_000, ("bob", "carl")),
     "relay sought": RelaySought("ann"),
     "rewards to bring": RewardsToBring("ann", (("d1.token", 0.5),)),
     "fleet asked": FleetAsked("ann"),
@@ -100,6 +136,7 @@ RECORDS: dict[str, InputRecord] = {
     "flushed": Flushed(7.5),
     "began": Began(2**52 + 1, 2**52, ("A", "ü"), 8.5),
     "forgot": Forgot("p", 9.5),
+    "observed with a pen": Observed((ArmTally("A", 1, 1, 1),), 1.5, (SettledBlock("bob~ff-2", 255, 3, b"\x03"),)),
 }
 
 
@@ -119,6 +156,8 @@ def snapshot() -> Snapshot:
     return agent.snapshot()
 
 
+_PEN = Pen("ann~ff-2", "lent", 300, b"nonce", 17, ((16, 3.5),), 4)
+
 BATCHES: tuple[Batch, ...] = (
     Batch(
         decided=(
@@ -131,6 +170,8 @@ BATCHES: tuple[Batch, ...] = (
         rewards_kept=(("bob", "d1.x", 0.5),),
         rewards_gone=(("bob", "d1.y"),),
         trusted_since=1,
+        pens=(_PEN,),
+        pens_gone=("ann~1-1",),
     ),
     Batch(),
 )
@@ -140,7 +181,8 @@ def state() -> NodeState:
     """Of a member with something in everything that it keeps."""
     open_decisions = OpenDecisionsState(((2**32 + 6, "A", 11.0),), (("user 1", "B", 0.25),), ((1, 6),), (2**32 + 3,), 1)
     rewards = (("bob", "d1.z", 0.5),)
-    return NodeState(encode_snapshot(snapshot()), 1, b"secret", True, _SETTINGS, rewards, open_decisions, GROUP)
+    book = BookState((_PEN,), 255, 2)
+    return NodeState(encode_snapshot(snapshot()), 1, b"secret", True, _SETTINGS, rewards, open_decisions, GROUP, book)
 
 
 def write_state_file(path: Path) -> None:

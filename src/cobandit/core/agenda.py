@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterator
 
 from cobandit.core.candidates import Candidates
-from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, TotalKey
+from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, SettledKey, TotalKey
 from cobandit.core.link import Link
 from cobandit.core.messages import AgentId
 from cobandit.core.replica import Replica
@@ -73,7 +73,7 @@ class Agenda:
         if not link.peer.is_present or self._candidates.are_settled(link.peer):
             return False
         wanted = self._replica.wanted(link.acknowledged, link.wants, link.told_of)
-        return any(isinstance(fact.key, CellKey | TotalKey) for fact in wanted)
+        return any(isinstance(fact.key, CellKey | TotalKey | SettledKey) for fact in wanted)
 
     def find_urgent(self, link: Link, *, is_met_now: bool = False) -> None:
         """Find out up to which number of the log there is something urgent for a peer.
@@ -89,7 +89,7 @@ class Agenda:
         if isinstance(fact.key, EliminationsKey):
             return self.own_eliminated_at  # what others eliminated, they tell themselves
         present = (self._replica.agent, self._replica.incarnation)
-        return 0 if isinstance(fact.key, CellKey) and fact.key[:2] == present else fact.number
+        return 0 if isinstance(fact.key, CellKey | SettledKey) and fact.key[:2] == present else fact.number
 
     # When to look at it.
 

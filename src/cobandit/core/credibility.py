@@ -23,6 +23,8 @@ from cobandit.core.messages import (
     Receipt,
     Share,
 )
+from cobandit.core.pen_checks import check_pen, check_settled
+from cobandit.core.pen_names import lender_of
 from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_FACTS_PER_MESSAGE, MAX_PER_AGENT, Replica
 from cobandit.core.running_totals import MAX_TOTAL
 from cobandit.values.checks import check_whole
@@ -139,6 +141,7 @@ def _check_speaker(sender: AgentId, speaker: Delivery | Notice | None, changes: 
     said, is_relay = said_by(sender, changes, replica), speaker is not None and speaker.is_introduced
     if said is not None and (speaker is None or said.session == speaker.session):
         is_relay = said.is_relay
+    check_pen(sender, changes, replica, is_relay=is_relay)
     for told in changes.cells:
         if told.agent == EVERYBODY_ELSE and not is_relay:
             raise PeerError(f"{sender} tells a total of what others observed, and is not a relay")
@@ -181,6 +184,7 @@ def check_changes(changes: Changes, sender: AgentId, replica: Replica) -> None:
         known = replica.eliminated(told.agent, told.incarnation)
         if not (len(set(told.arms)) == len(told.arms) and len({*known, *told.arms}) <= MOST_ARMS):
             raise PeerError(f"{sender} tells of {len(told.arms)} eliminated arms, some of them twice or too many")
+    check_settled(changes, sender, replica)
     _check_cells(changes, sender, replica)
 
 
@@ -292,6 +296,9 @@ def believed(
 
     A leaf takes totals, and nobody's rows but its own; all others take rows, and no totals.
     """
+    known = replica.presence_of(sender)
+    if changes.settled and known is not None and (session or 0) < known.session:
+        return Changes()  # a lender that has lost its disk may have counted these decisions again by now
     if not is_heeded:
         changes = changes._replace(eliminations=(), presences=())
     is_passed_on = is_relay(said_by(sender, changes, replica), session)
@@ -303,6 +310,8 @@ def believed(
             return True
         return not is_leaf and (is_passed_on or told.agent == sender)
 
+    if changes.settled and (is_leaf or not (is_passed_on or lender_of(sender) == replica.agent)):
+        changes = changes._replace(settled=())
     if all(map(counts, changes.cells)):
         return changes
     return changes._replace(cells=tuple(filter(counts, changes.cells)))

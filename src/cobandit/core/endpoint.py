@@ -14,11 +14,10 @@ is decided here.
 
 from collections.abc import Sequence
 
-from cobandit.core import credibility
+from cobandit.core import credibility, roles
 from cobandit.core.agenda import Agenda
 from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Sharing
-from cobandit.core.facts import CellKey
 from cobandit.core.link import Link
 from cobandit.core.members import Members
 from cobandit.core.messages import (
@@ -46,6 +45,7 @@ from cobandit.core.outcome import (
     Woke,
 )
 from cobandit.core.peers import Peers
+from cobandit.core.pen_names import SettledBlock
 from cobandit.core.replica import Replica
 from cobandit.core.retransmit import Event, Phase
 from cobandit.core.speech import Speech
@@ -118,13 +118,13 @@ class Endpoint:
 
     # Inputs of this agent.
 
-    def observe(self, tallies: Sequence[ArmTally], now: float) -> Outcome:
+    def observe(self, tallies: Sequence[ArmTally], now: float, settled: Sequence[SettledBlock] = ()) -> Outcome:
         """Take own observations, one or several, and share with every peer that has asked and has enough buffered.
 
-        `credibility.check_observations` must have found nothing wrong with them.
+        `credibility.check_observations` must have found nothing wrong with them. With them decisions of a pen may end.
         """
         self.agenda.look(now)
-        self.replica.observe(tallies)
+        self.replica.observe(tallies, settled)
         candidate_count = len(self.candidates.own)
         usable: dict[int, int] = {}
         outgoing: list[Message] = []
@@ -138,7 +138,7 @@ class Endpoint:
             if observations:
                 outgoing.append(self.speech.share(link, observations, now))
         outgoing += [self.speech.repeat(link, now) for link in self.agenda.observed(now)]
-        return Outcome((Observed(tuple(tallies), now),), tuple(outgoing), wake_at=self.wake_at)
+        return Outcome((Observed(tuple(tallies), now, tuple(settled)),), tuple(outgoing), wake_at=self.wake_at)
 
     def eliminate(self, arm: Arm, now: float) -> Outcome:
         """Stop considering an arm, and tell the others (Algorithm 3, "broadcast index of arm i").
@@ -172,7 +172,7 @@ class Endpoint:
         self.agenda.look(now)
         less: tuple[ArmTally, ...] = ()
         if was_leaf != is_leaf:
-            less = self.totals.clear() if was_leaf else self.replica.drop_others()
+            less = self.totals.clear() if was_leaf else roles.drop_rows(self.replica)
         self.peers.take_role(is_relay=is_relay, is_leaf=is_leaf)
         self.members.notices += 2
         number = self.speech.put_presence(self.links.values())
@@ -456,7 +456,8 @@ class Endpoint:
         own = tuple(added for key, added in news.cells if key.agent == self.name)
         rows = tuple((key, added) for key, added in news.cells if key.agent != self.name)
         others += tuple(added for _, added in rows)
-        outgoing = self._pass_on(link, rows, now) if rows and self.members.is_relay else ()
+        is_passed_on = self.members.is_relay and bool(rows or news.settled)
+        outgoing = roles.pass_on(self, link, rows, now, forwards=self._sharing.forwards) if is_passed_on else ()
         if own:  # the others must be told
             for other in self.links.values():
                 self.agenda.find_urgent(other)
@@ -469,24 +470,3 @@ class Endpoint:
         if is_heeded and (news.eliminations or news.presences or link.peer.incarnation != before):
             ruled_out += self.candidates.follow(link.peer)
         return Outcome(outgoing=outgoing, news=others, ruled_out=ruled_out, returned=own)
-
-    def _pass_on(self, link: Link, news: tuple[tuple[CellKey, ArmTally], ...], now: float) -> tuple[Message, ...]:
-        """A relay has heard something new. Leaves hear of it when they ask; other relays once it is enough for a share.
-
-        What members of a mesh observe they tell every relay themselves, and what a relay's leaves observe it tells
-        every other relay itself. Only in a graph is that passed on as well (`Sharing.forwards`).
-        """
-        outgoing: list[Message] = []
-        for other in self.links.values():
-            if other.is_leaf:
-                self.agenda.flush_by(now)
-            elif (link.is_leaf or self._sharing.forwards) and self.peers.is_relay(other.peer.name):
-                count = sum(added.observations for key, added in news if other.wants(self.replica.fact(key)))
-                observations = other.exchange.observe(len(self.candidates.own), count) if count else 0
-                if observations:
-                    outgoing.append(self.speech.share(other, observations, now))
-                elif count and self._sharing.forwards:
-                    self.agenda.flush_by(now)
-            else:
-                self.agenda.schedule(other)
-        return tuple(outgoing)

@@ -1,6 +1,7 @@
 """One fact: what it is about, what it says, and how a message tells it.
 
-There are cells, eliminations, presences, and the totals of a relay. Each has a key of its own kind. This file does not
+There are cells, eliminations, presences, settled decisions of pens, and the totals of a relay. Each has a key of its
+own kind. This file does not
 know which facts an agent has, which of two values is the later one (`replica.py`), or who is told.
 """
 
@@ -8,6 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from cobandit.core.messages import EVERYBODY_ELSE, AgentId, Cells, Changes, Eliminations, Presence
+from cobandit.core.pen_names import SettledBlock
 from cobandit.values.tally import Arm, ArmTally
 
 
@@ -35,6 +37,14 @@ class PresenceKey(NamedTuple):
     agent: AgentId
 
 
+class SettledKey(NamedTuple):
+    """Which decisions of a pen are settled: of so many numbers each block has one (`settled.py`)."""
+
+    agent: AgentId
+    incarnation: int
+    block: int
+
+
 class TotalKey(NamedTuple):
     """What everybody has observed of an arm, added up: kept by relays, beside the cells that it is the sum of."""
 
@@ -42,7 +52,7 @@ class TotalKey(NamedTuple):
     agent: AgentId = EVERYBODY_ELSE
 
 
-Key = CellKey | EliminationsKey | PresenceKey | TotalKey
+Key = CellKey | EliminationsKey | PresenceKey | SettledKey | TotalKey
 CellValue = tuple[int, int, int]
 Teller = tuple[AgentId, int | None]
 
@@ -55,7 +65,7 @@ class Fact:
     def __init__(self, key: Key, value: object, teller: Teller | None) -> None:
         self.key = key
         self.value = value
-        """A cell's (count, reward sum, square sum); a tuple of arms; or a `Presence`."""
+        """A cell's (count, reward sum, square sum); a tuple of arms; a `Presence`; a bitmap of settled numbers."""
         self.number = 0
         """The number of its last change in this agent's log."""
         self.teller = teller
@@ -78,6 +88,7 @@ def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
     cells: dict[tuple[object, ...], list[ArmTally]] = {}
     eliminations: list[Eliminations] = []
     presences: list[Presence] = []
+    settled: list[SettledBlock] = []
     for fact in facts:
         match fact.key:
             case CellKey(agent, incarnation, arm, bandit, segment, period):
@@ -87,11 +98,15 @@ def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
                 eliminations.append(Eliminations(agent, incarnation, fact.value))  # type: ignore[arg-type]
             case PresenceKey():
                 presences.append(fact.value)  # type: ignore[arg-type]
+            case SettledKey(agent, incarnation, block):
+                value: int = fact.value  # type: ignore[assignment]
+                bits = value.to_bytes((value.bit_length() + 7) // 8, "little")
+                settled.append(SettledBlock(agent, incarnation, *((value, b"") if block < 0 else (block, bits))))
     listed = tuple(
         Cells(agent, incarnation, tuple(tallies), bandit, segment, period)  # type: ignore[arg-type]
         for (agent, incarnation, bandit, segment, period), tallies in cells.items()
     )
-    return Changes(base, upto, listed, tuple(eliminations), tuple(presences))
+    return Changes(base, upto, listed, tuple(eliminations), tuple(presences), tuple(settled))
 
 
 def cell_key(told: Cells, arm: Arm) -> CellKey:

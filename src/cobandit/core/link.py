@@ -12,9 +12,10 @@ A new session of either side sets both numbers back to 0. What is told again the
 """
 
 from cobandit.core.exchange import Exchange
-from cobandit.core.facts import CellKey, Fact, PresenceKey, TotalKey
+from cobandit.core.facts import CellKey, Fact, PresenceKey, SettledKey, TotalKey
 from cobandit.core.members import Members, Peer
 from cobandit.core.messages import EVERYBODY_ELSE, AgentId
+from cobandit.core.pen_names import lender_of
 from cobandit.core.retransmit import Retransmit
 
 
@@ -26,9 +27,11 @@ class Link:
         "exchange",
         "forgotten_at",
         "held",
+        "is_between_relays",
         "is_gone",
         "is_heard",
         "is_leaf",
+        "is_lent",
         "is_unconfirmed",
         "owner",
         "peer",
@@ -54,6 +57,10 @@ class Link:
         """Whether the driver said that the peer is gone. A farewell says less: the peer may be back already."""
         self.is_leaf = False
         """Whether the peer has said that it is a leaf, and this agent is a relay."""
+        self.is_between_relays = False
+        """Whether both have said that they are relays."""
+        self.is_lent = lender_of(owner.agent) in (None, peer.name)
+        """Whether the peer lent this agent its name, or the name is its own: then the peer is told what it observed."""
         self.forgotten_at: int | None = None
         """If it is put aside (`Endpoint.forget`): how many observations the peer could use then."""
         self.is_heard = False
@@ -66,21 +73,23 @@ class Link:
 
         An agent tells what is its own, of every incarnation, for arms that the peer serves; and what other incarnations
         of the peer observed, which the peer may have forgotten. A relay tells what anybody observed, so that it is not
-        lost with its name: to a leaf as totals, to others row by row. A peer is not told what it has told itself.
+        lost with its name: to a leaf as totals, to others row by row. Who holds a pen tells only its lender what it
+        observed; which decisions that was, only relays hear. A peer is not told what it has told itself.
         """
-        key, peer = fact.key, self.peer
+        key, peer, is_new = fact.key, self.peer, fact.teller != (self.peer.name, self.peer.session)
         if isinstance(key, TotalKey):
             return self.is_leaf and key.arm in peer.common_set
+        if isinstance(key, SettledKey):
+            return is_new and (self.is_lent if key.agent == self.owner.agent else self.is_between_relays)
+        if key.agent == self.owner.agent and isinstance(key, CellKey):
+            return is_new and self.is_lent and not self.is_leaf and key.arm in peer.common_set
         if key.agent == self.owner.agent:
-            if isinstance(key, CellKey):
-                return not self.is_leaf and key.arm in peer.common_set and fact.teller != (peer.name, peer.session)
             # Where no message is lost, the notice was enough.
             return self.retransmit is not None and (isinstance(key, PresenceKey) or bool(peer.common))
-        if not isinstance(key, CellKey) or key.arm not in peer.common_set or fact.teller == (peer.name, peer.session):
+        if not isinstance(key, CellKey) or key.arm not in peer.common_set or not is_new:
             return False
-        if key.agent == peer.name:
-            return key.incarnation != peer.incarnation
-        return self.owner.is_relay and not self.is_leaf
+        is_own_past = key.agent == peer.name and key.incarnation != peer.incarnation
+        return is_own_past or (key.agent != peer.name and self.owner.is_relay and not self.is_leaf)
 
     @property
     def told_of(self) -> tuple[AgentId, ...] | None:

@@ -12,6 +12,7 @@ newer one, or through a third party, and still counts once.
 
 from typing import NamedTuple
 
+from cobandit.core.pen_names import SettledBlock
 from cobandit.values.tally import Arm, ArmTally
 
 AgentId = str
@@ -77,6 +78,8 @@ class Changes(NamedTuple):
     cells: tuple[Cells, ...] = ()
     eliminations: tuple[Eliminations, ...] = ()
     presences: tuple[Presence, ...] = ()
+    settled: tuple[SettledBlock, ...] = ()
+    """Of agents that are pens: which of their decisions that was."""
 
 
 class Receipt(NamedTuple):

@@ -9,6 +9,7 @@ for when each peer was last heard: a message that changes nothing else, such as 
 from typing import NamedTuple
 
 from cobandit.core.messages import AgentId, Message
+from cobandit.core.pen_names import SettledBlock
 from cobandit.values.tally import Arm, ArmTally
 
 
@@ -17,6 +18,8 @@ class Observed(NamedTuple):
 
     tallies: tuple[ArmTally, ...]
     now: float
+    settled: tuple[SettledBlock, ...] = ()
+    """Which decisions of a pen that was."""
 
 
 class Received(NamedTuple):

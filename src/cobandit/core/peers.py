@@ -274,6 +274,7 @@ class Peers:
     def _note_role(self, link: Link) -> None:
         said = self._replica.presence_of(link.peer.name)
         link.is_leaf = self.members.is_relay and said is not None and said.is_leaf
+        link.is_between_relays = self.members.is_relay and credibility.is_relay(said)
 
     def _part(self, link: Link, *, is_gone: bool) -> None:
         link.peer.is_present, link.is_gone = False, is_gone

@@ -3,12 +3,13 @@
 A *cell* says what one incarnation of an agent has observed of one arm: how often, the sum of the rewards, the sum of
 their squares. Only that incarnation ever adds to it, and a count only grows. So merging is: of two values of a cell,
 the one with the higher count is the later one. It does not matter how often a value comes, in which order, or through
-whom. The same holds for the two other kinds of facts, each with its own rule:
+whom. The same holds for the other kinds of facts, each with its own rule:
 
     fact            written by              of two values, the later one is
     cell            one incarnation         the one with the higher count
     eliminations    one incarnation         of the later incarnation, the longer one: arms are only ever added
     presence        one agent               the one with the higher session, then number
+    settled         a pen and its lender    both together: numbers are only ever added (settled.py)
 
 Every change of a fact, own or received, gets the next number of the *log*: observations advance it by how many are new,
 anything else by one. So what a neighbour lacks is what changed after the number that it holds. Facts are kept in the
@@ -21,9 +22,10 @@ This file does not know who is present, who wants what, or when to send.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, KeysView
+from collections.abc import Callable, Collection, Iterable, Iterator, KeysView
 from typing import NamedTuple
 
+from cobandit.core import parts, settled
 from cobandit.core.facts import (
     CellKey,
     CellValue,
@@ -31,12 +33,14 @@ from cobandit.core.facts import (
     Fact,
     Key,
     PresenceKey,
+    SettledKey,
     Teller,
     cell_key,
     plus,
     told,
 )
 from cobandit.core.messages import EVERYBODY_ELSE, MAX_INCARNATION, AgentId, Cells, Changes, Presence
+from cobandit.core.pen_names import SettledBlock
 from cobandit.core.running_totals import RunningTotals
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
@@ -58,6 +62,7 @@ class News(NamedTuple):
     """Cells that grew, each with the observations that were not counted before."""
     eliminations: tuple[EliminationsKey, ...] = ()
     presences: tuple[Presence, ...] = ()
+    settled: tuple[SettledKey, ...] = ()
 
 
 class Replica:
@@ -99,14 +104,18 @@ class Replica:
 
     # What this agent observes.
 
-    def observe(self, tallies: Iterable[ArmTally]) -> None:
-        """Count own observations, with which `credibility.check_observations` found nothing wrong."""
+    def observe(self, tallies: Iterable[ArmTally], numbers: Iterable[SettledBlock] = ()) -> None:
+        """Count own observations, with which `credibility.check_observations` found nothing wrong.
+
+        If they are of a pen's decisions, these are settled with it.
+        """
+        settled.merge(self, numbers, None)
         for arm, count, reward_sum, square_sum in tallies:
             fact = self._own.get(arm)
             if fact is None:
                 key = CellKey(self.agent, self.incarnation, arm)
                 fact = self._own[arm] = self._facts[key] = Fact(key, (0, 0, 0), None)
-            fact.value = plus(fact.cell, (count, reward_sum, square_sum))
+            fact.value, fact.teller = plus(fact.cell, (count, reward_sum, square_sum)), None
             self.observations += count
             self._changed(fact, by=count)
             self._add_up(fact, (count, reward_sum, square_sum))
@@ -120,21 +129,6 @@ class Replica:
         self.incarnation, self.observations = incarnation, 0
         self.lives.add(incarnation)
         self._own.clear()
-
-    def drop_others(self) -> tuple[ArmTally, ...]:
-        """Know nothing more of what others observed, row by row. Return by how much less is known of each arm."""
-        less: dict[Arm, CellValue] = {}
-        for fact in [fact for fact in self._log if isinstance(fact.key, CellKey) and fact.key.agent != self.agent]:
-            key = fact.key
-            assert isinstance(key, CellKey)
-            less[key.arm] = plus(less.get(key.arm, (0, 0, 0)), fact.cell)
-            del self._facts[key], self._log[fact], self._logs[key.agent][fact]
-            self._amounts.pop(key.agent, None)
-            self._lives.pop(key[:2], None)
-        for fact in list(self._logs.pop(EVERYBODY_ELSE, ())):
-            del self._log[fact]
-        self.totals = None
-        return tuple(ArmTally(arm, -count, -total, -squares) for arm, (count, total, squares) in less.items())
 
     # What it knows.
 
@@ -153,16 +147,29 @@ class Replica:
     def _drop_eliminations(self, agent: AgentId) -> None:
         fact = self._eliminations.pop(agent, None)
         if fact is not None:
-            del self._facts[fact.key], self._log[fact], self._logs[agent][fact]
+            self.drop([fact.key])
+
+    def drop(self, keys: Iterable[Key]) -> None:
+        """Know no more of these. Of an agent's cells, all must go or none."""
+        for fact in [self._facts.pop(key) for key in keys]:
+            del self._log[fact], self._logs[fact.key.agent][fact]
+            if isinstance(fact.key, CellKey):
+                self._amounts.pop(fact.key.agent, None)
+                self._lives.pop(fact.key[:2], None)
+
+    def value_of(self, key: Key) -> object | None:
+        """Return what is known of a key."""
+        fact = self._facts.get(key)
+        return None if fact is None else fact.value
+
+    def facts_of(self, agent: AgentId) -> Collection[Fact]:
+        """Return all that is known of an agent."""
+        return self._logs.get(agent, ())
 
     def amount_of(self, agent: AgentId) -> tuple[int, int]:
         """Return how many cells of an agent are held, and how many observations in them."""
         cells, observations = self._amounts.get(agent, (0, 0))
         return cells, observations
-
-    def has_lived(self, incarnation: int) -> bool:
-        """Return whether this agent knows itself that it had an incarnation."""
-        return incarnation in self.lives
 
     @property
     def agents(self) -> KeysView[AgentId]:
@@ -175,8 +182,7 @@ class Replica:
 
     def eliminated(self, agent: AgentId, incarnation: int) -> tuple[Arm, ...]:
         """Return the arms that an incarnation no longer considers, as far as is known."""
-        fact = self._facts.get(EliminationsKey(agent, incarnation))
-        return () if fact is None else fact.value  # type: ignore[return-value]
+        return self.value_of(EliminationsKey(agent, incarnation)) or ()  # type: ignore[return-value]
 
     def fact(self, key: Key) -> Fact:
         """Return a fact that is known."""
@@ -189,8 +195,7 @@ class Replica:
 
     def presence_of(self, agent: AgentId) -> Presence | None:
         """Return how an agent last said that it is here, or goes away; `None` if it has said neither."""
-        fact = self._facts.get(PresenceKey(agent))
-        return None if fact is None else fact.value  # type: ignore[return-value]
+        return self.value_of(PresenceKey(agent))  # type: ignore[return-value]
 
     def own_count(self, arm: Arm) -> int:
         """Return how often this incarnation has observed an arm."""
@@ -217,12 +222,7 @@ class Replica:
         Totals are those of everybody but the receiver.
         """
         wanted = list(self.wanted(base, wants, told_of))
-        upto = self.number
-        if len(wanted) > (most := min(self.max_facts, MAX_FACTS_PER_MESSAGE)):
-            introductions = [fact for fact in wanted if isinstance(fact.key, PresenceKey)]  # or nothing is heeded
-            wanted = wanted[-most:]  # the oldest
-            upto = wanted[0].number
-            wanted = [fact for fact in introductions if fact not in wanted] + wanted
+        wanted, upto = parts.part_of(self, wanted, min(self.max_facts, MAX_FACTS_PER_MESSAGE))
         changes = told(reversed(wanted), base, upto)
         totals = () if self.totals is None else self.totals.told_to(receiver, wanted)
         return changes._replace(cells=changes.cells + totals) if totals else changes
@@ -250,6 +250,7 @@ class Replica:
 
     def merge(self, changes: Changes, teller: Teller | None) -> News:
         """Take what was checked. Return what of it is new."""
+        numbers = settled.merge(self, changes.settled, teller)
         cells: list[tuple[CellKey, ArmTally]] = []
         for one in changes.cells:
             if not self.is_served(one):
@@ -274,7 +275,7 @@ class Replica:
             if said is None or presence[1:3] > said[1:3]:
                 self.put(PresenceKey(presence.agent), presence, teller)
                 presences.append(presence)
-        return News(tuple(cells), tuple(eliminations), tuple(presences))
+        return News(tuple(cells), tuple(eliminations), tuple(presences), numbers)
 
     def is_served(self, told: Cells) -> bool:
         """Return whether cells are of use here: not of another bandit, nor of an own incarnation that lies ahead."""
@@ -323,6 +324,12 @@ class Replica:
             for fact in [fact for fact in self._log if isinstance(fact.key, CellKey)]:
                 self._append(self.totals.add(fact, fact.cell, fact.number))
             self._log = dict.fromkeys(sorted(self._log, key=_number))
+
+    def forget_totals(self) -> None:
+        """Know no totals any more."""
+        self.totals = None
+        for fact in self._logs.pop(EVERYBODY_ELSE, ()):
+            del self._log[fact]
 
     def _add_up(self, fact: Fact, added: CellValue) -> None:
         if self.totals is not None:

@@ -91,7 +91,7 @@ class Witnesses:
                 counts.append(told)
                 continue
             for key, entry in self._news_in(told):
-                if is_enough or self._replica.has_lived(told.incarnation):
+                if is_enough or told.incarnation in self._replica.lives:
                     vouched: Claim | None = Claim(peer, told._replace(tallies=(entry,)))
                 else:
                     is_whole = self._keep(key, peer, entry) and is_whole

@@ -52,6 +52,8 @@ class LogEvent(Enum):
     STARTS_TOGETHER = "starts_together"
     STATE_DAMAGED = "state_damaged"
     STATE_INCOMPLETE = "state_incomplete"
+    PENS_FORGOTTEN = "pens_forgotten"
+    PEN_ENDED = "pen_ended"
     STATE_ROLLED_BACK = "state_rolled_back"
     STEP_FAILED = "step_failed"
     STOP_UNCLEAN = "stop_unclean"

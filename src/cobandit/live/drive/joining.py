@@ -119,8 +119,8 @@ def join(
             DNS stands for all its addresses), names elsewhere; `["*"]` for all that say that they are here.
         homes: How many of the relays a leaf talks to at the same time. If one is silent, it takes another.
         lease: Of a relay: seconds after which a process that has a name from it and is not heard has lost that name.
-        flush_every: Of a member without a name of its own: seconds after which its relay hears of every reward. What was
-            rewarded since is lost if the process is killed.
+        flush_every: Of a member without a name of its own: seconds after which its relay hears of every reward. What
+            was rewarded since is lost if the process is killed.
         clock: What time it is, in seconds since 1970; for tests.
         close_on_sigterm: Let SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks are left and every
             member is closed. For programs that do not handle the signal themselves; call it on the main thread.

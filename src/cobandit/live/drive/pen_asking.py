@@ -1,8 +1,7 @@
 """Asking relays for a pen: a name for a process that has none, with all that it must know before it decides.
 
-One relay after another is asked, in an order of chance, until one lends. This file owns whom to ask, for how long, and
-what is said if nobody lends. What comes of an answer is for `cobandit.live.machine.holding`, and how the process goes on
-for `pens.py`.
+One relay after another is asked, in an order of chance, until one lends. This file owns whom to ask, and for how long.
+What comes of an answer is for `cobandit.live.machine.holding`, and how the process goes on for `pens.py`.
 """
 
 import asyncio
@@ -16,7 +15,15 @@ from cobandit.live.auth.proof import Proof
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.drive.relay_places import addresses_of
 from cobandit.live.machine import control_messages
-from cobandit.live.machine.control_messages import OLDEST, AnyControlMessage, PenAsked, PenLent, PenRefused, pack, unpack
+from cobandit.live.machine.control_messages import (
+    OLDEST,
+    AnyControlMessage,
+    PenAsked,
+    PenLent,
+    PenRefused,
+    pack,
+    unpack,
+)
 from cobandit.live.machine.holding import question
 from cobandit.live.machine.homes import ANY_RELAY
 from cobandit.live.status.roles import Role
@@ -129,11 +136,14 @@ class PenAsker:
         while (now := loop.time()) < until:
             self._say()
             await self._wait(min(until - now, ASK_AGAIN_EVERY))
-            if self._answer is not None:
-                return Lent(self._question, self._answer, place)
+            if (answer := self._taken_answer()) is not None:
+                return Lent(self._question, answer, place)
             if self.refusal != said:
                 return None
         return None
+
+    def _taken_answer(self) -> PenLent | None:
+        return self._answer
 
     async def _wait(self, seconds: float) -> None:
         self._came.clear()
@@ -204,7 +214,7 @@ def _prefix(proof: Proof) -> str:
     identity = proof.identity()
     if not identity.is_prefix:
         raise LocalError(
-            f"{identity.path} proves the name {identity.name!r}: give the member that name, or, for processes without a "
-            "name, a file that proves a prefix (`cobandit keys agent pods --prefix`)"
+            f"{identity.path} proves the name {identity.name!r}: give the member that name, or, for processes without "
+            "a name, a file that proves a prefix (`cobandit keys agent pods --prefix`)"
         )
     return identity.name

@@ -1,9 +1,9 @@
 """A process without a name: it takes a pen from a relay, another when that one is over, and gives the last one back.
 
-With each pen it is another member of the group, with a node of its own, and callers notice nothing: decisions go on, and
-a reward for a decision that was made with an earlier pen goes to the relay that lent it. If no relay lends a pen in time,
-the process begins under a name made up by chance, as a leaf of its own: it decides, and nothing that it learns is lost
-once a relay can be reached; only what others do for pens (hand them on, reward their decisions) is not done for it.
+With each pen it is another member of the group, with a node of its own, and callers notice nothing: decisions go on,
+and a reward for a decision that was made with an earlier pen goes to the relay that lent it. If no relay lends a pen in
+time, the process begins under a name made up by chance, as a leaf of its own. It decides, and nothing that it learns is
+lost once a relay can be reached; what relays do for pens (hand them on, reward their decisions) is not done for it.
 
 This file owns when a process changes its pen. Asking is in `pen_asking.py`; what a holder keeps is in
 `cobandit.live.machine.holding`.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from cobandit.codec import STATE_VERSION, Format, StateCodec
+from cobandit.core.pens import BookState, Pen
 from cobandit.live.decide.decider import Decided, Settled
 from cobandit.live.machine.controls import Setting
 from cobandit.live.machine.open_decisions import OpenDecisionsState
@@ -30,6 +31,10 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     """If others had seen what this journal had forgotten: the first start whose decisions may still be rewarded."""
     lived: float | None = None
     """For how many seconds the member has run, in all its starts."""
+    pens: tuple[Pen, ...] = ()
+    """What a relay's book now says of pens that it lends (`cobandit.core.pens`)."""
+    pens_gone: tuple[str, ...] = ()
+    """Which pens are in the book no more."""
 
 
 class NodeState(msgspec.Struct, frozen=True, array_like=True):
@@ -47,6 +52,8 @@ class NodeState(msgspec.Struct, frozen=True, array_like=True):
     rewards: tuple[tuple[str, str, float], ...] = ()
     open_decisions: OpenDecisionsState = OpenDecisionsState()
     group: str = ""
+    book: BookState = BookState()
+    """What a relay has lent."""
 
 
 class Mail(NamedTuple):

@@ -16,7 +16,7 @@ from cobandit.codec.tables import MESSAGES, WIRE_VERSION
 from cobandit.core import Message
 from cobandit.live.decide.decision import LONGEST_TOKEN
 from cobandit.live.machine.controls import MOST_FROZEN, Setting
-from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, ArmTally
 
 MOST_REWARDS = 256
 """So many rewards fit one control message."""
@@ -30,6 +30,10 @@ MAX_VERSIONS = 64
 MAX_STATUS = 2 * 2**20
 """Bytes of what a member says of itself: more than a thousand arms and a thousand peers need."""
 
+MAX_NONCE, MAX_WHY, MAX_RELAYS = 64, 1000, 1000
+"""Bytes that somebody has made up; characters of a reason; relays that one relay says that it knows."""
+
+Nonce = Annotated[bytes, Meta(max_length=MAX_NONCE)]
 Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
 Digest = Annotated[bytes, Meta(max_length=MAX_DIGEST)]
 Token = Annotated[str, Meta(max_length=LONGEST_TOKEN)]
@@ -99,6 +103,83 @@ class StatusTold(ControlMessage, frozen=True):
     statistics: Annotated[bytes, Meta(max_length=MAX_STATUS)]
 
 
+class PenAsked(ControlMessage, frozen=True):
+    """Lend me a pen: I have no name of my own. The sender's name is one to answer to, for a while."""
+
+    nonce: Nonce
+    """What the sender made up: with the same one it gets the same pen."""
+    arms: Annotated[tuple[Name, ...], Meta(max_length=MOST_ARMS)]
+    units_per_reward: int
+    prefix: Name = ""
+    """What names must begin with that the sender can prove, as its own does."""
+
+
+class PenLent(ControlMessage, frozen=True):
+    """Here is a pen, and all that you must know before you decide."""
+
+    nonce: Nonce
+    pen: Name
+    session: int
+    """In which to speak with it."""
+    first_number: int
+    """The number of your first decision: earlier holders have given out no such number, nor a higher one."""
+    key: Annotated[bytes, Meta(max_length=MAX_DIGEST)]
+    """What to sign decisions with."""
+    tallies: Annotated[tuple[ArmTally, ...], Meta(max_length=MOST_ARMS)]
+    """All that was ever observed with this pen."""
+    totals: Annotated[tuple[ArmTally, ...], Meta(max_length=MOST_ARMS)]
+    """All that everybody else has observed, as the sender knows it: in this session, at this number of its log."""
+    lender_session: int
+    upto: int
+    settings: Annotated[tuple[Setting, ...], Meta(max_length=MOST_FROZEN + 1)]
+    lease: float
+    """Seconds in which you must be heard."""
+
+
+class PenRefused(ControlMessage, frozen=True):
+    """I lend you no pen."""
+
+    nonce: Nonce
+    why: Annotated[str, Meta(max_length=MAX_WHY)]
+
+
+class PenReturned(ControlMessage, frozen=True):
+    """I need a pen no more."""
+
+    pen: Name
+    session: int
+    upto: int | None
+    """You hold all that I observed if you hold my log up to this number: hand it on. `None`: you lack some, end it."""
+    next_number: int = 0
+    """I have given out no such number, nor a higher one."""
+
+
+class PenOver(ControlMessage, frozen=True):
+    """You do not hold that pen, or no longer: what you say with it is not listened to."""
+
+    pen: Name
+    session: int
+    is_closed: bool
+    """Whether it was given back, and everything counts."""
+
+
+class LogAsked(ControlMessage, frozen=True):
+    """I am a relay that does not know what it once lent. Up to which number has your log come?"""
+
+    session: int
+    """The sender's: what earlier ones of it said is not merged any more by one who knows of this."""
+
+
+class LogTold(ControlMessage, frozen=True):
+    """So far has my log come, and these relays I know: who holds it up to there knows what I knew."""
+
+    asked: int
+    """The session of the question."""
+    session: int
+    number: int
+    relays: Annotated[tuple[Name, ...], Meta(max_length=MAX_RELAYS)]
+
+
 class RelaySought(ControlMessage, frozen=True):
     """I am a leaf: relays, say that you are here. Who hears it need not keep me in mind."""
 
@@ -119,8 +200,10 @@ class StatusPassedOn(ControlMessage, frozen=True):
     statistics: Annotated[bytes, Meta(max_length=MAX_STATUS)]
 
 
+PenMessage = PenAsked | PenLent | PenRefused | PenReturned | PenOver | LogAsked | LogTold
 AnyControlMessage = (
-    Hello
+    PenMessage
+    | Hello
     | ControlsTold
     | ControlsHeard
     | Rewards
@@ -141,6 +224,13 @@ CONTROL_MESSAGES: Kinds = {
     20: RewardsTaken,
     21: StatusAsked,
     22: StatusTold,
+    23: PenAsked,
+    24: PenLent,
+    25: PenRefused,
+    26: PenReturned,
+    27: PenOver,
+    28: LogAsked,
+    29: LogTold,
     30: RelaySought,
     31: RewardsToBring,
     32: FleetAsked,

@@ -9,7 +9,8 @@ import logging
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from cobandit.core import Changes, Message, Notice, Outcome, Presence, Share
+from cobandit.core import Acknowledgement, Changes, Message, Notice, Outcome, Presence, Share
+from cobandit.core.pen_names import lender_of
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import read
 from cobandit.live.log_events import LogEvent
@@ -17,8 +18,10 @@ from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
 from cobandit.live.machine.controls import Controls
 from cobandit.live.machine.guard import reason_of
+from cobandit.live.machine.lending import Taken
+from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.machine.sessions import check_sessions
-from cobandit.values.errors import FutureError, LocalError, PeerError, StrangerError
+from cobandit.values.errors import FutureError, LocalError, NotNowError, PeerError, StrangerError
 
 if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
@@ -65,12 +68,14 @@ class Inbound:
             if not self._is_affordable(content, now):
                 machine.guard.refuse(Refusal.TOO_OFTEN, sender, now)
                 return
+            if machine.lending is not None and not machine.lending.listens(content, now):
+                return
             if isinstance(content, ControlMessage):
                 self._open(content, now)
             else:
                 outcome = self._receive(content, now)
                 if outcome.superseded_by is not None and not isinstance(content, Notice):
-                    machine.succession.meet(outcome.superseded_by, content)
+                    self._superseded(outcome.superseded_by, content)
         except StrangerError:
             machine.guard.refuse(Refusal.STRANGER, sender, now)
             if machine.discovery.may_answer(content.sender, now, is_member=sender is not None):
@@ -91,6 +96,13 @@ class Inbound:
         if is_gone and machine.terms.sharing.retry is not None:
             machine.forget(sender)
         return outcome
+
+    def _superseded(self, by: int, message: Share | Acknowledgement) -> None:
+        machine = self._machine
+        if machine.holding is None:
+            machine.succession.meet(by, message)
+        else:
+            machine.holding.superseded()
 
     def _check_role(self, content: Message | AnyControlMessage, sender: str | None) -> None:
         """Refuse who speaks as a relay and whose certificate does not say so now, whatever it said and was before.
@@ -159,10 +171,27 @@ class Inbound:
             case control_messages.RelaySought():
                 if machine.terms.is_relay and machine.discovery.may_show(message.sender, now):
                     machine.answer_with(message.sender, machine.hello())
+            case _ if isinstance(message, control_messages.PenMessage):
+                self._open_pen(message, now)
             case _:
                 if not machine.agent.knows(message.sender):
                     raise StrangerError(f"{message.sender!r} is not known to {machine.terms.name}")
                 self._open_from_member(message, now)
+
+    def _open_pen(self, message: control_messages.PenMessage, now: float) -> None:
+        """Open a message about pens. Who has no pen has no name, so it may come from anybody who can speak here."""
+        lending, holding = self._machine.lending, self._machine.holding
+        match message:
+            case control_messages.PenAsked() if lending is not None:
+                lending.asked(message, now)
+            case control_messages.PenReturned() if lending is not None:
+                lending.returned(message, now)
+            case control_messages.LogAsked() if lending is not None:
+                lending.log_asked(message)
+            case control_messages.LogTold() if lending is not None:
+                lending.log_told(message)
+            case control_messages.PenOver() if holding is not None:
+                holding.over(message)
 
     def _open_from_member(self, message: AnyControlMessage, now: float) -> None:
         machine = self._machine
@@ -170,9 +199,7 @@ class Inbound:
             case control_messages.ControlsHeard():
                 machine.outbox.controls_heard(message.sender, message.digest)
             case control_messages.Rewards():
-                for token, reward in message.rewards:
-                    machine.settling.settle_token(token, reward)
-                taken = tuple(token for token, _ in message.rewards)
+                taken = tuple(token for token, reward in message.rewards if self._takes(token, reward))
                 machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, taken))
             case control_messages.RewardsTaken():
                 machine.rewards_for_others.arrived(message.sender, message.tokens)
@@ -195,19 +222,40 @@ class Inbound:
         is_led = machine.agent.is_relay(message.sender)
         for token, reward in message.rewards:
             try:
-                owner = read(token).member
+                member = read(token).member
             except LocalError:
                 taken.append(token)  # nobody can ever count it
                 continue
-            if owner == machine.terms.name:
-                machine.settling.settle_token(token, reward)
-            elif (is_led and not machine.agent.is_present(owner)) or not machine.rewards_for_others.take_over(
-                owner, token, reward
-            ):
+            owner = lender_of(member) or member
+            if machine.terms.name in (member, owner):
+                is_taken = self._takes(token, reward)
+            else:
+                is_near = machine.agent.is_present(owner) or not is_led
+                is_taken = is_near and machine.rewards_for_others.take_over(owner, token, reward)
+            if not is_taken:
                 continue
             taken.append(token)
         if taken:
             machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, tuple(taken)))
+
+    def _takes(self, token: str, reward: float) -> bool:
+        """Return whether a reward that was brought here need not be brought again: it is counted, kept, or refused.
+
+        A relay takes rewards for pens of other relays too, and brings them there.
+        """
+        machine = self._machine
+        try:
+            is_of_pen = lender_of(read(token).member) is not None
+            if not is_of_pen or (machine.lending is None and machine.holding is None):
+                machine.settling.settle_token(token, reward)
+                return True
+            taken = take_reward(machine, token, reward, is_brought=True)
+        except LocalError as error:
+            machine.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
+            return not isinstance(error, NotNowError)
+        if taken is Taken.ON_ITS_WAY:
+            machine.rewards_for_others.keep(machine.clock.now())  # with this step, in which it is acknowledged
+        return taken is not Taken.NOT_YET
 
     def _meet(self, hello: control_messages.Hello, now: float) -> None:
         machine = self._machine

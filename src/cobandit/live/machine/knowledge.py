@@ -4,10 +4,11 @@ This file owns how many of the decider's rewards the agent has taken. It does no
 odds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cobandit.agent import Agent
 from cobandit.core import Outcome
+from cobandit.core.pen_names import SettledBlock
 from cobandit.live.decide.decider import Known, Settled
 from cobandit.live.machine.odds import Odds
 from cobandit.live.machine.operations import Operations
@@ -23,8 +24,8 @@ class Knowledge:
         self.immediate = 0
         """Shares that immediate broadcast would have sent since this start."""
 
-    def absorb(self, settled: Iterable[Settled], now: float) -> Outcome:
-        """Give the agent the rewards of decisions. Return what came of it."""
+    def absorb(self, settled: Iterable[Settled], now: float, numbers: Sequence[SettledBlock] = ()) -> Outcome:
+        """Give the agent the rewards of decisions; of a pen's also which these were. Return what came of it."""
         tallies: dict[Arm, list[int]] = {}
         square = self._agent.policy.quantum.square
         for entry in settled:
@@ -34,9 +35,9 @@ class Knowledge:
                 tally[1] += entry.units
                 tally[2] += square(entry.units)
         if not tallies:
-            return Outcome()
+            return self._agent.update_all((), now, numbers) if numbers else Outcome()
         self.immediate += sum(tally[0] * self._agent.audience(arm) for arm, tally in tallies.items())
-        outcome = self._agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now)
+        outcome = self._agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now, numbers)
         for arm, (count, units, _) in tallies.items():
             absorbed = self._absorbed[arm]
             absorbed[0] += count

@@ -37,7 +37,7 @@ class Leaf:
     def admits(self, content: Message | AnyControlMessage, now: float) -> bool:
         """Return whether a leaf takes a message: from its homes, and questions from anybody."""
         homes, sender = self.homes, content.sender
-        if isinstance(content, control_messages.StatusAsked):
+        if isinstance(content, control_messages.StatusAsked | control_messages.PenOver):
             return True
         if not homes.has(sender):
             if isinstance(content, control_messages.Hello) and content.is_relay:

@@ -13,6 +13,8 @@ import msgspec
 
 from cobandit.agent import Agent
 from cobandit.core import InputRecord, Message, Outcome
+from cobandit.core.pens import Book, BookState
+from cobandit.core.settled import blocks_of
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
@@ -28,10 +30,12 @@ from cobandit.live.machine.controls import Controls, in_parts
 from cobandit.live.machine.discovery import Discovery
 from cobandit.live.machine.forgetting import Forgetting, dismissed
 from cobandit.live.machine.guard import Guard
+from cobandit.live.machine.holding import Holding
 from cobandit.live.machine.homes import Homes
 from cobandit.live.machine.inbound import Inbound
 from cobandit.live.machine.knowledge import Knowledge
 from cobandit.live.machine.leaf import Leaf
+from cobandit.live.machine.lending import Lending
 from cobandit.live.machine.odds import Odds, Question
 from cobandit.live.machine.open_decisions import PLACES
 from cobandit.live.machine.operations import Effects, Operations
@@ -109,6 +113,11 @@ class Machine:
         self.discovery = Discovery()
         self.peer_versions = PeerVersions(terms.versions.packets.reads)
         self._inbound = Inbound(self)
+        self._take_roles(restored)
+
+    def _take_roles(self, restored: Restored) -> None:
+        """Be a leaf, a lender of pens, or the holder of one."""
+        terms, clock = self.terms, self.clock
         self.leaf: Leaf | None = None
         """What it does besides, if it talks to relays only."""
         if terms.is_leaf:
@@ -116,6 +125,16 @@ class Machine:
             self.leaf = Leaf(self, homes)
         self.routing = Routing(self.agent, self.outbox, self.leaf, is_relay=terms.is_relay)
         self.rewards_for_others.goes_on = self.routing.goes_on
+        self.lending: Lending | None = None
+        """What it lends, if it is a relay."""
+        self.holding: Holding | None = None
+        """What it keeps because its name is lent, if it is a pen."""
+        if terms.is_relay:
+            pens = terms.pens
+            book = Book(terms.name, restored.book, now=clock.now(), lease=pens.lease)
+            self.lending = Lending(self, book, pens.secret or restored.secret)
+        if restored.held is not None:
+            self.holding = Holding(self, restored.held)
 
     def make_decider(self, allocation: Allocation | None, *, seed: int, wake: Callable[[], None]) -> Decider:
         """Make the decider with which this member decides."""
@@ -155,7 +174,7 @@ class Machine:
 
     def due_at(self) -> float | None:
         """Return when to take a step even if nothing comes in."""
-        expires_at = self.settling.due_at()
+        expires_at = None if self._is_giving_back else self.settling.due_at()
         times = (
             self.agent.wake_at,
             None if expires_at is None else min(self._life_noted_at + NOTE_LIFE_EVERY, expires_at),
@@ -164,6 +183,8 @@ class Machine:
             self._forgetting.due_at,
             self.routing.due_at(),
             None if self.leaf is None else self.leaf.homes.due_at(),
+            None if self.lending is None else self.lending.due_at(),
+            None if self.holding is None else self.holding.due_at(),
         )
         return min((time for time in times if time is not None), default=None)
 
@@ -178,7 +199,8 @@ class Machine:
             may_wake: Whether the agent is woken if its time has come. A simulated world has an order for that.
         """
         now = self.clock.now()
-        self.settling.expire(now)
+        if not self._is_giving_back:
+            self.settling.expire(now)
         mail_done = []
         for number, token, reward in mail:
             self.settling.settle_token(token, reward)
@@ -189,7 +211,7 @@ class Machine:
         decided, settled = self.decider.take()
         try:
             self._zero_watch.count(settled)
-            self.take(self.knowledge.absorb(settled, now))
+            self._absorb(settled, now)
         except BaseException:  # a policy of the user's own, say
             self.decider.put_back(decided, settled)
             raise
@@ -199,6 +221,10 @@ class Machine:
             self.take(self.agent.wake(now))
         for peer in self._forgetting.silent(self.agent, now):
             self._forget_silent(peer)
+        if self.lending is not None:
+            self.lending.step(now)
+        if self.holding is not None:
+            self.holding.step(now)
         self._empty_outbox(now)
         if self.leaf is not None:
             self.leaf.look(now)
@@ -257,7 +283,12 @@ class Machine:
             rewards=self.outbox.rewards,
             open_decisions=self.open_decisions.state(self.clock.now()),
             group=self.terms.group,
+            book=BookState() if self.lending is None else self.lending.book.state(),
         )
+
+    def publish_soon(self) -> None:
+        """Let the decider know with this step."""
+        self._has_news = True
 
     def publish(self) -> None:
         """Let the decider know what is known now."""
@@ -337,6 +368,20 @@ class Machine:
 
     # What comes in.
 
+    @property
+    def _is_giving_back(self) -> bool:
+        """Whether nothing may be counted here any more, because the lender of its name was told that it holds all."""
+        return self.holding is not None and self.holding.is_giving_back
+
+    def _absorb(self, settled: list[Settled], now: float) -> None:
+        """Give the agent the rewards of decisions; of a pen's also which these were, in the same record."""
+        if self.holding is None:
+            self.take(self.knowledge.absorb(settled, now))
+            return
+        numbers = blocks_of(self.terms.name, self.agent.incarnation, [entry.number for entry in settled])
+        self.take(self.knowledge.absorb(settled, now, numbers))
+        self.holding.counted(settled)
+
     def take(self, outcome: Outcome) -> None:
         """Take what an input of the agent produced."""
         self._records += outcome.records
@@ -366,6 +411,7 @@ class Machine:
         encode = self.terms.versions.layout.records.encode
         records = tuple(encode(record) for record in self._records)
         rewards_kept, rewards_gone = self.rewards_for_others.take()
+        pens, pens_gone = ((), ()) if self.lending is None else self.lending.book.take_changes()
         batch = Batch(
             decided=tuple(decided),
             settled=tuple(settled),
@@ -374,6 +420,8 @@ class Machine:
             rewards_kept=rewards_kept,
             rewards_gone=rewards_gone,
             trusted_since=self.settling.take_trust(),
+            pens=pens,
+            pens_gone=pens_gone,
         )
         step = Step(batch, self._outgoing, mail_done, self.askers)
         now = self.clock.now()
@@ -381,6 +429,8 @@ class Machine:
         if is_due or not step.is_empty:
             lived = self.open_decisions.lived_at(now)
             step, self._life_noted_at = step._replace(batch=msgspec.structs.replace(batch, lived=lived)), now
+        if self.holding is not None:
+            self.holding.said(self._outgoing, now)
         self._records, self._outgoing, self.askers = [], [], []
         self._has_new_settings = False
         return step

@@ -104,6 +104,16 @@ class RewardsForOthers:
                 self.handed_on += 1
                 self._gone.append((owner, token))
 
+    def take_back(self, peer: str) -> list[tuple[str, float]]:
+        """Bring a peer nothing more. Return what would have been brought: ids and rewards."""
+        self._offered, mine = (
+            deque(one for one in self._offered if one[0] != peer),
+            [one[1:] for one in self._offered if one[0] == peer],
+        )
+        waiting = [(token, reward) for name, token, reward in self._outbox.rewards if name == peer]
+        self._gone += [(peer, token) for token in self._outbox.rewards_taken(peer, [token for token, _ in waiting])]
+        return waiting + mine
+
     def take(self) -> tuple[tuple[tuple[str, str, float], ...], tuple[tuple[str, str], ...]]:
         """Return, for the batch, which were kept and which are gone since the last one."""
         kept, gone = tuple(self._kept), tuple(self._gone)

@@ -9,6 +9,7 @@ the ways and when each is tried; what waits for whom is the outbox's, and it sen
 from collections.abc import Iterator
 
 from cobandit.agent import Agent
+from cobandit.core.pen_names import lender_of
 from cobandit.live.machine.control_messages import MOST_REWARDS
 from cobandit.live.machine.leaf import Leaf
 from cobandit.live.machine.outbox import FIRST_WAIT, GROWTH, Outbox, reward_bytes
@@ -114,6 +115,8 @@ class Routing:
                 yield owner
 
     def _is_meant(self, owner: str, wait: float) -> bool:
+        if self._is_relay and lender_of(owner) is not None:
+            return False  # only its lender keeps something for a pen, and counts it if the pen is over
         if self._leaf is None and not self._is_relay:
             return not self._agent.knows(owner)  # members of a mesh meet each other
         return not self._agent.is_present(owner) or (self._is_relay and wait >= TRIED_WAIT)

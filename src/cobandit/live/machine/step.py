@@ -1,13 +1,14 @@
 """What a machine is told once and starts from, and what each of its steps produces."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from typing import NamedTuple
 
 from cobandit.agent import Agent
 from cobandit.core import Message, Sharing
+from cobandit.core.pens import LEASE, BookState
 from cobandit.live.machine.batch import Batch
-from cobandit.live.machine.control_messages import AnyControlMessage
+from cobandit.live.machine.control_messages import AnyControlMessage, PenReturned
 from cobandit.live.machine.controls import Controls
 from cobandit.live.machine.homes import HOMES
 from cobandit.live.machine.open_decisions import OpenDecisions
@@ -18,6 +19,37 @@ from cobandit.values.tally import Arm
 
 Build = Callable[[Sequence[Arm]], Policy]
 """Makes a fresh policy for some arms."""
+
+
+FLUSH_EVERY = 10.0
+"""Seconds after which a holder of a pen tells its lender all that it has counted."""
+
+
+class PenTerms(NamedTuple):
+    """What concerns pens."""
+
+    secret: bytes | None = None
+    """What keys of pens are made from. From a private key or a group's secret it outlives the disk; `None` takes the
+    secret of the state."""
+    lease: float = LEASE
+    """Seconds after which a holder that was not heard has lost its pen."""
+    flush_every: float = FLUSH_EVERY
+    """Seconds after which a holder tells its lender what it has not acknowledged: so much is lost with a kill."""
+    patience: float = 5.0
+    """Seconds without a word from a lender that owes one, after which a holder looks for another."""
+
+
+class Held(NamedTuple):
+    """A pen, as its holder knows it."""
+
+    lender: str
+    session: int
+    first_number: int
+    lease: float
+    to_bring: tuple[tuple[str, str, float], ...] = ()
+    """Rewards of decisions with earlier pens of this process, which their lenders have not acknowledged."""
+    given_back: tuple[PenReturned, ...] = ()
+    """Earlier pens of this process that are to be ended."""
 
 
 class Terms(NamedTuple):
@@ -41,6 +73,8 @@ class Terms(NamedTuple):
     """How many of them a leaf talks to."""
     relays_have_names: bool = True
     """Whether relays are found by their names, or at addresses."""
+    pens: PenTerms = PenTerms()
+    """On what conditions it lends pens, if it is a relay, or holds one."""
 
     @property
     def is_leaf(self) -> bool:
@@ -63,6 +97,10 @@ class Restored(NamedTuple):
     """Where the numbers of this start's decisions begin."""
     remark: str | None = None
     """What the operator should know about this start."""
+    book: BookState = BookState()
+    """What it has lent, if it is a relay."""
+    held: Held | None = None
+    """The pen that it holds, if its name is one."""
 
 
 class Step(NamedTuple):
@@ -78,5 +116,13 @@ class Step(NamedTuple):
     def is_empty(self) -> bool:
         """Whether there is nothing to write down."""
         batch = self.batch
-        parts = (batch.decided, batch.settled, batch.records, batch.rewards_kept, batch.rewards_gone, self.mail_done)
+        parts: tuple[Sized, ...] = (
+            batch.decided,
+            batch.settled,
+            batch.records,
+            batch.rewards_kept,
+            batch.rewards_gone,
+            self.mail_done,
+        )
+        parts += (batch.pens, batch.pens_gone)
         return batch.settings is None and batch.trusted_since is None and batch.lived is None and not any(parts)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from cobandit.agent import Agent
 from cobandit.core import Began, Changes, Sharing
+from cobandit.core.pens import replayed
 from cobandit.core.state import FactState, Snapshot
 from cobandit.live.decide.clock import Clock
 from cobandit.live.machine.controls import Controls
@@ -106,7 +107,9 @@ def restore(
         agent.begin(session, clock.now(), incarnation=None if is_clean else session, arms=grown)
     controls, open_decisions = Controls(state.settings), OpenDecisions(state.open_decisions)
     rewards = {(peer, token): reward for peer, token, reward in state.rewards}
+    book = state.book
     for batch in stored.batches:
+        book = replayed(book, batch.pens, batch.pens_gone) if batch.pens or batch.pens_gone else book
         open_decisions.apply(batch.decided, batch.settled)
         open_decisions.lived = open_decisions.lived if batch.lived is None else batch.lived
         if batch.trusted_since is not None:
@@ -127,6 +130,7 @@ def restore(
         _absent(agent, offered),
         is_new=False,
         remark=remark,
+        book=book,
     )
     return _begun(found_again, clock)
 
@@ -160,7 +164,9 @@ def start_from_another(snapshot: Snapshot, agent: Agent, build: Build, sharing: 
     if any(told.agent == fresh.agent and told.incarnation >= fresh.incarnation for told in cells):
         raise LocalError("the snapshot is from the future: set this computer's clock")
     served = [told for told in cells if told.tallies[0].arm in fresh.arms]
-    facts = tuple(FactState(number, None, Changes(cells=(told,))) for number, told in enumerate(served, 1))
+    settled = [told for fact in source.facts for told in fact.told.settled]
+    known = [Changes(settled=(told,)) for told in settled] + [Changes(cells=(told,)) for told in served]
+    facts = tuple(FactState(number, None, changes) for number, changes in enumerate(known, 1))
     state = fresh._replace(facts=facts, number=len(facts))
     return Agent.restore(Snapshot(repr(sharing), state), policy=build(fresh.arms), sharing=sharing)
 

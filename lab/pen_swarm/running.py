@@ -1,0 +1,68 @@
+"""Runs seeds of fleets with pens: one, or many on several processes."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+
+from cobandit.live.machine import holding, sessions
+from cobandit.live.store import restoring
+from lab.live_swarm.insides import SeededSecrets
+from lab.pen_swarm.plan import plan
+from lab.pen_swarm.world import World
+from lab.swarm.checks import difference
+from lab.swarm.dice import Dice
+from lab.swarm.running import REPEATED, Verdict
+from lab.swarm.transcript import Transcript
+
+_DICE_OF_SECRETS = 24
+
+
+def run_seed(seed: int, transcript: Transcript | None = None) -> Verdict:
+    """Run the world of a seed, and return what came of it.
+
+    >>> run_seed(1).violations
+    ()
+    """
+    transcript = transcript or Transcript()
+    world = World(plan(seed), transcript)
+    with _chance(Dice(seed, _DICE_OF_SECRETS)):
+        world.run()
+    network = world.network
+    return Verdict(seed, tuple(world.violations), network.events, network.packets, world.starts, transcript.fingerprint)
+
+
+def run_seeds(seeds: Sequence[int], *, workers: int = 1) -> Iterator[Verdict]:
+    """Run many seeds, on so many processes, and yield what came of each, in order."""
+    if workers == 1:
+        yield from map(_checked, seeds)
+        return
+    with ProcessPoolExecutor(workers) as executor:
+        yield from executor.map(_checked, seeds, chunksize=8)
+
+
+def _checked(seed: int) -> Verdict:
+    """Run a seed, and one in `REPEATED` twice."""
+    verdict = run_seed(seed)
+    if seed % REPEATED or verdict.violations:
+        return verdict
+    wrong = difference(seed, verdict.fingerprint, run_seed(seed).fingerprint)
+    return verdict._replace(violations=tuple(wrong))
+
+
+@contextmanager
+def _chance(dice: Dice) -> Iterator[None]:
+    """Let a seed decide what machines draw by chance, and let them say nothing of what they do."""
+    places = (holding, sessions, restoring)
+    before = [module.secrets for module in places]
+    log = logging.getLogger("cobandit")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        for module in places:
+            module.secrets = SeededSecrets(dice)  # type: ignore[assignment]
+        yield
+    finally:
+        log.setLevel(level)
+        for module, value in zip(places, before, strict=True):
+            module.secrets = value

@@ -1,0 +1,52 @@
+"""What an agent does because it is a relay, or becomes a leaf.
+
+A relay passes on what it hears. Who becomes a leaf knows nothing more of others row by row, because totals are of the
+same observations. This file does not know how a message is made, or when a pair talks.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cobandit.core.facts import CellKey, CellValue, plus
+from cobandit.core.link import Link
+from cobandit.core.messages import Message
+from cobandit.core.replica import Replica
+from cobandit.values.tally import Arm, ArmTally
+
+if TYPE_CHECKING:
+    from cobandit.core.endpoint import Endpoint
+
+
+def pass_on(
+    endpoint: "Endpoint", teller: Link, news: Sequence[tuple[CellKey, ArmTally]], now: float, *, forwards: bool
+) -> tuple[Message, ...]:
+    """A relay has heard something new. Leaves hear of it when they ask; other relays once it is enough for a share.
+
+    What members of a mesh observe they tell every relay themselves, and what a relay's leaves observe it tells every
+    other relay itself. Only in a graph is that passed on as well (`Sharing.forwards`).
+    """
+    outgoing: list[Message] = []
+    for other in endpoint.links.values():
+        if other.is_leaf:
+            endpoint.agenda.flush_by(now)
+        elif news and (teller.is_leaf or forwards) and endpoint.peers.is_relay(other.peer.name):
+            count = sum(added.observations for key, added in news if other.wants(endpoint.replica.fact(key)))
+            observations = other.exchange.observe(len(endpoint.candidates.own), count) if count else 0
+            if observations:
+                outgoing.append(endpoint.speech.share(other, observations, now))
+            elif count and forwards:
+                endpoint.agenda.flush_by(now)
+        else:
+            endpoint.agenda.schedule(other)
+    return tuple(outgoing)
+
+
+def drop_rows(replica: Replica) -> tuple[ArmTally, ...]:
+    """Know nothing more of what others observed, row by row. Return by how much less is known of each arm."""
+    rows = [(key, entry) for key, entry in replica.cells() if key.agent != replica.agent]
+    less: dict[Arm, CellValue] = {}
+    for key, entry in rows:
+        less[key.arm] = plus(less.get(key.arm, (0, 0, 0)), entry[1:])
+    replica.drop(key for key, _ in rows)
+    replica.forget_totals()
+    return tuple(ArmTally(arm, -count, -total, -squares) for arm, (count, total, squares) in less.items())

@@ -1,0 +1,110 @@
+"""Which decisions of a pen are settled: rewarded, withdrawn or given up, and so never to be counted again.
+
+The decisions of a pen have running numbers. A block of them is a fact (`facts.SettledKey`) whose value is a bitmap, and
+of two values the later one is both together. What a pen observed and which numbers that was travel in the same message
+(`parts.py`): who knew the one without the other could count a reward twice, or lose it. Numbers below a *floor* are
+over: nobody rewards them any more, and their blocks are dropped, so that what is kept does not grow for ever. A floor
+only rises, and only relays tell of one.
+
+This file does not know who may settle what: that is for the lender of a pen (`pens.py`).
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from cobandit.core.facts import SettledKey, Teller
+from cobandit.core.messages import AgentId
+from cobandit.core.pen_names import SettledBlock
+
+if TYPE_CHECKING:
+    from cobandit.core.replica import Replica
+
+BLOCK = 256
+"""So many numbers have one bitmap."""
+
+FLOOR = -1
+"""In place of a block's number, in a key: the first block that is not over."""
+
+MAX_BLOCK = 2**53 // BLOCK
+"""No block has a higher number."""
+
+
+def blocks_of(agent: AgentId, incarnation: int, numbers: Iterable[int]) -> tuple[SettledBlock, ...]:
+    """Return numbers as they are told.
+
+    >>> [(told.block, told.bits.hex()) for told in blocks_of("r~1-1", 1, [0, 1, 9, 256])]
+    [(0, '0302'), (1, '01')]
+    """
+    values: dict[int, int] = {}
+    for number in numbers:
+        block, place = divmod(number, BLOCK)
+        values[block] = values.get(block, 0) | 1 << place
+    return tuple(
+        SettledBlock(agent, incarnation, block, value.to_bytes((value.bit_length() + 7) // 8, "little"))
+        for block, value in values.items()
+    )
+
+
+def floor_of(agent: AgentId, incarnation: int, number: int) -> SettledBlock:
+    """Return, as it is told, that all numbers below one are over: those of whole blocks."""
+    return SettledBlock(agent, incarnation, min(number // BLOCK, MAX_BLOCK), b"")
+
+
+def merge(replica: "Replica", told: Iterable[SettledBlock], teller: Teller | None) -> tuple[SettledKey, ...]:
+    """Take which numbers are settled. Return in which blocks some are new."""
+    news: list[SettledKey] = []
+    for agent, incarnation, block, bits in told:
+        floor = _floor(replica, agent, incarnation)
+        key = SettledKey(agent, incarnation, block if bits else FLOOR)
+        before = replica.value_of(key) or 0
+        assert isinstance(before, int)
+        if bits:
+            value = before | int.from_bytes(bits, "little")
+            is_news = block >= floor and value != before
+        else:
+            value, is_news = block, block > floor
+        if is_news:
+            replica.put(key, value, teller)
+            news.append(key)
+            if not bits:
+                over = [SettledKey(agent, incarnation, old) for old in _blocks(replica, agent, incarnation)]
+                replica.drop(key for key in over if key.block < block)
+    return tuple(news)
+
+
+def is_settled(replica: "Replica", agent: AgentId, incarnation: int, number: int) -> bool:
+    """Return whether a decision is settled, or over, as far as is known."""
+    block, place = divmod(number, BLOCK)
+    value = replica.value_of(SettledKey(agent, incarnation, block)) or 0
+    assert isinstance(value, int)
+    return bool(value >> place & 1) or is_over(replica, agent, incarnation, number)
+
+
+def is_over(replica: "Replica", agent: AgentId, incarnation: int, number: int) -> bool:
+    """Return whether a decision is below the floor."""
+    return number // BLOCK < _floor(replica, agent, incarnation)
+
+
+def next_number(replica: "Replica", agent: AgentId, incarnation: int) -> int:
+    """Return the number above all that are known to be settled."""
+    blocks = _blocks(replica, agent, incarnation)
+    if not blocks:
+        return _floor(replica, agent, incarnation) * BLOCK
+    value = replica.value_of(SettledKey(agent, incarnation, max(blocks)))
+    assert isinstance(value, int)
+    return max(blocks) * BLOCK + value.bit_length()
+
+
+def _floor(replica: "Replica", agent: AgentId, incarnation: int) -> int:
+    value = replica.value_of(SettledKey(agent, incarnation, FLOOR)) or 0
+    assert isinstance(value, int)
+    return value
+
+
+def _blocks(replica: "Replica", agent: AgentId, incarnation: int) -> list[int]:
+    keys = (fact.key for fact in replica.facts_of(agent))
+    return [
+        key.block
+        for key in keys
+        if isinstance(key, SettledKey) and key.incarnation == incarnation and key.block != FLOOR
+    ]

@@ -1,0 +1,312 @@
+"""The holder's side of pens: a member without a name and without a disk, whose disk is the relay that lent it a pen.
+
+It asks a relay (`question`), and begins with what that told (`holder`). Then it is an ordinary leaf under that name.
+What it counts besides is here: which settled decisions its lender has not acknowledged yet. Those are brought through
+the lender's gate, one by one, if the pen is over before they are acknowledged; by the next machine of the same process,
+with another pen (`leftovers`).
+
+This file does not know which relays there are, nor how a process goes from one machine to the next: that is the
+driver's. Deciding never waits for anything here.
+"""
+
+import secrets
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from cobandit.agent import Agent
+from cobandit.core import Message, Sharing
+from cobandit.core.handover import Handover, holder_state
+from cobandit.core.pen_names import incarnation_of, lender_of
+from cobandit.core.pens import MAX_NUMBERS, SAY_EVERY
+from cobandit.core.state import Snapshot
+from cobandit.live.decide.clock import Clock
+from cobandit.live.decide.decider import Settled
+from cobandit.live.decide.decision import Claim, sign
+from cobandit.live.machine import control_messages
+from cobandit.live.machine.control_messages import AnyControlMessage
+from cobandit.live.machine.controls import Controls, Setting
+from cobandit.live.machine.open_decisions import OpenDecisions, OpenDecisionsState
+from cobandit.live.machine.outbox import Outbox
+from cobandit.live.machine.step import Build, Held, Restored
+from cobandit.values.errors import PeerError
+from cobandit.values.tally import Arm, checked_arms
+
+if TYPE_CHECKING:
+    from cobandit.live.machine.machine import Machine
+
+MAX_UNACKNOWLEDGED = 100_000
+"""So many settled decisions are remembered that the lender has not acknowledged. Of more, the oldest are given up when
+the pen is over."""
+
+MAX_BROUGHT_AT_ONCE = 1000
+"""So many of them are under way to the lender at a time."""
+
+_NONCE = 16
+_PROBE_FIRST, _PROBE_LONGEST = 1.0, 60.0
+"""Seconds after which a lender that owes an answer is asked again; doubled each time."""
+
+
+class Leftovers(NamedTuple):
+    """What a process has that its next machine must bring or know."""
+
+    rewards: tuple[tuple[str, str, float], ...] = ()
+    """Rewards under way to others: to whom, the id of the decision, the reward."""
+    unacknowledged: tuple[tuple[str, str, float], ...] = ()
+    """The same, of own decisions that were counted and not acknowledged: to the lender of the pen they were of."""
+    settings: tuple[Setting, ...] = ()
+    subjects: tuple[tuple[str, Arm, float | None], ...] = ()
+    given_back: tuple[control_messages.PenReturned, ...] = ()
+    """Pens that are to be ended, by their lender."""
+
+
+def question(name: str, arms: Sequence[Arm], units_per_reward: int, prefix: str = "") -> control_messages.PenAsked:
+    """Return the question for a pen. It is sent again as it is until it is answered, to one relay after another.
+
+    Args:
+        name: A name to answer to, until there is a pen.
+        arms: The arms that the process serves.
+        units_per_reward: How many quanta a reward of 1 has.
+        prefix: What names must begin with that the process can prove.
+    """
+    return control_messages.PenAsked(name, secrets.token_bytes(_NONCE), checked_arms(arms), units_per_reward, prefix)
+
+
+def holder(
+    lent: control_messages.PenLent,
+    asked: control_messages.PenAsked,
+    *,
+    build: Build,
+    sharing: Sharing,
+    clock: Clock,
+    before: Leftovers | None = None,
+) -> Restored:
+    """Return how a member begins that was lent a pen: what `Machine` takes, in the place of a journal's word.
+
+    Args:
+        lent: The answer.
+        asked: The question.
+        build: Makes a fresh policy for some arms.
+        sharing: How it talks.
+        clock: What time it is.
+        before: What the same process has left from an earlier pen.
+
+    Raises:
+        PeerError: It is no answer to that question, or cannot be one.
+    """
+    lender, pen = lent.sender, lent.pen
+    if lent.nonce != asked.nonce:
+        raise PeerError(f"{lender} lends a pen to another process")
+    if lender_of(pen) != lender or not incarnation_of(pen) < lent.session or lent.first_number < 0:
+        raise PeerError(f"{lender} lends {pen!r}, which is not a pen of its own")
+    before = before or Leftovers()
+    fresh = Agent(pen, build(asked.arms), sharing, incarnation=incarnation_of(pen)).snapshot().endpoint
+    given = Handover(lent.tallies, lent.totals, lent.lender_session, lent.upto)
+    state = holder_state(fresh, lent.session, lender, given)
+    agent = Agent.restore(Snapshot(repr(sharing), state), policy=build(asked.arms), sharing=sharing)
+    controls = Controls(before.settings)
+    controls.merge(lent.settings, clock.time_of_day())
+    open_decisions = OpenDecisions(OpenDecisionsState(subjects=before.subjects))
+    open_decisions.begin(0, lent.first_number, clock.now())
+    return Restored(
+        agent,
+        controls,
+        Outbox(before.rewards),
+        open_decisions,
+        0,
+        lent.key,
+        frozenset(),
+        is_new=True,
+        first_place=lent.first_number,
+        held=Held(lender, lent.session, lent.first_number, lent.lease, before.unacknowledged, before.given_back),
+    )
+
+
+class Holding:
+    """What one member keeps because its name is lent."""
+
+    def __init__(self, machine: "Machine", held: Held) -> None:
+        self._machine = machine
+        self.lender, self.session, self.first_number = held.lender, held.session, held.first_number
+        self._say_every = min(SAY_EVERY, held.lease / 3.0)
+        self._said_at = self._flushed_at = machine.clock.now()
+        self._unacknowledged: deque[tuple[int, Settled]] = deque()
+        """With the number of the log at which each was counted."""
+        self._to_bring = deque(held.to_bring)
+        """What was left from earlier pens, and does not fit the outbox yet."""
+        self._given_back = {message.pen: message for message in held.given_back}
+        self._give_back_at, self._give_back_until = 0.0, machine.clock.now() + 2.0 * held.lease
+        self._owed_since: float | None = None
+        self._probe_at, self._probe_wait = 0.0, _PROBE_FIRST
+        self.given_up = 0
+        """Settled decisions that were forgotten before the lender had acknowledged them: should the pen be ended, they
+        count nowhere."""
+        self.is_over = False
+        """Whether the pen was ended: take another, and hand on what is left (`leftovers`)."""
+        self.is_closing = self.is_giving_back = self.is_closed = False
+        """Whether it is to be given back; whether the lender was told that it holds everything, after which nothing may
+        be counted here; whether the lender has said that everything counts."""
+
+    # What is counted.
+
+    def counted(self, entries: Iterable[Settled]) -> None:
+        """Note that decisions were settled, and that the lender does not know yet."""
+        number = self._machine.agent.log_number
+        self._unacknowledged.extend((number, entry) for entry in entries if entry.units is not None)
+        while len(self._unacknowledged) > MAX_UNACKNOWLEDGED:
+            self._unacknowledged.popleft()
+            self.given_up += 1
+
+    @property
+    def unacknowledged(self) -> int:
+        """How many settled decisions the lender has not acknowledged: what a kill would lose."""
+        return len(self._unacknowledged)
+
+    def bring(self, rewards: Iterable[tuple[str, str, float]]) -> None:
+        """Take more of what was left from an earlier pen: a caller had it in hand when that was left."""
+        self._to_bring.extend(rewards)
+
+    # What is heard.
+
+    def over(self, message: control_messages.PenOver) -> None:
+        """Take the lender's word that a pen is over: the present one, or one that was given back."""
+        given_back = self._given_back.get(message.pen)
+        if given_back is not None and lender_of(message.pen) == message.sender:
+            del self._given_back[message.pen]
+        if (message.sender, message.pen, message.session) != (self.lender, self._machine.terms.name, self.session):
+            return
+        if message.is_closed and self.is_closing:
+            self.is_closed = True
+        else:
+            self.is_over = True
+
+    def superseded(self) -> None:
+        """A relay knows a later session of this pen: somebody else holds it."""
+        self.is_over = True
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether so many decisions were made with this pen that the driver should take another."""
+        return self._machine.decider.decisions >= MAX_NUMBERS
+
+    def is_lender_silent(self, now: float) -> bool:
+        """Return whether the lender owes an answer for so long that the driver should ask another relay for a pen."""
+        if self._owed_since is None:
+            return False
+        agent = self._machine.agent
+        heard = agent.last_heard(self.lender) if agent.knows(self.lender) else None
+        return now - max(self._owed_since, heard or 0.0) >= self._machine.terms.pens.patience
+
+    # What is done.
+
+    def close(self, now: float) -> None:
+        """Begin to give the pen back. No decision may be made after this."""
+        self.is_closing = True
+        self._give_back_at = now
+
+    def step(self, now: float) -> None:
+        """Do what is due: after rewards were counted, before anything is sent."""
+        acknowledged = self._machine.agent.acknowledged_by(self.lender)
+        while self._unacknowledged and self._unacknowledged[0][0] <= acknowledged:
+            self._unacknowledged.popleft()
+        self._bring()
+        if self.is_over or self.is_closed:
+            return
+        self._look_at_lender(now)
+        if now >= self._give_back_until:
+            self._given_back.clear()  # their leases are over, if their lenders are there at all
+        if self._given_back and now >= self._give_back_at:
+            for message in self._given_back.values():
+                lender = lender_of(message.pen)
+                assert lender is not None
+                self._machine.answer_with(lender, msgspec.structs.replace(message, sender=self._machine.terms.name))
+            self._give_back_at = now + _PROBE_FIRST
+        if self.is_closing and now >= self._give_back_at:
+            self._give_back_at = now + _PROBE_FIRST
+            self._give_back(now)
+
+    def said(self, outgoing: Iterable[tuple[str, Message | AnyControlMessage]], now: float) -> None:
+        """Note what is sent with this step."""
+        if any(receiver == self.lender for receiver, _ in outgoing):
+            self._said_at = now
+
+    def due_at(self) -> float | None:
+        """Return when to look again."""
+        if self.is_over or self.is_closed:
+            return None
+        times = [self._said_at + self._say_every]
+        if self._unacknowledged:
+            times.append(self._flushed_at + self._machine.terms.pens.flush_every)
+        if self._owed_since is not None:
+            times.append(self._probe_at)
+        if self._given_back or self.is_closing:
+            times.append(self._give_back_at)
+        return min(times)
+
+    def leftovers(self) -> Leftovers:
+        """Return what the next machine of this process must bring and know. The driver may ask again for late ones.
+
+        Decisions that were made with this pen and are not rewarded yet are its lender's from now on: a reward for one
+        goes there by its id. Nothing that is returned here may be counted by this machine any more.
+        """
+        machine, pen = self._machine, self._machine.terms.name
+        _, late = machine.decider.take()
+        entries = [entry for _, entry in self._unacknowledged] + [entry for entry in late if entry.units is not None]
+        self._unacknowledged.clear()
+        key, per_reward = machine.decider.signer.key, machine.agent.policy.quantum.per_reward
+        to_bring = [
+            (self.lender, sign(Claim(pen, entry.number, entry.arm, entry.at), key), (entry.units or 0) / per_reward)
+            for entry in entries
+        ]
+        given_back = [*self._given_back.values()]
+        if not (self.is_over or self.is_closed):
+            given_back.append(control_messages.PenReturned(pen, pen, self.session, None))
+        rewards, machine.outbox = machine.outbox.rewards, Outbox()
+        to_bring, self._to_bring = [*self._to_bring, *to_bring], deque()
+        self._given_back.clear()
+        self.is_over = True
+        return Leftovers(
+            rewards, tuple(to_bring), machine.controls.settings, machine.open_decisions.subjects(), tuple(given_back)
+        )
+
+    # How.
+
+    def _bring(self) -> None:
+        machine = self._machine
+        while self._to_bring and machine.outbox.waiting < MAX_BROUGHT_AT_ONCE:
+            machine.rewards_for_others.offer(*self._to_bring.popleft())
+            machine.rewards_for_others.keep(machine.clock.now())
+
+    def _look_at_lender(self, now: float) -> None:
+        """Let the lender hear often enough, and what it lacks; ask again if it owes an answer."""
+        machine, agent, lender = self._machine, self._machine.agent, self.lender
+        is_known = agent.knows(lender)
+        is_due = bool(self._unacknowledged) and now >= self._flushed_at + machine.terms.pens.flush_every
+        owes = not is_known or (agent.link(lender).owes and agent.link(lender).shares_sent > 0)
+        if not owes and not self.is_closing:
+            self._owed_since, self._probe_wait = None, _PROBE_FIRST
+        elif self._owed_since is None:
+            self._owed_since, self._probe_at = now, now + _PROBE_FIRST
+        elif now >= self._probe_at:
+            self._probe_at, self._probe_wait = now + self._probe_wait, min(2.0 * self._probe_wait, _PROBE_LONGEST)
+            is_due = True
+        if is_due and is_known:
+            machine.flush()
+        elif is_known and now >= self._said_at + self._say_every:
+            machine.take(agent.acknowledge(lender))
+        if is_due or not self._unacknowledged:
+            self._flushed_at = now
+        if not is_known:  # it is greeted until it answers
+            self._said_at = now
+
+    def _give_back(self, now: float) -> None:
+        machine, pen = self._machine, self._machine.terms.name
+        if machine.decider.is_waiting or self.lender in machine.agent.lacking:
+            self._flushed_at = now
+            machine.flush()
+            return
+        self.is_giving_back = True
+        upto, next_number = machine.agent.acknowledged_by(self.lender), self.first_number + machine.decider.decisions
+        machine.answer_with(self.lender, control_messages.PenReturned(pen, pen, self.session, upto, next_number))

@@ -1,0 +1,335 @@
+"""The lender's side of pens: who gets one, who may speak with it, when it is over, and whose a reward is.
+
+A relay is the one judge of what the pens that it made have settled (`cobandit.core.pens`). A reward for a decision of
+one of them comes here from anywhere, and passes the *gate*: it is brought to the holder, or counted here, once, or was
+counted before, or is given up. What is counted and that its number is settled is one record of the journal.
+
+This file owns the book and the gate. It does not know how packets travel, and makes no decisions.
+"""
+
+import logging
+from enum import Enum
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from cobandit.core import Acknowledgement, Message, Notice, Share, settled
+from cobandit.core.handover import handed_over
+from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of
+from cobandit.core.pens import Book, Whose
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.decide.decision import Claim, is_genuine, read
+from cobandit.live.log_events import LogEvent
+from cobandit.live.machine import control_messages
+from cobandit.live.machine.control_messages import AnyControlMessage
+from cobandit.live.machine.controls import in_parts
+from cobandit.live.machine.sessions import fresh_session
+from cobandit.values.allowance import Allowance
+from cobandit.values.errors import LocalError, NotNowError
+from cobandit.values.tally import ArmTally
+
+if TYPE_CHECKING:
+    from cobandit.live.machine.machine import Machine
+
+MAX_LENT_AT_ONCE, MAX_LENT_PER_SECOND = 5000, 100
+"""Pens that are lent: names of askers are easily made up."""
+
+ASK_EVERY, ASK_LONGEST = 2.0, 60.0
+"""Seconds until the other relays are asked again what they know of pens that this one has forgotten."""
+
+GIVE_UP_AFTER = 600.0
+"""Seconds in which no other relay was met, after which nobody knows of a pen that this one has forgotten."""
+
+LOOKS = 64
+"""So often in the life of a decision it is looked which have become too old; not more often than once a minute."""
+
+
+class Taken(Enum):
+    """What becomes of a reward."""
+
+    COUNTED = "counted"
+    ON_ITS_WAY = "on its way"
+    COUNTED_BEFORE = "counted before"
+    GIVEN_UP = "given up"
+    NOT_YET = "not taken yet: bring it again"
+
+
+def pen_key(secret: bytes, pen: str) -> bytes:
+    """Return what decisions of a pen are signed with."""
+    return blake2b(pen.encode(), key=secret[:64], person=b"cobandit pen", digest_size=16).digest()
+
+
+class Lending:
+    """What one relay lends."""
+
+    def __init__(self, machine: "Machine", book: Book, secret: bytes) -> None:
+        self.book = book
+        self._machine = machine
+        self._secret = secret
+        self._allowance = Allowance(MAX_LENT_PER_SECOND, MAX_LENT_AT_ONCE)
+        self._started_at = self._age_at = self._look_at = machine.clock.now()
+        self._watched = 1
+        """How many pens of other relays are peers."""
+        self._told: dict[str, control_messages.LogTold] = {}
+        """What other relays have answered since this start."""
+        self._ask_at: float | None = None
+        self._ask_wait = ASK_EVERY
+        self.counted = self.given_up = 0
+        """Since this start: rewards of pens' decisions that were counted here, and that never will be."""
+
+    # Who speaks.
+
+    def listens(self, content: Message | AnyControlMessage, now: float) -> bool:
+        """Return whether a sender may say this. One that speaks with a pen it does not hold is told that it is over."""
+        machine, pen = self._machine, content.sender
+        if lender_of(pen) != machine.terms.name:
+            return True
+        match content:
+            case Share(delivery=delivery) | Acknowledgement(delivery=delivery):
+                session = -1 if delivery is None else delivery.session
+            case Notice(session=session) | control_messages.Hello(session=session):
+                pass
+            case _:
+                return True
+        if self.book.hears(pen, session, now):
+            return True
+        self._say_over(pen, pen, session)
+        return False
+
+    def asked(self, question: control_messages.PenAsked, now: float) -> None:
+        """Lend a pen."""
+        machine, agent = self._machine, self._machine.agent
+        if (why := self._wrong_with(question)) is not None:
+            machine.answer_with(question.sender, control_messages.PenRefused(machine.terms.name, question.nonce, why))
+            return
+        if not self._allowance.take(now):
+            return  # it asks again
+        pen = self.book.lend(
+            question.nonce, agent.incarnation, lambda last: fresh_session(last, machine.clock), now, question.prefix
+        )
+        if pen is None:
+            why = f"{machine.terms.name} has lent as many pens as it can: start another relay"
+            machine.answer_with(question.sender, control_messages.PenRefused(machine.terms.name, question.nonce, why))
+            return
+        given = handed_over(agent.endpoint, pen.name)
+        parts = tuple(in_parts(machine.controls.settings, machine.room // 2))
+        lent = control_messages.PenLent(
+            machine.terms.name,
+            nonce=question.nonce,
+            pen=pen.name,
+            session=pen.session,
+            first_number=pen.first_number,
+            key=pen_key(self._secret, pen.name),
+            tallies=given.tallies,
+            totals=given.totals,
+            lender_session=given.lender_session,
+            upto=given.upto,
+            settings=parts[0] if len(parts) == 1 else (),  # more than fit come the usual way
+            lease=self.book.lease,
+        )
+        machine.answer_with(question.sender, lent)
+
+    def _wrong_with(self, question: control_messages.PenAsked) -> str | None:
+        name, per_reward = self._machine.terms.name, self._machine.agent.policy.quantum.per_reward
+        if question.units_per_reward != per_reward:
+            return (
+                f"{name} counts {per_reward} quanta in a reward, not {question.units_per_reward}: a whole group must "
+                "declare the same quantum"
+            )
+        if SEPARATOR in question.prefix or not question.sender.startswith(question.prefix):
+            return f"{question.prefix!r} cannot stand before the name of a pen: take a prefix without {SEPARATOR}"
+        if not set(question.arms) & set(self._machine.agent.arms):
+            return f"{name} has no arm in common with {', '.join(question.arms[:10])}: give both the same arms"
+        return None
+
+    def returned(self, message: control_messages.PenReturned, now: float) -> None:
+        """Take a pen back: to hand it on if all is held that was observed with it, or to end it."""
+        book, pen = self.book, message.pen
+        if book.hears(pen, message.session, now):
+            if message.upto is None:
+                self.end(pen, "its holder goes on without it")
+            elif self._machine.agent.held_of(pen, message.session) >= message.upto:
+                book.close(pen, message.next_number, self._lived(now))
+                self._over(pen, now)
+            else:
+                return  # its last words are still on their way; it asks again
+        self._say_over(message.sender, pen, message.session)
+
+    def _say_over(self, receiver: str, pen: str, session: int) -> None:
+        is_closed, name = self.book.was_closed(pen, session), self._machine.terms.name
+        self._machine.answer_with(receiver, control_messages.PenOver(name, pen, session, is_closed))
+
+    # Time.
+
+    def step(self, now: float) -> None:
+        """End pens whose holders are silent, let decisions become too old, and put silent pens of others aside."""
+        for pen in self.book.silent(now):
+            self.end(pen, f"its holder was not heard for {self.book.lease:g} seconds")
+        if now >= self._age_at:
+            self._age_at = now + self._looks_every
+            floors = self.book.age(self._lived(now), self._machine.terms.expire_after, self._next_number)
+            if floors:
+                numbers = [settled.floor_of(pen, incarnation_of(pen), number) for pen, number in floors]
+                self._machine.take(self._machine.agent.update_all((), now, numbers))
+        if now >= self._look_at:
+            self._look_at = now + self.book.lease / 2.0
+            self._forget_silent(now)
+        if self._ask_at is not None and now >= self._ask_at:
+            self._ask_at, self._ask_wait = now + self._ask_wait, min(2.0 * self._ask_wait, ASK_LONGEST)
+            self._ask_others()
+
+    def _forget_silent(self, now: float) -> None:
+        """Put pens of other relays aside that are not heard: who holds one is remembered as soon as it speaks here."""
+        agent = self._machine.agent
+        pens = [peer for peer in agent.peers if lender_of(peer) not in (None, self._machine.terms.name)]
+        self._watched = len(pens)
+        for pen in pens:
+            heard = agent.last_heard(pen)
+            if now - max(heard or 0.0, self._started_at) >= self.book.lease:
+                self._machine.forget(pen)
+
+    def due_at(self) -> float | None:
+        """Return when to look again."""
+        age_at = self._age_at if self.book.pens else None
+        look_at = self._look_at if self._watched else None
+        times = (self.book.due_at(), age_at, look_at, self._ask_at)
+        return min((time for time in times if time is not None), default=None)
+
+    def end(self, pen: str, why: str) -> None:
+        """End a pen, at what is held here."""
+        now = self._machine.clock.now()
+        self.book.end(pen, self._lived(now))
+        self._machine.alerts.say(logging.INFO, LogEvent.PEN_ENDED, f"the pen {pen} is ended: {why}", pen)
+        self._over(pen, now)
+
+    def _over(self, pen: str, now: float) -> None:
+        """Nobody holds a pen any more: its decisions are the lender's, and so are the rewards that waited for it."""
+        machine = self._machine
+        if machine.agent.knows(pen):
+            machine.forget(pen)
+        for token, reward in machine.rewards_for_others.take_back(pen):
+            self.gate(token, reward, now)
+
+    @property
+    def _looks_every(self) -> float:
+        return max(60.0, self._machine.terms.expire_after / LOOKS)
+
+    def _lived(self, now: float) -> float:
+        return self._machine.open_decisions.lived_at(now)
+
+    def _next_number(self, pen: str) -> int:
+        return settled.next_number(self._machine.agent.endpoint.replica, pen, incarnation_of(pen))
+
+    # The gate.
+
+    def gate(self, token: str, reward: float, now: float, claim: Claim | None = None) -> Taken:
+        """Take a reward for a decision of a pen of this relay."""
+        machine = self._machine
+        claim = claim or read(token)
+        pen, number = claim.member, claim.number
+        if not is_genuine(token, pen_key(self._secret, pen)):
+            machine.guard.refuse(Refusal.FORGED, None, now)
+            return Taken.GIVEN_UP
+        replica, incarnation = machine.agent.endpoint.replica, incarnation_of(pen)
+        if settled.is_over(replica, pen, incarnation, number):
+            return self._give_up()
+        if settled.is_settled(replica, pen, incarnation, number):
+            return Taken.COUNTED_BEFORE
+        match self.book.whose(pen, number):
+            case Whose.HOLDER:
+                return self._bring(pen, token, reward)
+            case Whose.NOBODY_YET:
+                return self._wait(pen, now)
+            case Whose.LENDER:
+                return self._count(claim, reward, now)
+
+    def _count(self, claim: Claim, reward: float, now: float) -> Taken:
+        machine, agent, pen = self._machine, self._machine.agent, claim.member
+        try:
+            units = machine.decider.units(reward)
+        except LocalError as error:
+            machine.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
+            return self._give_up()
+        if claim.arm not in agent.arms:
+            return self._give_up()
+        if pen not in self.book.pens:
+            self.book.end(pen, self._lived(now))
+        tally = ArmTally(claim.arm, 1, units, agent.policy.quantum.square(units))
+        numbers = settled.blocks_of(pen, incarnation_of(pen), [claim.number])
+        machine.take(agent.update_all([tally], now, numbers))
+        machine.publish_soon()
+        self.counted += 1
+        return Taken.COUNTED
+
+    def _bring(self, pen: str, token: str, reward: float) -> Taken:
+        try:
+            self._machine.rewards_for_others.offer(pen, token, reward)
+        except NotNowError:
+            return Taken.NOT_YET
+        return Taken.ON_ITS_WAY
+
+    def _give_up(self) -> Taken:
+        self.given_up += 1
+        return Taken.GIVEN_UP
+
+    # What this relay has forgotten.
+
+    def _wait(self, pen: str, now: float) -> Taken:
+        if self._is_alone_for_good:
+            return self._give_up()
+        self._machine.alerts.say_once(
+            logging.WARNING,
+            LogEvent.PENS_FORGOTTEN,
+            f"a reward for {pen} waits: its lender has lost its state, and takes it when all other relays have told "
+            "what they know. Without another relay it is given up",
+        )
+        if self._ask_at is None and not self.book.is_complete:
+            self._ask_at, self._ask_wait = now, ASK_EVERY
+        return Taken.NOT_YET
+
+    def keep(self, pen: str, token: str, reward: float) -> Taken:
+        """Keep a reward here that was brought by a caller of this very process, until it can be judged."""
+        return self._bring(pen, token, reward)
+
+    @property
+    def _is_alone_for_good(self) -> bool:
+        return not self.relays and self._machine.clock.now() - self._started_at >= GIVE_UP_AFTER
+
+    @property
+    def relays(self) -> tuple[str, ...]:
+        """Which other relays are known."""
+        agent = self._machine.agent
+        said = ((peer, agent.presence_of(peer)) for peer in agent.peers)
+        return tuple(peer for peer, presence in said if presence is not None and presence.is_relay)
+
+    def _ask_others(self) -> None:
+        agent, name = self._machine.agent, self._machine.terms.name
+        known = {*self.relays, *(relay for told in self._told.values() for relay in told.relays)} - {name}
+        lacking = [relay for relay in known if not self._has_told(relay)]
+        if known and not lacking:
+            self.book.is_complete = True
+        if self.book.is_complete or self._is_alone_for_good:
+            self._ask_at = None
+            for pen in {peer for peer, _, _ in self._machine.outbox.rewards if lender_of(peer) == name}:
+                if not self.book.is_lent(pen):
+                    self._over(pen, self._machine.clock.now())
+            return
+        for relay in lacking:
+            self._machine.answer_with(relay, control_messages.LogAsked(name, agent.session))
+
+    def _has_told(self, relay: str) -> bool:
+        told, agent = self._told.get(relay), self._machine.agent
+        return told is not None and told.asked == agent.session and agent.held_of(relay, told.session) >= told.number
+
+    def log_told(self, message: control_messages.LogTold) -> None:
+        """Take how far the log of another relay has come."""
+        if not self._has_told(message.sender):
+            self._told[message.sender] = message
+
+    def log_asked(self, message: control_messages.LogAsked) -> None:
+        """Say how far the log has come here, to a relay whose present session is known: earlier ones are not heard."""
+        agent, said = self._machine.agent, self._machine.agent.presence_of(message.sender)
+        if said is not None and said.is_relay and said.session == message.session:
+            told = control_messages.LogTold(
+                self._machine.terms.name, message.session, agent.session, agent.log_number, self.relays
+            )
+            self._machine.answer_with(message.sender, told)

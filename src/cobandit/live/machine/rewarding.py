@@ -1,0 +1,41 @@
+"""Where a reward goes that is brought here by the id of its decision, and what is said of it.
+
+This file owns the way. Who decided counts it; for a pen that is its holder or its lender (`lending`), for others it is
+kept until they have it (`rewards_for_others`).
+"""
+
+from typing import TYPE_CHECKING
+
+from cobandit.core.pen_names import lender_of
+from cobandit.live.decide.decision import read
+from cobandit.live.machine.lending import Taken
+
+if TYPE_CHECKING:
+    from cobandit.live.machine.machine import Machine
+
+
+def take_reward(machine: "Machine", token: str, reward: float, *, is_brought: bool = False) -> Taken:
+    """Take a reward for any decision of the group.
+
+    Args:
+        machine: Where it is brought.
+        token: The id of the decision.
+        reward: The reward.
+        is_brought: Whether another member brings it, which keeps it until it is taken.
+
+    Raises:
+        UnknownError: The id is not one.
+        NotNowError: Too many rewards wait for members that cannot be reached. Nothing changed.
+    """
+    claim, name, holding = read(token), machine.terms.name, machine.holding
+    if claim.member == name and (holding is None or claim.number >= holding.first_number):
+        if holding is not None and holding.is_giving_back:
+            return Taken.NOT_YET  # its lender will count it
+        return Taken.COUNTED if machine.settling.settle_token(token, reward) else Taken.COUNTED_BEFORE
+    lender = lender_of(claim.member)
+    if lender == name and machine.lending is not None:
+        taken = machine.lending.gate(token, float(reward), machine.clock.now(), claim)
+        is_kept = taken is Taken.NOT_YET and not is_brought
+        return machine.lending.keep(claim.member, token, float(reward)) if is_kept else taken
+    machine.rewards_for_others.offer(lender or claim.member, token, float(reward))
+    return Taken.ON_ITS_WAY

@@ -1,0 +1,332 @@
+"""Pens between machines, without I/O: lent, given back, handed on, ended, and the gate for rewards."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from cobandit.core.pens import Phase
+from cobandit.core.settled import is_settled
+from cobandit.live.decide.decision import Claim, sign
+from cobandit.live.drive.clock import VirtualClock
+from cobandit.live.machine import control_messages
+from cobandit.live.machine.control_messages import PenLent, PenOver, PenRefused, PenReturned, pack, unpack
+from cobandit.live.machine.holding import Leftovers, holder, question
+from cobandit.live.machine.lending import Taken
+from cobandit.live.machine.machine import Machine
+from cobandit.live.machine.rewarding import take_reward
+from cobandit.live.machine.sharing import LIVE_SHARING
+from cobandit.live.machine.step import PenTerms, Restored, Terms
+from cobandit.live.store.journal import MemoryJournal
+from cobandit.live.store.restoring import restore
+from cobandit.policies import Policy
+from cobandit.policies.registry import BuiltIn
+from cobandit.values.errors import PeerError
+
+GROUP, ARMS = "pods", ("A", "B")
+
+
+def build(arms: Iterable[str]) -> Policy:
+    return BuiltIn("ucb")(tuple(arms), 1, 1.0)
+
+
+class Fleet:
+    """Machines that hear each other at once."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.clock.time = 1_800_000_000.0
+        self.machines: dict[str, Machine] = {}
+        self.journals: dict[str, MemoryJournal] = {}
+        self.heard: list[object] = []
+        """What nobody has a machine for."""
+        self.cut: set[str] = set()
+
+    def relay(self, name: str, journal: MemoryJournal | None = None) -> Machine:
+        self.journals[name] = journal = MemoryJournal() if journal is None else journal
+        found = restore(journal, name=name, group=GROUP, arms=ARMS, build=build, sharing=LIVE_SHARING, clock=self.clock)
+        return self._run(name, found, is_relay=True)
+
+    def pod(self, relay: str, nonce: bytes = b"1", before: Leftovers | None = None) -> Machine:
+        asked = control_messages.PenAsked("asker", nonce, ARMS, 1)
+        self.tell(relay, asked)
+        lent = self.heard.pop()
+        assert isinstance(lent, PenLent)
+        found = holder(lent, asked, build=build, sharing=LIVE_SHARING, clock=self.clock, before=before)
+        return self._run(lent.pen, found, is_relay=False)
+
+    def _run(self, name: str, found: Restored, *, is_relay: bool) -> Machine:
+        relays = () if found.held is None else (found.held.lender,)
+        terms = Terms(
+            name, GROUP, LIVE_SHARING, build, 1e6, None, is_relay=is_relay, relays=relays, pens=PenTerms(b"key")
+        )
+        machine = self.machines[name] = Machine(terms, found, self.clock)
+        machine.make_decider(None, seed=1, wake=lambda: None)
+        if is_relay:
+            self.journals[name].replace(machine.state(is_clean=False))
+        if machine.leaf is not None:
+            machine.leaf.begin()
+        machine.introduce()
+        for other in self.machines:
+            if other != name and is_relay:
+                machine.greet(other)
+        self.work()
+        return machine
+
+    def tell(self, receiver: str, message: control_messages.AnyControlMessage) -> None:
+        self._deliver(message.sender, receiver, pack(message, GROUP))
+        self.work()
+
+    def work(self) -> None:
+        """Let everybody take steps until nobody has anything to say."""
+        is_busy = True
+        while is_busy:
+            is_busy = sum(self._step(machine) for machine in list(self.machines.values())) > 0
+
+    def _step(self, machine: Machine, packets: tuple[tuple[bytes, str], ...] = ()) -> bool:
+        step = machine.step(packets)
+        if machine.terms.name in self.journals and not step.is_empty:
+            self.journals[machine.terms.name].write([step.batch])
+        for receiver, message in step.outgoing:
+            self._deliver(machine.terms.name, receiver, pack(message, GROUP))
+        return bool(step.outgoing)
+
+    def _deliver(self, sender: str, receiver: str, packet: bytes) -> None:
+        if {sender, receiver} & self.cut:
+            return
+        if receiver in self.machines:
+            self._step(self.machines[receiver], ((packet, sender),))
+        else:
+            self.heard.append(unpack(packet, GROUP))
+
+    def wait(self, seconds: float) -> None:
+        end = self.clock.time + seconds
+        while self.clock.time < end:
+            self.clock.time = min(self.clock.time + 1.0, end)
+            self.work()
+
+
+def decide(machine: Machine, reward: float | None = 1.0) -> str:
+    decision = machine.decider.select_arm()
+    if reward is not None:
+        machine.decider.settle(decision.number, reward)
+    return decision.id
+
+
+def counted(machine: Machine) -> int:
+    """How many observations a machine knows, of everybody."""
+    return machine.agent.policy.tally.observations
+
+
+def name_of(machine: Machine) -> str:
+    return machine.terms.name
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    return Fleet()
+
+
+def test_a_pod_without_a_name_counts_with_a_pen(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    decide(pod)
+    decide(pod)
+    fleet.wait(15.0)  # flush_every
+    assert (counted(relay), counted(pod), pod.holding and pod.holding.unacknowledged) == (2, 2, 0)
+    assert {key.agent for key, _ in relay.agent.endpoint.replica.cells()} == {name_of(pod)}
+
+
+def test_a_closed_pen_is_handed_on_with_its_cells_and_above_its_numbers(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    tokens = [decide(pod), decide(pod, reward=None)]
+    fleet.work()
+    assert pod.holding is not None
+    pod.holding.close(fleet.clock.now())
+    fleet.wait(3.0)
+    assert pod.holding.is_closed
+    del fleet.machines[name_of(pod)]
+    after = fleet.pod("r", b"2")
+    assert (name_of(after), after.agent.incarnation) == (name_of(pod), pod.agent.incarnation)
+    assert after.agent.session > pod.agent.session
+    assert counted(after) == 1
+    decide(after)
+    fleet.wait(15.0)
+    assert len({key[:2] for key, _ in relay.agent.endpoint.replica.cells()}) == 1  # no new row
+    # What the first one had decided is the lender's now, and what it had rewarded was counted.
+    assert [take_reward(relay, token, 1.0) for token in tokens] == [Taken.COUNTED_BEFORE, Taken.COUNTED]
+    assert [take_reward(relay, token, 1.0) for token in tokens] == [Taken.COUNTED_BEFORE] * 2
+    fleet.wait(100.0)
+    assert (counted(relay), counted(after)) == (3, 3)
+
+
+def test_while_it_is_given_back_nothing_is_counted(fleet: Fleet) -> None:
+    fleet.relay("r")
+    pod = fleet.pod("r")
+    token = decide(pod, reward=None)
+    assert pod.holding is not None
+    pod.holding.close(fleet.clock.now())
+    fleet.cut = {"r"}
+    fleet.wait(2.0)
+    assert pod.holding.is_giving_back
+    assert take_reward(pod, token, 1.0) is Taken.NOT_YET
+
+
+def test_a_lender_does_not_take_a_pen_back_of_which_it_lacks_something(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    decide(pod)
+    assert pod.holding is not None
+    fleet.tell("r", PenReturned(name_of(pod), name_of(pod), pod.agent.session, pod.agent.log_number + 5, 1))
+    assert relay.lending is not None
+    assert relay.lending.book.pens[name_of(pod)].phase == Phase.LENT.value
+
+
+def test_a_pen_whose_holder_is_silent_is_ended_and_its_decisions_are_rewarded_once(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    acknowledged, lost, open_one = decide(pod), None, None
+    fleet.wait(15.0)
+    fleet.cut = {name_of(pod)}
+    lost, open_one = decide(pod), decide(pod, reward=None)
+    fleet.wait(130.0)
+    assert [take_reward(relay, token, 1.0) for token in (acknowledged, lost, open_one, lost)] == [
+        Taken.COUNTED_BEFORE,
+        Taken.COUNTED,
+        Taken.COUNTED,
+        Taken.COUNTED_BEFORE,
+    ]
+    assert counted(relay) == 3
+    # It was only cut off: what it says now is not merged, it is told so, and takes another pen.
+    fleet.cut = set()
+    fleet.wait(60.0)
+    assert counted(relay) == 3
+    assert pod.holding is not None
+    assert pod.holding.is_over
+    del fleet.machines[name_of(pod)]
+    after = fleet.pod("r", b"2", pod.holding.leftovers())
+    fleet.wait(10.0)
+    assert name_of(after) != name_of(pod)
+    assert (counted(relay), after.outbox.waiting, after.holding and after.holding.is_over) == (3, 0, False)
+
+
+def test_what_was_not_acknowledged_comes_through_the_gate_after_a_switch(fleet: Fleet) -> None:
+    first, second = fleet.relay("r"), fleet.relay("s")
+    pod = fleet.pod("r")
+    fleet.cut = {"r"}
+    old = [decide(pod), decide(pod)]
+    assert pod.holding is not None
+    fleet.wait(4.0)
+    assert not pod.holding.is_lender_silent(fleet.clock.now())
+    fleet.wait(10.0)
+    assert pod.holding.is_lender_silent(fleet.clock.now())
+    late = decide(pod, reward=None)
+    left = pod.holding.leftovers()
+    assert [message.upto for message in left.given_back] == [None]
+    del fleet.machines[name_of(pod)]
+    after = fleet.pod("s", b"2", left)
+    assert take_reward(after, late, 1.0) is Taken.ON_ITS_WAY
+    fleet.cut = set()
+    fleet.wait(700.0)
+    assert (counted(first), counted(second), after.outbox.waiting) == (3, 3, 0)
+    assert [take_reward(first, token, 1.0) for token in (*old, late)] == [Taken.COUNTED_BEFORE] * 3
+
+
+def test_a_reward_for_a_lent_pen_is_brought_to_its_holder(fleet: Fleet) -> None:
+    relay, other = fleet.relay("r"), fleet.relay("s")
+    pod = fleet.pod("r")
+    token = decide(pod, reward=None)
+    assert take_reward(other, token, 1.0) is Taken.ON_ITS_WAY
+    fleet.wait(20.0)
+    assert (counted(pod), counted(relay), other.outbox.waiting, relay.outbox.waiting) == (1, 1, 0, 0)
+    assert take_reward(pod, token, 1.0) is Taken.COUNTED_BEFORE
+
+
+def test_the_book_survives_a_crash_and_so_does_what_was_counted_at_the_gate(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    token = decide(pod, reward=None)
+    fleet.work()
+    fleet.cut = {name_of(pod)}
+    fleet.wait(130.0)
+    assert take_reward(relay, token, 1.0) is Taken.COUNTED
+    fleet.work()
+    again = fleet.relay("r", fleet.journals["r"])
+    assert again.lending is not None
+    assert relay.lending is not None
+    assert again.lending.book.state() == relay.lending.book.state()
+    assert take_reward(again, token, 1.0) is Taken.COUNTED_BEFORE
+    assert counted(again) == 1
+
+
+def test_a_relay_without_its_disk_adopts_only_what_another_has_told_it(fleet: Fleet) -> None:
+    relay, other = fleet.relay("r"), fleet.relay("s")
+    pod = fleet.pod("r")
+    known, unknown = decide(pod), decide(pod, reward=None)
+    fleet.wait(100.0)
+    assert is_settled(other.agent.endpoint.replica, name_of(pod), pod.agent.incarnation, 0)
+    del fleet.machines["r"]
+    fleet.cut = {"s", name_of(pod)}
+    relay = fleet.relay("r", MemoryJournal())
+    assert take_reward(relay, known, 1.0) is Taken.ON_ITS_WAY  # kept here: nobody can judge it
+    assert counted(relay) == 0
+    fleet.cut = {name_of(pod)}
+    relay.greet("s")
+    other.greet("r")
+    fleet.wait(100.0)
+    assert (counted(relay), relay.outbox.waiting) == (1, 0)
+    assert [take_reward(relay, token, 1.0) for token in (known, unknown)] == [Taken.COUNTED_BEFORE, Taken.COUNTED]
+    assert relay.lending is not None
+    assert relay.lending.book.lend(b"9", relay.agent.incarnation, lambda last: last + 1, 0.0) is not None
+    assert name_of(pod) not in [pen for pen in relay.lending.book.pens if relay.lending.book.is_lent(pen)]
+
+
+def test_who_speaks_with_a_pen_in_another_session_is_told_that_it_is_over(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    before = relay.agent.snapshot()
+    hello = pod.hello()
+    stolen = control_messages.Hello(
+        hello.sender, hello.arms, 1, pod.agent.session + 1, 9, b"", incarnation=hello.incarnation, is_leaf=True
+    )
+    del fleet.machines[name_of(pod)]
+    fleet.tell("r", stolen)
+    assert relay.agent.snapshot() == before
+    assert fleet.heard == [PenOver("r", name_of(pod), pod.agent.session + 1, is_closed=False)]
+
+
+def test_a_forged_id_counts_nothing(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    assert relay.lending is not None
+    relay.lending.end(name_of(pod), "")
+    token = sign(Claim(name_of(pod), 3, "A", 1.0), b"another key")
+    assert take_reward(relay, token, 1.0) is Taken.GIVEN_UP
+    assert counted(relay) == 0
+
+
+def test_who_counts_rewards_otherwise_gets_no_pen(fleet: Fleet) -> None:
+    fleet.relay("r")
+    fleet.tell("r", control_messages.PenAsked("asker", b"1", ARMS, 7))
+    (refused,) = fleet.heard
+    assert isinstance(refused, PenRefused)
+    assert "counts 1 quanta in a reward, not 7" in refused.why
+    fleet.tell("r", control_messages.PenAsked("asker", b"1", ("C",), 1))
+    assert "no arm in common" in refused.why or isinstance(fleet.heard[-1], PenRefused)
+
+
+def test_an_answer_to_another_question_is_refused(fleet: Fleet) -> None:
+    fleet.relay("r")
+    fleet.tell("r", control_messages.PenAsked("asker", b"1", ARMS, 1))
+    lent = fleet.heard.pop()
+    assert isinstance(lent, PenLent)
+    with pytest.raises(PeerError, match="to another process"):
+        holder(lent, question("asker", ARMS, 1), build=build, sharing=LIVE_SHARING, clock=fleet.clock)
+
+
+def test_a_holder_is_heard_often_enough_and_no_more(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    fleet.wait(1200.0)
+    assert relay.lending is not None
+    assert relay.lending.book.is_lent(name_of(pod))
