@@ -13,11 +13,13 @@ from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from cobandit.core.pen_names import lender_of
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import Decision, Signer, is_genuine, read
 from cobandit.live.drive.background import Background, at_end, result_of
 from cobandit.live.drive.node import Node
 from cobandit.live.drive.pens import PenKeeper
+from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import Statistics
 from cobandit.live.store.history import DecisionLog, LogEntry
@@ -170,12 +172,13 @@ class Member:
 
     async def _update_at_machine(self, token: str, reward: float) -> bool:
         """Reward a decision by its id, on the loop. What is for another member waits for no step."""
-        machine, owner = self._node.machine, read(token).member
-        if owner == self._name:
-            return await self._node.act(lambda: machine.settling.settle_token(token, reward))
-        machine.rewards_for_others.offer(owner, token, float(reward))
-        self._node.wake()
-        return True
+        node, member = self._node, read(token).member
+        if node.machine.terms.name in (member, lender_of(member)):
+            taken = await node.act(lambda: take_reward(node.machine, token, float(reward)))
+        else:
+            taken = take_reward(node.machine, token, float(reward))
+            node.wake()
+        return taken.is_news
 
     # Operating.
 

@@ -52,6 +52,11 @@ class Taken(Enum):
     GIVEN_UP = "given up"
     NOT_YET = "not taken yet: bring it again"
 
+    @property
+    def is_news(self) -> bool:
+        """Whether it counts, or may do so later."""
+        return self in (Taken.COUNTED, Taken.ON_ITS_WAY)
+
 
 def pen_key(secret: bytes, pen: str) -> bytes:
     """Return what decisions of a pen are signed with."""
