@@ -176,8 +176,8 @@ def test_who_counts_otherwise_is_refused(tmp_path: Path) -> None:
         with pytest.raises(LocalError) as refused:
             network.pod(quantum=0.01)
         assert str(refused.value) == (
-            "no relay lends this process a pen: r1 counts 1000000 quanta in a reward, not 100: a whole group must declare "
-            "the same quantum"
+            "no relay lends this process a pen: r1 counts 1000000 quanta in a reward, not 100: a whole group must "
+            "declare the same quantum"
         )
 
 

@@ -303,7 +303,8 @@ class Holding:
 
     def _give_back(self, now: float) -> None:
         machine, pen = self._machine, self._machine.terms.name
-        if machine.decider.is_waiting or self.lender in machine.agent.lacking:
+        is_met = self.lender in machine.agent.peers  # or nobody knows what it holds
+        if not is_met or self._unacknowledged or machine.decider.is_waiting or self.lender in machine.agent.lacking:
             self._flushed_at = now
             machine.flush()
             return
