@@ -125,6 +125,9 @@ class Fleet:
         has_state: bool = True,
         is_relay: bool = False,
         is_patient: bool = False,
+        relays: tuple[str, ...] = (),
+        is_nameless: bool = False,
+        lease: float = 120.0,
     ) -> Process:
         """Begin to start a member. Nobody waits for it."""
         self._starts += 1
@@ -136,7 +139,7 @@ class Fleet:
             group=GROUP,
             name=name,
             arms=ARMS,
-            state=str(state or self.states[name]) if has_state else None,
+            state=str(state or self.states[name]) if has_state and not is_nameless else None,
             truth=str(truth),
             seed=self.plan.seed,
             start=self._starts,
@@ -149,6 +152,9 @@ class Fleet:
             clock_behind_s=clock_behind_s,
             is_relay=is_relay,
             is_patient=is_patient,
+            relays=relays,
+            is_nameless=is_nameless,
+            lease=lease,
             sabotage=self.plan.sabotage,
         )
         return Process(spec, where.inside)
@@ -201,6 +207,11 @@ class Fleet:
                 self._mail_reward(token)
             if draw > 0.4 and self.running:
                 self.running[self.dice.pick(sorted(self.running))].tell(Order("reward", (token,)))
+
+    def take_later(self) -> list[str]:
+        """Return which decisions of members that are gone were given away."""
+        later, self._later = self._later, []
+        return later
 
     def drop_given_away(self, owner: str) -> None:
         """Leave a member's decisions that were given away without a reward for ever."""

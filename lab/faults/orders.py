@@ -39,6 +39,12 @@ class Spec(msgspec.Struct, frozen=True):
     """Whether it talks as live members do, and not in a hurry."""
     sabotage: str | None = None
     """A Python file that breaks the live part on purpose, to see whether that is noticed."""
+    relays: tuple[str, ...] = ()
+    """Where relays are, if it is a leaf."""
+    is_nameless: bool = False
+    """Whether a relay lends it a name; its own is then only for the parent."""
+    lease: float = 120.0
+    """Seconds after which a relay ends the name of a process that is not heard."""
 
     def sharing(self) -> Sharing:
         """Return how the member talks: as live members do, but in a hurry unless it is patient."""
@@ -80,6 +86,10 @@ class Look(msgspec.Struct, frozen=True, tag="look"):
     """Where the kill switch points."""
     packets: int = 0
     """How many it has sent."""
+    observations: int = 0
+    """How many it knows of, its own and others'."""
+    resident_kb: int = 0
+    """Memory of its process."""
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):

@@ -11,8 +11,10 @@ import runpy
 import sys
 import threading
 import time
+from pathlib import Path
 
 from cobandit.codec import decode_snapshot
+from cobandit.live.decide.decision import read
 from cobandit.live.drive.clock import SystemClock
 from cobandit.live.drive.joining import connect
 from cobandit.live.drive.member import Member
@@ -123,7 +125,8 @@ class Worker:
             except LocalError:
                 self._truth.refuse(token)
                 return
-            if self._member.update(token, reward_of(token)):
+            is_same = read(token).member == self._member.name  # a name that was lent may have changed since
+            if self._member.update(token, reward_of(token)) and is_same:
                 self._mouth.say(orders.Twice(token))
 
     def _reward(self, token: str) -> bool:
@@ -198,7 +201,16 @@ def look(member: Member, first_arm: str = "") -> orders.Look:
         first_arm=first_arm,
         control_arm=statistics.control_arm or "",
         packets=said.shares + said.repetitions + said.acknowledgements + said.notices + said.letters,
+        observations=statistics.observations,
+        resident_kb=_resident_kb(),
     )
+
+
+def _resident_kb() -> int:
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0
 
 
 def main() -> int:
@@ -214,13 +226,15 @@ def main() -> int:
         member = connect(
             spec.url,
             group=spec.group,
-            name=spec.name,
+            name=None if spec.is_nameless else spec.name,
             arms=spec.arms,
             state=spec.state,
             sharing=spec.sharing(),
             peers=spec.peers,
             keys=spec.keys,
             relay=spec.is_relay,
+            relays=spec.relays or None,
+            lease=spec.lease,
             clock=ShiftedClock(spec.clock_behind_s),
         )
     except CobanditError as error:
