@@ -2,7 +2,7 @@
 
 UCB's counts depend on the decision times alone. A twentieth of the slots has a twentieth of the messages, with a
 relative spread sqrt(20) times the published one; the bound of a slice is at least three such standard deviations of one
-trial. That both engines count the same is tested in `tests/parity`; `cobandit messages` runs all of it on the readable one.
+trial. That both engines count the same is tested in `tests/parity`; `cobandit messages` runs all on the readable one.
 """
 
 import pytest
