@@ -161,13 +161,13 @@ class Mesh:
             return
         hello = read_hello(content, seen_at=connection.host)
         if hello is None:
-            self._inbox.refused(Refusal.MALFORMED, connection.peer)
+            self._inbox.refused(Refusal.MALFORMED, connection.peer, connection.host)
             connection.abort()
             return
         if connection.peer is None:
             connection.refusal = self._claim(connection, hello.name)
             if connection.refusal is not None:
-                self._inbox.refused(connection.refusal, None)
+                self._inbox.refused(connection.refusal, None, connection.host)
                 connection.abort()
                 return
             connection.peer = hello.name
