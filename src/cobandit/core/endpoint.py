@@ -473,10 +473,11 @@ class Endpoint:
         What members of a mesh observe they tell every relay themselves.
         """
         outgoing: list[Message] = []
+        self.agenda.flush_by(now)
         for other in self.links.values():
             if other.is_leaf:
-                self.agenda.flush_by(now)
-            elif link.is_leaf and self.peers.is_relay(other.peer.name):
+                continue
+            if link.is_leaf and self.peers.is_relay(other.peer.name):
                 common = other.peer.common_set
                 count = sum(entry.observations for entry in news if entry.arm in common)
                 observations = other.exchange.observe(len(self.candidates.own), count)
