@@ -147,7 +147,8 @@ class Fleet:
             given_away=self._given_away,
             keys=where.keys,
             clock_behind_s=clock_behind_s,
-            is_relay=is_relay,
+            is_relay=is_relay or where.is_relay,
+            relays=where.relays,
             is_patient=is_patient,
             sabotage=self.plan.sabotage,
         )

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cobandit.values.errors import LocalError
-from lab.faults import brokers, cuts, disks, generations, kills, pasts
+from lab.faults import brokers, cuts, disks, generations, kills, pasts, relays
 from lab.faults.cable import NotPermitted
 from lab.faults.disk import NoDisk
 from lab.faults.fleet import Plan
@@ -37,6 +37,7 @@ SCENARIOS: dict[str, Callable[[Plan], Verdict]] = {
     "disk-lost-clock-back": pasts.clock_and_disk_back,
     "clock-back": pasts.clock_back,
     "generations-nats": generations.generations_nats,
+    "relays-tls": relays.relays_tls,
 }
 
 

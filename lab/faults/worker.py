@@ -197,6 +197,8 @@ def look(member: Member, first_arm: str = "") -> orders.Look:
         owes=len(member._node.machine.outbox.rewards),  # noqa: SLF001  # nobody else needs to know
         first_arm=first_arm,
         control_arm=statistics.control_arm or "",
+        known={arm.arm: arm.observations for arm in statistics.arms},
+        homes=statistics.homes,
         packets=said.shares + said.repetitions + said.acknowledgements + said.notices + said.letters,
     )
 
@@ -221,6 +223,7 @@ def main() -> int:
             peers=spec.peers,
             keys=spec.keys,
             relay=spec.is_relay,
+            relays=spec.relays or None,
             clock=ShiftedClock(spec.clock_behind_s),
         )
     except CobanditError as error:

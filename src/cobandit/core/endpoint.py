@@ -477,16 +477,15 @@ class Endpoint:
         every other relay itself. Only in a graph is that passed on as well (`Sharing.forwards`).
         """
         outgoing: list[Message] = []
+        self.agenda.flush_by(now)
         for other in self.links.values():
             if other.is_leaf:
-                self.agenda.flush_by(now)
-            elif (link.is_leaf or self._sharing.forwards) and self.peers.is_relay(other.peer.name):
+                continue
+            if (link.is_leaf or self._sharing.forwards) and self.peers.is_relay(other.peer.name):
                 count = sum(added.observations for key, added in news if other.wants(self.replica.fact(key)))
                 observations = other.exchange.observe(len(self.candidates.own), count) if count else 0
                 if observations:
                     outgoing.append(self.speech.share(other, observations, now))
-                elif count and self._sharing.forwards:
-                    self.agenda.flush_by(now)
             else:
                 self.agenda.schedule(other)
         return tuple(outgoing)
