@@ -37,8 +37,8 @@ from cobandit.live.status.statistics import Statistics
 from lab.servers import nats_server
 
 LEAVES, PROCESSES, IDLE_S = 1000, 4, 60.0
-WARM_UP, DECISIONS, IN_OUTAGE = 192, 256, 256
-"""Decisions of each leaf: until thresholds have reached their cap; while messages are counted; in the outage."""
+WARM_UP, DECISIONS, IN_OUTAGE = 192, 256, 384
+"""Decisions of each leaf: until thresholds have reached their cap; while messages are counted; around a relay's end."""
 
 ARMS = ["A", "B", "C", "D"]
 MEANS = (0.45, 0.5, 0.55, 0.6)
@@ -163,7 +163,7 @@ def _until_known(workers: "Sequence[LeafProcess]", asker: Asker, total: int, wit
     began = time.perf_counter()
     while time.perf_counter() < began + WITHIN_S:
         ask_all(workers, "catch up")
-        time.sleep(1.0)
+        time.sleep(3.0)
         known = [one for answer in ask_all(workers, "known") for one in answer["known"]]
         held = [one.observations for one in asker.ask(10.0).members if one.name != without]
         if set(known) == set(held) == {total}:
@@ -306,6 +306,7 @@ class Worker:
     async def _joined(self, names: list[str]) -> list[Member]:
         group = GROUP if self._members or not names[0].startswith("single") else f"{GROUP}-alone"
         options: dict[str, Any] = {"group": group, "arms": ARMS, "secret": SECRET, "relays": ["*"]}
+        options["log_limit"] = 0  # the log of decisions is on disk elsewhere, or not wanted
 
         async def start(name: str) -> Member:
             return await join(self._url, name=name, **options)
@@ -330,7 +331,6 @@ class Worker:
 
         def decide() -> None:
             nonlocal slowest
-            pause = 8.0 / count
             for _ in range(count):
                 for member in self._members:
                     began = time.perf_counter()
@@ -338,7 +338,6 @@ class Worker:
                     slowest = max(slowest, time.perf_counter() - began)
                     if killed.is_set() and not is_over.is_set():
                         decided[member.name] += 1
-                time.sleep(pause)
 
         thread = threading.Thread(target=decide)
         thread.start()

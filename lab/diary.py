@@ -30,6 +30,8 @@ class Diary(Inbox):
         self.frames: list[tuple[bytes, str | None]] = []
         self.reached: list[str | None] = []
         self.refusals: list[tuple[Refusal, str | None]] = []
+        self.hosts: list[str | None] = []
+        """Where that came from which was refused."""
         self.troubles: list[str | None] = []
         self._news = asyncio.Event()
 
@@ -54,8 +56,9 @@ class Diary(Inbox):
         self.reached.append(peer)
         self._news.set()
 
-    def refused(self, reason: Refusal, sender: str | None) -> None:
+    def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
         self.refusals.append((reason, sender))
+        self.hosts.append(host)
         self._news.set()
 
     def trouble(self, what: str | None) -> None:

@@ -33,14 +33,24 @@ def known_of(look: Look, member: str) -> Tallies:
 
 
 def disagreements(looks: Mapping[str, Look]) -> list[str]:
-    """Return which members know something else of another than that one itself."""
-    found = []
+    """Return which members know something else of another than that one itself.
+
+    A leaf has no rows of others: it must decide by as many observations as its relay.
+    """
+    most = {
+        arm: max(look.known.get(arm, 0) for look in looks.values()) for look in looks.values() for arm in look.known
+    }
+    found = [
+        f"{name} decides by {look.known}, others by {most}"
+        for name, look in looks.items()
+        if look.homes and look.known != most
+    ]
     for owner in looks:
         own = known_of(looks[owner], owner)
         found += [
             f"{name} knows {_written(known)} of {owner}, which has {_written(own)}"
             for name, look in looks.items()
-            if name != owner and (known := known_of(look, owner)) != own
+            if name != owner and not look.homes and (known := known_of(look, owner)) != own
         ]
     return found
 
@@ -84,7 +94,10 @@ def talking(looks: Mapping[str, Look]) -> int:
     """Return of how many directed pairs the second knows everything of the first, its last word included."""
     own = {name: known_of(look, name) for name, look in looks.items()}
     return sum(
-        known_of(look, speaker) == own[speaker] for name, look in looks.items() for speaker in looks if speaker != name
+        bool(look.homes) or known_of(look, speaker) == own[speaker]  # of a leaf `disagreements` looks at the totals
+        for name, look in looks.items()
+        for speaker in looks
+        if speaker != name
     )
 
 

@@ -18,6 +18,9 @@ class Place(NamedTuple):
     keys: str | None = None
     inside: tuple[str, ...] = ()
     """The command that runs a program there, if it is not here."""
+    relays: tuple[str, ...] = ()
+    """Where the relays are, of a leaf."""
+    is_relay: bool = False
 
 
 def broker(url: str, names: Sequence[str]) -> dict[str, Place]:
@@ -51,3 +54,21 @@ def mesh(
         )
         for name, address in addresses.items()
     }
+
+
+def behind_relays(relays: Sequence[str], leaves: Sequence[str], folder: Path) -> dict[str, Place]:
+    """Return places of relays that form a TLS mesh, and of leaves that dial them."""
+    make_group(GROUP, folder)
+    addresses = {name: f"{HOST}:{free_port()}" for name in relays}
+    places = {
+        name: Place(
+            url=f"tls://{address}",
+            peers=tuple(other for other in addresses.values() if other != address),
+            keys=str(issue(name, folder, may_relay=True)),
+            is_relay=True,
+        )
+        for name, address in addresses.items()
+    }
+    for name in leaves:
+        places[name] = Place("tls://", keys=str(issue(name, folder)), relays=tuple(addresses.values()))
+    return places

@@ -35,6 +35,8 @@ class Spec(msgspec.Struct, frozen=True):
     clock_behind_s: float = 0.0
     """By how much the member's clock is behind."""
     is_relay: bool = False
+    relays: tuple[str, ...] = ()
+    """Where the relays are, if it is a leaf."""
     is_patient: bool = False
     """Whether it talks as live members do, and not in a hurry."""
     sabotage: str | None = None
@@ -84,6 +86,10 @@ class Look(msgspec.Struct, frozen=True, tag="look"):
     """That of its very first decision."""
     control_arm: str = ""
     """Where the kill switch points."""
+    known: dict[str, int] = {}
+    """How many observations it decides by, of each arm."""
+    homes: tuple[str, ...] = ()
+    """The relays that a leaf talks to."""
     packets: int = 0
     """How many it has sent."""
     observations: int = 0

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cobandit.values.errors import LocalError
-from lab.faults import brokers, cuts, disks, generations, kills, pasts, pods
+from lab.faults import brokers, cuts, disks, generations, kills, pasts, pods, relays
 from lab.faults.cable import NotPermitted
 from lab.faults.disk import NoDisk
 from lab.faults.fleet import Plan
@@ -39,6 +39,7 @@ SCENARIOS: dict[str, Callable[[Plan], Verdict]] = {
     "generations-nats": generations.generations_nats,
     "pods-nats": pods.pods_nats,
     "pods-tls": pods.pods_tls,
+    "relays-tls": relays.relays_tls,
 }
 
 

@@ -56,6 +56,12 @@ def totals_of(machine: Machine) -> Tallies:
     return _tallies(machine.agent.policy.tally)
 
 
+def heard_totals(machine: Machine) -> Tallies:
+    """Return what a leaf has heard that everybody else observed; nothing at who is no leaf."""
+    heard = machine.agent.endpoint.totals.all()
+    return {entry.arm: (entry.observations, entry.reward_sum) for entry in heard if entry.observations}
+
+
 def incarnation_of(machine: Machine) -> int:
     """Return in which incarnation a member is."""
     return machine.agent.incarnation

@@ -14,6 +14,7 @@ from lab.live_swarm.computer import Disk
 from lab.live_swarm.insides import (
     Origin,
     View,
+    heard_totals,
     incarnation_of,
     informed_by,
     may_choose,
@@ -190,7 +191,7 @@ class Inspector:
     def _compare_totals(self, process: Process) -> None:
         """Compare what a member decides by: it is the sum of its parts, and no more than there ever was."""
         parts: dict[Arm, tuple[int, int]] = {}
-        for tallies in process.view.values():
+        for tallies in (*process.view.values(), heard_totals(process.machine)):
             for arm, (count, total) in tallies.items():
                 before = parts.get(arm, (0, 0))
                 parts[arm] = before[0] + count, before[1] + total

@@ -7,7 +7,7 @@ allowed when everything should be quiet.
 from collections.abc import Callable
 from functools import partial
 
-from cobandit.live.machine.control_messages import Hello, unpack
+from cobandit.live.machine.control_messages import Hello, RelaySought, unpack
 from cobandit.live.transports.base import Inbox, Transport
 from lab.live_swarm.computer import BEFORE_PACKET
 from lab.live_swarm.plan import GROUP, Plan
@@ -67,7 +67,8 @@ class Network:
         self._transcript.note(time, sender, f"to {receiver}", frame)
         if self._transcript.lines is not None:
             self._transcript.lines[-1] += f": {unpack(frame, GROUP)}"
-        if self.unquiet is not None and self._doors.get(receiver) and not (is_announced and self._is_hello(frame)):
+        is_here = bool(self._doors.get(receiver))
+        if self.unquiet is not None and is_here and not self._is_idle_talk(sender, receiver, frame, is_announced):
             self.unquiet.append(f"{sender} to {receiver}: {unpack(frame, GROUP)}"[:300])
         if not self._doors.get(receiver):
             return plan.has_broker
@@ -104,8 +105,11 @@ class Network:
     def _is_cut(self, sender: str, receiver: str) -> bool:
         return any(cut.holds(self._timeline.time, sender, receiver) for cut in self._plan.cuts)
 
-    def _is_hello(self, frame: bytes) -> bool:
-        return isinstance(unpack(frame, GROUP), Hello)
+    def _is_idle_talk(self, sender: str, receiver: str, frame: bytes, is_announced: bool) -> bool:
+        """Return whether a packet says only that somebody is here, or asks who is: that goes on for ever."""
+        said, leaves = unpack(frame, GROUP), self._plan.leaves
+        is_to_home = sender in leaves or receiver in leaves  # leaves do not announce that they are here, but say it
+        return isinstance(said, RelaySought) or (isinstance(said, Hello) and (is_announced or is_to_home))
 
 
 class Door(Transport):

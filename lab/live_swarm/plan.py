@@ -150,6 +150,8 @@ class Plan:
     """Who was not heard for so many seconds is taken to be gone, though it may not be. Members say that they are here
     four times as often."""
     allowed: Allowed
+    leaves: frozenset[str] = frozenset()
+    """Who talks to relays only (`leaf_worlds.py`)."""
 
 
 def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:

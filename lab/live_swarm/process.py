@@ -22,6 +22,7 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.values.tally import Arm
 from lab.live_swarm.computer import AFTER_WRITE, Disk, DiskJournal
 from lab.live_swarm.insides import View, settings_of, throw_away, view_of
+from lab.live_swarm.leaf_worlds import relays_of
 from lab.live_swarm.network import Door, Network
 from lab.live_swarm.plan import GROUP, Plan
 from lab.live_swarm.timeline import Killed, ProcessLoop, Timeline
@@ -109,6 +110,7 @@ class Process:
             build=lambda arms: _policy(plan, name, arms),
             sharing=plan.sharing,
             clock=self._clock,
+            is_leaf=name in plan.leaves,
         )
         default = None if plan.default_reward is None else found.agent.policy.quantum.units(plan.default_reward)
         terms = Terms(
@@ -120,6 +122,7 @@ class Process:
             default_units=default,
             is_relay=name in plan.relays,
             forget_after=plan.forget_after,
+            relays=relays_of(plan, name),
         )
         self.machine = Machine(terms, found, self._clock)
         self.view, self.settings = view_of(self.machine), settings_of(self.machine)

@@ -11,6 +11,7 @@ from lab.live_swarm.insides import (
     is_superseded,
     open_decisions,
     rank,
+    totals_of,
     waiting_rewards,
 )
 from lab.live_swarm.network import Network
@@ -34,7 +35,8 @@ def at_rest(plan: Plan, living: Sequence[Process], truth: Truth, network: Networ
         _different_settings(living)
         + _lost_settings(plan, living, truth)
         + _undelivered(living)
-        + _different_views(living, truth)
+        + _different_views(plan, living, truth)
+        + _different_totals(plan, living)
         + not_passed_on([process.machine.agent for process in living])
     )
     for made in truth.decisions.values():
@@ -95,7 +97,7 @@ def _unrewarded(plan: Plan, living: Sequence[Process], truth: Truth, made: Made)
     return wrong
 
 
-def _different_views(living: Sequence[Process], truth: Truth) -> list[str]:
+def _different_views(plan: Plan, living: Sequence[Process], truth: Truth) -> list[str]:
     """Return who does not know what the living have written down of each other, or of themselves."""
     if any(len(candidates_of(process.machine)) == 1 for process in living):
         return []  # who has ruled out all arms but one need not be told any more
@@ -116,9 +118,27 @@ def _different_views(living: Sequence[Process], truth: Truth) -> list[str]:
         for (origin, arm), tally in best.items()
         for process in living
         if arm in arms[process.name] and arm in arms[origin.member]
+        if process.name not in plan.leaves or origin.member == process.name  # of others it hears totals
         for known in (process.view.get(origin, {}).get(arm, (0, 0)),)
         if known != tally
     ]
+
+
+def _different_totals(plan: Plan, living: Sequence[Process]) -> list[str]:
+    """Return which leaf does not decide by all that the relays hold, and which talks to anybody else."""
+    if any(len(candidates_of(process.machine)) == 1 for process in living):
+        return []
+    held = [totals_of(process.machine) for process in living if process.name in plan.relays]
+    wrong: list[str] = []
+    for process in living:
+        if process.name not in plan.leaves:
+            continue
+        if (totals := totals_of(process.machine)) not in held:
+            wrong.append(f"{process.name} decides by {totals}, its relays by {held}")
+        peers = set(process.machine.peers)
+        if len(peers) != 1 or not peers <= plan.relays:
+            wrong.append(f"{process.name} talks to {sorted(peers)}")
+    return wrong
 
 
 def _known_to_disks(

@@ -1,25 +1,30 @@
 """Runs seeds of live fleets: one, or many on all cores."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 from lab.live_swarm.allowed import AS_IT_IS, Allowed
-from lab.live_swarm.plan import plan
+from lab.live_swarm.plan import Plan, plan
 from lab.live_swarm.world import World
 from lab.swarm.checks import difference
 from lab.swarm.running import REPEATED, Verdict
 from lab.swarm.transcript import Transcript
 
 
-def run_seed(seed: int, transcript: Transcript | None = None, allowed: Allowed = AS_IT_IS) -> Verdict:
-    """Run the world of a seed, and return what came of it.
+def run_seed(
+    seed: int,
+    transcript: Transcript | None = None,
+    allowed: Allowed = AS_IT_IS,
+    plan_of: Callable[[int, Allowed], Plan] = plan,
+) -> Verdict:
+    """Run the world of a seed, and return what came of it. There are several kinds of worlds, each with its plans.
 
     >>> run_seed(1).violations
     ()
     """
     transcript = transcript or Transcript()
-    world = World(plan(seed, allowed), transcript)
+    world = World(plan_of(seed, allowed), transcript)
     world.run()
     return Verdict(
         seed,

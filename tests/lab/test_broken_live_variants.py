@@ -245,6 +245,7 @@ FIRST_SEED = {
     "a snapshot forgets what is open": 21,
     "strangers are blamed": 66,
     "mail is thrown away": 7,
+    "what expired is open again after a start": 31,
     "an unclean stop is taken for a clean one": 21,
     "an unwritten decision is not remembered": 21,
     "newcomers are told nothing of what is set": 20,

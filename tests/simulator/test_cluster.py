@@ -20,7 +20,7 @@ from cobandit.simulator.simulate import simulate
 from cobandit.values.errors import LocalError
 
 WORLD = Scenario(200, Arms.of([0.2, 0.5, 0.8]), (AgentSpec(Rate(0.9)),) * 6)
-TRIALS = 24
+TRIALS = 12
 WAIT_S = 120.0
 
 

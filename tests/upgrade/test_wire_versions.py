@@ -171,8 +171,8 @@ def test_a_peer_is_written_to_in_the_newest_version_that_both_read_and_in_the_ol
 def test_a_hello_says_what_is_read_and_one_without_that_is_of_version_1() -> None:
     hello = values.CONTROL_MESSAGES["hello"]
     version, group, kind, body = msgspec.msgpack.decode(control_messages.pack(hello, GROUP)[4:])
-    assert body[-2:] == [[1], False]
-    assert control_messages.unpack(frame(version, group, kind, body[:-2]), GROUP) == hello
+    assert body[-3:] == [[1], False, False]
+    assert control_messages.unpack(frame(version, group, kind, body[:-3]), GROUP) == hello
 
 
 def test_a_mixed_fleet_learns_together_each_pair_in_the_newest_version_that_both_read() -> None:

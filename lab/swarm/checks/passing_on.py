@@ -17,6 +17,11 @@ def not_passed_on(agents: Sequence[Agent]) -> list[str]:
         endpoint = relay.endpoint
         others = [agent for agent in agents if agent is not relay] if endpoint.members.is_relay else []
         for other in others:
+            if other.endpoint.members.is_leaf and relay.name not in other.endpoint.links:
+                continue  # another relay is its home
+            if other.name not in endpoint.links:
+                wrong.append(f"{relay.name} does not have {other.name} in mind, which talks to it")
+                continue
             if endpoint.candidates.are_settled(endpoint.links[other.name].peer):
                 continue  # they have nothing left to say
             if other.endpoint.members.is_leaf:

@@ -83,13 +83,16 @@ def run(options: argparse.Namespace) -> int:
         while True:
             asker.tell(setting)
             now = asker.ask(expected=[member.name for member in known])
+            leaves = [leaf for leaf in now.leaves if leaf.is_present]
             others = [member.name for member in now.members if not obeys(member)]
+            others += [leaf.name for leaf in leaves if leaf.lacks_settings]
             if not others or time.monotonic() > deadline:
                 break
     obeyed = [member.name for member in now.members if obeys(member)]
+    obeyed += [leaf.name for leaf in leaves if not leaf.lacks_settings]
     silent = sorted({*now.silent, *(member.name for member in known)} - {member.name for member in now.members})
     switch = f"{options.switch} {arm}" if arm else options.switch
-    total = len(now.members) + len(silent)
+    total = len(now.members) + len(leaves) + len(silent)
     print(f"{len(obeyed)} of {total} members have turned the switch: {switch}", end="")
     print(f" ({_named(obeyed)})" if obeyed else "")
     if others:

@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import Callable
 
 from cobandit.live.status.fleet import Fleet, FleetArm
+from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import PeerStatistics, Statistics
 
 NARROWEST = 80
+MOST_RELAYS_SHOWN = 8
 MOST_ARMS_SHOWN = 24
 """The rest is one line."""
 
@@ -84,7 +86,7 @@ def _summary(fleet: Fleet, width: int) -> list[str]:
     each = f" ({fleet.packets_sent / fleet.decisions:.3f} packets each)" if fleet.decisions else ""
     observed = f"{decisions} since start{each}, {fleet.observations:,} observed"
     lines = textwrap.wrap(f"{_cut(fleet.group, 2 * _NAME)}: {members}, {observed}", width, subsequent_indent="  ")
-    lines += _silent(fleet, width) + _past(fleet, width)
+    lines += _leaves(fleet, width) + _silent(fleet, width) + _past(fleet, width)
     killed = {member.control_arm for member in fleet.members if member.control_arm is not None}
     for arm in sorted(killed):
         heard = sum(member.control_arm == arm for member in fleet.members)
@@ -108,7 +110,9 @@ def _arms(fleet: Fleet, most: int) -> list[str]:
         )
     if rest := arms[most:]:
         lines.append(f"... and {len(rest)} arms more, with {sum(arm.share for arm in rest):.1%} of the traffic")
-    if fleet.own_observations < fleet.observations:
+    if fleet.leaves:
+        lines.append("OBSERVED: all that is known. TRAFFIC: of that.")
+    elif fleet.own_observations < fleet.observations:
         lines.append("OBSERVED: all that is known. TRAFFIC: of what those who answered observed.")
     return lines
 
@@ -177,6 +181,32 @@ def _folded(fleet: Fleet) -> list[str]:
             f"{'-' if silence is None else f'{ago(silence.heard_s)} {_cut(silence.name, 14)}':>22}"
             f"{'-' if behind is None or not behind.lacks else f'{short(behind.lacks)} {_cut(behind.name, 14)}':>22}"
         )
+    return lines
+
+
+def _leaves(fleet: Fleet, width: int) -> list[str]:
+    """Return what relays say of their leaves, which do not answer for themselves."""
+    leaves = [leaf for leaf in fleet.leaves if leaf.is_present]
+    if not leaves:
+        return []
+    relays = [member for member in fleet.members if member.role is Role.RELAY]
+    shown = ", ".join(
+        f"{_cut(relay.name, _NAME)} {sum(peer.is_present and peer.role is Role.LEAF for peer in relay.peers):,}"
+        for relay in relays[:MOST_RELAYS_SHOWN]
+    )
+    more = f" and {len(relays) - MOST_RELAYS_SHOWN} more" if len(relays) > MOST_RELAYS_SHOWN else ""
+    silence = max((leaf.heard_s or 0.0 for leaf in leaves), default=0.0)
+    text = (
+        f"{len(leaves):,} leaves behind relays ({shown}{more}), as those say: they have observed "
+        f"{sum(leaf.observations for leaf in leaves):,}, and each was heard within {ago(silence)}."
+    )
+    lacking = [leaf.name for leaf in leaves if leaf.lacks_settings]
+    lines = textwrap.wrap(text, width, subsequent_indent="  ")
+    if lacking:
+        names = ", ".join(_cut(name, _NAME) for name in lacking[:MOST_RELAYS_SHOWN])
+        rest = f" and {len(lacking) - MOST_RELAYS_SHOWN:,} more" if len(lacking) > MOST_RELAYS_SHOWN else ""
+        text = f"! What is set has not reached all leaves yet: {names}{rest}."
+        lines += textwrap.wrap(text, width, subsequent_indent="  ")
     return lines
 
 

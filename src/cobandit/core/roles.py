@@ -26,16 +26,15 @@ def pass_on(
     other relay itself. Only in a graph is that passed on as well (`Sharing.forwards`).
     """
     outgoing: list[Message] = []
+    endpoint.agenda.flush_by(now)
     for other in endpoint.links.values():
         if other.is_leaf:
-            endpoint.agenda.flush_by(now)
-        elif news and (teller.is_leaf or forwards) and endpoint.peers.is_relay(other.peer.name):
+            continue
+        if news and (teller.is_leaf or forwards) and endpoint.peers.is_relay(other.peer.name):
             count = sum(added.observations for key, added in news if other.wants(endpoint.replica.fact(key)))
             observations = other.exchange.observe(len(endpoint.candidates.own), count) if count else 0
             if observations:
                 outgoing.append(endpoint.speech.share(other, observations, now))
-            elif count and forwards:
-                endpoint.agenda.flush_by(now)
         else:
             endpoint.agenda.schedule(other)
     return tuple(outgoing)

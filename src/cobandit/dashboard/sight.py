@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from cobandit.live.status.fleet import Fleet
+from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import PeerStatistics, Statistics
 
 MOST_KNOWN = 2000
@@ -102,7 +103,9 @@ def look(fleet: Fleet, before: Sight | None, *, is_whole: bool, seen_from: str |
             words.setdefault(peer.name, []).append(peer)
     gone = {name for member in fleet.members for name in member.gone_names}
     own = answered.get(seen_from) if seen_from is not None else None
-    believed = words.keys() if own is None else {peer.name for peer in own.peers}
+    # A leaf knows its relays only, and takes their word for who else there is.
+    is_told = own is None or own.role is Role.LEAF
+    believed = words.keys() if own is None or is_told else {peer.name for peer in own.peers}
     known = {} if before is None else before.members
     # A member of which nobody speaks any more, and that never spoke, was perhaps never there.
     remembered = {name for name, seen in known.items() if name in words or seen.statistics is not None}
@@ -157,6 +160,8 @@ def _state(words: list[PeerStatistics], before: Seen | None, is_whole: bool, is_
         return State.LEFT
     if not words and (is_gone or (before is not None and before.state == State.LEFT)):
         return State.LEFT
+    if any(word.role is Role.LEAF for word in words):
+        return State.NOT_ASKED  # its relay answers for it
     if is_whole:
         return State.SILENT
     return State.NOT_ASKED if before is None or before.state == State.LEFT else before.state

@@ -48,7 +48,7 @@ class Member(Inbox):
         self.reached.append(peer)
         self.witness.bell.set()
 
-    def refused(self, reason: Refusal, sender: str | None) -> None:
+    def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
         """Ignore it: what a transport refuses is not what these members say."""
 
     def trouble(self, what: str | None) -> None:

@@ -3,15 +3,20 @@
 import asyncio
 import time
 from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cobandit.live.auth import anti_replay
+from cobandit.live.auth import identity_seal as identity_seal_module
 from cobandit.live.auth.anti_replay import WIDTH, ReplayWindows
 from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.identity_seal import INTRODUCTIONS_A_SECOND, IdentitySeal
+from cobandit.live.auth.keys import issue, make_group
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import LARGEST_CLOCK_DIFFERENCE, GroupSeal, Opened, Rejected, Seal
 from cobandit.live.transports.memory import Hub, MemoryTransport
@@ -317,3 +322,29 @@ def test_a_sealed_transport_counts_what_it_refuses_and_heals_after_a_restart(mem
         await a.close()
 
     asyncio.run(run())
+
+
+def test_a_new_key_is_agreed_on_with_each_member_when_it_is_first_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_group("g", tmp_path)
+    a, b, c = (identity_seal(Identity.load(issue(name, tmp_path))) for name in "abc")
+    acquainted(a, b)
+    acquainted(a, c, ("a", "c"))
+    computed: list[str] = []
+    compute = identity_seal_module._Peer._computed
+
+    def counted(self: identity_seal_module._Peer, own: EllipticCurvePrivateKey) -> blake2b:
+        computed.append(self.name)
+        return compute(self, own)
+
+    monkeypatch.setattr(identity_seal_module._Peer, "_computed", counted)
+    issue("a", tmp_path, out=tmp_path / "new.pem").replace(tmp_path / "a.pem")
+    assert a.refresh().is_renewed
+    assert computed == []
+    assert a.unwrap(b.wrap("a", b"for the key before")) == Opened("b", b"for the key before")
+    assert computed == ["b", "b"]
+    assert a.unwrap(b.wrap("a", b"again")) == Opened("b", b"again")
+    assert computed == ["b", "b"]
+    assert isinstance(c.unwrap(a.wrap("c", b"with the new one")), Opened)
+    assert computed == ["b", "b", "c", "a"]  # the last one by c itself, which has not seen the new certificate before

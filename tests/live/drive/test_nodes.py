@@ -79,7 +79,7 @@ class Ear(MemoryTransport):
     def reachable(self, peer: str | None) -> None:
         pass
 
-    def refused(self, reason: Refusal, sender: str | None) -> None:
+    def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
         pass
 
     def trouble(self, what: str | None) -> None:
@@ -605,6 +605,20 @@ def test_a_refusal_names_whom_it_concerns_if_that_is_a_peer(caplog: pytest.LogCa
     played(scene)
     said = "event=packet_refused ann: refused: something from a member whose certificate is revoked"
     assert [line for line in caplog.messages if "packet_refused" in line] == [f"{said}, in the name of bob", said]
+
+
+def test_a_refusal_says_where_the_first_came_from(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(scene: Scene) -> None:
+        ann = await scene.node("ann")
+        for number in range(50):  # others may have as many addresses as they like
+            ann.refused(Refusal.FORGED, None, f"10.0.0.{number}")
+        ann.refused(Refusal.MALFORMED, None, "10.0.0.7")
+
+    played(scene)
+    assert [line for line in caplog.messages if "packet_refused" in line] == [
+        "event=packet_refused ann: refused: something not from whom it says it is (first from 10.0.0.0)",
+        "event=packet_refused ann: refused: something not a message (first from 10.0.0.7)",
+    ]
 
 
 def test_passing_on_a_setting_that_is_ahead_of_a_clock_leads_to_no_quarantine() -> None:

@@ -1,8 +1,9 @@
 """Which relays a leaf talks to: the ones that a hash puts first, the next ones if they are silent, and back again."""
 
 from collections import Counter
+from collections.abc import Callable
 
-from cobandit.live.machine.homes import PATIENCE_CUT_OFF, PROBE_EVERY, REVIEW_EVERY, SILENT_AFTER, Homes, Looked
+from cobandit.live.machine.homes import CALM, PATIENCE_CUT_OFF, PROBE_EVERY, REVIEW_EVERY, SILENT_AFTER, Homes, Looked
 
 RELAYS = ["relay-a", "relay-b", "relay-c"]
 
@@ -22,6 +23,16 @@ def started(most: int = 1, relays: list[str] = RELAYS) -> Homes:
     for name in homes.names:
         homes.met(name)
     return homes
+
+
+def let_pass(homes: Homes, start: float, end: float, owes: Callable[[str], bool] = nothing_owed) -> list[str]:
+    """Look at the beginning, whenever it is due, and at the end. Return who is left on the way."""
+    dropped, now = list(homes.look(start, owes).dropped), start
+    while now < end:
+        due = homes.due_at()
+        now = end if due is None else min(end, max(now, due))
+        dropped += homes.look(now, owes).dropped
+    return dropped
 
 
 def test_leaves_spread_over_relays() -> None:
@@ -111,8 +122,7 @@ def test_a_better_relay_that_does_not_answer_is_given_up_again() -> None:
     homes.look(5.0, nothing_owed)
     homes.met("relay-c")
     later = 5.0 + 2.0 * REVIEW_EVERY
-    homes.look(later, nothing_owed)
-    homes.look(later + SILENT_AFTER, nothing_owed)
+    let_pass(homes, later, later + SILENT_AFTER)
     assert (homes.wanted, homes.talking) == (("relay-c",), ("relay-c",))
 
 
@@ -172,32 +182,53 @@ def test_addresses_that_are_looked_up_again_replace_those_before_but_a_home_that
 
 def test_a_silent_place_rests_and_all_that_rest_are_tried_again() -> None:
     homes = started(relays=["relay-a", "relay-b"])
-    homes.look(10.0, all_owed)
-    homes.look(10.0 + SILENT_AFTER, all_owed)
+    assert let_pass(homes, 10.0, 10.0 + SILENT_AFTER, all_owed) == ["relay-b"]
     (first,) = homes.wanted
-    homes.look(10.0 + 2 * SILENT_AFTER, all_owed)
-    assert (homes.wanted, homes.is_cut_off) == ((first,), True)  # the other one rests
-    homes.look(11.0 + 2 * SILENT_AFTER, all_owed)
-    assert (homes.wanted != (first,), homes.is_cut_off) == (True, True)  # until nobody is left
-    homes.look(12.0 + 2 * SILENT_AFTER + PATIENCE_CUT_OFF, all_owed)
-    assert (homes.wanted, homes.is_cut_off) == ((first,), True)
+    # The next one is given twice the time, and then all are tried in turn.
+    assert let_pass(homes, 13.0, 12.9 + 2 * SILENT_AFTER, all_owed) == []
+    assert homes.is_cut_off is False
+    tried = let_pass(homes, 12.9 + 2 * SILENT_AFTER, 60.0, all_owed)
+    assert (set(tried), homes.is_cut_off) == ({"relay-a", "relay-b"}, True)
+    assert len(tried) <= 2 + 60.0 / PATIENCE_CUT_OFF
+    (first,) = homes.wanted
     homes.met(first)
-    homes.look(13.0 + 2 * SILENT_AFTER + PATIENCE_CUT_OFF, nothing_owed)
+    homes.look(61.0, nothing_owed)
     assert (homes.talking, homes.is_cut_off) == ((first,), False)
 
 
 def test_a_relay_that_was_silent_is_not_tried_again_at_once_if_another_one_answers() -> None:
     homes = started(relays=["relay-b", "relay-c"])
-    homes.look(10.0, all_owed)
-    homes.look(10.0 + SILENT_AFTER, all_owed)
+    let_pass(homes, 10.0, 10.0 + SILENT_AFTER, all_owed)
     homes.met("relay-c")
-    homes.look(20.0, all_owed)
-    homes.look(20.0 + SILENT_AFTER, all_owed)
-    assert (homes.wanted, homes.is_cut_off) == (("relay-c",), True)
+    assert (let_pass(homes, 14.0, 40.0), homes.wanted) == ([], ("relay-c",))
+
+
+def test_a_leaf_that_leaves_one_relay_after_the_other_takes_ever_more_time() -> None:
+    homes, now, gaps = started(relays=[f"relay-{letter}" for letter in "abcdefgh"]), 0.0, []
+    for _ in range(7):
+        began = now
+        while not homes.look(now, all_owed).dropped:
+            due = homes.due_at()
+            assert due is not None
+            now = max(now, due)
+        gaps.append(now - began)
+        homes.look(now, nothing_owed)
+        for name in homes.names:
+            homes.met(name)
+    assert gaps == [3.0, 6.0, 12.0, 24.0, 48.0, 48.0, 48.0]
+    let_pass(homes, now, now + CALM)
+    assert let_pass(homes, now + CALM, now + CALM + SILENT_AFTER, all_owed) != []
+
+
+def test_the_time_in_which_a_leaf_was_held_up_itself_does_not_count() -> None:
+    homes = started()
+    homes.look(100.0, all_owed)
+    assert homes.look(160.0, all_owed) == Looked(is_reminded=True)
+    assert let_pass(homes, 160.0, 161.9, all_owed) == []
+    assert let_pass(homes, 161.9, 162.1, all_owed) == ["relay-b"]
 
 
 def test_a_clock_that_goes_back_does_not_stop_the_wait() -> None:
     homes = started()
     homes.look(1000.0, all_owed)
-    homes.look(10.0, all_owed)
-    assert homes.look(10.0 + SILENT_AFTER, all_owed).dropped == ("relay-b",)
+    assert let_pass(homes, 10.0, 10.0 + SILENT_AFTER, all_owed) == ["relay-b"]

@@ -99,7 +99,7 @@ def test_members_whose_names_nothing_proves_are_bounded(
     monkeypatch.setattr(inbound, "MAX_UNPROVED_MEMBERS", 2)
     scene = Scene()
     scene.hears(*(hello(name) for name in "abcd"))
-    assert [*scene.machine.peers] == ["a", "b"]
+    assert list(scene.machine.peers) == ["a", "b"]
     assert scene.machine.guard.refusals == {Refusal.FLOOD: 2}
     (said,) = (line for line in caplog.messages if "newcomer" in line)
     assert said == (
@@ -108,11 +108,11 @@ def test_members_whose_names_nothing_proves_are_bounded(
     )
     scene.hears(hello("e"), sender="e")  # which is proved
     scene.hears(hello("a", session=2))  # known, and started again
-    assert [*scene.machine.peers] == ["a", "b", "e"]
+    assert list(scene.machine.peers) == ["a", "b", "e"]
     scene.machine.forget("b")
     scene.machine.forget("e")
     scene.hears(hello("c"))
-    assert [*scene.machine.peers] == ["a", "c"]
+    assert list(scene.machine.peers) == ["a", "c"]
     assert scene.machine.guard.refusals == {Refusal.FLOOD: 2}
 
 

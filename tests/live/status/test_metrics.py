@@ -1,7 +1,11 @@
 """Metrics are what the statistics say, at the moment of the scrape."""
 
+import socket
 import subprocess
 import sys
+import threading
+import time
+from contextlib import ExitStack
 from urllib.request import urlopen
 
 import pytest
@@ -9,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 import cobandit
+from cobandit.live.process import metrics_server
 from cobandit.live.process.metrics_server import serve_metrics
 from cobandit.live.status.metrics import MemberCollector
 from cobandit.values.errors import LocalError
@@ -67,6 +72,39 @@ def test_members_of_one_process_fit_one_registry_and_closed_ones_are_left_out() 
         b.close()
         (family,) = (family for family in registry.collect() if family.name == "cobandit_decisions")
         assert [sample.labels for sample in family.samples] == [{"group": "g", "member": "a"}]
+
+
+def test_who_connects_and_asks_nothing_keeps_nobody_from_the_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_server, "MAX_METRICS_CONNECTIONS", 3)
+    monkeypatch.setattr(metrics_server._Connection, "timeout", 3600.0)
+    with (
+        cobandit.connect("memory://crowd", group="g", name="a", arms=["A", "B"]) as member,
+        serve_metrics(member, "127.0.0.1:0") as server,
+        ExitStack() as stack,
+    ):
+        before = threading.active_count()
+        silent = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=30)) for _ in range(5)
+        ]
+        for _ in range(3):  # who has been served takes no place any more
+            assert ("cobandit_open_decisions", (("group", "g"), ("member", "a"))) in scraped(server.port)
+            while threading.active_count() > before + 2:
+                time.sleep(0.01)
+        assert [one.recv(1) for one in silent[:3]] == [b""] * 3  # the oldest had to go
+        for one in silent[3:]:
+            one.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            assert one.recv(12) == b"HTTP/1.0 200"
+
+
+def test_who_says_nothing_for_long_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert metrics_server._Connection.timeout == metrics_server.METRICS_WITHIN_S
+    monkeypatch.setattr(metrics_server._Connection, "timeout", 0.05)
+    with (
+        cobandit.connect("memory://silent", group="g", name="a", arms=["A", "B"]) as member,
+        serve_metrics(member, "127.0.0.1:0") as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=30) as silent,
+    ):
+        assert silent.recv(1) == b""
 
 
 def test_a_taken_port_is_named() -> None:

@@ -4,20 +4,20 @@ from cobandit.live.transports.door import MAX_UNPROVED, Door, host_of
 
 
 def test_one_host_takes_no_place_from_another() -> None:
-    away: list[str] = []
-    door = Door[str](away.append)
+    away: list[tuple[str, str]] = []
+    door = Door[str](lambda visitor, host: away.append((visitor, host)))
     door.come("ann", "10.0.0.1")
     for number in range(10 * MAX_UNPROVED):
         door.come(f"eve {number}", "10.0.0.66")
     door.come("bob", "10.0.0.2")
     expected = 10 * MAX_UNPROVED - MAX_UNPROVED + 2
-    assert away == [f"eve {number}" for number in range(expected)]
+    assert away == [(f"eve {number}", "10.0.0.66") for number in range(expected)]
     assert len(door) == MAX_UNPROVED
 
 
 def test_of_as_many_hosts_as_places_the_oldest_goes() -> None:
     away: list[int] = []
-    door = Door[int](away.append)
+    door = Door[int](lambda visitor, _: away.append(visitor))
     for number in range(MAX_UNPROVED + 2):
         door.come(number, f"10.0.{number // 256}.{number % 256}")
     assert away == [0, 1]
@@ -25,7 +25,7 @@ def test_of_as_many_hosts_as_places_the_oldest_goes() -> None:
 
 def test_who_has_proved_its_name_has_left_and_nobody_must_go_for_it() -> None:
     away: list[int] = []
-    door = Door[int](away.append)
+    door = Door[int](lambda visitor, _: away.append(visitor))
     for number in range(10 * MAX_UNPROVED):
         door.come(number, "10.0.0.1")
         door.leave(number)

@@ -11,7 +11,7 @@ from cobandit.live.transports.addresses import LONGEST_PAUSE, LONGEST_PAUSE_FOR_
 from cobandit.live.transports.connection import Connection, Word
 from cobandit.live.transports.hearsay import MAX_DIALS_AT_ONCE, MAX_UNANSWERED
 from cobandit.live.transports.hello import MOST_TOLD, Hello, read_hello, write_hello
-from cobandit.live.transports.mesh import MAX_SILENT_OF_PREFIX, MOST_LINKS, Mesh
+from cobandit.live.transports.mesh import MAX_RENEWED_AT_ONCE, MAX_SILENT_OF_PREFIX, MOST_LINKS, Mesh
 from lab.diary import Diary
 
 
@@ -351,3 +351,17 @@ def test_attempts_become_rare_but_never_stop_and_differ_between_members() -> Non
     assert max(pauses[:60]) <= LONGEST_PAUSE
     assert LONGEST_PAUSE_FOR_GONE / 2 <= min(pauses[120:]) <= max(pauses) <= LONGEST_PAUSE_FOR_GONE
     assert pauses != [pause(attempt, me="c", there="b:1") for attempt in range(1, 400)]
+
+
+@mesh_test("a")
+async def test_links_are_made_anew_a_few_at_a_time(stage: Stage) -> None:
+    peers = [f"p{number}" for number in range(MAX_RENEWED_AT_ONCE + 3)]
+    for peer in peers:
+        connection, _ = connect(stage.mesh, peer)
+        greet(stage.mesh, connection, address=f"{peer}:1")
+    await asyncio.sleep(0)
+    assert stage.dialled == []
+    stage.mesh.renew()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert stage.dialled == [f"{peer}:1" for peer in peers[: -MAX_RENEWED_AT_ONCE - 1 : -1]]  # none of whom answers

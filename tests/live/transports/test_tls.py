@@ -307,7 +307,7 @@ def test_a_group_of_the_same_name_with_other_keys_is_refused_on_both_sides(
             # That one hung up as soon as it saw our certificate. One that does not look at it is seen through here.
             assert await knock(a.address, b"x", client(stranger("x"))) == b""
             await a.ear.until(lambda _: a.ear.refusals)
-            assert a.ear.refusals == [(Refusal.STRANGER, None)]
+            assert (a.ear.refusals, a.ear.hosts) == ([(Refusal.STRANGER, None)], ["127.0.0.1"])
             assert (a.ear.reached, x.ear.reached, a.ear.troubles) == ([], [], [])
 
     run(main())

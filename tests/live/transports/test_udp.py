@@ -279,6 +279,7 @@ def test_a_member_that_speaks_nonsense_is_refused_by_name() -> None:
         seal.begin("b", "homepage")
         throw(a.address, *(seal.wrap("a", payload) for payload in (b"\x01x", b"\x02x", b"\x02\0\0\0\1\0\5\0\2x")))
         await a.ear.until(lambda _: a.ear.refusals == [(Refusal.MALFORMED, "b")] * 3)
+        assert a.ear.hosts == ["127.0.0.1"] * 3
         throw(a.address, seal.wrap("a", b"\x09"), seal.wrap("a", b""), seal.wrap("c", b""))  # two of a later version
         await a.ear.until(lambda _: a.ear.reasons()[3:] == [Refusal.FORGED])
         await closed(a)

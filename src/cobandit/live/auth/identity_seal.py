@@ -66,30 +66,45 @@ _ALGORITHM = ec.ECDSA(hashes.SHA256())
 class _Peer:
     """A member whose certificate is known."""
 
-    __slots__ = ("certificate", "keyed", "knows_me", "name", "verified")
+    __slots__ = ("_keyed", "_keys", "_own_name", "certificate", "knows_me", "name", "verified")
 
     def __init__(self, name: str, certificate: bytes, verified: Verified) -> None:
         self.name, self.certificate, self.verified = name, certificate, verified
         self.knows_me = False
         """Whether it knows the present certificate of this member."""
-        self.keyed: list[blake2b] = []
+        self._own_name = ""
+        self._keys: tuple[EllipticCurvePrivateKey, ...] = ()
+        self._keyed: dict[int, blake2b] = {}
 
     def agree(self, own_name: str, keys: Sequence[EllipticCurvePrivateKey]) -> None:
-        """Compute what the two have in common, for each of this member's keys."""
+        """Have something in common for each of this member's keys. It is computed when it is first needed.
+
+        So a member that gets a new key does not stand still until it has computed that for a thousand others.
+        """
         self.knows_me = False
-        self.keyed.clear()
-        between = b"".join(sorted((name_with_length(self.name), name_with_length(own_name))))
-        for own in keys:
-            key = HKDF(hashes.SHA256(), 32, salt=None, info=b"cobandit pair" + between).derive(
-                own.exchange(ec.ECDH(), self.verified.public_key)
-            )
-            self.keyed.append(blake2b(digest_size=MAC_SIZE, key=key, person=b"cobandit packet"))
+        self._own_name, self._keys = own_name, tuple(keys)
+        self._keyed.clear()
+
+    @property
+    def keys(self) -> range:
+        """This member's keys, by number: the present one first."""
+        return range(len(self._keys))
 
     def mac(self, to: bytes, rest: bytes, key: int = 0) -> bytes:
-        keyed = self.keyed[key].copy()
+        keyed = self._keyed.get(key)
+        if keyed is None:
+            keyed = self._keyed[key] = self._computed(self._keys[key])
+        keyed = keyed.copy()
         keyed.update(to)
         keyed.update(rest)
         return keyed.digest()
+
+    def _computed(self, own: EllipticCurvePrivateKey) -> blake2b:
+        between = b"".join(sorted((name_with_length(self.name), name_with_length(self._own_name))))
+        key = HKDF(hashes.SHA256(), 32, salt=None, info=b"cobandit pair" + between).derive(
+            own.exchange(ec.ECDH(), self.verified.public_key)
+        )
+        return blake2b(digest_size=MAC_SIZE, key=key, person=b"cobandit packet")
 
 
 class IdentitySeal(Seal):
@@ -242,8 +257,7 @@ class IdentitySeal(Seal):
     def _opens(self, peer: _Peer, kind: bytes, proof: bytes, to: bytes, rest: bytes) -> int | None:
         """Return which of this member's keys shows that a packet is the peer's; `None` if none does."""
         if kind not in _SIGNED:
-            keys = range(len(peer.keyed))
-            return next((key for key in keys if compare_digest(peer.mac(to, rest, key), proof)), None)
+            return next((key for key in peer.keys if compare_digest(peer.mac(to, rest, key), proof)), None)
         half = SIGNATURE_SIZE // 2
         signature = encode_dss_signature(int.from_bytes(proof[:half]), int.from_bytes(proof[half:]))
         try:

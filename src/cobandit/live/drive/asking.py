@@ -131,9 +131,9 @@ class Asker:
         else:
             self._transport.send(peer, self._question)
 
-    def refused(self, reason: Refusal, sender: str | None) -> None:
+    def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
         """Count something that was not let in."""
-        del sender
+        del sender, host
         self.refusals[reason] += 1
 
     def trouble(self, what: str | None) -> None:

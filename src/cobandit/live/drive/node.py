@@ -121,11 +121,12 @@ class Node:
             self._sending.has_announced = False
         self._event.set()
 
-    def refused(self, reason: Refusal, sender: str | None) -> None:
+    def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
         """Count what the transport refused. The name is only claimed, so nobody is blamed."""
         is_known = sender is not None and self.machine.agent.knows(sender)  # others could make up as many as they like
         whose = f", in the name of {sender}" if is_known else ""
-        self.machine.refuse(reason, None, f"something {reason.value}{whose}")
+        where = "" if host is None else f" (first from {host})"
+        self.machine.refuse(reason, None, f"something {reason.value}{whose}", where)
 
     def trouble(self, what: str | None) -> None:
         """Note that the network does not work, or works again."""

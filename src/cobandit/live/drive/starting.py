@@ -25,7 +25,7 @@ from cobandit.live.machine.homes import HOMES, MAX_HOMES
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.step import FLUSH_EVERY, PenTerms, Restored, Terms
 from cobandit.live.machine.versions import PRESENT, Layout, Versions
-from cobandit.live.store.journal import Journal, MemoryJournal
+from cobandit.live.store.journal import MOST_BATCHES_IN_MEMORY, Journal, MemoryJournal
 from cobandit.live.store.restoring import restore
 from cobandit.live.transports.base import Transport
 from cobandit.live.transports.urls import relay_places, transport_for, unproved
@@ -245,7 +245,8 @@ def _open_journal(options: Options, layout: Layout) -> _Opened:
     """Return the name, the journal, the proof and the address, with the first free number for a star."""
     assert options.name is not None
     if options.state is None:
-        return options.name, MemoryJournal(), options.proof, options.url
+        limit = MOST_BATCHES_IN_MEMORY if options.log_limit is None else options.log_limit
+        return options.name, MemoryJournal(limit, is_read_again=False), options.proof, options.url
     from cobandit.live.store.sqlite_journal import LOG_LIMIT, SqliteJournal, StateInUseError  # noqa: PLC0415
 
     limit = LOG_LIMIT if options.log_limit is None else options.log_limit

@@ -38,13 +38,16 @@ class Alerts:
         about = self._about if peer is None else {**self._about, "peer": peer}
         log_event(level, event, f"{self._member}: {text.translate(_ONE_LINE)}", about)
 
-    def say_once(self, level: int, event: LogEvent, text: str, peer: str | None = None) -> None:
-        """Say something, unless it was said before. Others cannot choose of which event it is."""
+    def say_once(self, level: int, event: LogEvent, text: str, peer: str | None = None, *, more: str = "") -> None:
+        """Say something, unless it was said before, whatever `more` was then.
+
+        Others cannot choose of which event it is.
+        """
         key, said = text[:LONGEST_TEXT], self._said.setdefault(event, set())
         if key in said or len(said) >= MOST_REMEMBERED:
             return
         said.add(key)
-        self.say(level, event, key, peer)
+        self.say(level, event, key + more[:LONGEST_TEXT], peer)
         if len(said) == MOST_REMEMBERED:
             self.say(
                 logging.WARNING,

@@ -28,6 +28,16 @@ SILENT_AFTER = 3.0
 LONGEST_PROBE_PAUSE = 30.0
 """Seconds between two reminders, at most, while there is no other relay to go to."""
 
+MOST_STRAIN = 16
+"""So many times longer all waits are, at most, for a leaf that has to leave one relay after the other: who is slow
+because many come at once must not get slower by their coming and going."""
+
+CALM = 300.0
+"""Seconds without such a leave after which waits are as short as at first."""
+
+LATE = 0.5
+"""Seconds. If this leaf looks later than it should, it was itself held up, and that time does not count."""
+
 PATIENCE_CUT_OFF = 10.0
 """Seconds that each relay is given in turn while none answers."""
 
@@ -89,6 +99,11 @@ class Homes:
         self._homes: dict[str, _Home] = {}
         self._resting: dict[str, float] = {}
         """Places that were silent, each with the time until which it is not tried."""
+        self._strain = 1
+        self._left_at = 0.0
+        """How many times longer waits are, and since when."""
+        self._due: float | None = None
+        """When it should be looked at again, as of the last look."""
         self._displaced: list[str] = []
         """The names of homes that had to make room, because another relay says that it is here."""
         self._review_at: float | None = None
@@ -194,6 +209,9 @@ class Homes:
             now: The time.
             owes: Whether a relay has not answered something.
         """
+        self._forgive_being_late(now)
+        if not self._left_at <= now < self._left_at + CALM:
+            self._strain = 1
         self._resting = {place: until for place, until in self._resting.items() if now < until <= now + REST}
         greeted, is_reminded = list[str](), False
         for home in self._homes.values():
@@ -201,11 +219,11 @@ class Homes:
                 home.waits_since, home.is_silent = None, False
                 continue
             if home.waits_since is None or now < home.waits_since:
-                home.waits_since, home.probe_at = now, now + PROBE_EVERY if home.is_met else now
+                home.waits_since, home.probe_at = now, now + self._strain * PROBE_EVERY if home.is_met else now
             home.is_silent = home.is_silent or now >= home.waits_since + self._patience
             if now >= home.probe_at:
                 is_patient = home.is_silent or self.is_cut_off
-                home.pause = min(2.0 * home.pause, LONGEST_PROBE_PAUSE) if is_patient else PROBE_EVERY
+                home.pause = min(2.0 * home.pause, LONGEST_PROBE_PAUSE) if is_patient else self._strain * PROBE_EVERY
                 home.probe_at = now + home.pause
                 if home.is_met:
                     is_reminded = True
@@ -215,6 +233,7 @@ class Homes:
         self._review(now)
         greeted += self._fill(now)
         self._note_whether_cut_off(now)
+        self._due = self.due_at()
         return Looked(tuple(dropped), tuple(greeted), is_reminded)
 
     def _note_whether_cut_off(self, now: float) -> None:
@@ -228,7 +247,14 @@ class Homes:
 
     @property
     def _patience(self) -> float:
-        return PATIENCE_CUT_OFF if self.is_cut_off else SILENT_AFTER
+        return PATIENCE_CUT_OFF if self.is_cut_off else self._strain * SILENT_AFTER
+
+    def _forgive_being_late(self, now: float) -> None:
+        late = 0.0 if self._due is None else now - self._due
+        for home in self._homes.values() if late > LATE else ():
+            if home.waits_since is not None:
+                home.waits_since += late
+                home.probe_at += late
 
     def _leave(self, now: float) -> list[str]:
         """Leave silent homes if there is another one to go to, and the worst ones if there are too many."""
@@ -241,6 +267,8 @@ class Homes:
             if spare > 0 or len(working) >= self._most:
                 spare -= 1
                 left.append(home)
+                if home.is_met:
+                    self._strain, self._left_at = min(2 * self._strain, MOST_STRAIN), now
                 self._resting[home.place] = now + REST
         left += [self._homes[place] for place in working[self._most :]]
         for home in left:

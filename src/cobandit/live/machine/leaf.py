@@ -79,7 +79,9 @@ class Leaf:
                 )
                 self._part(name, now)
                 machine.forget(name)
-        for name in looked.greeted:
+        # A relay may say hello, and be a home again, before it is greeted: it must not go by the farewell.
+        parted = [name for name in self.homes.talking if name in self._parted]
+        for name in dict.fromkeys((*looked.greeted, *parted)):
             self._greet(name)
         if looked.is_reminded:
             machine.flush()

@@ -333,12 +333,12 @@ class Machine:
             peer,
         )
 
-    def refuse(self, reason: Refusal, sender: str | None, why: str) -> None:
-        """Count what was refused, against its sender if that is proved, and say so."""
+    def refuse(self, reason: Refusal, sender: str | None, why: str, where: str = "") -> None:
+        """Count what was refused, against its sender if that is proved, and say so once, with where it came from."""
         if self.guard.refuse(reason, sender, self.clock.now()):
             self.alerts.say(logging.ERROR, LogEvent.PEER_QUARANTINED, f"{sender} is in quarantine: {why}", sender)
         else:
-            self.alerts.say_once(logging.WARNING, LogEvent.PACKET_REFUSED, f"refused: {why}", sender)
+            self.alerts.say_once(logging.WARNING, LogEvent.PACKET_REFUSED, f"refused: {why}", sender, more=where)
 
     def hello(self, *, wants_answer: bool = False, answers: tuple[int, int] | None = None) -> control_messages.Hello:
         """Return how this member introduces itself."""

@@ -34,7 +34,7 @@ class Connections:
     """All connections of one server. Called with what uvicorn gives, it makes the next."""
 
     def __init__(self) -> None:
-        self.door: Door[Connection] = Door(lambda one: one.give_way())
+        self.door: Door[Connection] = Door(lambda one, _: one.give_way())
         self.proved: set[Connection] = set()
 
     def __call__(self, *given: Any, **options: Any) -> "Connection":  # noqa: ANN401  # uvicorn's own

@@ -16,7 +16,7 @@ class FleetArm(msgspec.Struct, frozen=True):
     observations: int
     """As many as there must be: what those who answered observed, or what one of them knows if that is more."""
     share: float
-    """Of all that the members that answered observed themselves."""
+    """Of all that the members that answered observed themselves; in a fleet with leaves, of all that is known."""
     mean: float | None
     low: float | None
     high: float | None
@@ -68,8 +68,12 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def gone(self) -> tuple[int, int]:
-        """How many names are gone, and how many observations of theirs are known, to the member that knows most."""
-        return max(((member.gone, member.gone_observations) for member in self.members), default=(0, 0))
+        """How many names are gone, and how many observations of theirs are known, to the member that knows most.
+
+        Leaves of another relay have no link with a member that knows what they observed, and are not gone.
+        """
+        here = [leaf for leaf in self.leaves if leaf.is_present]
+        return max((_gone_for(member, here) for member in self.members), default=(0, 0))
 
     @property
     def troubles(self) -> list[tuple[str, str]]:
@@ -87,7 +91,12 @@ class Fleet(msgspec.Struct, frozen=True):
             for arm in member.arms:
                 views.setdefault(arm.arm, []).append(arm)
         total = sum(view.own_observations for seen in views.values() for view in seen)
-        return [_arm(name, seen, total) for name, seen in views.items()]
+        arms = [_arm(name, seen, total) for name, seen in views.items()]
+        known = sum(arm.observations for arm in arms)
+        if not (known and self.leaves):
+            return arms
+        # Leaves do not answer for themselves: what they observed is what is known.
+        return [msgspec.structs.replace(arm, share=arm.observations / known) for arm in arms]
 
     def to_json(self) -> bytes:
         """Return this as JSON, with the arms as the group sees them."""
@@ -123,6 +132,14 @@ def missing(member: Statistics, observations: Mapping[str, int]) -> int:
         observations: How many there are of each arm.
     """
     return sum(max(0, observations.get(arm.arm, 0) - arm.observations) for arm in member.arms)
+
+
+def _gone_for(member: Statistics, here: list[PeerStatistics]) -> tuple[int, int]:
+    """Return how many names are gone, as a member knows, and what they observed, but for leaves that are here."""
+    known = {member.name, *(peer.name for peer in member.peers)}
+    elsewhere = [leaf for leaf in here if leaf.name not in known] if member.role is not Role.LEAF else []
+    observations = sum(leaf.observations for leaf in elsewhere)
+    return max(0, member.gone - len(elsewhere)), max(0, member.gone_observations - observations)
 
 
 def _is_nearer(one: PeerStatistics, other: PeerStatistics) -> bool:

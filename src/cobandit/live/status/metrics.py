@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
+from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
@@ -99,7 +100,12 @@ def _arms(measure: Callable[[ArmStatistics], float | None]) -> Rows:
 
 
 def _peers(measure: Callable[[PeerStatistics], float | None]) -> Rows:
-    return lambda member: [((peer.name,), measure(peer)) for peer in member.peers]
+    """Of peers one by one, but for leaves: a relay may have thousands."""
+    return lambda member: [((peer.name,), measure(peer)) for peer in member.peers if peer.role is not Role.LEAF]
+
+
+def _leaves(member: Statistics) -> float:
+    return float(sum(peer.is_present and peer.role is Role.LEAF for peer in member.peers))
 
 
 def _sent(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
@@ -122,6 +128,7 @@ _FAMILIES = (
     _Family(_GAUGE, "cobandit_open_decisions", "Decisions without a reward yet.", (), _one(lambda m: m.open_decisions)),
     _Family(_GAUGE, "cobandit_rewards_waiting", "For other members.", (), _one(lambda m: m.rewards_waiting)),
     _Family(_COUNTER, "cobandit_rewards_brought", "To other members.", (), _one(lambda m: m.rewards_brought)),
+    _Family(_COUNTER, "cobandit_rewards_handed_on", "To relays.", (), _one(lambda m: m.rewards_handed_on)),
     _Family(_COUNTER, "cobandit_rewards_given_up", "Counted nowhere.", (), _one(lambda m: m.rewards_given_up)),
     _Family(_GAUGE, "cobandit_observations", "Known observations of the group.", (), _one(lambda m: m.observations)),
     _Family(_GAUGE, "cobandit_own_observations", "Own counted rewards.", (), _one(lambda m: m.own_observations)),
@@ -131,6 +138,8 @@ _FAMILIES = (
     _Family(_GAUGE, "cobandit_quarantined_peers", "Not listened to now.", (), _one(lambda m: len(m.quarantined))),
     _Family(_GAUGE, "cobandit_superseded", "1 if another process has the name.", (), _one(lambda m: m.is_superseded)),
     _Family(_GAUGE, "cobandit_kill_switch", "1 if it is on.", (), _one(lambda m: m.control_arm is not None)),
+    _Family(_GAUGE, "cobandit_leaves", "Leaves of this relay that are here.", (), _one(_leaves)),
+    _Family(_GAUGE, "cobandit_homes", "Relays that answer this leaf.", (), _one(lambda m: len(m.homes))),
     _Family(_GAUGE, "cobandit_arm_observations", "Known observations.", _ARM, _arms(lambda a: a.observations)),
     _Family(_GAUGE, "cobandit_arm_own_observations", "Own observations.", _ARM, _arms(lambda a: a.own_observations)),
     _Family(_GAUGE, "cobandit_arm_reward_mean_ratio", "Mean reward, from 0 to 1.", _ARM, _arms(lambda a: a.mean)),

@@ -80,12 +80,21 @@ class Journal(ABC):
         """Let go of it, so that another process may open it."""
 
 
+MOST_BATCHES_IN_MEMORY = 10_000
+
+
 class MemoryJournal(Journal):
-    """Keeps everything until the process ends: for members that may forget, and for tests."""
+    """Keeps everything until the process ends: for members that may forget, and for tests.
+
+    Args:
+        log_limit: How many batches the log of decisions has at most.
+        is_read_again: Whether it may be read by a later start. If not, it keeps only the log.
+    """
 
     is_durable = False
 
-    def __init__(self) -> None:
+    def __init__(self, log_limit: int = MOST_BATCHES_IN_MEMORY, *, is_read_again: bool = True) -> None:
+        self._log_limit, self._is_read_again = min(log_limit, MOST_BATCHES_IN_MEMORY), is_read_again
         self._state: bytes | None = None
         self._batches: list[bytes] = []
         self._history: list[bytes] = []
@@ -102,13 +111,16 @@ class MemoryJournal(Journal):
 
     def write(self, batches: Sequence[Batch], mail_done: Sequence[int] = ()) -> None:  # noqa: ARG002  # there is none
         encoded = [encode_batch(batch) for batch in batches]
-        self._batches += encoded
-        self._history += encoded
-        del self._history[:-MOST_BATCHES_IN_MEMORY]
+        if self._is_read_again:
+            self._batches += encoded
+        if self._log_limit:
+            self._history += encoded
+            del self._history[: -self._log_limit]
 
     def replace(self, state: NodeState) -> None:
-        self._state = encode_state(state)
-        self._batches.clear()
+        if self._is_read_again:
+            self._state = encode_state(state)
+            self._batches.clear()
 
     def mail(self) -> list[Mail]:
         return []
@@ -118,6 +130,3 @@ class MemoryJournal(Journal):
 
     def close(self) -> None:
         pass
-
-
-MOST_BATCHES_IN_MEMORY = 10_000

@@ -32,8 +32,14 @@ class Inbox(Protocol):
         Called whenever a connection is made, also again, so that the member can say that it is here.
         """
 
-    def refused(self, reason: Refusal, sender: str | None) -> None:
-        """Count something that the transport did not let in. The sender as claimed, if it claimed any."""
+    def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
+        """Count something that the transport did not let in.
+
+        Args:
+            reason: Why.
+            sender: As claimed, if it claimed any.
+            host: Where it came from, if that is known. On some networks it can be made up.
+        """
 
     def trouble(self, what: str | None) -> None:
         """Note that the network does not work, in words for the person who must act; `None` when it works again.

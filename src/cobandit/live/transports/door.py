@@ -23,10 +23,10 @@ class Door(Generic[Visitor]):
     """Those who wait.
 
     Args:
-        turn_away: Called with a visitor that must go. It may call `leave`.
+        turn_away: Called with a visitor that must go, and its host. It may call `leave`.
     """
 
-    def __init__(self, turn_away: Callable[[Visitor], None]) -> None:
+    def __init__(self, turn_away: Callable[[Visitor, str], None]) -> None:
         self._turn_away = turn_away
         self._waiting: dict[Visitor, str] = {}
         """Each with its host; who came first is first."""
@@ -40,7 +40,7 @@ class Door(Generic[Visitor]):
             (crowded, _), *_ = Counter(self._waiting.values()).most_common(1)
             oldest = next(one for one, host in self._waiting.items() if host == crowded)
             del self._waiting[oldest]
-            self._turn_away(oldest)
+            self._turn_away(oldest, crowded)
         self._waiting[visitor] = host_of(address)
 
     def leave(self, visitor: Visitor) -> None:

@@ -32,6 +32,8 @@ MAX_SILENT_OF_PREFIX = 256
 may start at once."""
 MOST_ATTEMPTS = 300
 """After so many, about three hours, an address is forgotten at which a member was. A configured one never is."""
+MAX_RENEWED_AT_ONCE = 8
+"""Links that are made anew at the same time: one peer that does not answer must not keep all others waiting."""
 HELLO_SECONDS = 10.0
 RETIRING_SECONDS = 5.0
 STEADY_SECONDS = 5.0
@@ -136,7 +138,7 @@ class Mesh:
         return [links[-1] for links in self._links.values()]
 
     def renew(self) -> None:
-        """Make all links anew, one after the other: what proves this member's name has changed.
+        """Make all links anew, a few at a time: what proves this member's name has changed.
 
         The links that there are stay in use until the new ones are there. Peers that cannot be dialled keep theirs.
         """
@@ -174,13 +176,13 @@ class Mesh:
             return
         hello = read_hello(content, seen_at=connection.host)
         if hello is None:
-            self._inbox.refused(Refusal.MALFORMED, connection.peer)
+            self._inbox.refused(Refusal.MALFORMED, connection.peer, connection.host)
             connection.abort()
             return
         if connection.peer is None:
             connection.refusal = self._claim(connection, hello.name)
             if connection.refusal is not None:
-                self._inbox.refused(connection.refusal, None)
+                self._inbox.refused(connection.refusal, None, connection.host)
                 connection.abort()
                 return
             connection.peer = hello.name
@@ -354,8 +356,13 @@ class Mesh:
         self._troubles.end(address)
 
     async def _renew(self) -> None:
-        for address in tuple(self._addresses.values()):
-            await self._attempt(address, is_configured=False)
+        waiting = list(self._addresses.values())
+
+        async def renew_some() -> None:
+            while waiting:
+                await self._attempt(waiting.pop(), is_configured=False)
+
+        await asyncio.gather(*(renew_some() for _ in range(MAX_RENEWED_AT_ONCE)))
 
     async def _attempt(self, address: str, *, is_configured: bool) -> Connection | None:
         why = ""

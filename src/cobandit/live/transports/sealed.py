@@ -89,10 +89,10 @@ class Sealed(Transport):
         if self._inbox is not None:
             self._inbox.reachable(peer)
 
-    def refused(self, reason: Refusal, sender: str | None) -> None:
+    def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
         """Hand on what the transport says."""
         if self._inbox is not None:
-            self._inbox.refused(reason, sender)
+            self._inbox.refused(reason, sender, host)
 
     def trouble(self, what: str | None) -> None:
         """Hand on what the transport says."""

@@ -157,7 +157,7 @@ class TlsTransport(Transport):
             for connection, verified in tuple(self._proved.items()):
                 refusal = credentials.refusal(verified, connection.peer)
                 if refusal is not None:
-                    self._refuse(refusal, connection.peer)
+                    self._refuse(refusal, connection.peer, connection.host)
                     connection.abort()
         if found.is_renewed and self._mesh is not None:
             self._mesh.renew()
@@ -181,7 +181,7 @@ class TlsTransport(Transport):
             loop.call_later(BREATH_SECONDS, self._listen_for_others)
             return
         incoming.setblocking(False)
-        task = loop.create_task(self._admit(incoming))
+        task = loop.create_task(self._admit(incoming, str(there[0])))
         self._admitting.add(task)
         self._door.come(task, str(there[0]))
         task.add_done_callback(self._has_come)
@@ -190,12 +190,12 @@ class TlsTransport(Transport):
         self._admitting.discard(task)
         self._door.leave(task)
 
-    def _turn_away(self, task: asyncio.Task[None]) -> None:
-        self._refuse(Refusal.FLOOD, None)
+    def _turn_away(self, task: asyncio.Task[None], host: str) -> None:
+        self._refuse(Refusal.FLOOD, None, host)
         # Not before it has begun: a task that never runs would leave its socket to nobody.
         asyncio.get_running_loop().call_soon(task.cancel)
 
-    async def _admit(self, incoming: socket.socket) -> None:
+    async def _admit(self, incoming: socket.socket, host: str) -> None:
         try:
             _, connection = await asyncio.get_running_loop().connect_accepted_socket(
                 self._connection,
@@ -206,7 +206,7 @@ class TlsTransport(Transport):
             )
         except ssl.SSLError as error:
             if not isinstance(error, ssl.SSLEOFError):
-                self._refuse(Refusal.STRANGER if _is_about_certificates(error) else Refusal.MALFORMED, None)
+                self._refuse(Refusal.STRANGER if _is_about_certificates(error) else Refusal.MALFORMED, None, host)
             return
         except OSError:
             return  # it hung up, or said nothing for too long: nothing was refused
@@ -232,7 +232,7 @@ class TlsTransport(Transport):
                     ssl_shutdown_timeout=CLOSING_SECONDS,
                 )
         except ssl.SSLCertVerificationError as error:
-            self._refuse(Refusal.STRANGER, None)
+            self._refuse(Refusal.STRANGER, None, address.host)
             raise Refused(_what_to_do(there, error.verify_message, identity.group)) from error
         except LocalError as error:
             raise Refused(str(error)) from error
@@ -254,7 +254,7 @@ class TlsTransport(Transport):
             on_made=self._prove,
             on_frame=self._take_frame,
             on_word=self._take_word,
-            on_refused=lambda connection, reason: self._refuse(reason, connection.peer),
+            on_refused=lambda connection, reason: self._refuse(reason, connection.peer, connection.host),
             on_lost=self._lose,
         )
         connection.place = dialled
@@ -273,7 +273,7 @@ class TlsTransport(Transport):
             name = None if verified.names.is_prefix else verified.names.member
             connection.refusal = self._credentials.refusal(verified, name)
         if verified is None or connection.refusal is not None:
-            self._refuse(connection.refusal or Refusal.STRANGER, None)
+            self._refuse(connection.refusal or Refusal.STRANGER, None, connection.host)
             connection.abort()
             return
         connection.peer = name
@@ -305,7 +305,7 @@ class TlsTransport(Transport):
             del self._relays[next(iter(self._relays))]
         for other, verified in tuple(self._proved.items()):
             if other.peer == name and verified.may_relay != may_relay:
-                self._refuse(Refusal.FORGED, name)
+                self._refuse(Refusal.FORGED, name, other.host)
                 other.abort()
 
     def _take_frame(self, connection: Connection, frame: bytes) -> None:
@@ -323,9 +323,9 @@ class TlsTransport(Transport):
         if self._mesh is not None:
             self._mesh.lose(connection)
 
-    def _refuse(self, reason: Refusal, sender: str | None) -> None:
+    def _refuse(self, reason: Refusal, sender: str | None, host: str) -> None:
         if self._mesh is not None and self._inbox is not None:
-            self._inbox.refused(reason, sender)
+            self._inbox.refused(reason, sender, host)
 
 
 def _contexts(credentials: Credentials) -> tuple[ssl.SSLContext, ssl.SSLContext]:

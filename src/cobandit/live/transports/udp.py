@@ -218,11 +218,11 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         if self._transport is None or self._inbox is None:
             return
         if len(data) > DATAGRAM:
-            self._inbox.refused(Refusal.OVERSIZED, None)
+            self._inbox.refused(Refusal.OVERSIZED, None, str(addr[0]))
             return
         result = self._seal.unwrap(data)
         if not isinstance(result, Opened):
-            self._inbox.refused(result.reason, result.sender)
+            self._inbox.refused(result.reason, result.sender, str(addr[0]))
             introduction = self._seal.introduction(result.sender) if result.introduce and result.sender else None
             if introduction is not None:
                 self._put(introduction, addr)
@@ -237,7 +237,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
             try:
                 frame = self._pieces.add(sender, content)
             except ValueError:
-                self._inbox.refused(Refusal.MALFORMED, sender)
+                self._inbox.refused(Refusal.MALFORMED, sender, str(addr[0]))
                 return
             if frame is not None:
                 self._inbox.frame(frame, result.proved_sender)
@@ -258,7 +258,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         assert self._troubles is not None
         hello = read_hello(content, seen_at=str(where[0]))
         if hello is None or not hello.address:
-            self._inbox.refused(Refusal.MALFORMED, sender)
+            self._inbox.refused(Refusal.MALFORMED, sender, str(where[0]))
             return
         now = time.monotonic()
         for address in hello.others.values() if self.role is not Role.LEAF else ():
@@ -276,7 +276,7 @@ class UdpTransport(Transport, asyncio.DatagramProtocol):
         if member is not None and now - member.met < MIN_MEETING_SECONDS:
             return
         if member is None and len(self._members) >= MOST_MEMBERS:
-            self._inbox.refused(Refusal.FLOOD, sender)
+            self._inbox.refused(Refusal.FLOOD, sender, str(where[0]))
             return
         there = parse_address(hello.address)
         # What is not a number would have to be looked up, which blocks; it was seen where it is anyway.
