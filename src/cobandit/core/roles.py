@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from cobandit.core.facts import CellValue, plus
 from cobandit.core.link import Link
-from cobandit.core.messages import Message
+from cobandit.core.messages import Cells, Changes, Message
+from cobandit.core.outcome import Adopted, Outcome
+from cobandit.core.pen_names import SettledBlock
 from cobandit.core.replica import Replica
 from cobandit.values.tally import Arm, ArmTally
 
@@ -17,16 +19,16 @@ if TYPE_CHECKING:
     from cobandit.core.endpoint import Endpoint
 
 
-def pass_on(endpoint: "Endpoint", teller: Link, news: Sequence[ArmTally], now: float) -> tuple[Message, ...]:
+def pass_on(endpoint: "Endpoint", teller: Link | None, news: Sequence[ArmTally], now: float) -> tuple[Message, ...]:
     """A relay has heard something new. Leaves hear of it when they ask; other relays once it is enough for a share.
 
-    What members of a mesh observe they tell every relay themselves.
+    What members of a mesh observe they tell every relay themselves. What it adopted, nobody told it.
     """
     outgoing: list[Message] = []
     for other in endpoint.links.values():
         if other.is_leaf:
             endpoint.agenda.flush_by(now)
-        elif news and teller.is_leaf and endpoint.peers.is_relay(other.peer.name):
+        elif news and (teller is None or teller.is_leaf) and endpoint.peers.is_relay(other.peer.name):
             common = other.peer.common_set
             count = sum(entry.observations for entry in news if entry.arm in common)
             observations = other.exchange.observe(len(endpoint.candidates.own), count)
@@ -35,6 +37,15 @@ def pass_on(endpoint: "Endpoint", teller: Link, news: Sequence[ArmTally], now: f
         else:
             endpoint.agenda.schedule(other)
     return tuple(outgoing)
+
+
+def adopt(endpoint: "Endpoint", told: Cells, settled: Sequence[SettledBlock], now: float) -> Outcome:
+    """Count what was observed with a pen that nobody holds: its lender goes on where the last holder ended."""
+    endpoint.agenda.look(now)
+    news = endpoint.replica.merge(Changes(cells=(told,), settled=tuple(settled)), None)
+    added = tuple(entry for _, entry in news.cells)
+    outgoing = pass_on(endpoint, None, added, now)
+    return Outcome((Adopted(told, tuple(settled), now),), outgoing, news=added, wake_at=endpoint.wake_at)
 
 
 def drop_rows(replica: Replica) -> tuple[ArmTally, ...]:

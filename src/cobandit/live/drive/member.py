@@ -13,10 +13,13 @@ from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from cobandit.core.pen_names import lender_of
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import Decision, is_genuine, read
 from cobandit.live.drive.background import Background, at_end, result_of
 from cobandit.live.drive.node import Node
+from cobandit.live.machine.lending import Taken
+from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import Statistics
 from cobandit.live.store.history import DecisionLog, LogEntry
@@ -162,11 +165,12 @@ class Member:
     async def _update_at_machine(self, token: str, reward: float) -> bool:
         """Reward a decision by its id, on the loop. What is for another member waits for no step."""
         machine, owner = self._node.machine, read(token).member
-        if owner == self._name:
-            return await self._node.act(lambda: machine.settling.settle_token(token, reward))
-        machine.rewards_for_others.offer(owner, token, float(reward))
-        self._node.wake()
-        return True
+        if self._name in (owner, lender_of(owner)):
+            taken = await self._node.act(lambda: take_reward(machine, token, reward))
+        else:
+            taken = take_reward(machine, token, reward)
+            self._node.wake()
+        return taken in (Taken.COUNTED, Taken.ON_ITS_WAY)
 
     def _check_genuine(self, token: str) -> None:
         if not is_genuine(token, self._source.signer.key):
