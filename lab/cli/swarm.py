@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 from cobandit.cli.progress import Progress
-from lab import live_swarm, swarm
+from lab import live_swarm, pen_swarm, swarm
 from lab.live_swarm import Allowed
 from lab.swarm import Transcript, Verdict
 
@@ -25,6 +25,7 @@ def add_swarm(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--transcript", action="store_true", help="show what happens, line by line")
     parser.add_argument("--live", action="store_true", help="whole live members instead of the protocol alone")
+    parser.add_argument("--pens", action="store_true", help="relays and pods without names and disks")
     parser.add_argument(
         "--allow",
         action="append",
@@ -63,6 +64,8 @@ def run(options: argparse.Namespace) -> int:
 def _run_seeds(options: argparse.Namespace, workers: int) -> Iterator[Verdict]:
     if options.live:
         return live_swarm.run_seeds(options.seeds, workers=workers, allowed=_allowed(options))
+    if options.pens:
+        return pen_swarm.run_seeds(options.seeds, workers=workers)
     return swarm.run_seeds(options.seeds, workers=workers)
 
 
@@ -72,6 +75,8 @@ def _tell(options: argparse.Namespace) -> int:
         transcript = Transcript(keep=True)
         if options.live:
             verdict = live_swarm.run_seed(seed, transcript, _allowed(options))
+        elif options.pens:
+            verdict = pen_swarm.run_seed(seed, transcript)
         else:
             verdict = swarm.run_seed(seed, transcript)
         print(*transcript.lines or (), sep="\n")
@@ -88,7 +93,8 @@ def _allowed(options: argparse.Namespace) -> Allowed:
 
 
 def _accuse(verdict: Verdict, options: argparse.Namespace) -> None:
-    how = "".join((" --live" if options.live else "", *(f" --allow {name}" for name in options.allow)))
+    world = " --live" if options.live else " --pens" if options.pens else ""
+    how = "".join((world, *(f" --allow {name}" for name in options.allow)))
     print(f"seed {verdict.seed}: {verdict.violations[0]}")
     print(f"    python -m lab swarm{how} --seeds {verdict.seed} --transcript", flush=True)
 

@@ -125,7 +125,6 @@ class Fleet:
         has_state: bool = True,
         is_relay: bool = False,
         is_patient: bool = False,
-        relays: tuple[str, ...] = (),
         is_nameless: bool = False,
         lease: float = 120.0,
     ) -> Process:
@@ -153,7 +152,6 @@ class Fleet:
             is_relay=is_relay or where.is_relay,
             relays=where.relays,
             is_patient=is_patient,
-            relays=relays,
             is_nameless=is_nameless,
             lease=lease,
             sabotage=self.plan.sabotage,

@@ -41,8 +41,6 @@ class Spec(msgspec.Struct, frozen=True):
     """Whether it talks as live members do, and not in a hurry."""
     sabotage: str | None = None
     """A Python file that breaks the live part on purpose, to see whether that is noticed."""
-    relays: tuple[str, ...] = ()
-    """Where relays are, if it is a leaf."""
     is_nameless: bool = False
     """Whether a relay lends it a name; its own is then only for the parent."""
     lease: float = 120.0

@@ -45,7 +45,7 @@ def pods_nats(plan: Plan) -> Verdict:
     """Replace pods at a NATS server."""
     with nats_server() as server:
         places = {name: Place(server.url) for name in RELAYS}
-        return Deployment(plan, "pods-nats", places, Place(server.url), RELAYS).run()
+        return Deployment(plan, "pods-nats", places, Place(server.url, relays=RELAYS)).run()
 
 
 def pods_tls(plan: Plan) -> Verdict:
@@ -56,17 +56,16 @@ def pods_tls(plan: Plan) -> Verdict:
         name: Place(f"tls://{address}", tuple(addresses.values()), str(issue(name, plan.folder, may_relay=True)))
         for name, address in addresses.items()
     }
-    pods = Place("tls://", keys=str(issue("pods", plan.folder, is_prefix=True)))
-    return Deployment(plan, "pods-tls", places, pods, tuple(addresses.values())).run()
+    keys = str(issue("pods", plan.folder, is_prefix=True))
+    pods = Place("tls://", keys=keys, relays=tuple(addresses.values()))
+    return Deployment(plan, "pods-tls", places, pods).run()
 
 
 class Deployment:
     """A fleet whose pods are replaced."""
 
-    def __init__(
-        self, plan: Plan, scenario: str, relays: dict[str, Place], pods: Place, relays_at: tuple[str, ...]
-    ) -> None:
-        self._plan, self._scenario, self._pod_place, self._relays_at = plan, scenario, pods, relays_at
+    def __init__(self, plan: Plan, scenario: str, relays: dict[str, Place], pods: Place) -> None:
+        self._plan, self._scenario, self._pod_place = plan, scenario, pods
         self._fleet = Fleet(plan, relays, given_away=GIVEN_AWAY)
         self._generations, self._pods = plan.pick(3, 40), plan.pick(3, 8)
         self._made = 0
@@ -147,7 +146,7 @@ class Deployment:
         self._made += self._pods
         for name in names:
             fleet.places[name] = self._pod_place
-            fleet.running[name] = fleet.launch(name, is_nameless=True, is_patient=True, relays=self._relays_at)
+            fleet.running[name] = fleet.launch(name, is_nameless=True, is_patient=True)
             self._files[name] = Path(fleet.running[name].spec.truth)
         for name in names:
             if (why := fleet.running[name].wait_until_started()) is not None:

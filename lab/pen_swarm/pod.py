@@ -33,7 +33,7 @@ class Pod:
         began: Callable[[Station], None],
         gone: Callable[["Pod"], None],
     ) -> None:
-        self.process = self
+        self.process: object = self
         self.number = number
         self.name = f"asker-{number}"
         self.is_up = True

@@ -7,7 +7,7 @@ from cobandit.core.pen_names import lender_of
 from lab.pen_swarm.plan import ARMS, Plan
 from lab.pen_swarm.pod import Pod
 from lab.pen_swarm.station import Station
-from lab.pen_swarm.truth import Made, Truth, known_to, knows
+from lab.pen_swarm.truth import Made, Truth, cells_of
 
 
 def at_rest(
@@ -29,22 +29,20 @@ def at_rest(
         unquiet: What was said when it should be quiet.
     """
     wrong = [f"it should be quiet, but {said}" for said in unquiet if "Acknowledgement" not in said][:3]
-    views = {relay.name: known_to(relay) for relay in relays}
+    views = {relay.name: cells_of(relay) for relay in relays}
+    counted = truth.counted(relays[0])
     first = views[relays[0].name]
     wrong += [f"{name} knows {view}, {relays[0].name} knows {first}" for name, view in views.items() if view != first]
     numbers = [settled_of(relay) for relay in relays]
     wrong += ["the relays do not know the same decisions to be settled"] * any(one != numbers[0] for one in numbers)
     for decision, made in truth.decisions.items():
-        count = sum(knows(first, place) for place in truth.places[decision])
         lender = lender_of(made.pen)
         assert lender is not None
         what = f"decision {made.number} of {made.pen}"
         acknowledged = truth.acknowledged.get(decision)
-        if acknowledged is not None and not count and acknowledged > lost.get(lender, -1.0):
+        if acknowledged is not None and made not in counted and acknowledged > lost.get(lender, -1.0):
             wrong.append(f"{what} was acknowledged by {lender}, and is not counted")
-        if count > 1:
-            wrong.append(f"{what} is counted {count} times")
-        if not count and _must_count(plan, made, is_lost=lender in lost):
+        if made not in counted and _must_count(plan, made, is_lost=lender in lost):
             wrong.append(f"{what} is not counted, though its reward was brought")
     for pod in pods:
         wrong += _lacking(pod, relays[0])

@@ -16,6 +16,7 @@ from lab.swarm.running import REPEATED, Verdict
 from lab.swarm.transcript import Transcript
 
 _DICE_OF_SECRETS = 24
+_SECRETS = "secrets"
 
 
 def run_seed(seed: int, transcript: Transcript | None = None) -> Verdict:
@@ -47,22 +48,22 @@ def _checked(seed: int) -> Verdict:
     if seed % REPEATED or verdict.violations:
         return verdict
     wrong = difference(seed, verdict.fingerprint, run_seed(seed).fingerprint)
-    return verdict._replace(violations=tuple(wrong))
+    return Verdict(seed, tuple(wrong), verdict.events, verdict.messages, verdict.restarts, verdict.fingerprint)
 
 
 @contextmanager
 def _chance(dice: Dice) -> Iterator[None]:
     """Let a seed decide what machines draw by chance, and let them say nothing of what they do."""
     places = (holding, sessions, restoring)
-    before = [module.secrets for module in places]
+    before = [getattr(module, _SECRETS) for module in places]
     log = logging.getLogger("cobandit")
     level = log.level
     log.setLevel(logging.CRITICAL)
     try:
         for module in places:
-            module.secrets = SeededSecrets(dice)  # type: ignore[assignment]
+            setattr(module, _SECRETS, SeededSecrets(dice))
         yield
     finally:
         log.setLevel(level)
         for module, value in zip(places, before, strict=True):
-            module.secrets = value
+            setattr(module, _SECRETS, value)

@@ -9,8 +9,10 @@ from collections.abc import Container, Iterable, Sequence
 from itertools import islice
 
 from cobandit.core import (
+    Adopted,
     AgentId,
     Began,
+    Cells,
     Endpoint,
     Flushed,
     Forgot,
@@ -29,9 +31,11 @@ from cobandit.core import (
     on_demand,
 )
 from cobandit.core.credibility import check_observations
+from cobandit.core.facts import CellKey, SettledKey
 from cobandit.core.invariants import endpoint_violations
-from cobandit.core.pen_names import SettledBlock
+from cobandit.core.pen_names import SettledBlock, incarnation_of
 from cobandit.core.retransmit import Phase
+from cobandit.core.roles import adopt
 from cobandit.core.snapshots import restored, state, view
 from cobandit.core.state import EndpointState, Snapshot
 from cobandit.policies import Policy
@@ -141,6 +145,21 @@ class Agent:
                 to that. Nothing changed.
         """
         return self._observe(tallies, self._time(now), settled)
+
+    def adopt(self, pen: AgentId, tally: ArmTally, settled: Sequence[SettledBlock], now: float) -> Outcome:
+        """Count rewards of decisions that were made with a pen which nobody holds, and that these are settled.
+
+        Only the relay that lent it may do so: it goes on counting where the last holder ended.
+        """
+        incarnation, replica = incarnation_of(pen), self.endpoint.replica
+        held = replica.held(Cells(pen, incarnation, ()), tally.arm)
+        grown = ArmTally(tally.arm, *(before + more for before, more in zip(held, tally[1:], strict=True)))
+        return self._adopt(Cells(pen, incarnation, (grown,)), settled, now)
+
+    def _adopt(self, told: Cells, settled: Sequence[SettledBlock], now: float) -> Outcome:
+        outcome = adopt(self.endpoint, told, settled, now)
+        self.policy.learn(outcome.news)
+        return outcome
 
     def receive(self, message: Message, now: float | None = None) -> Outcome:
         """Take a message of another agent.
@@ -325,13 +344,19 @@ class Agent:
 
     def acknowledged_by(self, peer: AgentId) -> int:
         """Return up to which number of this agent's log a known peer holds what it wants."""
-        link = self.endpoint.links.get(peer)
+        link = self.endpoint.met.get(peer)
         return 0 if link is None else link.acknowledged
 
     def held_of(self, peer: AgentId, session: int) -> int:
         """Return up to which number of a peer's log, in this session of it, this agent holds what it wants."""
         link = self.endpoint.met.get(peer)
         return 0 if link is None or link.peer.session != session else link.held
+
+    def last_wanted_by(self, peer: AgentId) -> int:
+        """Return the number of the last change of what a peer wants to know of observations; 0 if there is none."""
+        link, replica = self.endpoint.met.get(peer), self.endpoint.replica
+        wanted = () if link is None else replica.wanted(0, link.wants, link.told_of)
+        return next((fact.number for fact in wanted if isinstance(fact.key, CellKey | SettledKey)), 0)
 
     @property
     def log_number(self) -> int:
@@ -486,6 +511,8 @@ class Agent:
         match record:
             case Observed(tallies, now, settled):
                 self._observe(tallies, now, settled)
+            case Adopted(told, settled, now):
+                self._adopt(told, settled, now)
             case Received(message, now):
                 self.receive(message, now)
             case PeerJoined(peer, arms, now):

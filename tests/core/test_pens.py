@@ -169,7 +169,7 @@ def test_a_closed_pen_is_handed_on_in_another_session_above_all_numbers() -> Non
     assert again.session > first.session
     assert (book.hears(name, first.session, 3.0), book.hears(name, again.session, 3.0)) == (False, True)
     assert (book.was_closed(name, first.session), book.was_closed(name, again.session)) == (True, False)
-    assert [book.whose(name, number) for number in (6, 7)] == [Whose.LENDER, Whose.HOLDER]
+    assert book.whose(name) is Whose.HOLDER
 
 
 def test_an_ended_pen_is_never_lent_again() -> None:
@@ -178,7 +178,7 @@ def test_an_ended_pen_is_never_lent_again() -> None:
     book.end(name, lived=1.0)
     assert not book.hears(name, book.pens[name].session, 2.0)
     assert lent(book, b"2") != name
-    assert book.whose(name, 10**6) is Whose.LENDER
+    assert book.whose(name) is Whose.LENDER
 
 
 def test_a_silent_holder_loses_its_pen_and_a_start_gives_every_holder_a_whole_lease() -> None:
@@ -191,9 +191,9 @@ def test_a_silent_holder_loses_its_pen_and_a_start_gives_every_holder_a_whole_le
 
 def test_nobody_rewards_decisions_of_a_forgotten_pen_before_all_have_told() -> None:
     book = Book("r", now=0.0)
-    assert book.whose(PEN, 3) is Whose.NOBODY_YET
+    assert book.whose(PEN) is Whose.NOBODY_YET
     book.is_complete = True
-    assert book.whose(PEN, 3) is Whose.LENDER
+    assert book.whose(PEN) is Whose.LENDER
 
 
 def test_decisions_become_too_old_and_pens_that_are_over_leave_the_book() -> None:

@@ -10,6 +10,7 @@ from cobandit import AAE, Agent, on_demand
 from cobandit.codec import encode_record, encode_snapshot
 from cobandit.core import (
     Acknowledgement,
+    Adopted,
     Began,
     Cells,
     Changes,
@@ -114,6 +115,7 @@ CONTROL_MESSAGES: dict[str, AnyControlMessage] = {
         upto=70_000,
         settings=_SETTINGS,
         lease=120.0,
+        settled=_OF_A_PEN.settled,
     ),
     "pen refused": PenRefused("bob", b"nonce", "another quantum"),
     "pen returned": PenReturned("bob~ff-2", "bob~ff-2", 300, 70_001, 18),
@@ -136,6 +138,7 @@ RECORDS: dict[str, InputRecord] = {
     "flushed": Flushed(7.5),
     "began": Began(2**52 + 1, 2**52, ("A", "ü"), 8.5),
     "forgot": Forgot("p", 9.5),
+    "adopted": Adopted(_OF_A_PEN.cells[0], _OF_A_PEN.settled[:1], 2.5),
     "observed with a pen": Observed((ArmTally("A", 1, 1, 1),), 1.5, (SettledBlock("bob~ff-2", 255, 3, b"\x03"),)),
 }
 

@@ -13,6 +13,7 @@ import msgspec
 from cobandit.codec.format import Format, Kinds, Translated
 from cobandit.core import (
     Acknowledgement,
+    Adopted,
     Began,
     Flushed,
     Forgot,
@@ -63,6 +64,7 @@ RECORDS: Kinds = {
     38: Flushed,
     39: Began,
     40: Forgot,
+    41: Adopted,
 }
 
 SNAPSHOTS: Kinds = {48: Snapshot}

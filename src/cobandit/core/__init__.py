@@ -20,6 +20,7 @@ from cobandit.core.messages import (
     Share,
 )
 from cobandit.core.outcome import (
+    Adopted,
     Began,
     Flushed,
     Forgot,
@@ -41,6 +42,7 @@ from cobandit.core.thresholds import Constant, FromFunction, Geometric, PerCandi
 
 __all__ = [
     "Acknowledgement",
+    "Adopted",
     "AgentId",
     "Began",
     "Cells",

@@ -5,12 +5,12 @@ same incarnation, in a session of its own, and no row is added for it. It also g
 which it can decide at once. This file does not know which pens there are, or how this is told.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from cobandit.core.endpoint import Endpoint
+from cobandit.core.facts import told
 from cobandit.core.messages import AgentId, Cells, Changes
-from cobandit.core.pen_names import incarnation_of
+from cobandit.core.pen_names import SettledBlock
 from cobandit.core.state import EndpointState, FactState, TotalState
 from cobandit.values.tally import ArmTally
 
@@ -25,15 +25,18 @@ class Handover(NamedTuple):
     lender_session: int
     upto: int
     """The number of the lender's log at which that was so."""
+    settled: tuple[SettledBlock, ...] = ()
+    """Which decisions that were made with it are settled: the holder judges them all, as long as it holds it."""
 
 
 def handed_over(endpoint: Endpoint, pen: AgentId) -> Handover:
     """Return what a relay knows, for the next holder of a pen."""
     replica = endpoint.replica
-    own = tuple(entry for key, entry in replica.cells() if key[:2] == (pen, incarnation_of(pen)))
+    told_of_pen = told(replica.facts_of(pen))
+    own = tuple(entry for cells in told_of_pen.cells for entry in cells.tallies)
     everybody_else = () if replica.totals is None else tuple(replica.totals.but(pen, arm) for arm in endpoint.arms)
     totals = tuple(total for total in everybody_else if total.observations)
-    return Handover(own, totals, endpoint.session, replica.number)
+    return Handover(own, totals, endpoint.session, replica.number, told_of_pen.settled)
 
 
 def holder_state(blank: EndpointState, session: int, lender: AgentId, given: Handover) -> EndpointState:
@@ -46,12 +49,9 @@ def holder_state(blank: EndpointState, session: int, lender: AgentId, given: Han
         given: What it told.
     """
     served = [entry for entry in given.tallies if entry.arm in blank.arms]
-    facts: Sequence[FactState] = [
-        FactState(
-            number, (lender, given.lender_session), Changes(cells=(Cells(blank.agent, blank.incarnation, (entry,)),))
-        )
-        for number, entry in enumerate(served, 1)
-    ]
+    rows = [Changes(settled=(block,)) for block in given.settled]
+    rows += [Changes(cells=(Cells(blank.agent, blank.incarnation, (entry,)),)) for entry in served]
+    facts = [FactState(number, (lender, given.lender_session), row) for number, row in enumerate(rows, 1)]
     totals = tuple(
         TotalState(lender, given.lender_session, given.upto, entry) for entry in given.totals if entry.arm in blank.arms
     )

@@ -8,7 +8,7 @@ for when each peer was last heard: a message that changes nothing else, such as 
 
 from typing import NamedTuple
 
-from cobandit.core.messages import AgentId, Message
+from cobandit.core.messages import AgentId, Cells, Message
 from cobandit.core.pen_names import SettledBlock
 from cobandit.values.tally import Arm, ArmTally
 
@@ -20,6 +20,15 @@ class Observed(NamedTuple):
     now: float
     settled: tuple[SettledBlock, ...] = ()
     """Which decisions of a pen that was."""
+
+
+class Adopted(NamedTuple):
+    """A relay counted the reward of a decision of a pen that nobody holds, in the cell of that pen."""
+
+    told: Cells
+    """All that was observed with the pen of that arm, this one included."""
+    settled: tuple[SettledBlock, ...]
+    now: float
 
 
 class Received(NamedTuple):
@@ -80,7 +89,7 @@ class Flushed(NamedTuple):
     now: float
 
 
-InputRecord = Observed | Received | PeerJoined | PeerLeft | Introduced | Woke | Flushed | Began | Forgot
+InputRecord = Observed | Adopted | Received | PeerJoined | PeerLeft | Introduced | Woke | Flushed | Began | Forgot
 
 
 class Outcome(NamedTuple):

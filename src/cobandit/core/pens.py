@@ -6,8 +6,9 @@ A process without a name asks a relay for a *pen*. It is lent to one holder, in 
     ended     the holder was not heard for a lease, or said that it goes on without: it is never lent again
 
 Only the lender takes what a pen observed, and only in the session that it lent. So a pen ends at what the lender holds,
-whatever the clocks say: what comes later is not merged. Numbers of decisions that the present holder did not give out
-are the lender's, which rewards them once, in its own cells (`whose`). Which are settled is in the replica.
+whatever the clocks say: what comes later is not merged. There is always one who counts with a pen: its holder while it
+is lent, and otherwise the lender, which goes on in the same cells (`whose`). Which decisions are settled is in the
+replica.
 
 A relay that has lost its disk does not know what it lent. A pen that is not in its book is ended for good; its numbers
 are the lender's only once all other relays have told what they know. This file knows no replica, no message and no
@@ -70,7 +71,7 @@ class Pen(NamedTuple):
     nonce: bytes
     """What its holder asked with."""
     first_number: int
-    """The holder's decisions have this number and higher ones. All others are the lender's."""
+    """The holder's decisions have this number and higher ones: no earlier holder gave out such a number."""
     marks: tuple[tuple[int, float], ...] = ()
     """Up to which number decisions had been made when the relay had run for so long, oldest first."""
     floor: int = 0
@@ -188,13 +189,12 @@ class Book:
 
     # Whose decisions are.
 
-    def whose(self, name: AgentId, number: int) -> Whose:
-        """Return who rewards a decision of a pen that this relay made."""
+    def whose(self, name: AgentId) -> Whose:
+        """Return who rewards decisions of a pen that this relay made: whoever counts with it, so that one does."""
         pen = self.pens.get(name)
         if pen is None:
             return Whose.LENDER if self.is_complete else Whose.NOBODY_YET
-        is_holders = pen.phase == Phase.LENT.value and number >= pen.first_number
-        return Whose.HOLDER if is_holders else Whose.LENDER
+        return Whose.HOLDER if pen.phase == Phase.LENT.value else Whose.LENDER
 
     def age(
         self, lived: float, expire_after: float, next_number: Callable[[AgentId], int]

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from cobandit.core.facts import CellKey, CellValue, plus
 from cobandit.core.link import Link
-from cobandit.core.messages import Message
+from cobandit.core.messages import Cells, Changes, Message
+from cobandit.core.outcome import Adopted, Outcome
+from cobandit.core.pen_names import SettledBlock
 from cobandit.core.replica import Replica
 from cobandit.values.tally import Arm, ArmTally
 
@@ -18,19 +20,25 @@ if TYPE_CHECKING:
 
 
 def pass_on(
-    endpoint: "Endpoint", teller: Link, news: Sequence[tuple[CellKey, ArmTally]], now: float, *, forwards: bool
+    endpoint: "Endpoint",
+    teller: Link | None,
+    news: Sequence[tuple[CellKey, ArmTally]],
+    now: float,
+    *,
+    forwards: bool = False,
 ) -> tuple[Message, ...]:
     """A relay has heard something new. Leaves hear of it when they ask; other relays once it is enough for a share.
 
     What members of a mesh observe they tell every relay themselves, and what a relay's leaves observe it tells every
-    other relay itself. Only in a graph is that passed on as well (`Sharing.forwards`).
+    other relay itself. Only in a graph is that passed on as well (`Sharing.forwards`). What it adopted, nobody told it.
     """
     outgoing: list[Message] = []
     endpoint.agenda.flush_by(now)
     for other in endpoint.links.values():
         if other.is_leaf:
             continue
-        if news and (teller.is_leaf or forwards) and endpoint.peers.is_relay(other.peer.name):
+        is_passed_on = teller is None or teller.is_leaf or forwards
+        if news and is_passed_on and endpoint.peers.is_relay(other.peer.name):
             count = sum(added.observations for key, added in news if other.wants(endpoint.replica.fact(key)))
             observations = other.exchange.observe(len(endpoint.candidates.own), count) if count else 0
             if observations:
@@ -38,6 +46,15 @@ def pass_on(
         else:
             endpoint.agenda.schedule(other)
     return tuple(outgoing)
+
+
+def adopt(endpoint: "Endpoint", told: Cells, settled: Sequence[SettledBlock], now: float) -> Outcome:
+    """Count what was observed with a pen that nobody holds: its lender goes on where the last holder ended."""
+    endpoint.agenda.look(now)
+    news = endpoint.replica.merge(Changes(cells=(told,), settled=tuple(settled)), None)
+    added = tuple(entry for _, entry in news.cells)
+    outgoing = pass_on(endpoint, None, news.cells, now)
+    return Outcome((Adopted(told, tuple(settled), now),), outgoing, news=added, wake_at=endpoint.wake_at)
 
 
 def drop_rows(replica: Replica) -> tuple[ArmTally, ...]:

@@ -192,7 +192,7 @@ class PenAsker:
         elif self._are_names or self._transport.place_of(peer) == self._place:
             self._transport.send(peer, self._packed(self._question))
 
-    def refused(self, reason: Refusal, sender: str | None) -> None:
+    def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
         """Nothing but an answer is wanted."""
 
     def trouble(self, what: str | None) -> None:

@@ -14,6 +14,9 @@ from cobandit.codec import Format, FrameCodec
 from cobandit.codec.format import Kinds
 from cobandit.codec.tables import MESSAGES, WIRE_VERSION
 from cobandit.core import Message
+from cobandit.core.pen_names import SettledBlock
+from cobandit.core.pens import MAX_NUMBERS
+from cobandit.core.settled import BLOCK
 from cobandit.live.decide.decision import LONGEST_TOKEN
 from cobandit.live.machine.controls import MOST_FROZEN, Setting
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, ArmTally
@@ -29,6 +32,9 @@ MAX_VERSIONS = 64
 
 MAX_STATUS = 2 * 2**20
 """Bytes of what a member says of itself: more than a thousand arms and a thousand peers need."""
+
+MAX_BLOCKS = 2 * MAX_NUMBERS // BLOCK
+"""Blocks of settled decisions that come with a pen: twice as many as one has that is handed on."""
 
 MAX_NONCE, MAX_WHY, MAX_RELAYS = 64, 1000, 1000
 """Bytes that somebody has made up; characters of a reason; relays that one relay says that it knows."""
@@ -134,6 +140,8 @@ class PenLent(ControlMessage, frozen=True):
     settings: Annotated[tuple[Setting, ...], Meta(max_length=MOST_FROZEN + 1)]
     lease: float
     """Seconds in which you must be heard."""
+    settled: Annotated[tuple[SettledBlock, ...], Meta(max_length=MAX_BLOCKS)] = ()
+    """Which decisions that were made with this pen are settled."""
 
 
 class PenRefused(ControlMessage, frozen=True):
@@ -171,7 +179,7 @@ class LogAsked(ControlMessage, frozen=True):
 
 
 class LogTold(ControlMessage, frozen=True):
-    """So far has my log come, and these relays I know: who holds it up to there knows what I knew."""
+    """What you want of my log ends at this number: who holds it up to there knows what I knew. These relays I know."""
 
     asked: int
     """The session of the question."""

@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from cobandit.agent import Agent
-from cobandit.core import Message, Sharing
+from cobandit.core import Message, Sharing, settled
 from cobandit.core.handover import Handover, holder_state
 from cobandit.core.pen_names import incarnation_of, lender_of
 from cobandit.core.pens import MAX_NUMBERS, SAY_EVERY
 from cobandit.core.state import Snapshot
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Settled
-from cobandit.live.decide.decision import Claim, sign
+from cobandit.live.decide.decision import Claim, is_genuine, sign
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage
 from cobandit.live.machine.controls import Controls, Setting
+from cobandit.live.machine.lending import Taken
 from cobandit.live.machine.open_decisions import OpenDecisions, OpenDecisionsState
 from cobandit.live.machine.outbox import Outbox
 from cobandit.live.machine.step import Build, Held, Restored
@@ -103,7 +104,7 @@ def holder(
         raise PeerError(f"{lender} lends {pen!r}, which is not a pen of its own")
     before = before or Leftovers()
     fresh = Agent(pen, build(asked.arms), sharing, incarnation=incarnation_of(pen)).snapshot().endpoint
-    given = Handover(lent.tallies, lent.totals, lent.lender_session, lent.upto)
+    given = Handover(lent.tallies, lent.totals, lent.lender_session, lent.upto, lent.settled)
     state = holder_state(fresh, lent.session, lender, given)
     agent = Agent.restore(Snapshot(repr(sharing), state), policy=build(asked.arms), sharing=sharing)
     controls = Controls(before.settings)
@@ -134,6 +135,8 @@ class Holding:
         self._said_at = self._flushed_at = machine.clock.now()
         self._unacknowledged: deque[tuple[int, Settled]] = deque()
         """With the number of the log at which each was counted."""
+        self._adopted: set[int] = set()
+        """Decisions of earlier holders that were counted here."""
         self._to_bring = deque(held.to_bring)
         """What was left from earlier pens, and does not fit the outbox yet."""
         self._given_back = {message.pen: message for message in held.given_back}
@@ -167,6 +170,22 @@ class Holding:
     def bring(self, rewards: Iterable[tuple[str, str, float]]) -> None:
         """Take more of what was left from an earlier pen: a caller had it in hand when that was left."""
         self._to_bring.extend(rewards)
+
+    def reward(self, token: str, reward: float, claim: Claim) -> Taken:
+        """Take a reward for a decision with this pen, of this process or of an earlier one."""
+        machine = self._machine
+        if self.is_giving_back:
+            return Taken.NOT_YET  # its lender will count it
+        if claim.number >= self.first_number:
+            return Taken.COUNTED if machine.settling.settle_token(token, reward) else Taken.COUNTED_BEFORE
+        if not is_genuine(token, machine.decider.signer.key) or claim.arm not in machine.agent.arms:
+            return Taken.GIVEN_UP
+        known = (machine.agent.endpoint.replica, machine.terms.name, machine.agent.incarnation, claim.number)
+        if settled.is_settled(*known) or claim.number in self._adopted:
+            return Taken.COUNTED_BEFORE
+        machine.decider.add_unrecorded(claim.number, claim.arm, machine.decider.units(reward))
+        self._adopted.add(claim.number)
+        return Taken.COUNTED
 
     # What is heard.
 
@@ -303,11 +322,12 @@ class Holding:
 
     def _give_back(self, now: float) -> None:
         machine, pen = self._machine, self._machine.terms.name
-        is_met = self.lender in machine.agent.peers  # or nobody knows what it holds
-        if not is_met or self._unacknowledged or machine.decider.is_waiting or self.lender in machine.agent.lacking:
+        upto = machine.agent.last_wanted_by(self.lender)
+        is_held = self.lender in machine.agent.met and machine.agent.acknowledged_by(self.lender) >= upto
+        if machine.decider.is_waiting or not is_held:
             self._flushed_at = now
             machine.flush()
             return
         self.is_giving_back = True
-        upto, next_number = machine.agent.acknowledged_by(self.lender), self.first_number + machine.decider.decisions
+        next_number = self.first_number + machine.decider.decisions
         machine.answer_with(self.lender, control_messages.PenReturned(pen, pen, self.session, upto, next_number))

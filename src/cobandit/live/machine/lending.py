@@ -130,6 +130,7 @@ class Lending:
             upto=given.upto,
             settings=parts[0] if len(parts) == 1 else (),  # more than fit come the usual way
             lease=self.book.lease,
+            settled=given.settled,
         )
         machine.answer_with(question.sender, lent)
 
@@ -239,7 +240,7 @@ class Lending:
             return self._give_up()
         if settled.is_settled(replica, pen, incarnation, number):
             return Taken.COUNTED_BEFORE
-        match self.book.whose(pen, number):
+        match self.book.whose(pen):
             case Whose.HOLDER:
                 return self._bring(pen, token, reward)
             case Whose.NOBODY_YET:
@@ -260,8 +261,7 @@ class Lending:
             self.book.end(pen, self._lived(now))
         tally = ArmTally(claim.arm, 1, units, agent.policy.quantum.square(units))
         numbers = settled.blocks_of(pen, incarnation_of(pen), [claim.number])
-        machine.take(agent.update_all([tally], now, numbers))
-        machine.publish_soon()
+        machine.take(agent.adopt(pen, tally, numbers, now))
         self.counted += 1
         return Taken.COUNTED
 
@@ -334,7 +334,8 @@ class Lending:
         """Say how far the log has come here, to a relay whose present session is known: earlier ones are not heard."""
         agent, said = self._machine.agent, self._machine.agent.presence_of(message.sender)
         if said is not None and said.is_relay and said.session == message.session:
+            number = agent.last_wanted_by(message.sender)
             told = control_messages.LogTold(
-                self._machine.terms.name, message.session, agent.session, agent.log_number, self.relays
+                self._machine.terms.name, message.session, agent.session, number, self.relays
             )
             self._machine.answer_with(message.sender, told)

@@ -286,10 +286,6 @@ class Machine:
             book=BookState() if self.lending is None else self.lending.book.state(),
         )
 
-    def publish_soon(self) -> None:
-        """Let the decider know with this step."""
-        self._has_news = True
-
     def publish(self) -> None:
         """Let the decider know what is known now."""
         self.operations.look_for_control_arm()

@@ -28,9 +28,9 @@ def take_reward(machine: "Machine", token: str, reward: float, *, is_brought: bo
         NotNowError: Too many rewards wait for members that cannot be reached. Nothing changed.
     """
     claim, name, holding = read(token), machine.terms.name, machine.holding
-    if claim.member == name and (holding is None or claim.number >= holding.first_number):
-        if holding is not None and holding.is_giving_back:
-            return Taken.NOT_YET  # its lender will count it
+    if holding is not None and claim.member == name:
+        return holding.reward(token, float(reward), claim)
+    if claim.member == name:
         return Taken.COUNTED if machine.settling.settle_token(token, reward) else Taken.COUNTED_BEFORE
     lender = lender_of(claim.member)
     if lender == name and machine.lending is not None:

@@ -1,0 +1,21 @@
+"""Fleets of relays and pods: a few seeds of every run, and that a seed decides everything."""
+
+import pytest
+
+from lab.pen_swarm import run_seed
+from lab.pen_swarm.plan import Kind, plan
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_is_counted_twice_or_lost(seed: int) -> None:
+    assert run_seed(seed).violations == ()
+
+
+def test_a_seed_decides_everything() -> None:
+    assert run_seed(3).fingerprint == run_seed(3).fingerprint
+
+
+def test_everything_that_can_go_wrong_does_in_some_world() -> None:
+    plans = [plan(seed) for seed in range(60)]
+    assert {incident.kind for one in plans for incident in one.incidents} == set(Kind)
+    assert {len(one.relays) for one in plans} == {1, 2, 3}
