@@ -7,7 +7,8 @@ while one relay is killed with SIGKILL, and later started again. Each figure sta
     PYTHONPATH=. python benchmarks/live_fleet.py
     PYTHONPATH=. python benchmarks/live_fleet.py --leaves 100 --idle 10
 
-Memory is what the processes of the leaves have more than one with a single leaf. Packets are those that members send;
+They choose by UCB, which needs no odds computed beside. Memory is what the processes of the leaves have more than one
+with a single leaf. Packets are those that members send;
 what a server and its clients say to each other besides is not counted. The exit code is 1 if a bar is missed.
 """
 
@@ -37,6 +38,8 @@ from cobandit.live.status.statistics import Statistics
 from lab.servers import nats_server
 
 LEAVES, PROCESSES, IDLE_S = 1000, 4, 60.0
+RATE = 40.0
+"""Decisions of each leaf in a second, at most: so a buffer is full in less than two seconds."""
 WARM_UP, DECISIONS, IN_OUTAGE = 192, 256, 384
 """Decisions of each leaf: until thresholds have reached their cap; while messages are counted; around a relay's end."""
 
@@ -76,7 +79,7 @@ def main() -> int:
     """Print what was measured."""
     options = _options()
     if options.worker:
-        Worker(options.url, options.worker, options.first, options.leaves).run()
+        Worker(options.url, options.worker, options.first, options.leaves, options.rate).run()
         return 0
     with nats_server() as hub, tempfile.TemporaryDirectory(prefix="cobandit-fleet-") as folder, ExitStack() as stack:
         relays = {name: stack.enter_context(Relay(name, hub.url, Path(folder))) for name in RELAYS}
@@ -92,7 +95,8 @@ def measure(url: str, relays: "dict[str, Relay]", stack: ExitStack, options: arg
     count = options.leaves
     sizes = [count // options.processes + (place < count % options.processes) for place in range(options.processes)]
     workers = [
-        stack.enter_context(LeafProcess(url, place + 1, sum(sizes[:place]), size)) for place, size in enumerate(sizes)
+        stack.enter_context(LeafProcess(url, place + 1, sum(sizes[:place]), size, options.rate))
+        for place, size in enumerate(sizes)
     ]
     ask_all(workers, "prepare")
     began = time.perf_counter()
@@ -103,10 +107,11 @@ def measure(url: str, relays: "dict[str, Relay]", stack: ExitStack, options: arg
     ask_all(workers, "decide", count=WARM_UP)
     _progress("thresholds have reached their cap")
     before = _sent(workers, asker)
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), sum(relay.cpu_s() for relay in relays.values())
     ask_all(workers, "decide", count=DECISIONS)
     decide_s = time.perf_counter() - began
     packets = _sent(workers, asker) - before
+    worked = sum(relay.cpu_s() for relay in relays.values()) - worked
     _progress(f"{packets:,} packets for {count * DECISIONS:,} decisions")
     kilobytes = sum(answer["kilobytes"] for answer in ask_all(workers, "memory"))
     made = count * (WARM_UP + DECISIONS)
@@ -138,6 +143,7 @@ def measure(url: str, relays: "dict[str, Relay]", stack: ExitStack, options: arg
         Figure("memory for each leaf", kilobytes / count, "KB", 150.0),
         Figure("memory of a relay", held[RELAYS[1]].observations and relays[RELAYS[1]].megabytes(), "MB"),
         Figure("decisions in all processes together", count * DECISIONS / decide_s, "/s"),
+        Figure("work of both relays for a thousand decisions", 1e6 * worked / (count * DECISIONS), "ms"),
         Figure("messages for each decision, all members", packets / (count * DECISIONS), "", 0.05),
         Figure("idle packets for each leaf and minute, all members", idle / minutes, "", 2.0),
         Figure("everybody knows everything after being asked to catch up", known_s, "s"),
@@ -207,6 +213,12 @@ class Relay:
         self._process.kill()
         self._process.wait()
 
+    def cpu_s(self) -> float:
+        """Return for how many seconds it has worked."""
+        assert self._process is not None
+        times = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+
     def megabytes(self) -> float:
         """Return what it takes now."""
         assert self._process is not None
@@ -225,8 +237,9 @@ class Relay:
 class LeafProcess:
     """A process with many leaves, from outside."""
 
-    def __init__(self, url: str, number: int, first: int, leaves: int) -> None:
+    def __init__(self, url: str, number: int, first: int, leaves: int, rate: float) -> None:
         given = ["--url", url, "--worker", str(number), "--first", str(first), "--leaves", str(leaves)]
+        given += ["--rate", str(rate)]
         self._command = [sys.executable, __file__, *given]
         self._process: subprocess.Popen[str]
 
@@ -268,8 +281,9 @@ def ask_all(workers: Sequence[LeafProcess], what: str, **more: Any) -> list[dict
 class Worker:
     """Many leaves in one process."""
 
-    def __init__(self, url: str, number: int, first: int, count: int) -> None:
+    def __init__(self, url: str, number: int, first: int, count: int, rate: float) -> None:
         self._url, self._number, self._first, self._count = url, number, first, count
+        self._round_s = 1.0 / rate
         self._members: list[Member] = []
         self._chance = random.Random(number)
         self._before = 0
@@ -305,7 +319,7 @@ class Worker:
 
     async def _joined(self, names: list[str]) -> list[Member]:
         group = GROUP if self._members or not names[0].startswith("single") else f"{GROUP}-alone"
-        options: dict[str, Any] = {"group": group, "arms": ARMS, "secret": SECRET, "relays": ["*"]}
+        options: dict[str, Any] = {"group": group, "arms": ARMS, "policy": "ucb", "secret": SECRET, "relays": ["*"]}
         options["log_limit"] = 0  # the log of decisions is on disk elsewhere, or not wanted
 
         async def start(name: str) -> Member:
@@ -314,10 +328,18 @@ class Worker:
         return list(await asyncio.gather(*map(start, names)))
 
     def _decide(self, count: int, **_: Any) -> dict[str, Any]:  # noqa: ANN401  # as said
-        for _ in range(count):
+        for _ in self._rounds(count):
             for member in self._members:
                 self._decide_once(member)
         return {}
+
+    def _rounds(self, count: int) -> Iterator[int]:
+        """Count so many rounds, not more often than the rate says."""
+        due = time.perf_counter()
+        for number in range(count):
+            time.sleep(max(0.0, due - time.perf_counter()))
+            due = max(due, time.perf_counter() - 1.0) + self._round_s
+            yield number
 
     def _decide_once(self, member: Member) -> None:
         decision = member.select_arm()
@@ -331,7 +353,7 @@ class Worker:
 
         def decide() -> None:
             nonlocal slowest
-            for _ in range(count):
+            for _ in self._rounds(count):
                 for member in self._members:
                     began = time.perf_counter()
                     self._decide_once(member)
@@ -414,6 +436,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--leaves", type=int, default=LEAVES)
     parser.add_argument("--processes", type=int, default=PROCESSES, help="for the leaves")
+    parser.add_argument("--rate", type=float, default=RATE, help="decisions of each leaf in a second, at most")
     parser.add_argument("--idle", type=float, default=IDLE_S, help="seconds")
     for hidden in ("--worker", "--first"):
         parser.add_argument(hidden, type=int, default=0, help=argparse.SUPPRESS)

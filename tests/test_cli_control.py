@@ -67,6 +67,51 @@ def test_the_last_arm_that_is_not_frozen_is_not_frozen(fleet: Fleet, capsys: pyt
     assert {member.select_arm().arm for member in members for _ in range(6)} == {"C"}
 
 
+def test_the_last_arm_that_is_not_frozen_can_be_the_only_one_and_can_be_given_back(fleet: Fleet) -> None:
+    network, members = fleet
+    switches = (("freeze", "A"), ("freeze", "B"), ("unfreeze", "C"), ("kill", "C"), ("lift",))
+    assert [control(network, *switch) for switch in switches] == [0] * 5
+    assert {member.select_arm().arm for member in members for _ in range(6)} == {"C"}
+
+
+def test_an_arm_that_is_offered_no_more_is_not_one_that_is_left(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network, members = fleet
+    members[0].remove_arm("C")
+    assert [control(network, "freeze", arm) for arm in ("A", "B")] == [0, 1]
+    assert "arm 'B' is the last one that is not frozen, at web-1: " in capsys.readouterr().err
+
+
+def test_a_switch_is_told_again_until_all_obey(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, members = fleet
+    tell, told = asking.Asker.tell, 0
+
+    def lost_at_first(self: asking.Asker, *settings: Setting) -> None:
+        nonlocal told
+        told += 1
+        if told > 1:
+            tell(self, *settings)
+
+    monkeypatch.setattr(asking.Asker, "tell", lost_at_first)
+    assert control(network, "kill", "B") == 0
+    assert [member.statistics().control_arm for member in members] == ["B"] * 3
+
+
+def test_members_that_do_not_obey_in_time_are_named(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, _ = fleet
+    monkeypatch.setattr("cobandit.cli.control.OBEYED_WITHIN", 0.0)
+    monkeypatch.setattr(asking.Asker, "tell", lambda *_: None)
+    for switch in (("kill", "B"), ("freeze", "B")):
+        assert control(network, *switch) == 1
+        assert capsys.readouterr() == (
+            f"0 of 3 members have turned the switch: {' '.join(switch)}\n",
+            "cobandit: not yet: web-1, web-2, web-3. The others will go on telling them\n",
+        )
+
+
 def test_a_member_whose_arms_are_all_frozen_says_so(fleet: Fleet) -> None:
     node = fleet[1][0]._node
     stamp = stamp_at(time.time())

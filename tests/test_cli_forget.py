@@ -9,9 +9,10 @@ import pytest
 
 import cobandit
 from cobandit.cli import forget, main
+from cobandit.live.drive import asking
 from cobandit.live.drive.member import Member
 from cobandit.live.machine.control_messages import Hello, pack
-from cobandit.live.machine.controls import MAX_NAMES_TO_FORGET
+from cobandit.live.machine.controls import MAX_NAMES_TO_FORGET, Setting
 
 NETWORKS = (f"memory://cli-forget-{number}" for number in itertools.count())
 ARMS = ("A", "B")
@@ -73,3 +74,37 @@ def test_who_cannot_be_forgotten_is_said(fleet: Fleet, capsys: pytest.CaptureFix
     assert main(["forget", network, "--group", "nobody", "web-9"]) == 1
     assert "nobody answered" in capsys.readouterr().err
     assert [named(member) for member in members] == [["web-2", "web-9"], ["web-1", "web-9"]]
+
+
+def test_a_name_that_is_said_twice_counts_once(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    network, _ = fleet
+    assert run(network, "web-9", "web-9") == 0
+    assert capsys.readouterr().out == "2 of 2 members have forgotten 1 name. What they observed counts.\n"
+
+
+def test_it_is_told_again_until_all_have_heard(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, members = fleet
+    tell, told = asking.Asker.tell, 0
+
+    def lost_at_first(self: asking.Asker, *settings: Setting) -> None:
+        nonlocal told
+        told += 1
+        if told > 1:
+            tell(self, *settings)
+
+    monkeypatch.setattr(asking.Asker, "tell", lost_at_first)
+    assert run(network, "web-9") == 0
+    assert [named(member) for member in members] == [["web-2"], ["web-1"]]
+
+
+def test_who_has_not_heard_in_time_is_named(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, _ = fleet
+    monkeypatch.setattr(forget, "HEARD_WITHIN", 0.0)
+    monkeypatch.setattr(asking.Asker, "tell", lambda *_: None)
+    assert run(network, "web-9") == forget.NOT_HEARD
+    assert capsys.readouterr() == (
+        "0 of 2 members have forgotten 1 name. What they observed counts.\n",
+        "cobandit: not yet: web-1, web-2. The others will go on telling them\n",
+    )

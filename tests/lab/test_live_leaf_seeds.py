@@ -64,7 +64,8 @@ def _rewards_for_others_are_not_handed_on(patch: pytest.MonkeyPatch) -> None:
 def _relays_take_all_rewards_of_relays(patch: pytest.MonkeyPatch) -> None:
     """Then each hands on what the other has handed on, for ever."""
 
-    def changed(self: Inbound, message: control_messages.RewardsToBring) -> None:
+    def changed(self: Inbound, message: control_messages.RewardsToBring, now: float) -> None:
+        del now
         machine = self._machine
         taken = tuple(token for token, _ in message.rewards)
         for token, reward in message.rewards:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,15 @@ def test_a_new_folder_makes_those_go_that_were_used_longest_ago(
         new = keeping.folder_of_this_version()
     left = sorted(folder.name for folder in home.iterdir())
     assert left == sorted([names[1], *names[-keeping.MAX_KEPT + 1 :], new.name, "notes of mine"])
+
+
+def test_a_folder_that_was_used_lately_stays(tmp_path: Path) -> None:
+    names = old_folders(tmp_path, keeping.MAX_KEPT + 3)
+    lately = time.time() - keeping.UNUSED_SECONDS + 60.0
+    for name in names:
+        os.utime(tmp_path / name, (lately, lately))
+    keeping.remove_old(tmp_path)
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == names
 
 
 def test_a_folder_that_is_there_is_used_and_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,13 +154,13 @@ class Agenda:
     def _flush_at(self, link: Link, retransmit: Retransmit) -> float:
         """Return when an agent that observes nothing says again what a peer has not acknowledged.
 
-        A newcomer hears from a relay at once what others have observed, and again as soon as the wait is over. A leaf
-        that is quiet hears of it after a while; only if it does not acknowledge that, the waits grow.
+        A newcomer hears from a relay at once what others have observed, and again as soon as the wait is over. Who is
+        quiet hears of it from a relay after a while; only if that is not acknowledged, the waits grow.
         """
         if link.owner.is_relay and link.urgent > link.acknowledged:
             return retransmit.retry_at
-        if link.is_leaf and not (retransmit.attempts and retransmit.in_flight):
-            return retransmit.sent_at + self._tick  # it answers when it has observed enough itself, which may be never
+        if link.owner.is_relay and not (retransmit.attempts and retransmit.in_flight):
+            return retransmit.sent_at + self._tick  # the peer answers when it has observed enough, which may be never
         quiet_since = retransmit.sent_at
         if self.last_observed is not None:
             quiet_since = max(quiet_since, self.last_observed)

@@ -279,6 +279,25 @@ def test_of_what_another_relay_has_only_that_is_taken_which_can_be_brought(fleet
     assert (other, control_messages.RewardsTaken(home, (here, "no token"))) in step.outgoing
 
 
+def test_a_reward_for_a_leaf_that_is_dead_does_not_go_round_between_relays_that_have_both_met_it(fleet: Fleet) -> None:
+    one, other = fleet.leaf("web-0"), fleet.leaf("web-1")
+    token = one.decider.select_arm().id
+    first = fleet.home_of("web-0")
+    fleet.down.add(first)
+    observe(one, 100)
+    fleet.wait(SILENT_AFTER + 1.0)
+    assert fleet.home_of("web-0") != first
+    fleet.down = {"web-0"}  # it dies, and both relays take it to be here
+    fleet.inboxes[first].clear()
+    other.rewards_for_others.offer("web-0", token, 1.0)
+    fleet.wait(200.0)
+    assert [made.agent.is_present("web-0") for made in relays_of(fleet)] == [True, True]
+    before = [made.rewards_for_others.handed_on for made in relays_of(fleet)]
+    fleet.wait(300.0)
+    assert [made.rewards_for_others.handed_on for made in relays_of(fleet)] == before
+    assert sum(made.outbox.waiting for made in relays_of(fleet)) == 1
+
+
 def test_only_a_relay_can_say_that_it_brings_a_reward_on(fleet: Fleet) -> None:
     fleet.start("mesh-1")
     fleet.talk()

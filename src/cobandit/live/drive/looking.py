@@ -5,6 +5,7 @@ This file owns when to look and when to stop looking. It takes nothing out of th
 
 import asyncio
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 from cobandit.live.machine.machine import Machine
 
@@ -12,6 +13,14 @@ LOOK_EVERY = 0.005
 LOOKS_UNTIL_IDLE = 200
 """A decider in use is looked at so often, in seconds, until so many looks in a row found nothing; then it must wake
 this side again. To wake another thread would cost a caller many times what a decision does."""
+
+
+FEW_IN_USE = 8
+"""If more deciders than this are in use on one loop, each is looked at less often, so that all looks together take no
+more of it."""
+
+_in_use: "WeakKeyDictionary[asyncio.AbstractEventLoop, int]" = WeakKeyDictionary()
+"""How many deciders each loop looks at."""
 
 
 class Looking:
@@ -33,11 +42,16 @@ class Looking:
         self._looks_in_vain = 0
         if not self._is_looking and not self._is_stopping:
             self._is_looking = True
-            asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+            loop = asyncio.get_running_loop()
+            _in_use[loop] = _in_use.get(loop, 0) + 1
+            self._look_later(loop)
 
     def stop(self) -> None:
         """Look no more."""
         self._is_stopping = True
+
+    def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        loop.call_later(LOOK_EVERY * max(1.0, _in_use[loop] / FEW_IN_USE), self._look)
 
     def _look(self) -> None:
         decider = self._machine.decider
@@ -47,9 +61,11 @@ class Looking:
         else:
             self._looks_in_vain += 1
         self._is_looking = self._looks_in_vain < LOOKS_UNTIL_IDLE and not self._is_stopping
+        loop = asyncio.get_running_loop()
         if self._is_looking:
-            asyncio.get_running_loop().call_later(LOOK_EVERY, self._look)
+            self._look_later(loop)
             return
+        _in_use[loop] -= 1
         decider.is_awake = False
         if decider.is_waiting and not self._is_stopping:  # it came before the decider was told to call
             self._found()

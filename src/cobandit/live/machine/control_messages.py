@@ -196,6 +196,8 @@ class RewardsToBring(ControlMessage, frozen=True):
     """Rewards for decisions of others, by token. Take those that you can bring on, and say which they are."""
 
     rewards: Annotated[tuple[tuple[Token, float], ...], Meta(max_length=MOST_REWARDS)]
+    is_doubtful: bool = False
+    """Whether they are for leaves of the sender that do not take them: only who has just heard these can help."""
 
 
 class FleetAsked(ControlMessage, frozen=True):

@@ -33,6 +33,10 @@ MOST_LISTED = 10
 """So many arms are named where two members have different ones."""
 
 
+JUST_HEARD = 60.0
+"""Seconds."""
+
+
 class Inbound:
     """One member's ear."""
 
@@ -205,18 +209,19 @@ class Inbound:
                 machine.rewards_for_others.arrived(message.sender, message.tokens)
                 machine.routing.answered(message.sender)
             case control_messages.RewardsToBring():
-                self._take_over(message)
+                self._take_over(message, now)
             case control_messages.FleetAsked():
                 if machine.discovery.may_tell(message.sender, now, is_member=True):
                     machine.fleet_askers.append(message.sender)
             case control_messages.StatusPassedOn():
                 machine.answers.take_passed_on(message)
 
-    def _take_over(self, message: control_messages.RewardsToBring) -> None:
+    def _take_over(self, message: control_messages.RewardsToBring, now: float) -> None:
         """Take rewards for decisions of others that can be brought on from here, and say which they are.
 
         What a leaf or a member of a mesh has is taken whatever becomes of it. Another relay has what it cannot bring to
-        anybody itself: of that only what is for members that are here, so that nothing goes round in circles.
+        anybody itself: of that only what is for members that are here, and if they are there too, who were just heard
+        here. So nothing goes round in circles.
         """
         machine, taken = self._machine, list[str]()
         is_led = machine.agent.is_relay(message.sender)
@@ -229,14 +234,19 @@ class Inbound:
             owner = lender_of(member) or member
             if machine.terms.name in (member, owner):
                 is_taken = self._takes(token, reward)
+            elif not is_led or self._can_bring(owner, now, is_doubtful=message.is_doubtful):
+                is_taken = machine.rewards_for_others.take_over(owner, token, reward)
             else:
-                is_near = machine.agent.is_present(owner) or not is_led
-                is_taken = is_near and machine.rewards_for_others.take_over(owner, token, reward)
-            if not is_taken:
-                continue
-            taken.append(token)
+                is_taken = False
+            taken += [token] if is_taken else []
         if taken:
             machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, tuple(taken)))
+
+    def _can_bring(self, owner: str, now: float, *, is_doubtful: bool) -> bool:
+        """Return whether a member is here; and, if another relay doubts that, whether it was just heard here."""
+        agent = self._machine.agent
+        heard = agent.last_heard(owner) if agent.is_present(owner) else None
+        return heard is not None and not (is_doubtful and abs(now - heard) > JUST_HEARD)
 
     def _takes(self, token: str, reward: float) -> bool:
         """Return whether a reward that was brought here need not be brought again: it is counted, kept, or refused.

@@ -389,8 +389,8 @@ class Machine:
 
     def _empty_outbox(self, now: float) -> None:
         digest = self.controls.digest
-        for way, brought in self.routing.due(self.room, now):
-            self.answer_with(way, control_messages.RewardsToBring(self.terms.name, brought))
+        for way, brought, is_doubtful in self.routing.due(self.room, now):
+            self.answer_with(way, control_messages.RewardsToBring(self.terms.name, brought, is_doubtful))
         due_at = self.outbox.next_due(self.peers, digest)
         if due_at is None or now < due_at:
             return

@@ -76,19 +76,27 @@ class Routing:
         self._hurry()
         return min((self._ways[way].next_at if way in self._ways else 0.0 for way in self.ways), default=None)
 
-    def due(self, room: int, now: float) -> Iterator[tuple[str, tuple[tuple[str, float], ...]]]:
-        """Return to whom to hand on what now, in messages of at most so many bytes, and note that it is done."""
+    def due(self, room: int, now: float) -> Iterator[tuple[str, tuple[tuple[str, float], ...], bool]]:
+        """Return to whom to hand on what now, in messages of at most so many bytes, and note that it is done.
+
+        The last says whether it is for leaves of this relay that do not take it, and may have gone elsewhere.
+        """
         if not self._outbox.waiting:
             self._ways.clear()
             return
         self._hurry()
         ways = [way for way in self.ways if way not in self._ways or now >= self._ways[way].next_at]
-        rewards = [item for owner in self._meant() for item in self._outbox.of(owner)] if ways else []
-        for name in ways if rewards else ():
+        owners = list(self._meant()) if ways else []
+        doubtful = [item for owner in owners if self._agent.is_present(owner) for item in self._outbox.of(owner)]
+        certain = [item for owner in owners if not self._agent.is_present(owner) for item in self._outbox.of(owner)]
+        for name in ways if owners else ():
             way = self._ways.setdefault(name, _Way())
             way.next_at, way.wait = now + way.wait, min(way.wait * GROWTH, LONGEST_WAIT)
             way.asked = True
-            yield name, self._next(way, rewards, room)
+            if certain:
+                yield name, self._next(way, certain, room), False
+            if doubtful:
+                yield name, self._next(way, doubtful, room), True
 
     def _next(self, way: _Way, rewards: list[tuple[str, float]], room: int) -> tuple[tuple[str, float], ...]:
         start = way.place if way.place < len(rewards) else 0

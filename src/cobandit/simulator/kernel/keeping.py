@@ -25,7 +25,10 @@ import numba
 import cobandit
 
 MAX_KEPT = 8
-"""Folders of compiled code, of this and of other versions of the package: some 7 MB each."""
+"""Folders of compiled code that are kept, of this and of other versions of the package: some 7 MB each."""
+
+UNUSED_SECONDS = 3600.0
+"""A folder that was used more lately may be in use, and stays."""
 
 PATIENCE_SECONDS = 1.0
 """How long to wait without a word for another process; one that finds everything compiled needs no longer."""
@@ -74,9 +77,11 @@ def folder_of_this_version() -> Path:
 
 
 def remove_old(home: Path) -> None:
-    """Remove the folders that were used longest ago, but none in which somebody compiles."""
+    """Remove the folders that were used longest ago, but none that may be in use."""
     folders = [folder for folder in home.iterdir() if _NAME.fullmatch(folder.name) and folder.is_dir()]
     for folder in sorted(folders, key=_used_at, reverse=True)[MAX_KEPT:]:
+        if _used_at(folder) > time.time() - UNUSED_SECONDS:
+            continue
         with suppress(OSError), lock_of(folder).open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
