@@ -45,6 +45,7 @@ def adopt(endpoint: "Endpoint", told: Cells, settled: Sequence[SettledBlock], no
     news = endpoint.replica.merge(Changes(cells=(told,), settled=tuple(settled)), None)
     added = tuple(entry for _, entry in news.cells)
     outgoing = pass_on(endpoint, None, added, now)
+    endpoint.agenda.flush_by(now)
     return Outcome((Adopted(told, tuple(settled), now),), outgoing, news=added, wake_at=endpoint.wake_at)
 
 
