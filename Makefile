@@ -37,11 +37,12 @@ test: $(READY)
 wheel: $(READY)
 	$(BIN)/python tools/check_wheel.py $(PYTHONS:%=--python %)
 
-# Ten thousand worlds of the protocol and five thousand of whole live members, in which everything goes wrong; a failing
-# seed prints the command that shows it again.
+# Ten thousand worlds of the protocol, five thousand of whole live members and as many of relays with pods, in which
+# everything goes wrong; a failing seed prints the command that shows it again.
 swarm: $(READY)
 	$(BIN)/python -m lab swarm --seeds 0:10000
 	$(BIN)/python -m lab swarm --live --seeds 0:5000
+	$(BIN)/python -m lab swarm --pens --seeds 0:5000
 
 # Live fleets of real processes under real faults: about twenty minutes, and all of it only as root. `--quick` is small.
 faults: $(READY)

@@ -150,6 +150,24 @@ def test_a_late_word_of_a_lender_that_has_begun_anew_is_not_merged() -> None:
     assert not is_settled(agent.endpoint.replica, PEN, 5, 0)
 
 
+def test_what_a_lender_adopts_it_tells_other_relays_also_if_nobody_else_speaks() -> None:
+    lender, other = relay(), relay("s")
+    met = (lender.receive, other.receive)
+    for receive, one, two in zip(met, (other, lender), (lender, other), strict=True):
+        receive(Notice(one.name, two.name, Changes(presences=(one.presence,)), one.session, is_introduced=True), 0.0)
+    outcome = lender.adopt(PEN, ArmTally("A", 1, 1, 1), blocks_of(PEN, 5, [3]), 1.0)
+    outcomes, now = [outcome], 1.0
+    while outcomes[-1].wake_at is not None and now < 200.0:
+        now = max(outcomes[-1].wake_at, now)
+        outcomes.append(lender.wake(now))
+        for message in outcomes[-1].outgoing:
+            for answer in other.receive(message, now).outgoing:
+                lender.receive(answer, now)
+    assert dict(other.endpoint.replica.cells()) == {CellKey(PEN, 5, "A"): ArmTally("A", 1, 1, 1)}
+    assert is_settled(other.endpoint.replica, PEN, 5, 3)
+    assert lender.policy.tally.observations == 1
+
+
 # The book.
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from cobandit.agent import Agent
-from cobandit.core import Changes, credibility, settled
-from cobandit.core.facts import CellKey, Fact
+from cobandit.core import Changes, credibility, parts, settled
+from cobandit.core.facts import CellKey
 from cobandit.core.link import Link
 from cobandit.core.pens import Book, Pen, Phase, Whose
 from cobandit.core.replica import Replica
@@ -37,7 +36,13 @@ def variant(name: str, *seeds: int) -> Callable[[Break], Break]:
 
 @variant("a pen is handed on before all is acknowledged", 0)
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Agent, "last_wanted_by", lambda *_: 0)
+    give_back = Holding._give_back
+
+    def changed(self: Holding, now: float) -> None:
+        patch.setattr(self._machine.agent, "last_wanted_by", lambda _: 0)
+        give_back(self, now)
+
+    patch.setattr(Holding, "_give_back", changed)
 
 
 @variant("a pen is lent to two at once", 0)
@@ -76,16 +81,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("settled numbers come in another message than their cells", 0)
 def _(patch: pytest.MonkeyPatch) -> None:
-    changes = Replica.changes
-
-    def changed(self: Replica, base: int, wants: Callable[[Fact], bool], *others: Any) -> Changes:
-        whole = changes(self, base, wants, *others)
-        if not (whole.settled and whole.cells):
-            return whole
-        self.turn = not getattr(self, "turn", False)  # type: ignore[attr-defined]
-        return whole._replace(upto=base, settled=()) if self.turn else whole._replace(cells=())  # type: ignore[attr-defined]
-
-    patch.setattr(Replica, "changes", changed)
+    patch.setattr(parts, "_is_of_pen", lambda _: False)
 
 
 @variant("the gate does not look whether a decision is settled", 0)
