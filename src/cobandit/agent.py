@@ -330,7 +330,7 @@ class Agent:
     @property
     def presence(self) -> Presence:
         """How this agent introduces itself."""
-        return self.endpoint.presence()
+        return self.endpoint.speech.presence()
 
     def presence_of(self, peer: AgentId) -> Presence | None:
         """Return how a peer last introduced itself, or said farewell; `None` if it has done neither."""

@@ -24,6 +24,7 @@ from cobandit.codec import (
 )
 from cobandit.core import (
     Acknowledgement,
+    Adopted,
     Began,
     Cells,
     Changes,
@@ -495,6 +496,7 @@ RECORDS: tuple[InputRecord, ...] = (
     Flushed(7.5),
     Began(9, 8, ("A", "B", "C"), 8.5),
     Forgot("p", 9.5),
+    Adopted(Cells("r~1-1", 1, (ArmTally("A", 1, 1, 1),)), (SettledBlock("r~1-1", 1, 0, b"\x01"),), 10.5),
 )
 
 
@@ -508,7 +510,7 @@ def test_a_record_survives_being_persisted(record: InputRecord) -> None:
 def test_the_numbers_of_the_records_never_change() -> None:
     assert {type(record) for record in RECORDS} == set(get_args(InputRecord))
     assert [encode_record(record)[4:8] for record in RECORDS] == [
-        bytes([0x94, 1, 0xA0, kind]) for kind in range(32, 41)
+        bytes([0x94, 1, 0xA0, kind]) for kind in range(32, 42)
     ]
 
 

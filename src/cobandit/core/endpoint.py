@@ -112,10 +112,6 @@ class Endpoint:
         """When to call `wake`."""
         return self.agenda.wake_at
 
-    def presence(self) -> Presence:
-        """Return how this agent introduces itself."""
-        return self.speech.presence()
-
     # Inputs of this agent.
 
     def observe(self, tallies: Sequence[ArmTally], now: float, settled: Sequence[SettledBlock] = ()) -> Outcome:
@@ -179,12 +175,12 @@ class Endpoint:
         self.agenda.expect_from_all(now)
         claim = Changes() if self._sharing.retry is None else Changes(number - 1, number)
         record = Introduced(now, is_relay, is_leaf)
-        outgoing = self._tell_all(self.presence(), claim)
+        outgoing = self._tell_all(self.speech.presence(), claim)
         return Outcome((record,), outgoing, news=less, wake_at=self.wake_at)
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away. It is said once."""
-        farewell = self.presence()._replace(number=self.members.notices + 1, is_present=False)
+        farewell = self.speech.presence()._replace(number=self.members.notices + 1, is_present=False)
         return Outcome(outgoing=self._tell_all(farewell, Changes()), wake_at=self.wake_at)
 
     def _tell_all(self, presence: Presence, claim: Changes) -> tuple[Message, ...]:

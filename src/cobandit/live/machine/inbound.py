@@ -20,6 +20,7 @@ from cobandit.live.machine.controls import Controls
 from cobandit.live.machine.guard import reason_of
 from cobandit.live.machine.lending import Taken
 from cobandit.live.machine.rewarding import take_reward
+from cobandit.live.machine.rewards_for_others import counts_for
 from cobandit.live.machine.sessions import check_sessions
 from cobandit.values.errors import FutureError, LocalError, NotNowError, PeerError, StrangerError
 
@@ -231,7 +232,7 @@ class Inbound:
             except LocalError:
                 taken.append(token)  # nobody can ever count it
                 continue
-            owner = lender_of(member) or member
+            owner = counts_for(member)
             if machine.terms.name in (member, owner):
                 is_taken = self._takes(token, reward)
             elif not is_led or self._can_bring(owner, now, is_doubtful=message.is_doubtful):

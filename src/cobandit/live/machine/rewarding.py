@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cobandit.core.pen_names import lender_of
 from cobandit.live.decide.decision import read
 from cobandit.live.machine.lending import Taken
+from cobandit.live.machine.rewards_for_others import counts_for
 
 if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
@@ -37,5 +38,5 @@ def take_reward(machine: "Machine", token: str, reward: float, *, is_brought: bo
         taken = machine.lending.gate(token, float(reward), machine.clock.now(), claim)
         is_kept = taken is Taken.NOT_YET and not is_brought
         return machine.lending.keep(claim.member, token, float(reward)) if is_kept else taken
-    machine.rewards_for_others.offer(lender or claim.member, token, float(reward))
+    machine.rewards_for_others.offer(counts_for(claim.member), token, float(reward))
     return Taken.ON_ITS_WAY

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Container, Sequence
 
 from cobandit.agent import Agent
+from cobandit.core.pen_names import lender_of
 from cobandit.live.decide.decision import read
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
@@ -152,9 +153,14 @@ class _Everybody:
         return True
 
 
+def counts_for(member: str) -> str:
+    """Return to whom rewards for a member's decisions go: of a pen, to the relay that lent it."""
+    return lender_of(member) or member
+
+
 def _owner_of(token: str) -> str | None:
     """Return whose decision a token names; `None` if it is no token."""
     try:
-        return read(token).member
+        return counts_for(read(token).member)
     except LocalError:
         return None
