@@ -32,10 +32,13 @@ from cobandit.scenario import (
     Arms,
     BuiltIn,
     Faults,
+    Graph,
     Halving,
     OnOff,
     Partition,
     Rate,
+    RelayAbsence,
+    Relays,
     Row,
     Scenario,
     Schedule,
@@ -142,10 +145,13 @@ def _stop(_signal: int, _frame: object) -> None:
 
 
 def random_world(luck: random.Random) -> Scenario:
-    """Return a small world with a bit of everything, and every other one on a network with faults."""
+    """Return a small world with a bit of everything; of three one on a network with faults, one with a topology."""
     world = quiet_world(luck)
-    if luck.random() < 0.5:
+    kind = luck.randrange(3)
+    if kind == 0:
         return world
+    if kind == 1:
+        return connected_world(luck, world)
     faults = Faults(
         loss=luck.choice([0.0, 0.3, 0.6]),
         duplication=luck.choice([0.0, 0.3]),
@@ -161,6 +167,23 @@ def random_world(luck: random.Random) -> Scenario:
     if luck.random() < 0.1:
         sharing = Sharing(random_table(luck), luck.choice(THRESHOLDS), retry)
     return replace(world, sharing=sharing, faults=faults)
+
+
+def connected_world(luck: random.Random, world: Scenario) -> Scenario:
+    """Return a world with relays or on a graph."""
+    count = len(world.agents)
+    if luck.random() < 0.4:
+        tree = {(agent, luck.randrange(agent)) for agent in range(1, count)}
+        more = {(agent, luck.randrange(agent)) for agent in range(1, count) if luck.random() < 0.5}
+        return replace(world, topology=Graph(tuple(sorted(tree | more))))
+    relays = luck.randint(1, 3)
+    away: list[RelayAbsence] = []
+    for relay in range(relays) if luck.random() < 0.6 else ():
+        leave, rejoin = sorted(luck.sample(range(HORIZON), 2))
+        away.append(RelayAbsence(relay, leave, luck.choice([rejoin, rejoin, None])))
+    if relays > 1 and world.sharing.threshold == PerCandidate():
+        world = replace(world, sharing=on_demand(Geometric(2)))
+    return replace(world, topology=Relays(relays, luck.randint(1, relays), tuple(away)))
 
 
 def woken_world() -> Scenario:

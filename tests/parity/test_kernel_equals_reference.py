@@ -34,18 +34,24 @@ from cobandit.scenario import (
     BuildPolicy,
     BuiltIn,
     Faults,
+    Graph,
     Halving,
     IndexFunction,
     OnOff,
     Partition,
     Rate,
+    RelayAbsence,
+    Relays,
     Row,
     Scenario,
     Sine,
     Slots,
+    Topology,
 )
 from cobandit.simulator import kernel, reference
+from cobandit.simulator.trials import engine_for
 from cobandit.studies.paper import TABLES, surrogate_arms
+from cobandit.values.errors import LocalError
 
 HORIZON = 120
 EXAMPLES = 40 if os.environ.get("NUMBA_DISABLE_JIT") else 250
@@ -173,6 +179,43 @@ def faulty_worlds(draw: st.DrawFn) -> Scenario:
     return replace(world, sharing=sharing, faults=replace(draw(faults), partitions=partitions))
 
 
+@st.composite
+def relay_absences(draw: st.DrawFn, relays: int) -> tuple[RelayAbsence, ...]:
+    """Times at which relays are away, of all of them at once if it so happens."""
+    away: list[RelayAbsence] = []
+    for relay in range(relays):
+        slots = sorted(draw(st.lists(st.integers(0, HORIZON), max_size=4, unique=True)))
+        ends = [*slots, None]
+        away += [RelayAbsence(relay, leave, ends[place + 1]) for place, leave in enumerate(slots) if place % 2 == 0]
+    return tuple(away)
+
+
+@st.composite
+def connected_worlds(draw: st.DrawFn) -> Scenario:
+    """Worlds with relays or on a graph."""
+    world = draw(worlds())
+    count = len(world.agents)
+    topology: Topology
+    if count == 1 or draw(st.booleans()):
+        relays = draw(st.integers(1, 4))
+        away = draw(relay_absences(relays)) if draw(st.booleans()) else ()
+        topology = Relays(relays, draw(st.integers(1, relays)), away)
+        is_aae = isinstance(world.policy, BuiltIn) and world.policy.name == "aae"
+        if is_aae and relays > 1 and isinstance(world.sharing.threshold, PerCandidate):
+            world = replace(world, sharing=world.sharing._replace(threshold=Geometric(2)))
+    else:
+        pairs = [(one, other) for one in range(count) for other in range(one)]
+        tree = [(agent, draw(st.integers(0, agent - 1))) for agent in range(1, count)]
+        topology = Graph(tuple(sorted({*tree, *draw(st.lists(st.sampled_from(pairs), max_size=5))})))
+    return replace(world, topology=topology)
+
+
+@settings(max_examples=2 * EXAMPLES, deadline=None, derandomize=True)
+@given(world=connected_worlds(), seed=st.integers(0, 2**62), trial=st.integers(0, 3))
+def test_the_kernel_tells_the_same_story_with_relays_and_on_graphs(world: Scenario, seed: int, trial: int) -> None:
+    check_both_tell_the_same(world, seed, trial)
+
+
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
 @given(world=worlds(), seed=st.integers(0, 2**62), trial=st.integers(0, 3))
 def test_the_kernel_tells_the_same_story(world: Scenario, seed: int, trial: int) -> None:
@@ -226,3 +269,32 @@ def test_counts_without_sizes_are_the_same_counts() -> None:
     assert (without.communication.bytes, without.communication.definition_bits) == (0, 0.0)
     assert without.communication.shares.tolist() == with_sizes.communication.shares.tolist()
     assert without.pulls.tolist() == with_sizes.pulls.tolist()
+
+
+@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="too slow without a compiler")
+@pytest.mark.parametrize(
+    "topology",
+    [Relays(1), Relays(3, 2), Relays(2, absences=(RelayAbsence(0, 500, 900), RelayAbsence(1, 950))), Graph.grid(40)],
+)
+@pytest.mark.parametrize("delay", [0, 3])
+def test_forty_agents_agree_in_every_count(topology: Topology, delay: int) -> None:
+    agents = (AgentSpec(Rate(0.3)),) * 10 + (AgentSpec(Rate(0.02)),) * 30
+    sharing = on_demand(Geometric(2, cap=64, phases=True))
+    world = Scenario(1_500, surrogate_arms(), agents, BuiltIn("ucb"), sharing, delay, topology=topology)
+    assert kernel.run(world, seed=1, trial=2) == reference.run(world, seed=1, trial=2)
+
+
+def test_a_relay_that_was_long_away_is_told_as_much_as_a_message_holds_and_then_the_rest() -> None:
+    agents = (AgentSpec(Slots((*range(60), *range(100, 220)))),) * 70  # 4,200 cells
+    topology = Relays(2, absences=(RelayAbsence(0, 0, 80),))
+    world = Scenario(220, Arms.of([0.5] * 60), agents, BuiltIn("ucb"), on_demand(Constant(60)), topology=topology)
+    assert kernel.run(world, seed=3) == reference.run(world, seed=3)
+
+
+def test_faults_and_loss_tolerance_with_a_topology_are_left_to_the_readable_engine() -> None:
+    world = Scenario(60, surrogate_arms(), (AgentSpec(Rate(0.2)),) * 3, topology=Relays(2))
+    for unfit in (replace(world, faults=Faults(loss=0.1)), replace(world, sharing=on_demand(loss_tolerant=True))):
+        assert engine_for(unfit, "auto") == "reference"
+        with pytest.raises(LocalError, match="network without faults, and no loss tolerance: use the readable engine"):
+            kernel.run(unfit, seed=1)
+    assert engine_for(world, "auto") == "compiled"

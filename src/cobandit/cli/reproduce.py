@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from cobandit.cli.parsing import Parser
 from cobandit.cli.progress import Progress, notes
 from cobandit.scenario import Arms
 from cobandit.studies import paper
+from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
     from cobandit.studies.report import Report
@@ -23,7 +25,7 @@ def add_reproduce(commands: "argparse._SubParsersAction[Parser]") -> None:
     parser.add_argument(
         "experiment",
         nargs="*",
-        help="1, 2, 3, 4, 5, 6a, 6b, 7, easy (all of them unless named); and loss, phases, spread, if named",
+        help="1, 2, 3, 4, 5, 6a, 6b, 7, easy (all of them unless named); and loss, phases, spread, fleets, if named",
     )
     parser.add_argument(
         "--quick", action="store_true", help="fewer points and trials in Experiments 1, 2, 4 and beyond"
@@ -37,10 +39,24 @@ def add_reproduce(commands: "argparse._SubParsersAction[Parser]") -> None:
     parser.add_argument(
         "--workers", type=_positive, default=os.cpu_count() or 1, help="how many threads (default: one for each core)"
     )
+    parser.add_argument(
+        "--largest",
+        type=_positive,
+        help="of fleets: how many agents at most behind relays (default: 100,000; 1,000,000 takes minutes and 6 GiB)",
+    )
     parser.set_defaults(command=_reproduce)
 
 
+FLEETS = "fleets"
+"""The study that is no experiment of the paper's kind: it has hubs."""
+
+
 def _reproduce(options: argparse.Namespace) -> int:
+    if FLEETS in options.experiment:
+        options.experiment = [name for name in options.experiment if name != FLEETS]
+        _reproduce_fleets(options)
+        if not options.experiment:
+            return 0
     from cobandit.studies.report import COMPLETE, Report, write  # noqa: PLC0415  # the compiler takes long to load
     from cobandit.studies.reproduction import reproduce, studies  # noqa: PLC0415
 
@@ -77,6 +93,24 @@ def _reproduce(options: argparse.Namespace) -> int:
     if not report.complete:
         print(f"This was a part of the paper; `{COMPLETE}` runs all of it, 30 trials each (60 of experiment 5).")
     return 0
+
+
+def _reproduce_fleets(options: argparse.Namespace) -> None:
+    from cobandit.studies import fleets, fleets_report  # noqa: PLC0415  # the compiler takes long to load
+
+    if options.arms is not None:
+        raise LocalError("the study of fleets has arms of its own: leave --arms out")
+    plan = fleets.Plan.quick() if options.quick else fleets.Plan()
+    plan = replace(plan, trials=options.trials or plan.trials, largest=options.largest or plan.largest)
+    make_folder(options.out)
+    progress = Progress(sys.stderr)
+    try:
+        points = fleets.measure(plan, seed=options.seed, workers=options.workers, progress=progress)
+    finally:
+        progress.clear()
+    page = fleets_report.write(points, plan, options.seed, options.out)
+    print(fleets_report.as_text(points))
+    print(f"\n{fleets_report.verdict(points)}\nThe report is in {page}.")
 
 
 def _print_cells(report: "Report") -> None:

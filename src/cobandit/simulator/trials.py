@@ -15,6 +15,7 @@ from cobandit.core import Constant, FromFunction, Geometric, PerCandidate
 from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.scenario import IndexFunction, Scenario
 from cobandit.simulator import kernel, reference
+from cobandit.simulator.kernel.wiring import why_not_compiled
 from cobandit.simulator.result import Result
 from cobandit.values.errors import LocalError
 
@@ -148,4 +149,4 @@ def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "refer
     threshold = scenario.sharing.threshold
     has_form = isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
     compiles = has_form and isinstance(scenario.policy, BuiltIn | IndexFunction)
-    return "compiled" if compiles and scenario.topology is None else "reference"
+    return "compiled" if compiles and not why_not_compiled(scenario) else "reference"

@@ -17,6 +17,7 @@ from cobandit.theory.communication import (
 )
 from cobandit.theory.epochs import Epoch, best_epoch_length, epoch_regret_bound, epoch_share_bound
 from cobandit.theory.gaps import aae_observations, gaps_of, local_gaps_of, ucb_observations
+from cobandit.theory.graphs import graph_arrival, graph_extra_pulls, graph_share_bound, graph_share_bounds
 from cobandit.theory.lower_bound import lower_bound_slope, regret_lower_bound
 from cobandit.theory.regret import (
     Thresholds,
@@ -31,6 +32,7 @@ from cobandit.theory.regret import (
 )
 from cobandit.theory.relays import (
     check_relay_liveness,
+    fleet_share_bound,
     relay_extra_pulls,
     relay_share_bound,
     relay_share_bounds,
@@ -51,8 +53,13 @@ __all__ = [
     "doubling_table_order",
     "epoch_regret_bound",
     "epoch_share_bound",
+    "fleet_share_bound",
     "gaps_of",
     "geometric_order",
+    "graph_arrival",
+    "graph_extra_pulls",
+    "graph_share_bound",
+    "graph_share_bounds",
     "immediate_share_count",
     "largest_thresholds",
     "local_aae_regret_bound",

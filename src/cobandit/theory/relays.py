@@ -44,6 +44,28 @@ def relay_share_bound(decisions: Sequence[int], up: Threshold, down: Threshold) 
     return sum(2 * min(a, b) + 1 for a, b in zip(ups, downs, strict=True))
 
 
+def fleet_share_bound(decisions: Sequence[int], relays: int, threshold: Threshold, *, homes: int = 1) -> int:
+    """Return the most shares of a fleet whose relays answer every share of a leaf at once, as those of this project do.
+
+    A leaf sends at most C(N_j) shares to each of its homes, and each is answered by one. Two relays share on demand
+    what their own leaves tell them: at most 2 min{C(N_r), C(N_s)} + 1 shares, with N_r the decisions of the leaves of
+    r. Leaf j has the relays j, j + 1, ... modulo their number as homes, and none of them is ever away.
+
+    >>> from cobandit.core import Constant
+    >>> fleet_share_bound([10, 3, 5], 2, Constant(1))  # 2 x 18 for leaves, and 2 x 3 + 1 between 15 and 3
+    43
+    """
+    check_whole("the number of relays", relays, 1)
+    check_whole("homes", homes, 1, relays)
+    told = [0] * relays
+    for leaf, own in enumerate(decisions):
+        for place in range(homes):
+            told[(leaf + place) % relays] += own
+    counts = ucb_share_counts(told, threshold)
+    between = sum(2 * min(one, other) + 1 for place, one in enumerate(counts) for other in counts[:place])
+    return 2 * homes * sum(ucb_share_counts(decisions, threshold)) + between
+
+
 def tree_share_bound(below: Sequence[int], total_decisions: int, up: Threshold, down: Threshold) -> int:
     """Return the most shares in a tree of relays: the sum over its edges of 2 min{C(N_e), C(N - N_e)} + 1.
 

@@ -4,13 +4,14 @@ The same tape in, the same trace out, row by row, as from the readable engine; `
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Row
-from cobandit.simulator.kernel import engine
+from cobandit.simulator.kernel import engine, fleet
 from cobandit.simulator.kernel.bits import full_sets
 from cobandit.simulator.kernel.filling import (
     fill_agents,
@@ -21,10 +22,10 @@ from cobandit.simulator.kernel.filling import (
     fill_rules,
     fill_thresholds,
     fill_world,
-    records,
 )
 from cobandit.simulator.kernel.planning import plan
-from cobandit.simulator.kernel.tables import BOND, MESSAGE, MOST_DECISIONS, PAIR, Record, Table, Tables
+from cobandit.simulator.kernel.tables import BOND, MESSAGE, MOST_DECISIONS, PAIR, Record, Table, Tables, records
+from cobandit.simulator.kernel.wiring import communication, fill_wiring, why_not_compiled
 from cobandit.simulator.result import Communication, Result
 from cobandit.values.errors import LocalError
 
@@ -55,48 +56,59 @@ def run(
     Raises:
         LocalError: The scenario uses something of your own that has no compiled form, or is too large.
     """
-    if scenario.topology is not None:
-        raise LocalError("the compiled engine has no topologies: use the readable engine")
+    if why := why_not_compiled(scenario):
+        raise LocalError(f"{why}: use the readable engine")
     is_lossy = not scenario.faults.are_none or scenario.sharing.retry is not None
     may_wait = is_lossy or scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
-    mail_room = max(_FIRST_ROOM, 2 * len(scenario.agents) ** 2) if may_wait else 1
-    trace_room = 0 if trace is None else _FIRST_ROOM
+    may_wait = may_wait or scenario.topology is not None
+    likely = 2 * len(scenario.agents) ** 2 if scenario.topology is None else scenario.node_count
+    room = Room(max(_FIRST_ROOM, likely) if may_wait else 1, 0 if trace is None else _FIRST_ROOM, 1)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # on purpose; compiled code does not look
         while True:
-            tables = prepare(
-                scenario, Tape(seed, trial), checkpoints, sizes=sizes, mail_room=mail_room, trace_room=trace_room
-            )
-            engine.run(tables)
+            tables = prepare(scenario, Tape(seed, trial), checkpoints, room, sizes=sizes)
+            if scenario.topology is None:
+                engine.run(tables)
+            else:
+                fleet.run(tables)
             if not tables.world.overflow:
                 break
-            mail_room, trace_room = 4 * mail_room, 4 * trace_room
+            room = Room(4 * room.mail, 4 * room.trace, 4 * room.parcels)
     if trace is not None:
         trace.extend(Row(*row) for row in tables.trace[: tables.world.trace_end].tolist())
     return _result(scenario, tables)
 
 
-def prepare(
-    scenario: Scenario, tape: Tape, checkpoints: Sequence[int], *, sizes: bool, mail_room: int, trace_room: int
-) -> Tables:
+class Room(NamedTuple):
+    """How much there may be of what grows during a run."""
+
+    mail: int
+    trace: int
+    parcels: int
+    """How many times as much as at first."""
+
+
+def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Room, *, sizes: bool) -> Tables:
     """Return the tables of a run before slot 0."""
-    world = fill_world(scenario, counts_sizes=sizes, traced=trace_room > 0)[0]
+    world = fill_world(scenario, counts_sizes=sizes, traced=room.trace > 0)[0]
     slots: list[int] = []
     agents = fill_agents(scenario, tape, slots)
     own_arms, seen, members = fill_arms(scenario)
     likely = int(np.sum(agents.rate * np.maximum(0, agents.stop - agents.start)))
-    room = _FIRST_ROOM + min(likely + likely // 50, MOST_DECISIONS)  # more is made where it does not suffice
-    planned, most = plan(agents, np.array(slots, np.int64), scenario.horizon, room)
+    enough = _FIRST_ROOM + min(likely + likely // 50, MOST_DECISIONS)  # more is made where it does not suffice
+    planned, most = plan(agents, np.array(slots, np.int64), scenario.horizon, enough)
     if most > MOST_DECISIONS:
         raise LocalError(f"{most} decisions are more than the compiled engine counts ({MOST_DECISIONS})")
     if world.one_table:
         agents.row = 0
-    count = len(agents)
-    pairs = records((count, count), PAIR)
+    count, is_mesh = len(scenario.agents), scenario.topology is None
+    met = count if is_mesh else 0  # who has something for each of the others
+    pairs = records((met, met), PAIR)
     pairs.share_number = 1
-    bonds = records((count, count), BOND)
-    bonds.believed_candidates = agents.arm_count
-    in_common = members.astype(np.int32) @ members.astype(np.int32).T
-    bonds.common = in_common[agents.arm_set][:, agents.arm_set]
+    bonds = records((met, met), BOND)
+    if is_mesh:
+        bonds.believed_candidates = agents.arm_count
+        in_common = members.astype(np.int32) @ members.astype(np.int32).T
+        bonds.common = in_common[agents.arm_set][:, agents.arm_set]
     cuts, cut_from, cut_until = fill_cuts(scenario)
     return Tables(
         world=world,
@@ -104,15 +116,15 @@ def prepare(
         pairs=pairs,
         bonds=bonds,
         rules=fill_rules(scenario.sharing.rules),
-        demanded=full_sets(count),
-        others=full_sets(count),
+        demanded=full_sets(met),
+        others=full_sets(met),
         knowledge=np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64),
         seen=seen,
         history=np.zeros(most, np.uint16),
         usable=np.zeros((count, len(members)), np.int64),
         thresholds=fill_thresholds(scenario.sharing.threshold),
-        mail=records((2, mail_room), MESSAGE),
-        trace=np.zeros((trace_room, len(Row._fields)), np.int64),
+        mail=records((2, room.mail), MESSAGE),
+        trace=np.zeros((room.trace, len(Row._fields)), np.int64),
         own_arms=own_arms,
         members=members,
         index=np.zeros(own_arms.shape[1]),
@@ -121,7 +133,7 @@ def prepare(
         heap=np.zeros(count, np.int64),
         moves=fill_moves(scenario),
         links=fill_links(count if world.lossy else 0, world.first),
-        letters=records(mail_room if world.lossy else 0, MESSAGE),
+        letters=records(room.mail if world.lossy or not is_mesh else 0, MESSAGE),
         counted=np.zeros((count, count, len(scenario.arms.names)) if world.has_faults else (0, 0, 0), np.int64),
         believed=_believed(seen, world),
         gone=np.zeros((count, own_arms.shape[1]) if world.lossy else (0, 0), np.int64),
@@ -132,6 +144,7 @@ def prepare(
         checkpoints=np.array(sorted(checkpoints), np.int64),
         pulls_at=np.zeros((len(checkpoints), count, len(scenario.arms.names)), np.int64),
         shares_at=np.zeros(len(checkpoints), np.int64),
+        **fill_wiring(scenario, members, agents.arm_set, room=room.parcels, decisions=most)._asdict(),
     )
 
 
@@ -145,14 +158,18 @@ def _believed(seen: Table, world: Record) -> Table:
 
 def _result(scenario: Scenario, tables: Tables) -> Result:
     world = tables.world
-    best = np.array([scenario.arms.best(scenario.arms_of(agent)) for agent in range(world.agents)])
+    owns = [scenario.arms_of(agent) for agent in range(world.agents)]
+    bests = {own: scenario.arms.best(own) for own in dict.fromkeys(owns)}
+    best = np.array([bests[own] for own in owns])
     return Result(
         agents=tuple(str(agent) for agent in range(world.agents)),
         pulls=tables.seen.pulls,
         gaps=np.where(tables.seen.position >= 0, best[:, None] - np.array(scenario.arms.means), 0.0),
         rewards=tables.seen.rewards,
         best=best,
-        communication=Communication(
+        communication=communication(scenario, tables)
+        if scenario.topology is not None
+        else Communication(
             shares=tables.pairs.shares,
             notices=tables.bonds.notices,
             retries=tables.bonds.retries,

@@ -1,7 +1,6 @@
 """From a scenario and its tape to tables, in plain Python: what has no compiled form is refused here."""
 
-from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,20 +14,17 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.scenario import IndexFunction, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, log_of_miss
 from cobandit.scenario.tape import Stream, Tape
+from cobandit.scenario.topology import Graph, Relays
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.bits import WORD
 from cobandit.simulator.kernel.custom import address_of
 from cobandit.simulator.kernel.lossy import SCRATCH
-from cobandit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, SEEN, STEP, WORLD, Record, Table
+from cobandit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, SEEN, STEP, WORLD, Record, Table, records
+from cobandit.simulator.wiring import relay_name
 from cobandit.values.errors import LocalError
 
 _POLICIES = {"ucb": codes.UCB, "kl-ucb": codes.KL_UCB, "aae": codes.AAE, "thompson": codes.THOMPSON}
-
-
-def records(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Table:
-    """Return a table of empty records, whose fields can be read by name with and without a compiler."""
-    return np.zeros(shape, dtype).view(np.recarray)
 
 
 def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table:
@@ -37,14 +33,17 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     world = table[0]
     world.horizon = scenario.horizon
     world.agents = len(scenario.agents)
-    if world.agents >= 1 << AGENT_BITS:
-        raise LocalError(f"the compiled engine takes at most {(1 << AGENT_BITS) - 1} agents")
+    if scenario.node_count >= 1 << AGENT_BITS:
+        raise LocalError(f"the compiled engine takes at most {(1 << AGENT_BITS) - 1} agents and relays")
+    world.is_graph = isinstance(scenario.topology, Graph)
+    if isinstance(scenario.topology, Relays):
+        world.first_hub, world.homes = world.agents, scenario.topology.homes
     world.arms = len(scenario.arms.names)
     world.delay = scenario.delay
     world.counts_sizes = counts_sizes
     _fill_choice(world, scenario)
     _fill_talk(world, scenario)
-    own_arms = [scenario.arms_of(agent) for agent in range(world.agents)]
+    own_arms = list(dict.fromkeys(scenario.arms_of(agent) for agent in range(world.agents)))
     world.same_order = all(own == scenario.arms.names for own in own_arms)
     world.same_arms = all(set(own) == set(own_arms[0]) for own in own_arms)
     world.agent_names_size = sum(text_size(str(agent)) for agent in range(world.agents))
@@ -63,7 +62,7 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
         world.tick, world.longest = retry.tick, retry.longest
     world.next_wake = np.inf
     world.letters_end = SCRATCH
-    simple = simple and not world.lossy
+    simple = simple and not world.lossy and scenario.topology is None
     world.one_table = simple and thresholds[0] == 1 and _shares_everything(scenario.sharing.rules)
     one_size = world.answers_wait or thresholds[0] == 1  # an answer needs as much as any other share
     world.plain = simple and one_size and _shares_if_asked(scenario.sharing.rules) and not (world.settles or traced)
@@ -80,7 +79,7 @@ def _fill_choice(world: Record, scenario: Scenario) -> None:
         world.own_index = address_of(policy.index)
     else:
         raise LocalError("a policy of your own has a compiled form only as an IndexFunction: use the readable engine")
-    world.settles = world.policy == codes.AAE
+    world.settles = world.policy == codes.AAE and not world.is_graph  # where others further on may want what passes
     if isinstance(confidence, Horizon):
         power = AAE.horizon_power if world.policy == codes.AAE else UCB.horizon_power
         world.confidence, world.horizon_log = codes.HORIZON, log_inverse_delta(confidence, 0, 0, power)
@@ -136,27 +135,33 @@ def fill_thresholds(threshold: Threshold) -> Table:
 
 
 def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
-    """Return the table of agents; the explicit slots of those that have them are appended to `slots`."""
-    count = len(scenario.agents)
-    table = records(count, AGENT)
+    """Return the table of agents, and after them of relays.
+
+    The explicit slots of those that have them are appended to `slots`.
+    """
+    count, specs = len(scenario.agents), scenario.agents
+    table = records(scenario.node_count, AGENT)
     own_arms = [scenario.arms_of(position) for position in range(count)]
+    own_arms += [scenario.arms.names] * scenario.relay_count
     sets: dict[tuple[str, ...], int] = {}
     members: dict[frozenset[str], int] = {}
-    for own in own_arms:  # agents with the same tuple share one look at it
-        if own not in sets:
-            sets[own] = members.setdefault(frozenset(own), len(members))
-    table.row = np.arange(count)
+    for own in dict.fromkeys(own_arms[:count]):  # agents with the same tuple share one look at it
+        sets[own] = members.setdefault(frozenset(own), len(members))
+    names = [*map(str, range(count)), *map(relay_name, range(scenario.relay_count))]
+    table.row = np.arange(len(table))
     table.arm_count = table.candidates = [len(own) for own in own_arms]
-    table.arm_set = [sets[own] for own in own_arms]
-    table.name_size = [text_size(str(position)) for position in range(count)]
+    table.arm_set[:count] = [sets[own] for own in own_arms[:count]]
+    table.name_size = [text_size(name) for name in names]
     if isinstance(scenario.sharing.threshold, Geometric) and scenario.sharing.threshold.phases:
-        table.phase_key = [phase_key(str(position)) for position in range(count)]
-    table.start = [spec.start for spec in scenario.agents]
+        table.phase_key = [phase_key(name) for name in names]
     horizon = scenario.horizon
-    table.stop = [horizon if spec.stop is None else min(spec.stop, horizon) for spec in scenario.agents]
+    table.start[:count] = [spec.start for spec in specs]
+    table.stop[:count] = [horizon if spec.stop is None else min(spec.stop, horizon) for spec in specs]
     table.online_until = -1
     table.last_observed = table.next_retry = -np.inf
     table.wake_at = np.inf
+    table.notices = 0 if scenario.topology is None else 2  # then everybody has said before the run that it is here
+    positions = np.arange(len(table), dtype=np.uint64)
     for column, purpose in (
         ("decision_key", Stream.DECISIONS),
         ("toggle_key", Stream.TOGGLES),
@@ -164,31 +169,40 @@ def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
         ("policy_key", Stream.POLICY),
         ("network_key", Stream.NETWORK),
     ):
-        table[column] = [tape.key(position, purpose) for position in range(count)]
-    for position, spec in enumerate(scenario.agents):
-        agent = table[position]
-        agent.slots = len(slots)
-        _fill_clock(agent, spec.schedule, slots, partial(_walk, scenario, tape, position))
-        agent.slots_end = len(slots)
+        table[column] = tape.keys(positions, purpose)
+    table.clock[count:] = codes.SLOTS  # relays decide nothing
+    alike: dict[int, list[int]] = {}
+    for position, spec in enumerate(specs):  # agents with the same schedule are filled at once
+        alike.setdefault(id(spec.schedule), []).append(position)
+    for group in alike.values():
+        _fill_clocks(table, np.array(group), specs[group[0]].schedule, slots, scenario, tape)
     return table
 
 
-def _fill_clock(agent: Record, schedule: Schedule, slots: list[int], walk: Callable[[], list[int]]) -> None:
+def _fill_clocks(
+    table: Table, group: Table, schedule: Schedule, slots: list[int], scenario: Scenario, tape: Tape
+) -> None:
+    columns: dict[str, float]
     match schedule:
         case Rate(rate):
-            agent.clock, agent.rate, agent.log_miss = codes.RATE, rate, log_of_miss(rate)
+            columns = {"clock": codes.RATE, "rate": rate, "log_miss": log_of_miss(rate)}
         case Halving(rate):
-            agent.clock, agent.rate, agent.log_miss = codes.HALVING, rate, log_of_miss(rate)
+            columns = {"clock": codes.HALVING, "rate": rate, "log_miss": log_of_miss(rate)}
         case OnOff(rate, toggle):
-            agent.clock, agent.log_miss, agent.log_stay = codes.ON_OFF, log_of_miss(rate), log_of_miss(toggle)
+            columns = {"clock": codes.ON_OFF, "log_miss": log_of_miss(rate), "log_stay": log_of_miss(toggle)}
         case Sine(phase, slots_per_radian):
-            agent.clock, agent.phase, agent.slots_per_radian = codes.SINE, phase, slots_per_radian
+            columns = {"clock": codes.SINE, "phase": phase, "slots_per_radian": slots_per_radian}
         case Slots(explicit):
-            agent.clock = codes.SLOTS
+            columns = {"clock": codes.SLOTS, "slots": len(slots), "slots_end": len(slots) + len(explicit)}
             slots.extend(explicit)
         case _:
-            agent.clock = codes.SLOTS
-            slots.extend(walk())
+            columns = {"clock": codes.SLOTS}
+            for position in group.tolist():
+                table.slots[position] = len(slots)
+                slots.extend(_walk(scenario, tape, position))
+                table.slots_end[position] = len(slots)
+    for name, value in columns.items():
+        table[name][group] = value
 
 
 def _walk(scenario: Scenario, tape: Tape, position: int) -> list[int]:
@@ -256,6 +270,11 @@ def fill_moves(scenario: Scenario) -> Table:
         for slot, kind in ((absence.leave, Kind.LEAVE), (absence.rejoin, Kind.JOIN))
         if slot is not None
     ]
+    for away in scenario.topology.absences if isinstance(scenario.topology, Relays) else ():
+        relay = len(scenario.agents) + away.relay
+        moves.append((away.leave, relay, int(Kind.LEAVE)))
+        if away.rejoin is not None:
+            moves.append((away.rejoin, relay, int(Kind.JOIN)))
     return np.array(sorted(moves), np.int64).reshape(-1, 3)
 
 

@@ -19,6 +19,9 @@ CELLS_FRAME = 6
 SHARE_FRAME = MESSAGE_FRAME + 1 + CHANGES_FRAME + NO_CLAIM + CELLS_FRAME + 1
 """The head of the share; its changes, with one entry of cells; and that there is no delivery."""
 
+EMPTY_SHARE_FRAME = SHARE_FRAME - CELLS_FRAME
+"""A share that tells nothing."""
+
 ELIMINATIONS_FRAME = 3
 """Heads of the eliminations and of their arms; the incarnation."""
 
@@ -74,6 +77,38 @@ def share_size(t: Tables, sender: int, receiver: int, number: int, count: int, b
                 listed += 1
                 size += t.seen[sender, arm].entry_size
     return size + (0 if listed < 16 else 2)
+
+
+@inlined
+def tally_size(t: Tables, arm: int, value: int) -> int:
+    """Return the bytes of a tally that stands in one integer."""
+    return 1 + t.seen[0, arm].name_size + integer_size(value >> 32) + 2 * integer_size(value & 0xFFFFFFFF)
+
+
+@compiled
+def parcel_size(t: Tables, letter: Record) -> int:
+    """Return the bytes of a share with relays or on a graph: its cells come in a group for each origin."""
+    size = EMPTY_SHARE_FRAME + t.agents[letter.sender].name_size + t.agents[letter.receiver].name_size
+    size += integer_size(letter.number) + integer_size(letter.count)
+    room, arms = t.parcels.shape[1], t.world.arms
+    if letter.version == 0:
+        return size
+    if not t.world.is_graph and letter.receiver < t.world.agents:  # totals: of everybody else, whose name is empty
+        for place in range(letter.since, letter.since + letter.version):
+            entry = t.parcels[letter.pool, place % room]
+            size += tally_size(t, entry[0], entry[1])
+        return size + CELLS_FRAME + 1 + (0 if letter.version < 16 else 2)
+    origins = 0
+    for place in range(letter.since, letter.since + letter.version):
+        entry = t.parcels[letter.pool, place % room]
+        group = t.groups[entry[0] // arms]
+        if group[0] != t.world.shares:  # the number of this one
+            group[0], group[1] = t.world.shares, 0
+            origins += 1
+            size += CELLS_FRAME + t.agents[entry[0] // arms].name_size
+        group[1] += 1
+        size += tally_size(t, entry[0] % arms, entry[1]) + (2 if group[1] == 16 else 0)
+    return size + (0 if origins < 16 else 2)
 
 
 @compiled

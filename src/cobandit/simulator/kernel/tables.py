@@ -18,6 +18,12 @@ Table = Any
 Record = Any
 """A row of a table."""
 
+
+def records(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Table:
+    """Return a table of empty records, whose fields can be read by name with and without a compiler."""
+    return np.zeros(shape, dtype).view(np.recarray)
+
+
 WORLD = np.dtype(
     [
         ("horizon", np.int64),
@@ -57,8 +63,15 @@ WORLD = np.dtype(
         ("growth", np.float64),
         ("tick", np.float64),
         ("longest", np.float64),
+        ("is_graph", np.bool_),
+        ("first_hub", np.int64),  # the position of the first who holds rows: see `hubs.py`
+        ("homes", np.int64),  # of a leaf
         # What follows changes during a run.
         ("decisions", np.int64),
+        ("shares", np.int64),  # with relays or on a graph, as the next three
+        ("parcels_first", np.int64),  # what letters under way tell is from here
+        ("parcels_end", np.int64),  # to here
+        ("parcels_kept", np.int64),  # what letters to those who are away tell ends here
         ("lacking", np.int64),
         ("settled_after", np.int64),  # decisions, where everybody always knows the same, plus one
         ("bytes", np.int64),
@@ -178,6 +191,52 @@ LINK = np.dtype(
 )
 """What an agent keeps for a peer where messages may be lost: `Link` and `Retransmit`."""
 
+UPLINK = np.dtype(
+    [
+        ("told", np.int64),  # the number of the relay's log when it last told the leaf
+        ("shared_version", np.int32),  # how many own pulls the leaf had when it last shared
+        ("share_number", np.int32),  # c of Algorithm 1
+        ("shares", np.int32),  # up
+        ("answers", np.int32),  # down
+        ("notices", np.int32),
+        ("demanded", np.bool_),
+        ("present", np.bool_),  # whether the relay is a home of the leaf now
+    ],
+    align=True,
+)
+"""A leaf and a relay that it knows: what both of them keep."""
+
+EDGE = np.dtype(
+    [
+        ("sender", np.int64),
+        ("receiver", np.int64),
+        ("back", np.int64),  # the edge the other way
+        ("common", np.int64),  # how many arms both have
+        ("share_number", np.int64),  # c of Algorithm 1
+        ("shares", np.int64),
+        ("notices", np.int64),
+        ("buffered", np.int64),
+        ("told", np.int64),  # up to which place of the sender's log the receiver was told
+        ("demanded", np.bool_),
+        ("present", np.bool_),
+    ],
+    align=True,
+)
+"""From a hub to another one."""
+
+HUB = np.dtype(
+    [
+        ("edges", np.int64),  # where its edges begin, and end
+        ("edges_end", np.int64),
+        ("same_arms", np.bool_),  # whether all its neighbours have its arms
+        ("number", np.int64),  # of its log (`Replica.number`); changes during a run, as do the next two
+        ("log_first", np.int64),  # what lies before it everybody was told
+        ("log_end", np.int64),
+    ],
+    align=True,
+)
+"""Who holds rows: a relay, or an agent of a graph."""
+
 OWN_ARM = np.dtype([("arm", np.int64), ("success", np.float64), ("candidate", np.bool_)], align=True)
 
 SEEN = np.dtype(
@@ -214,6 +273,9 @@ MESSAGE = np.dtype(
         ("notice", np.int64),  # the number of a notice of coming or going, or of the presence that a share carries
         ("is_answer", np.bool_),
         ("is_introduced", np.bool_),  # whether the sender has said that it is here
+        # And what follows with relays or on a graph: `since` is then where the parcel begins, `version` its length.
+        ("link", np.int64),
+        ("pool", np.int64),  # of the parcel
     ],
     align=True,
 )
@@ -291,6 +353,29 @@ class Tables(NamedTuple):
     """By checkpoint, agent and arm."""
     shares_at: Table
     """By checkpoint."""
+    uplinks: Table
+    """By leaf, and place of a relay in its order."""
+    heard: Table
+    """By leaf, place of a relay and arm: the total that the relay told last."""
+    hubs: Table
+    edges: Table
+    """By sender, then receiver."""
+    rows: Table
+    """By hub, agent and arm: what the hub knows of it. See `ONE_OBSERVATION`."""
+    teller: Table
+    """The same places: who told it."""
+    logged: Table
+    """The same places: where in the hub's log the last change is."""
+    log: Table
+    """By hub, a ring: the cells that changed, in order."""
+    totals: Table
+    """By relay and arm: all rows added up."""
+    total_at: Table
+    """By relay and arm: the number of the log at which the total last changed."""
+    parcels: Table
+    """What letters tell: by pool, entries of two numbers. Those under way are a ring, those kept a list."""
+    groups: Table
+    """By agent: in which message it was last counted, and how many of its cells are there."""
 
     @property
     def words(self) -> Table:

@@ -23,7 +23,7 @@ borrow(thresholds.phased)
 _SHARE, _DELIVERY = int(Kind.SHARE), int(Kind.DELIVERY)
 _PHASE_MASK = (1 << PHASE_BITS) - 1
 
-_OBSERVED, _HEARD, LEFT, JOINED = (int(happened) for happened in Input)
+OBSERVED, HEARD, LEFT, JOINED = (int(happened) for happened in Input)
 """What can happen to a pair: places in the protocol's table."""
 
 
@@ -145,13 +145,13 @@ def observed_for(t: Tables, agent: int, peer: int, arm: int) -> bool:
     """Take an own observation for a peer. Return whether to share now (Algorithm 1, lines 7 and 8)."""
     if (not t.world.same_arms and t.seen[peer, arm].position < 0) or settled(t, agent, peer):
         return False
-    return take(t, _OBSERVED, agent, peer, has_reached(t, agent, peer))
+    return take(t, OBSERVED, agent, peer, has_reached(t, agent, peer))
 
 
 @inlined
 def share_received(t: Tables, agent: int, peer: int) -> bool:
     """Take a share of the peer. Return whether it is to be answered now (Algorithm 1, lines 17 to 21)."""
-    return not settled(t, agent, peer) and take(t, _HEARD, agent, peer, can_answer(t, agent, peer))
+    return not settled(t, agent, peer) and take(t, HEARD, agent, peer, can_answer(t, agent, peer))
 
 
 @inlined
@@ -208,8 +208,8 @@ def share_plainly(t: Tables, enough: int, agent: int) -> bool:
     # Unsigned positions: a compiler that knows that an index is not negative need not look.
     me, my_place = t.agents[agent], np.uint64(agent)
     version, sent = me.own_pulls, False
-    asked_after = t.rules[_OBSERVED, 1, 1].demanded
-    asked_after_answer = t.rules[_HEARD, int(asked_after), 0].demanded
+    asked_after = t.rules[OBSERVED, 1, 1].demanded
+    asked_after_answer = t.rules[HEARD, int(asked_after), 0].demanded
     for word in range(np.uint64(t.demanded.shape[1])):
         asking = t.demanded[my_place, word]
         still_asking = asking
@@ -230,7 +230,7 @@ def share_plainly(t: Tables, enough: int, agent: int) -> bool:
                 count_size(t, agent, np.int64(peer), there.shares, fresh, version - fresh)
             owed = other.own_pulls - back.shared_version
             # Two calls, one to a branch, are faster than one.
-            answers = take(t, _HEARD, peer, agent, True) if owed >= enough else take(t, _HEARD, peer, agent, False)
+            answers = take(t, HEARD, peer, agent, True) if owed >= enough else take(t, HEARD, peer, agent, False)
             if answers:
                 begin = other.history + other.own_pulls - owed
                 add_slice(t, my_place, begin, begin + owed)

@@ -1,0 +1,249 @@
+"""The compiled run with relays or on a graph: the order of events is that of `cobandit.simulator.reference`.
+
+What is in a mesh a slice of a history is a parcel here, because relays pass on what others observed: see `hubs.py`.
+"""
+
+import math
+
+import numpy as np
+
+import cobandit.simulator.kernel.passing  # noqa: F401  # Numba learns what t is
+from cobandit.scenario.tape import bernoulli_reward
+from cobandit.scenario.trace import Kind
+from cobandit.simulator.kernel import codes
+from cobandit.simulator.kernel.choosing import select_arm
+from cobandit.simulator.kernel.engine import lacked, next_event
+from cobandit.simulator.kernel.hubs import answer, hear_as_relay, hear_in_graph, observe, observe_in_graph
+from cobandit.simulator.kernel.jit import compiled, entrance, inlined
+from cobandit.simulator.kernel.leaves import hear_as_leaf, notify_relays, observed_by_leaf, rehome, share_down
+from cobandit.simulator.kernel.lossy import CURRENT, SCRATCH, keep_letter, new_letter, turn_round
+from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, first_mail, tell
+from cobandit.simulator.kernel.noticing import eliminate
+from cobandit.simulator.kernel.planning import halve, plan_halving, pop
+from cobandit.simulator.kernel.sizes import notice_size, parcel_size
+from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
+from cobandit.simulator.kernel.talking import JOINED, LEFT
+from cobandit.simulator.kernel.talking import observe as count_observation
+
+_DECISION, _LEAVE, _SHARE, _DELIVERY = int(Kind.DECISION), int(Kind.LEAVE), int(Kind.SHARE), int(Kind.DELIVERY)
+_FAR = 2**62
+_AGENT_MASK = (1 << AGENT_BITS) - 1
+
+
+@entrance
+def run(t: Tables) -> None:  # noqa: PLR0912  # one loop: what happens next is told apart once
+    """Walk from event to event until the horizon (`ReferenceRun.run`)."""
+    for agent in range(t.world.agents):
+        if t.agents[agent].clock == codes.HALVING:
+            plan_halving(t, agent, t.agents[agent].start - 1)
+    next_planned = next_move = next_checkpoint = slot = 0
+    while not t.world.overflow:
+        decision = t.planned[next_planned] if next_planned < t.planned.shape[0] else _FAR
+        if t.world.heap_size > 0:
+            decision = min(decision, t.heap[0])
+        slot = next_event(t, slot, decision >> AGENT_BITS, next_move)
+        while next_checkpoint < t.checkpoints.shape[0] and t.checkpoints[next_checkpoint] <= min(slot, t.world.horizon):
+            remember(t, t.pulls_at[next_checkpoint], next_checkpoint)
+            next_checkpoint += 1
+        if slot >= t.world.horizon:
+            break
+        if next_move < t.moves.shape[0] and t.moves[next_move, 0] == slot:
+            move(t, slot, t.moves[next_move, 1], t.moves[next_move, 2])
+            next_move += 1
+        elif t.world.mail_end > t.world.mail_first and first_mail(t).arrival == slot:
+            t.letters[CURRENT] = first_mail(t)
+            t.world.mail_first += 1
+            if t.letters[CURRENT].kind == codes.SHARE:  # what was told before it has arrived
+                t.world.parcels_first = t.letters[CURRENT].since
+            deliver_current(t, slot)
+            send_all(t, slot)
+        else:
+            agent = decision & _AGENT_MASK
+            is_halving = t.agents[agent].clock == codes.HALVING
+            if is_halving:
+                pop(t)
+            else:
+                next_planned += 1
+            if not t.agents[agent].away:
+                decide(t, slot, agent)
+            if is_halving:
+                plan_halving(t, agent, slot)
+
+
+@inlined
+def decide(t: Tables, slot: int, agent: int) -> None:
+    """Let an agent pull, record and share (`ReferenceRun._decide`)."""
+    me = t.agents[agent]
+    if t.world.policy == codes.AAE:
+        eliminate(t, slot, agent)
+    own = t.own_arms[agent, select_arm(t, agent)]
+    arm = own.arm
+    reward = bernoulli_reward(me.reward_key, np.uint64(me.own_pulls), own.success)
+    t.world.lacking += lacked(t, agent)
+    t.world.decisions += 1
+    t.observed[arm] += 1
+    count_observation(t, agent, arm, reward)
+    tell(t, slot, _DECISION, agent, arm, reward, me.own_pulls, 0)
+    if t.world.policy == codes.AAE:
+        for place in range(t.world.dropped):
+            notify_all(t, codes.ELIMINATED, agent, t.dropped[place])
+    sent = observe_in_graph(t, agent, arm, reward) if t.world.is_graph else observed_by_leaf(t, agent)
+    if t.world.letters_end > SCRATCH:
+        turn_round(t, SCRATCH)
+        send_all(t, slot)
+    if sent and me.clock == codes.HALVING:
+        halve(me)
+
+
+@compiled
+def notify_all(t: Tables, kind: int, agent: int, arm: int) -> None:
+    """Tell neighbours at once that an arm is eliminated, or that an agent leaves or is back (`Endpoint.eliminate`)."""
+    if not t.world.is_graph:
+        notify_relays(t, kind, agent, arm)
+        return
+    for place in range(t.hubs[agent].edges, t.hubs[agent].edges_end):
+        edge = t.edges[place]
+        is_told = t.seen[edge.receiver, arm].position >= 0 if t.world.literal_notices else edge.common > 0
+        if kind != codes.ELIMINATED or is_told:
+            letter = new_letter(t, kind, agent, edge.receiver)
+            letter.link, letter.number = place, arm
+
+
+@compiled
+def send_all(t: Tables, slot: int) -> None:
+    """Send what is on the stack, and what comes of it (`ReferenceRun._send_all`)."""
+    while t.world.letters_end > SCRATCH and not t.world.overflow:
+        t.letters[CURRENT] = t.letters[t.world.letters_end]
+        t.world.letters_end -= 1
+        letter = t.letters[CURRENT]
+        account(t, letter, slot)
+        if t.world.delay == 0:
+            deliver_current(t, slot)
+        elif t.world.mail_end - t.world.mail_first == t.mail.shape[1]:
+            t.world.overflow = True
+        else:
+            letter.arrival = slot + t.world.delay
+            t.mail[UNDER_WAY, t.world.mail_end % t.mail.shape[1]] = letter
+            t.world.mail_end += 1
+    if t.world.mail_end == t.world.mail_first:  # nothing is under way
+        t.world.parcels_first = t.world.parcels_end
+
+
+@compiled
+def account(t: Tables, letter: Record, slot: int) -> None:
+    """Count a letter that is about to be sent (`ReferenceRun._count`)."""
+    sender, receiver = letter.sender, letter.receiver
+    if letter.kind == codes.SHARE:
+        t.world.shares += 1
+        if t.world.counts_sizes:
+            t.world.bytes += parcel_size(t, letter)
+            if letter.count > 0:
+                common = t.world.arms
+                if t.world.is_graph:
+                    common = t.edges[letter.link].common
+                elif sender < t.world.agents:
+                    common = t.agents[sender].arm_count
+                t.world.bits += 2 * common * (1.0 if letter.count == 1 else math.log2(letter.count + 1))
+        tell(t, slot, _SHARE, sender, receiver, letter.number, letter.count, t.agents[sender].own_pulls)
+        return
+    t.edges[letter.link].notices += 1
+    if t.world.counts_sizes:
+        number = t.agents[sender].notices + (1 if letter.kind == codes.LEAVE else 0)
+        t.world.bytes += notice_size(t, letter.kind, sender, receiver, letter.number, number, (0, 0))
+
+
+@compiled
+def deliver_current(t: Tables, slot: int) -> None:
+    """Hand the current letter over, or keep it if its receiver is away (`ReferenceRun._deliver`)."""
+    letter = t.letters[CURRENT]
+    sender, receiver, link = letter.sender, letter.receiver, letter.link
+    if t.agents[receiver].away:
+        keep_parcel(t, letter)
+        keep_letter(t, letter)
+        return
+    below = t.world.letters_end
+    if letter.kind != codes.SHARE:
+        hear_notice(t, letter.kind, receiver, t.edges[link].back, letter.number)
+        return
+    pool, since, told = letter.pool, letter.since, letter.version
+    tell(t, slot, _DELIVERY, receiver, sender, letter.number, 0, 0)
+    if t.world.is_graph:
+        hear_in_graph(t, receiver, sender, pool, since, told, t.edges[link].back)
+    elif receiver < t.world.agents:
+        hear_as_leaf(t, receiver, link % t.uplinks.shape[1], pool, since, told)
+    else:
+        relay = receiver - t.world.agents
+        news = hear_as_relay(t, relay, sender, pool, since, told)
+        if sender >= t.world.agents:
+            answer(t, t.edges[link].back)
+        else:
+            share_down(t, relay, sender, link % t.uplinks.shape[1])
+            for place in range(t.hubs[relay].edges, t.hubs[relay].edges_end if news > 0 else t.hubs[relay].edges):
+                observe(t, place, news)
+    turn_round(t, below)
+
+
+@compiled
+def hear_notice(t: Tables, kind: int, agent: int, back: int, arm: int) -> None:
+    """Take a notice of a neighbour in a graph (`Endpoint._receive_notice`)."""
+    if kind != codes.ELIMINATED:
+        edge = t.edges[back]
+        edge.demanded = t.rules[JOINED if kind == codes.JOIN else LEFT, int(edge.demanded), 0].demanded
+    elif t.hubs[agent].same_arms:
+        own = t.own_arms[agent, t.seen[agent, arm].position]
+        if own.candidate and t.agents[agent].candidates > 1:
+            own.candidate = False
+            t.agents[agent].candidates -= 1
+
+
+@compiled
+def keep_parcel(t: Tables, letter: Record) -> None:
+    """Put what a letter tells where it can wait for an agent that is away."""
+    if letter.kind != codes.SHARE or letter.pool == KEPT:
+        return
+    room, begin = t.parcels.shape[1], t.world.parcels_kept
+    if begin + letter.version > room:
+        t.world.overflow = True
+        return
+    for place in range(letter.version):
+        entry, kept = t.parcels[UNDER_WAY, (letter.since + place) % room], t.parcels[KEPT, begin + place]
+        kept[0], kept[1] = entry[0], entry[1]
+    t.world.parcels_kept += letter.version
+    letter.since, letter.pool = begin, KEPT
+
+
+@compiled
+def move(t: Tables, slot: int, agent: int, kind: int) -> None:
+    """Leave, or join again (`ReferenceRun._move`): what was kept for an agent that is back is handed over in order."""
+    leaves = kind == _LEAVE
+    tell(t, slot, kind, agent, 0, 0, 0, 0)
+    t.agents[agent].away = leaves
+    if agent < t.world.agents:
+        t.agents[agent].notices += 0 if leaves else 2
+        notify_all(t, codes.LEAVE if leaves else codes.JOIN, agent, 0)
+    else:
+        rehome(t)
+    turn_round(t, SCRATCH)
+    send_all(t, slot)
+    if leaves:
+        return
+    before, left = t.world.kept_end, 0
+    for place in range(before):
+        if t.mail[KEPT, place].receiver == agent:
+            t.letters[CURRENT] = t.mail[KEPT, place]
+            deliver_current(t, slot)
+            send_all(t, slot)
+    for place in range(t.world.kept_end):
+        if place >= before or t.mail[KEPT, place].receiver != agent:
+            t.mail[KEPT, left] = t.mail[KEPT, place]
+            left += 1
+    t.world.kept_end = left
+
+
+@compiled
+def remember(t: Tables, pulls: Table, checkpoint: int) -> None:
+    """Keep the counts so far, as they are at the beginning of a slot."""
+    for agent in range(t.world.agents):
+        for arm in range(t.world.arms):
+            pulls[agent, arm] = t.seen[agent, arm].pulls
+    t.shares_at[checkpoint] = t.world.shares

@@ -1,0 +1,159 @@
+"""From a topology to tables, in plain Python: who has a link to whom, and room for what they tell each other."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cobandit.core import PerCandidate
+from cobandit.core.protocols.rules import Input
+from cobandit.scenario.scenario import Scenario
+from cobandit.scenario.topology import Graph, Relays
+from cobandit.simulator.kernel.tables import EDGE, HUB, UPLINK, Table, Tables, records
+from cobandit.simulator.result import Communication
+from cobandit.simulator.wiring import links_of
+from cobandit.values.errors import LocalError
+
+_FIRST_PARCELS = 1 << 16
+_FIRST_LOG = {Relays: 1 << 18, Graph: 1 << 12}
+"""Room for entries of parcels, and of each log. More is made where it does not suffice."""
+
+
+class Wiring(NamedTuple):
+    """The tables of a topology; all are empty for a mesh."""
+
+    uplinks: Table
+    heard: Table
+    hubs: Table
+    edges: Table
+    rows: Table
+    teller: Table
+    logged: Table
+    log: Table
+    totals: Table
+    total_at: Table
+    parcels: Table
+    groups: Table
+
+
+def why_not_compiled(scenario: Scenario) -> str:
+    """Return why a topology has no compiled form in a scenario; nothing, if it has one."""
+    if scenario.topology is None:
+        return ""
+    if not scenario.faults.are_none or scenario.sharing.retry is not None:
+        return "with relays and on graphs the compiled engine takes a network without faults, and no loss tolerance"
+    is_per_candidate = isinstance(scenario.sharing.threshold, PerCandidate)
+    if is_per_candidate and getattr(scenario.policy, "name", "") == "aae" and scenario.relay_count > 1:
+        return "with relays the compiled engine knows no thresholds per candidate for AAE"
+    return ""
+
+
+def fill_wiring(scenario: Scenario, members: Table, arm_sets: Table, *, room: int, decisions: int) -> Wiring:
+    """Return the tables of a topology.
+
+    Args:
+        scenario: The world.
+        members: By arm set and arm, whether it is in the set.
+        arm_sets: By agent, its arm set.
+        room: By how much more room there is to be than at first.
+        decisions: How many decisions there are at most.
+    """
+    count, arms, topology = len(scenario.agents), len(scenario.arms.names), scenario.topology
+    if why := why_not_compiled(scenario):
+        raise LocalError(f"{why}: use the readable engine")
+    known = topology.known if isinstance(topology, Relays) else 0
+    hubs = 0 if topology is None else scenario.relay_count or count
+    pairs = _pairs(scenario)
+    if hubs and hubs * count * arms >= 2**40:
+        raise LocalError(f"{hubs} rows for each of {count} agents and {arms} arms do not fit any memory")
+    logs = hubs if hubs > 1 else 0
+    log_room = 1 if topology is None else max(1, min(room * _FIRST_LOG[type(topology)], decisions + 1))
+    parcel_room = 1 if topology is None else room * _FIRST_PARCELS
+    if scenario.delay and known:
+        parcel_room = max(parcel_room, room * count * min(arms, 16))
+    return Wiring(
+        _uplinks(scenario, count if known else 0, known),
+        np.zeros((count if known else 0, known, arms), np.int64),
+        _hubs(scenario, hubs, pairs),
+        _edges(scenario, pairs, members, arm_sets),
+        np.zeros((hubs, count if hubs else 0, arms), np.int64),
+        np.zeros((logs, count if logs else 0, arms), np.int32),
+        np.zeros((logs, count if logs else 0, arms), np.int64),
+        np.zeros((logs, log_room), np.int64),
+        np.zeros((scenario.relay_count, arms), np.int64),
+        np.zeros((scenario.relay_count, arms), np.int64),
+        np.zeros((2, parcel_room, 2), np.int64),
+        np.zeros((count if hubs else 0, 2), np.int64),
+    )
+
+
+def _uplinks(scenario: Scenario, leaves: int, known: int) -> Table:
+    uplinks = records((leaves, known), UPLINK)
+    uplinks.share_number, uplinks.demanded, uplinks.present = 1, _demanded(scenario), True
+    if isinstance(scenario.topology, Relays):  # the others count as absent
+        left = scenario.sharing.rules[Input.LEAVE, _demanded(scenario), False]
+        uplinks.present[:, scenario.topology.homes :] = False
+        uplinks.demanded[:, scenario.topology.homes :] = left.demanded
+    return uplinks
+
+
+def _demanded(scenario: Scenario) -> bool:
+    """Return whether a share is demanded at first: everybody has heard that the others are here."""
+    return scenario.sharing.rules[Input.JOIN, True, False].demanded
+
+
+def _pairs(scenario: Scenario) -> Table:
+    """Return sender and receiver of every edge between hubs, by sender, then receiver."""
+    match scenario.topology:
+        case Relays(relays):
+            one, other = np.nonzero(~np.eye(relays, dtype=np.bool_))
+            return np.column_stack((one, other)) + len(scenario.agents)
+        case Graph(edges):
+            there = np.array(edges, np.int64).reshape(-1, 2)
+            both = np.concatenate((there, there[:, ::-1]))
+            return both[np.lexsort((both[:, 1], both[:, 0]))]
+    return np.zeros((0, 2), np.int64)
+
+
+def _edges(scenario: Scenario, pairs: Table, members: Table, arm_sets: Table) -> Table:
+    edges = records(len(pairs), EDGE)
+    sender, receiver = pairs[:, 0], pairs[:, 1]
+    edges.sender, edges.receiver = sender, receiver
+    width = 1 + int(pairs.max(initial=0))
+    edges.back = np.searchsorted(sender * width + receiver, receiver * width + sender)
+    edges.common = members.shape[1]
+    if isinstance(scenario.topology, Graph):
+        in_common = members.astype(np.int64) @ members.astype(np.int64).T
+        edges.common = in_common[arm_sets[sender], arm_sets[receiver]]
+    edges.share_number, edges.demanded, edges.present = 1, _demanded(scenario), True
+    return edges
+
+
+def _hubs(scenario: Scenario, count: int, pairs: Table) -> Table:
+    hubs = records(count, HUB)
+    first = len(scenario.agents) if scenario.relay_count else 0
+    nodes = np.arange(count) + first
+    hubs.edges = np.searchsorted(pairs[:, 0], nodes, side="left")
+    hubs.edges_end = np.searchsorted(pairs[:, 0], nodes, side="right")
+    hubs.same_arms = True
+    if isinstance(scenario.topology, Graph):
+        sets = [frozenset(scenario.arms_of(agent)) for agent in range(count)]
+        for one, other in pairs.tolist():
+            hubs.same_arms[one] &= sets[one] == sets[other]
+    return hubs
+
+
+def communication(scenario: Scenario, tables: Tables) -> Communication:
+    """Return what was sent over every link of a topology."""
+    links = links_of(scenario)
+    assert links is not None
+    said = Communication.none(len(scenario.agents), links)
+    if isinstance(scenario.topology, Relays):
+        up, edges = tables.uplinks, tables.edges
+        said.shares = np.concatenate((up.shares.ravel(), up.answers.ravel(), edges.shares)).astype(np.int64)
+        said.notices[: up.size] = up.notices.ravel()
+    else:
+        width = len(scenario.agents)
+        places = np.searchsorted(tables.edges.sender * width + tables.edges.receiver, links[:, 0] * width + links[:, 1])
+        said.shares, said.notices = tables.edges.shares[places], tables.edges.notices[places]
+    said.bytes, said.definition_bits = int(tables.world.bytes), float(tables.world.bits)
+    return said

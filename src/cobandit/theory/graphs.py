@@ -1,0 +1,130 @@
+"""Graphs: how many messages, and how many extra pulls, where agents pass on what they hear. None of it is in the paper.
+
+Every agent observes, talks to its neighbours on demand, and keeps for each neighbour what did not come from it.
+docs/bounds.md has the arguments. In short: an observation is news to an agent once, by whatever way it comes first, so
+it counts in each of its buffers at most once.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from cobandit.core.thresholds import Threshold
+from cobandit.theory.communication import ucb_share_counts
+from cobandit.theory.gaps import aae_observations, ucb_observations
+from cobandit.values.checks import check_positive, check_whole
+
+Edge = tuple[int, int]
+
+
+def graph_share_bounds(edges: Sequence[Edge], decisions: Sequence[int], threshold: Threshold) -> list[int]:
+    """Return for each edge the most shares on it, both ways together: 2 min{C(n), C(n')} + 1.
+
+    n and n' are the observations that can be news from one end for the other: all but those of the receiving end, or,
+    if the edge is the only way between two parts of the graph, those of the sending part.
+
+    >>> from cobandit.core import Constant
+    >>> graph_share_bounds([(0, 1), (1, 2)], [10, 3, 4], Constant(1))  # a path: 10 against 7, and 13 against 4
+    [15, 9]
+    >>> graph_share_bounds([(0, 1), (1, 2), (0, 2)], [10, 3, 4], Constant(1))  # a ring: 7 against 14, 13 and 13
+    [15, 27, 15]
+    """
+    total = sum(decisions)
+    sides = []
+    for one, other in edges:
+        part = _part(edges, one, other)
+        if other in part:  # there is another way
+            sides.append((total - decisions[other], total - decisions[one]))
+        else:
+            here = sum(decisions[agent] for agent in part)
+            sides.append((here, total - here))
+    counts = ucb_share_counts([count for pair in sides for count in pair], threshold)
+    return [2 * min(counts[place], counts[place + 1]) + 1 for place in range(0, len(counts), 2)]
+
+
+def graph_share_bound(edges: Sequence[Edge], decisions: Sequence[int], threshold: Threshold) -> int:
+    """Return the most shares of all agents of a graph together.
+
+    >>> from cobandit.core import Constant
+    >>> graph_share_bound([(0, 1), (1, 2)], [10, 3, 4], Constant(1))
+    24
+    """
+    return sum(graph_share_bounds(edges, decisions, threshold))
+
+
+def _part(edges: Sequence[Edge], one: int, other: int) -> set[int]:
+    """Return who is connected to one end of an edge without that edge."""
+    lists: dict[int, list[int]] = {}
+    for a, b in edges:
+        if {a, b} != {one, other}:
+            lists.setdefault(a, []).append(b)
+            lists.setdefault(b, []).append(a)
+    reached, waiting = {one}, [one]
+    while waiting:
+        for near in lists.get(waiting.pop(), ()):
+            if near not in reached:
+                reached.add(near)
+                waiting.append(near)
+    return reached
+
+
+def graph_arrival(
+    path: Sequence[int], slots: Sequence[Sequence[int]], largest: Sequence[int] | int, start: int, *, delay: int = 0
+) -> int | None:
+    """Return by which slot the last agent of a path knows all that the first one had observed before a slot.
+
+    Knowledge has passed from a to b once both have made as many decisions as their thresholds ask for: whichever of the
+    two may send first does, that asks the other, and the other has enough. With a share under way at first, its answer
+    and the answer to that, it takes at most 3d slots longer.
+
+    Args:
+        path: Agents, each a neighbour of the next.
+        slots: By agent, in which slots it decides, in order.
+        largest: The largest threshold of the run; or one for each agent.
+        start: The slot.
+        delay: How many slots a message takes.
+
+    Returns:
+        Nothing, if the agents do not decide often enough for that.
+
+    >>> graph_arrival([0, 1, 2], [[0, 1, 2, 3], [5, 6, 7, 8], [0, 9, 10]], 2, start=0)  # 6 for the first hop, then 10
+    10
+    """
+    check_whole("delay", delay, 0)
+    now = start
+    for here, there in pairwise(path):
+        needed = [(agent, largest if isinstance(largest, int) else largest[agent]) for agent in (here, there)]
+        ends = []
+        for agent, count in needed:
+            later = [slot for slot in slots[agent] if slot >= now]
+            if len(later) < count:
+                return None
+            ends.append(later[count - 1])
+        now = max(ends) + 3 * delay
+    return now
+
+
+def graph_extra_pulls(
+    gap: float, waits: Sequence[float], *, alpha: float, total_decisions: int, delay: int = 0, eliminates: bool = False
+) -> float:
+    """Return how often an agent of a graph pulls an arm, at most, after the group has seen enough of it: F_i^j.
+
+    It is min{sum of waits + 3Hd, 2 alpha log(N) / Delta^2}, H being the number of waits.
+
+    Args:
+        gap: Delta_i.
+        waits: For each hop of the longest of the shortest paths to the agent, how often the agent decides, at most,
+            while both ends of the hop decide as often as their thresholds ask. Of agents of one speed that is about f.
+        alpha: How much the agents explore.
+        total_decisions: N.
+        delay: How many slots a message takes.
+        eliminates: Whether it is AAE, which has 16 for 2.
+
+    >>> graph_extra_pulls(0.5, [8, 8, 4], alpha=3.0, total_decisions=1000, delay=2)  # 20 + 18
+    38
+    """
+    for wait in waits:
+        check_positive("a wait", wait)
+    check_whole("delay", delay, 0)
+    observations = aae_observations if eliminates else ucb_observations
+    enough = observations(gap, alpha=alpha, total_decisions=total_decisions)
+    return min(sum(waits) + 3 * len(waits) * delay, enough)

@@ -1,0 +1,112 @@
+"""The study of fleets: the hub against a literal version of itself, and a small study from beginning to end."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from cobandit import LocalError
+from cobandit.core import on_demand
+from cobandit.policies.registry import BuiltIn
+from cobandit.scenario import AgentSpec, Arms, Halving, Rate, Scenario, Slots
+from cobandit.scenario.tape import Stream, Tape, bernoulli_reward
+from cobandit.studies import fleets, hub
+from cobandit.studies.fleets import Plan, find, measure
+from cobandit.studies.fleets_report import as_text, verdict, write
+from cobandit.studies.hub import Hub, HubRun
+from cobandit.values.tally import ArmTally
+
+ARMS = Arms.of([0.2, 0.5, 0.55, 0.9])
+
+
+def literal(world: Scenario, one: Hub, seed: int) -> HubRun:
+    """Do what the hub does, with the policies of the library and dictionaries."""
+    names, tape, count = world.arms.names, Tape(seed), len(world.agents)
+    policies = [world.policy(names, tape.policy_seed(agent)) for agent in range(count)]
+    clocks = [spec.schedule.clock(tape.clock_keys(agent, world.horizon)) for agent, spec in enumerate(world.agents)]
+    total = dict.fromkeys(names, (0, 0))
+    fresh = [dict.fromkeys(names, (0, 0)) for _ in range(count)]
+    due = []
+    for agent, clock in enumerate(clocks):
+        slot = clock.next_slot(-1)
+        while slot < world.horizon:
+            due.append((slot, agent))
+            slot = clock.next_slot(slot)
+    pulls, messages, regret, lacking = [0] * count, 0, 0.0, 0
+    for made, (slot, agent) in enumerate(sorted(due)):
+        policy, mine = policies[agent], fresh[agent]
+        lacking += made - policy.tally.observations
+        arm = policy.select_arm()
+        reward = bernoulli_reward(tape.key(agent, Stream.REWARDS), pulls[agent], world.arms.mean(arm))
+        policy.update(arm, float(reward))
+        pulls[agent] += 1
+        regret += max(world.arms.means) - world.arms.mean(arm)
+        mine[arm] = (mine[arm][0] + 1, mine[arm][1] + reward)
+        product = math.prod(
+            1.0 + mine[name][0] / (policy.tally.counts[name] - mine[name][0] + one.weight) for name in names
+        )
+        news = sum(observed for observed, _ in mine.values())
+        is_due = news >= one.period if one.period else product > 1.0 + one.alpha
+        if is_due and (one.leave is None or slot < one.leave):
+            messages += 2
+            for name in names:
+                total[name] = (total[name][0] + mine[name][0], total[name][1] + mine[name][1])
+                more = (total[name][0] - policy.tally.counts[name], total[name][1] - policy.tally.sums[name])
+                policy.learn((ArmTally(name, more[0], more[1], more[1]),) if more[0] else ())
+                mine[name] = (0, 0)
+    return HubRun(len(due), messages, regret, lacking / max(1, len(due)))
+
+
+@pytest.mark.parametrize(
+    "one", [Hub(1), Hub(4), Hub(4, leave=60), Hub(alpha=0.3), Hub(alpha=0.05, weight=2.0, leave=90)]
+)
+@pytest.mark.parametrize("policy", ["ucb", "thompson"])
+def test_the_hub_does_what_a_literal_one_does(one: Hub, policy: str) -> None:
+    agents = (AgentSpec(Rate(0.5)), AgentSpec(Rate(0.05)), AgentSpec(Slots((3, 4, 5, 80))), AgentSpec(Rate(0.9)))
+    world = Scenario(120, ARMS, agents, BuiltIn(policy))
+    for seed in range(3):
+        got, ref = hub.run(world, one, seed=seed), literal(world, one, seed)
+        assert got._replace(group_regret=0.0) == ref._replace(group_regret=0.0)
+        assert got.group_regret == pytest.approx(ref.group_regret, rel=1e-12)
+
+
+def test_a_hub_that_is_told_after_every_pull_knows_everything() -> None:
+    world = Scenario(100, ARMS, (AgentSpec(Rate(1.0)),) * 3, sharing=on_demand())
+    done = hub.run(world, Hub(1), seed=1)
+    assert (done.decisions, done.messages) == (300, 600)
+    assert done.staleness < 2.0  # what the two others did since its own last pull
+
+
+@pytest.mark.parametrize(
+    ("agents", "text"),
+    [
+        ((AgentSpec(Rate(0.5), arms=("0",)),), "agents of a hub have all arms, and are never away"),
+        ((AgentSpec(Halving(0.5)),), "a clock that halves when its agent sends has no meaning with a hub"),
+    ],
+)
+def test_what_has_no_meaning_with_a_hub_is_refused(agents: tuple[AgentSpec, ...], text: str) -> None:
+    with pytest.raises(LocalError, match=text):
+        hub.run(Scenario(50, ARMS, agents), Hub(2), seed=1)
+
+
+def test_a_small_study_from_beginning_to_end(tmp_path: Path) -> None:
+    plan = Plan(sizes=(10, 20), slots=600, trials=2, largest=0)
+    points = measure(plan, seed=1, workers=1)
+    assert len(points) == 2 * (2 * len(fleets.PROTOCOLS) + len(fleets.PROTOCOLS) - 1)
+    assert measure(plan, seed=1, workers=2) == points
+    for one in points:
+        assert one.allowed is None or one.messages <= one.allowed
+    relays, periodic = (find(points, protocol, "ucb", 20) for protocol in ("relays", "periodic hub"))
+    assert relays.decisions == periodic.decisions
+    page = write(points, plan, 1, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "fleets-dark.png",
+        "fleets-deaths-dark.png",
+        "fleets-deaths.png",
+        "fleets.html",
+        "fleets.json",
+        "fleets.png",
+    ]
+    assert "UCB, 20 agents: relays send" in verdict(points)
+    assert verdict(points)[:40] in page.read_text(encoding="utf-8")
+    assert len(as_text(points).splitlines()) == 1 + len(points)
