@@ -155,17 +155,21 @@ def test_what_a_lender_adopts_it_tells_other_relays_also_if_nobody_else_speaks()
     met = (lender.receive, other.receive)
     for receive, one, two in zip(met, (other, lender), (lender, other), strict=True):
         receive(Notice(one.name, two.name, Changes(presences=(one.presence,)), one.session, is_introduced=True), 0.0)
-    outcome = lender.adopt(PEN, ArmTally("A", 1, 1, 1), blocks_of(PEN, 5, [3]), 1.0)
-    outcomes, now = [outcome], 1.0
-    while outcomes[-1].wake_at is not None and now < 200.0:
-        now = max(outcomes[-1].wake_at, now)
-        outcomes.append(lender.wake(now))
-        for message in outcomes[-1].outgoing:
-            for answer in other.receive(message, now).outgoing:
-                lender.receive(answer, now)
-    assert dict(other.endpoint.replica.cells()) == {CellKey(PEN, 5, "A"): ArmTally("A", 1, 1, 1)}
-    assert is_settled(other.endpoint.replica, PEN, 5, 3)
-    assert lender.policy.tally.observations == 1
+    now = 1.0
+    for number in (3, 4, 5):
+        outcome = lender.adopt(PEN, ArmTally("A", 1, 1, 1), blocks_of(PEN, 5, [number]), now)
+        end = now + 100_000.0
+        while now < end:
+            for message in outcome.outgoing:
+                for answer in other.receive(message, now).outgoing:
+                    lender.receive(answer, now)
+            if lender.wake_at is None:
+                break
+            now = max(lender.wake_at, now)
+            outcome = lender.wake(now)
+    assert dict(other.endpoint.replica.cells()) == {CellKey(PEN, 5, "A"): ArmTally("A", 3, 3, 3)}
+    assert [is_settled(other.endpoint.replica, PEN, 5, number) for number in (2, 3, 4, 5)] == [False, True, True, True]
+    assert lender.policy.tally.observations == 3
 
 
 # The book.

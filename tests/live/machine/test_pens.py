@@ -233,6 +233,38 @@ def test_what_was_not_acknowledged_comes_through_the_gate_after_a_switch(fleet: 
     assert [take_reward(first, token, 1.0) for token in (*old, late)] == [Taken.COUNTED_BEFORE] * 3
 
 
+def test_much_that_was_not_acknowledged_comes_bit_by_bit(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    fleet.cut = {"r", name_of(pod)}
+    for _ in range(1600):
+        decide(pod)
+    fleet.wait(130.0)
+    assert pod.holding is not None
+    assert pod.holding.unacknowledged == 1600
+    left = pod.holding.leftovers()
+    del fleet.machines[name_of(pod)]
+    fleet.cut = set()
+    fleet.pod("r", b"2", left)
+    fleet.wait(60.0)
+    assert counted(relay) == 1600
+
+
+def test_decisions_that_are_too_old_are_given_up_and_their_numbers_forgotten(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    tokens = [decide(pod), decide(pod, reward=None)]
+    fleet.wait(20.0)
+    fleet.cut = {name_of(pod)}
+    fleet.wait(200.0)
+    fleet.clock.time += 1e6  # expire_after
+    fleet.wait(20_000.0)
+    assert [take_reward(relay, token, 1.0) for token in tokens] == [Taken.GIVEN_UP] * 2
+    assert relay.lending is not None
+    assert (relay.lending.book.pens, relay.lending.given_up, counted(relay)) == ({}, 2, 1)
+    assert [told.bits for told in relay.agent.snapshot().endpoint.facts[-1].told.settled] == [b""]
+
+
 def test_a_reward_for_a_lent_pen_is_brought_to_its_holder(fleet: Fleet) -> None:
     relay, other = fleet.relay("r"), fleet.relay("s")
     pod = fleet.pod("r")

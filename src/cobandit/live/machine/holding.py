@@ -32,7 +32,7 @@ from cobandit.live.machine.lending import Taken
 from cobandit.live.machine.open_decisions import OpenDecisions, OpenDecisionsState
 from cobandit.live.machine.outbox import Outbox
 from cobandit.live.machine.step import Build, Held, Restored
-from cobandit.values.errors import PeerError
+from cobandit.values.errors import NotNowError, PeerError
 from cobandit.values.tally import Arm, checked_arms
 
 if TYPE_CHECKING:
@@ -295,7 +295,11 @@ class Holding:
     def _bring(self) -> None:
         machine = self._machine
         while self._to_bring and machine.outbox.waiting < MAX_BROUGHT_AT_ONCE:
-            machine.rewards_for_others.offer(*self._to_bring.popleft())
+            try:
+                machine.rewards_for_others.offer(*self._to_bring[0])
+            except NotNowError:
+                return  # fewer wait for a relay that is not met yet
+            self._to_bring.popleft()
             machine.rewards_for_others.keep(machine.clock.now())
 
     def _look_at_lender(self, now: float) -> None:
