@@ -364,9 +364,7 @@ def test_more_arms_need_a_new_session_and_no_new_incarnation() -> None:
     j.begin(7, 1.0, arms=["A", "B", "C"])
     assert (j.incarnation, j.session, j.arms) == (3, 7, ("A", "B", "C"))
     assert (j.policy.candidates, j.endpoint.candidates.own) == (("A", "B", "C"), {"A", "B", "C"})
-    assert j.endpoint.speech.presence() == Presence(
-        "j", 7, 0, 3, is_present=True, arms=("A", "B", "C"), units_per_reward=1
-    )
+    assert j.presence == Presence("j", 7, 0, 3, is_present=True, arms=("A", "B", "C"), units_per_reward=1)
 
 
 @pytest.mark.parametrize(

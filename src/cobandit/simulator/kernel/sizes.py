@@ -7,8 +7,8 @@ from cobandit.simulator.kernel.tables import Record, Tables
 MESSAGE_FRAME = 8
 """A checksum; the head of the envelope, wire version, the empty group and kind."""
 
-CHANGES_FRAME = 4
-"""Heads of the changes and of their three lists."""
+CHANGES_FRAME = 5
+"""Heads of the changes and of their four lists."""
 
 NO_CLAIM = 2
 """Changes from 0 up to 0."""
