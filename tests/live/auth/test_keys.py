@@ -237,3 +237,12 @@ def test_without_the_package_it_says_what_to_install() -> None:
         2,
         "cobandit: 'keys' needs the extra \"keys\": pip install 'cobandit[keys]'\n",
     )
+
+
+def test_a_group_that_has_expired_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as long_ago:
+        at(long_ago, -keys.DAYS_OF_A_GROUP - 1)
+        make_group("g", tmp_path)
+    with pytest.raises(LocalError, match="has expired: make a new one, and new files for all its agents"):
+        issue("a", tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [AUTHORITY, TRUST]
