@@ -69,7 +69,7 @@ def test_secrets_can_be_read_by_their_owner_alone_and_leave_no_drafts(tmp_path: 
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    made = [make_group("g", tmp_path), issue("a", tmp_path)]
+    made = [make_group("g", tmp_path), issue("a", tmp_path), tmp_path / ISSUED]  # nor is a file listed that is not made
     content = [path.read_bytes() for path in made]
     with pytest.raises(LocalError, match="choose another folder"):
         make_group("g", tmp_path)
@@ -87,6 +87,12 @@ def test_a_file_that_somebody_else_makes_meanwhile_is_not_overwritten(
         make_group("g", tmp_path)
     assert (tmp_path / AUTHORITY).read_bytes() == content
     assert sorted(path.name for path in tmp_path.iterdir()) == [AUTHORITY, TRUST]
+
+
+def test_the_folder_of_a_group_is_one_folder_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["keys", "group", "shop/front"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["keys-shop_front"]
 
 
 def test_an_agent_called_as_the_groups_file_does_not_take_its_place(tmp_path: Path) -> None:
@@ -231,3 +237,12 @@ def test_without_the_package_it_says_what_to_install() -> None:
         2,
         "cobandit: 'keys' needs the extra \"keys\": pip install 'cobandit[keys]'\n",
     )
+
+
+def test_a_group_that_has_expired_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as long_ago:
+        at(long_ago, -keys.DAYS_OF_A_GROUP - 1)
+        make_group("g", tmp_path)
+    with pytest.raises(LocalError, match="has expired: make a new one, and new files for all its agents"):
+        issue("a", tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [AUTHORITY, TRUST]
