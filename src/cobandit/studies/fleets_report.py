@@ -31,7 +31,7 @@ _STYLES = {
 _PANELS = {
     "messages": "messages for each decision",
     "regret": "group regret",
-    "staleness": "observations unknown at a decision",
+    "staleness": "staleness",
 }
 
 _SIZES = (
@@ -183,6 +183,6 @@ def _draw_deaths(figure: "Figure", points: Sequence[Point]) -> None:
                     alpha=1.0 if dead else 0.45,
                     ecolor=series(8),
                 )
-        axes.set_title(f"{name}, {agents:,} agents: pale without a death, full with one")
+        axes.set_title(f"{name}, {agents:,} agents")
         axes.set_xticks(range(len(PROTOCOLS) - 1), [one.replace(" ", "\n", 1) for one in PROTOCOLS[1:]])
-        axes.set_ylabel("group regret")
+        axes.set_ylabel("group regret (pale: nobody dies)")

@@ -167,6 +167,8 @@ def deliver_current(t: Tables, slot: int) -> None:
         return
     pool, since, told = letter.pool, letter.since, letter.version
     tell(t, slot, _DELIVERY, receiver, sender, letter.number, 0, 0)
+    if not is_new(t, sender, receiver, link, letter.number):
+        return
     if t.world.is_graph:
         hear_in_graph(t, receiver, sender, pool, since, told, t.edges[link].back)
     elif receiver < t.world.agents:
@@ -181,6 +183,24 @@ def deliver_current(t: Tables, slot: int) -> None:
             for place in range(t.hubs[relay].edges, t.hubs[relay].edges_end if news > 0 else t.hubs[relay].edges):
                 observe(t, place, news)
     turn_round(t, below)
+
+
+@inlined
+def is_new(t: Tables, sender: int, receiver: int, link: int, number: int) -> bool:
+    """Return whether no later share has arrived: one that was kept may come after it (`Endpoint._receive_certain`)."""
+    if not t.world.is_graph and min(sender, receiver) < t.world.agents:
+        known = t.uplinks.shape[1]
+        pair = t.uplinks[link // known, link % known]
+        before = pair.seen_up if sender < receiver else pair.seen_down
+        if sender < receiver:
+            pair.seen_up = max(before, number)
+        else:
+            pair.seen_down = max(before, number)
+        return number > before
+    edge = t.edges[link]
+    before = edge.seen
+    edge.seen = max(before, number)
+    return number > before
 
 
 @compiled

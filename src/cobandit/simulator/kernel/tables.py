@@ -198,6 +198,8 @@ UPLINK = np.dtype(
         ("share_number", np.int32),  # c of Algorithm 1
         ("shares", np.int32),  # up
         ("answers", np.int32),  # down
+        ("seen_up", np.int32),  # the highest number of a share that has arrived, up and down
+        ("seen_down", np.int32),
         ("notices", np.int32),
         ("demanded", np.bool_),
         ("present", np.bool_),  # whether the relay is a home of the leaf now
@@ -214,6 +216,7 @@ EDGE = np.dtype(
         ("common", np.int64),  # how many arms both have
         ("share_number", np.int64),  # c of Algorithm 1
         ("shares", np.int64),
+        ("seen", np.int64),  # the highest number of a share that has arrived
         ("notices", np.int64),
         ("buffered", np.int64),
         ("told", np.int64),  # up to which place of the sender's log the receiver was told
