@@ -28,11 +28,11 @@ SILENT_AFTER = 3.0
 LONGEST_PROBE_PAUSE = 30.0
 """Seconds between two reminders, at most, while there is no other relay to go to."""
 
-MOST_STRAIN = 16
+MOST_STRAIN = 4
 """So many times longer all waits are, at most, for a leaf that has to leave one relay after the other: who is slow
 because many come at once must not get slower by their coming and going."""
 
-CALM = 300.0
+CALM = 60.0
 """Seconds without such a leave after which waits are as short as at first."""
 
 LATE, HELD_UP = 0.1, 4.0
