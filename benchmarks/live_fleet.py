@@ -348,6 +348,7 @@ class Worker:
     def _outage(self, count: int, relay: str, orders: "_Orders", **_: Any) -> dict[str, Any]:  # noqa: ANN401  # as said
         """Decide while a relay is killed, and look when its leaves talk to another one."""
         moving = [member for member in self._members if relay in member.statistics().homes]
+        moved = len(moving)
         decided, slowest, is_over = dict.fromkeys((member.name for member in self._members), 0), 0.0, threading.Event()
         killed = threading.Event()
 
@@ -377,7 +378,7 @@ class Worker:
         thread.join()
         is_over.set()
         return {
-            "moved": sum(relay not in member.statistics().homes for member in self._members),
+            "moved": moved,
             "last_s": last_s,
             "idle": sum(not times for times in decided.values()),
             "slowest_s": slowest,

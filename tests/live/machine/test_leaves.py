@@ -137,6 +137,21 @@ def test_a_leaf_has_one_link_and_hears_what_all_others_observed(fleet: Fleet) ->
     assert [set(made.agent.endpoint.replica.agents) for made in leaves] == [{made.terms.name} for made in leaves]
 
 
+def test_a_decision_costs_a_thirtieth_of_a_packet_once_buffers_have_their_full_size(fleet: Fleet) -> None:
+    leaves = [fleet.leaf(f"web-{number}") for number in range(20)]
+    for decisions in (192, 256):
+        fleet.sent.clear()
+        for _ in range(decisions):
+            for made in leaves:
+                observe(made, 1)
+            fleet.clock.time += 0.05
+            fleet.talk(3)
+    # For each full buffer of 64 a share and its answer; and what relays tell each other.
+    between_relays = fleet.sent["r1", "r2"] + fleet.sent["r2", "r1"]
+    assert fleet.sent.total() - between_relays == 2 * 20 * 256 / 64
+    assert fleet.sent.total() / (20 * 256) < 0.05
+
+
 def test_leaves_that_are_idle_say_next_to_nothing(fleet: Fleet) -> None:
     leaves = [fleet.leaf(f"web-{number}") for number in range(4)]
     for made in leaves:

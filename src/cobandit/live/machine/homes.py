@@ -28,15 +28,16 @@ SILENT_AFTER = 3.0
 LONGEST_PROBE_PAUSE = 30.0
 """Seconds between two reminders, at most, while there is no other relay to go to."""
 
-MOST_STRAIN = 16
+MOST_STRAIN = 4
 """So many times longer all waits are, at most, for a leaf that has to leave one relay after the other: who is slow
 because many come at once must not get slower by their coming and going."""
 
-CALM = 300.0
+CALM = 60.0
 """Seconds without such a leave after which waits are as short as at first."""
 
-LATE = 0.5
-"""Seconds. If this leaf looks later than it should, it was itself held up, and that time does not count."""
+LATE, HELD_UP = 0.1, 4.0
+"""Seconds, and how many times. If this leaf looks later than it should, it was itself held up, and so many times that
+is forgiven: a packet has to come through several hands here, and each was as late."""
 
 PATIENCE_CUT_OFF = 10.0
 """Seconds that each relay is given in turn while none answers."""
@@ -253,7 +254,7 @@ class Homes:
         late = 0.0 if self._due is None else now - self._due
         for home in self._homes.values() if late > LATE else ():
             if home.waits_since is not None:
-                home.waits_since += late
+                home.waits_since = min(home.waits_since + HELD_UP * late, now)
                 home.probe_at += late
 
     def _leave(self, now: float) -> list[str]:
