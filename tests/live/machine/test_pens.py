@@ -342,7 +342,18 @@ def test_who_counts_rewards_otherwise_gets_no_pen(fleet: Fleet) -> None:
     assert isinstance(refused, PenRefused)
     assert "counts 1 quanta in a reward, not 7" in refused.why
     fleet.tell("r", control_messages.PenAsked("asker", b"1", ("C",), 1))
-    assert "no arm in common" in refused.why or isinstance(fleet.heard[-1], PenRefused)
+    refused = fleet.heard[-1]
+    assert isinstance(refused, PenRefused)
+    assert "has no arm in common with C" in refused.why
+
+
+def test_who_is_not_a_relay_says_so(fleet: Fleet) -> None:
+    fleet.relay("r")
+    pod = fleet.pod("r")
+    fleet.tell(name_of(pod), control_messages.PenAsked("asker", b"1", ARMS, 1))
+    (refused,) = fleet.heard
+    assert isinstance(refused, PenRefused)
+    assert "is not a relay" in refused.why
 
 
 def test_an_answer_to_another_question_is_refused(fleet: Fleet) -> None:
