@@ -224,9 +224,12 @@ def test_what_was_not_acknowledged_comes_through_the_gate_after_a_switch(fleet: 
     del fleet.machines[name_of(pod)]
     after = fleet.pod("s", b"2", left)
     assert take_reward(after, late, 1.0) is Taken.ON_ITS_WAY
+    decide(pod)  # by a thread that had begun before
+    assert after.holding is not None
+    after.holding.bring(pod.holding.leftovers().unacknowledged)
     fleet.cut = set()
     fleet.wait(700.0)
-    assert (counted(first), counted(second), after.outbox.waiting) == (3, 3, 0)
+    assert (counted(first), counted(second), after.outbox.waiting) == (4, 4, 0)
     assert [take_reward(first, token, 1.0) for token in (*old, late)] == [Taken.COUNTED_BEFORE] * 3
 
 

@@ -283,6 +283,10 @@ class Holding:
             rewards, tuple(to_bring), machine.controls.settings, machine.open_decisions.subjects(), tuple(given_back)
         )
 
+    def bring(self, rewards: Iterable[tuple[str, str, float]]) -> None:
+        """Take more of what was counted with an earlier pen of this process: a thread was late with it."""
+        self._to_bring.extend(rewards)
+
     # How.
 
     def _bring(self) -> None:
