@@ -368,6 +368,15 @@ def test_an_answer_to_another_question_is_refused(fleet: Fleet) -> None:
         holder(lent, question("asker", ARMS, 1), build=build, sharing=LIVE_SHARING, clock=fleet.clock)
 
 
+def test_a_lender_that_said_farewell_is_greeted_until_it_answers(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    pod.forget("r")
+    decide(pod)
+    fleet.wait(30.0)
+    assert (pod.agent.knows("r"), counted(relay)) == (True, 1)
+
+
 def test_a_holder_is_heard_often_enough_and_no_more(fleet: Fleet) -> None:
     relay = fleet.relay("r")
     pod = fleet.pod("r")

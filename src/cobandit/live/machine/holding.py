@@ -314,11 +314,13 @@ class Holding:
             is_due = True
         if is_due and is_known:
             machine.flush()
+        elif is_due:  # it said farewell, and its next greeting was lost
+            machine.answer_with(lender, machine.hello(wants_answer=True))
         elif is_known and now >= self._said_at + self._say_every:
             machine.take(agent.acknowledge(lender))
         if is_due or not self._unacknowledged:
             self._flushed_at = now
-        if not is_known:  # it is greeted until it answers
+        if not is_known:
             self._said_at = now
 
     def _give_back(self, now: float) -> None:
