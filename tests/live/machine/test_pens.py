@@ -227,9 +227,12 @@ def test_what_was_not_acknowledged_comes_through_the_gate_after_a_switch(fleet: 
     del fleet.machines[name_of(pod)]
     after = fleet.pod("s", b"2", left)
     assert take_reward(after, late, 1.0) is Taken.ON_ITS_WAY
+    decide(pod)  # by a thread that had begun before
+    assert after.holding is not None
+    after.holding.bring(pod.holding.leftovers().unacknowledged)
     fleet.cut = set()
     fleet.wait(700.0)
-    assert (counted(first), counted(second), after.outbox.waiting) == (3, 3, 0)
+    assert (counted(first), counted(second), after.outbox.waiting) == (4, 4, 0)
     assert [take_reward(first, token, 1.0) for token in (*old, late)] == [Taken.COUNTED_BEFORE] * 3
 
 
@@ -345,7 +348,18 @@ def test_who_counts_rewards_otherwise_gets_no_pen(fleet: Fleet) -> None:
     assert isinstance(refused, PenRefused)
     assert "counts 1 quanta in a reward, not 7" in refused.why
     fleet.tell("r", control_messages.PenAsked("asker", b"1", ("C",), 1))
-    assert "no arm in common" in refused.why or isinstance(fleet.heard[-1], PenRefused)
+    refused = fleet.heard[-1]
+    assert isinstance(refused, PenRefused)
+    assert "has no arm in common with C" in refused.why
+
+
+def test_who_is_not_a_relay_says_so(fleet: Fleet) -> None:
+    fleet.relay("r")
+    pod = fleet.pod("r")
+    fleet.tell(name_of(pod), control_messages.PenAsked("asker", b"1", ARMS, 1))
+    (refused,) = fleet.heard
+    assert isinstance(refused, PenRefused)
+    assert "is not a relay" in refused.why
 
 
 def test_an_answer_to_another_question_is_refused(fleet: Fleet) -> None:
@@ -355,6 +369,15 @@ def test_an_answer_to_another_question_is_refused(fleet: Fleet) -> None:
     assert isinstance(lent, PenLent)
     with pytest.raises(PeerError, match="to another process"):
         holder(lent, question("asker", ARMS, 1), build=build, sharing=LIVE_SHARING, clock=fleet.clock)
+
+
+def test_a_lender_that_said_farewell_is_greeted_until_it_answers(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    pod.forget("r")
+    decide(pod)
+    fleet.wait(30.0)
+    assert (pod.agent.knows("r"), counted(relay)) == (True, 1)
 
 
 def test_a_holder_is_heard_often_enough_and_no_more(fleet: Fleet) -> None:

@@ -290,6 +290,10 @@ class Holding:
             rewards, tuple(to_bring), machine.controls.settings, machine.open_decisions.subjects(), tuple(given_back)
         )
 
+    def bring(self, rewards: Iterable[tuple[str, str, float]]) -> None:
+        """Take more of what was counted with an earlier pen of this process: a thread was late with it."""
+        self._to_bring.extend(rewards)
+
     # How.
 
     def _bring(self) -> None:
@@ -317,11 +321,13 @@ class Holding:
             is_due = True
         if is_due and is_known:
             machine.flush()
+        elif is_due:  # it said farewell, and its next greeting was lost
+            machine.answer_with(lender, machine.hello(wants_answer=True))
         elif is_known and now >= self._said_at + self._say_every:
             machine.take(agent.acknowledge(lender))
         if is_due or not self._unacknowledged:
             self._flushed_at = now
-        if not is_known:  # it is greeted until it answers
+        if not is_known:
             self._said_at = now
 
     def _give_back(self, now: float) -> None:

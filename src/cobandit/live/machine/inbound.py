@@ -197,6 +197,10 @@ class Inbound:
                 lending.log_told(message)
             case control_messages.PenOver() if holding is not None:
                 holding.over(message)
+            case control_messages.PenAsked() if self._machine.discovery.may_answer(message.sender, now):
+                why = f"{self._machine.terms.name} is not a relay, and lends no pens: ask one that is"
+                refused = control_messages.PenRefused(self._machine.terms.name, message.nonce, why)
+                self._machine.answer_with(message.sender, refused)
 
     def _open_from_member(self, message: AnyControlMessage, now: float) -> None:
         machine = self._machine
