@@ -86,6 +86,10 @@ def known(members: list[Member]) -> list[int]:
     return [member.statistics().observations for member in members]
 
 
+def is_frozen(member: Member) -> bool:
+    return any(arm.arm == "B" and arm.is_frozen for arm in member.statistics().arms)
+
+
 def crash(member: Member) -> None:
     """End a member as a kill would: nothing more is sent, nor written."""
 
@@ -116,6 +120,7 @@ def test_a_pen_is_handed_on_with_all_that_was_learned(network: Network) -> None:
         for pod in first:
             pod.close()
         until(lambda: known(relays) == [60, 60], lambda: known(relays))
+        until(lambda: all(map(is_frozen, relays)), lambda: [relay.statistics() for relay in relays])
         again = [stack.enter_context(network.pod()) for _ in range(3)]
         assert [pod.select_arm().arm for pod in again] == ["A"] * 3
         until(lambda: known(again) == [60] * 3, lambda: known(again))

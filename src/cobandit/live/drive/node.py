@@ -214,6 +214,13 @@ class Node:
                 if not await self._work():
                     return
                 await asyncio.sleep(looking.LOOK_EVERY)
+            if not holding.is_closed:
+                self.machine.alerts.say(
+                    logging.WARNING,
+                    LogEvent.STOP_UNCLEAN,
+                    f"stops before {holding.lender} has acknowledged everything: {holding.unacknowledged} rewards may "
+                    "count nowhere",
+                )
 
     # Pens.
 

@@ -133,8 +133,8 @@ class PenKeeper:
             assert old.machine.holding is not None
             assert self._node is not None
             late = old.machine.holding.leftovers()
-            if self._node.machine.holding is not None and late.unacknowledged:
-                self._node.machine.holding.bring(late.unacknowledged)
+            if self._node.machine.holding is not None and (late.rewards or late.unacknowledged):
+                self._node.machine.holding.bring((*late.rewards, *late.unacknowledged))
                 self._node.wake()
         del self._left[:-1]
 

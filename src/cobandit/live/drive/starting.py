@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cobandit.codec import decode_snapshot
 from cobandit.core import Sharing
+from cobandit.core.pen_names import lender_of
 from cobandit.core.pens import LEASE
 from cobandit.core.state import Snapshot
 from cobandit.live.auth.proof import Proof
@@ -287,6 +288,8 @@ def checked(options: Options) -> Options:
         _check_nameless(options)
     else:
         check_name("the name of a member", options.name, LONGEST_NAME)
+        if lender_of(options.name) is not None:
+            raise LocalError(f"{options.name!r} is a name as relays lend it: give the member another one, without ~")
     for what in ("expire_after", "lease", "flush_every"):
         check_positive(what, getattr(options, what))
     if options.lease < LEAST_LEASE:

@@ -167,10 +167,6 @@ class Holding:
         """How many settled decisions the lender has not acknowledged: what a kill would lose."""
         return len(self._unacknowledged)
 
-    def bring(self, rewards: Iterable[tuple[str, str, float]]) -> None:
-        """Take more of what was left from an earlier pen: a caller had it in hand when that was left."""
-        self._to_bring.extend(rewards)
-
     def reward(self, token: str, reward: float, claim: Claim) -> Taken:
         """Take a reward for a decision with this pen, of this process or of an earlier one."""
         machine = self._machine
@@ -282,7 +278,10 @@ class Holding:
         given_back = [*self._given_back.values()]
         if not (self.is_over or self.is_closed):
             given_back.append(control_messages.PenReturned(pen, pen, self.session, None))
-        rewards, machine.outbox = machine.outbox.rewards, Outbox()
+        machine.rewards_for_others.keep(machine.clock.now())
+        rewards = machine.outbox.rewards
+        for peer in {peer for peer, _, _ in rewards}:
+            machine.rewards_for_others.take_back(peer)
         to_bring, self._to_bring = [*self._to_bring, *to_bring], deque()
         self._given_back.clear()
         self.is_over = True

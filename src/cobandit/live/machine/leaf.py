@@ -37,8 +37,8 @@ class Leaf:
     def admits(self, content: Message | AnyControlMessage, now: float) -> bool:
         """Return whether a leaf takes a message: from its homes, and questions from anybody."""
         homes, sender = self.homes, content.sender
-        if isinstance(content, control_messages.StatusAsked | control_messages.PenOver):
-            return True
+        if isinstance(content, control_messages.StatusAsked | control_messages.PenAsked | control_messages.PenOver):
+            return True  # also from who is no home: a relay that was one may say that a pen is over
         if not homes.has(sender):
             if isinstance(content, control_messages.Hello) and content.is_relay:
                 homes.found(sender, now)
