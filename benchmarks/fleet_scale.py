@@ -1,11 +1,11 @@
 """What does a share cost behind relays, when there are many agents? Up to a million, with 20 decisions each.
 
-A leaf keeps a total for each home and a relay a row for each leaf, so the work for a share does not depend on how
-many agents there are; memory grows with their number. What is timed is a whole call of `cobandit.simulate`, with one
-trial on one thread: tables, decision times, the run, the frames. CPU seconds do not depend on what else the machine
-does. "Of the run" is the compiled loop alone.
+A leaf keeps a total for each home and a relay a row for each leaf, so the work for a share does not depend on how many
+agents there are; memory grows with their number. What is timed is a whole call of `cobandit.simulate`, with one trial
+on one thread: tables, decision times, the run, the frames. CPU seconds depend little on what else the machine does. "Of
+the run" is the compiled loop alone.
 
-python benchmarks/fleet_scale.py [AGENTS ...]
+    python benchmarks/fleet_scale.py [AGENTS ...]
 """
 
 import resource

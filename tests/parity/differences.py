@@ -220,7 +220,14 @@ def patient_broadcast() -> Scenario:
     return Scenario(HORIZON, Arms.of([0.2, 0.8]), agents, BuiltIn("ucb"), immediate(Constant(3)))
 
 
-SPECIAL = (woken_world, unheeded_world, eager_world, capped_world, patient_broadcast)
+def crowded_world() -> Scenario:
+    """Return a world in which a relay is told of many agents at once, and an agent tells many arms."""
+    agents = (AgentSpec(Slots((*range(20), *range(60, 100)))),) * 20
+    topology = Relays(2, absences=(RelayAbsence(0, 0, 50),))
+    return Scenario(HORIZON, Arms.of([0.5] * 20), agents, BuiltIn("ucb"), on_demand(Constant(20)), topology=topology)
+
+
+SPECIAL = (woken_world, unheeded_world, eager_world, capped_world, patient_broadcast, crowded_world)
 """Worlds that luck rarely finds."""
 
 

@@ -14,7 +14,7 @@ import cobandit
 from cobandit.look import report_page
 from cobandit.look.files import write_whole
 from cobandit.simulator.canvas import Picture, picture, series
-from cobandit.studies.fleets import ALPHA, CAP, FAST, PERIOD, POLICIES, PROTOCOLS, SLOW, Plan, Point, find
+from cobandit.studies.fleets import ALPHA, CAP, FAST, PERIOD, POLICIES, PROTOCOLS, SLOW, SLOW_CAP, Plan, Point, find
 from cobandit.studies.fleets import largest_compared as largest
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ _PANELS = {
 
 _SIZES = (
     f"Fleets of different sizes: one agent of ten decides at a rate of {FAST:g}, the others at {SLOW:g}, 16 arms. "
-    f"Relays have thresholds 1, 2, 3, ... or 1, 2, 4, ... up to {CAP}; the periodic hub has a synchronisation every "
-    f"{PERIOD} pulls, the event-triggered one (alpha {ALPHA:g}) when the news are worth it. Dots without marks: what "
-    "theory allows relays."
+    f"Relays have thresholds 1, 2, 3, ..., {SLOW_CAP} or 1, 2, 4, ..., {CAP}; the periodic hub has a synchronisation "
+    f"every {PERIOD} pulls, the event-triggered one (alpha {ALPHA:g}) when the news are worth it. Dots without marks: "
+    "what theory allows relays."
 )
 _DEATHS = (
     "What it costs if one of two relays, or the hub, dies at half time and stays away: group regret beside that of the "
