@@ -100,7 +100,7 @@ class Deployment:
             f"{self._generations} generations of {self._pods}; {rows}; a new pod knew everything after at most "
             f"{self._slowest:.2f} s; {len(self._brought):,} rewards for pods that were gone, {COPIES} times each; "
             f"relays {self._resident[0] / 1024:.0f} to {self._resident[-1] / 1024:.0f} MB; packets for each decision "
-            f"{self._packets[0]:.2f} to {self._packets[-1]:.2f}"
+            f"{self._packets[0]:.2f} to {self._packets[-1]:.2f}; {handed - counted:,} rewards were lost by kills"
         )
         return Verdict(
             self._scenario,

@@ -93,7 +93,7 @@ class Node:
         """Set when this member needs another pen, if its name is one."""
         self._waiters: list[asyncio.Future[None]] = []
         self._steps = asyncio.Lock()
-        self._is_stopping = False
+        self._is_stopping = self._is_abandoned = False
         self._task: asyncio.Task[None] | None = None
 
     # The transport's inbox.
@@ -159,6 +159,8 @@ class Node:
 
     async def stop(self) -> None:
         """Say farewell, write everything down, leave the clean marker, and let go of everything."""
+        if self._is_abandoned:
+            return
         self._begin_to_stop()
         try:
             if self._task is not None:
@@ -243,6 +245,7 @@ class Node:
         """
         holding = self.machine.holding
         assert holding is not None
+        self._is_abandoned = True
         self._begin_to_stop()
         if self._task is not None:
             await self._task

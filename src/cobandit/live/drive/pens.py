@@ -30,6 +30,9 @@ NEXT_WITHIN = 10.0
 TRY_AGAIN_AFTER = 2.0
 """Seconds between two tries."""
 
+END_WITHIN = 3.0
+"""Seconds that a process which stops waits for its next pen, if it has just left one: it has something to bring."""
+
 LATE_AFTER = 1.0
 """Seconds after which it is looked once more whether a caller has rewarded a decision at the decider that was left."""
 
@@ -85,6 +88,8 @@ class PenKeeper:
         """Take no further pen; what callers rewarded last is with the present node."""
         self._is_ending = True
         if self._task is not None:
+            if self._leftovers is not None:  # it has left one pen, and is about to have the next
+                await asyncio.wait({self._task}, timeout=END_WITHIN)
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
