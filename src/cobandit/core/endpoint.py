@@ -80,8 +80,8 @@ class Endpoint:
     ) -> None:
         self.members = Members(agent, arms, session=incarnation)
         self.replica = Replica(agent, incarnation, self.members.arms, units_per_reward)
-        settles = settles and not sharing.forwards  # others further on may still want what passes through here
-        self.candidates = Candidates(self.members, self.replica, settles=settles)
+        # Who forwards never settles: others further on may want what passes through here.
+        self.candidates = Candidates(self.members, self.replica, settles=settles and not sharing.forwards)
         self.links: dict[AgentId, Link] = {}
         self.agenda = Agenda(sharing.retry, self.replica, self.candidates, self.links)
         self.peers = Peers(self.members, self.links, self.replica, self.candidates, self.agenda, sharing)
@@ -471,8 +471,7 @@ class Endpoint:
     def _pass_on(self, link: Link, news: tuple[tuple[CellKey, ArmTally], ...], now: float) -> tuple[Message, ...]:
         """A relay has heard something new. Leaves hear of it when they ask; other relays once it is enough for a share.
 
-        What members of a mesh observe they tell every relay themselves, and what a relay's leaves observe it tells
-        every other relay itself. Only in a graph is that passed on as well (`Sharing.forwards`).
+        What members of a mesh and other relays hear they tell every relay themselves, but in a graph (`forwards`).
         """
         outgoing: list[Message] = []
         for other in self.links.values():
@@ -480,10 +479,9 @@ class Endpoint:
                 self.agenda.flush_by(now)
             elif (link.is_leaf or self._sharing.forwards) and self.peers.is_relay(other.peer.name):
                 count = sum(added.observations for key, added in news if other.wants(self.replica.fact(key)))
-                observations = other.exchange.observe(len(self.candidates.own), count) if count else 0
-                if observations:
+                if count and (observations := other.exchange.observe(len(self.candidates.own), count)):
                     outgoing.append(self.speech.share(other, observations, now))
-                elif count and self._sharing.forwards:
+                elif self._sharing.forwards:
                     self.agenda.flush_by(now)
             else:
                 self.agenda.schedule(other)
