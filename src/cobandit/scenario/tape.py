@@ -6,9 +6,6 @@ run on the same tape meet the same decision times and the same luck, which is wh
 
 from enum import IntEnum
 
-import numpy as np
-import numpy.typing as npt
-
 from cobandit.scenario.schedules import ClockKeys
 from cobandit.values.chance import stream, uniform
 from cobandit.values.checks import check_whole
@@ -32,15 +29,12 @@ class Tape:
     def __init__(self, seed: int, trial: int = 0) -> None:
         check_whole("seed", seed, 0, LARGEST_SEED)
         check_whole("trial", trial, 0, LARGEST_SEED)
-        self._trial_key = stream(seed, trial)
+        self.trial_key = stream(seed, trial)
+        """Of which the keys of all streams are made."""
 
     def key(self, agent: int, purpose: Stream) -> int:
         """Return the key of one agent's stream."""
-        return stream(self._trial_key, agent, purpose)
-
-    def keys(self, agents: npt.NDArray[np.uint64], purpose: Stream) -> npt.NDArray[np.uint64]:
-        """Return the keys of many agents' streams at once: the same numbers."""
-        return stream(self._trial_key, agents, np.array([purpose], np.uint64))  # type: ignore[arg-type, return-value]
+        return stream(self.trial_key, agent, purpose)
 
     def clock_keys(self, agent: int, horizon: int) -> ClockKeys:
         """Return what an agent's decision times depend on."""

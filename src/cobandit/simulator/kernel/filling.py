@@ -22,6 +22,7 @@ from cobandit.simulator.kernel.custom import address_of
 from cobandit.simulator.kernel.lossy import SCRATCH
 from cobandit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, SEEN, STEP, WORLD, Record, Table, records
 from cobandit.simulator.wiring import relay_name
+from cobandit.values.chance import stream
 from cobandit.values.errors import LocalError
 
 _POLICIES = {"ucb": codes.UCB, "kl-ucb": codes.KL_UCB, "aae": codes.AAE, "thompson": codes.THOMPSON}
@@ -169,7 +170,7 @@ def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
         ("policy_key", Stream.POLICY),
         ("network_key", Stream.NETWORK),
     ):
-        table[column] = tape.keys(positions, purpose)
+        table[column] = stream(tape.trial_key, positions, np.array([purpose], np.uint64))  # as `Tape.key`, all at once
     table.clock[count:] = codes.SLOTS  # relays decide nothing
     alike: dict[int, list[int]] = {}
     for position, spec in enumerate(specs):  # agents with the same schedule are filled at once
