@@ -46,7 +46,7 @@ class Plan(NamedTuple):
     @property
     def rate(self) -> float:
         """Decisions in a second, of each member."""
-        return 60.0 if self.is_quick else 40.0
+        return 20.0 if self.is_quick else 40.0
 
     @property
     def tick(self) -> float:

@@ -9,7 +9,7 @@ from cobandit.core.messages import Cells, Presence
 from cobandit.core.pen_names import incarnation_of, lender_of, pen_name
 from cobandit.core.pens import OVER, Book, Phase, Whose, replayed
 from cobandit.core.replica import Replica
-from cobandit.core.settled import BLOCK, blocks_of, floor_of, is_over, is_settled, merge, next_number
+from cobandit.core.settled import BLOCK, blocks_of, floor_number, floor_of, is_over, is_settled, merge, next_number
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import ArmTally
 
@@ -68,6 +68,21 @@ def test_what_is_below_the_floor_is_over_and_takes_no_room() -> None:
     assert merge(known, [floor_of(PEN, 5, BLOCK)], None) == ()  # a floor only rises
 
 
+def test_where_all_are_settled_the_floor_rises_by_itself() -> None:
+    known = replica()
+    merge(known, blocks_of(PEN, 5, [*range(1, BLOCK), *range(BLOCK, 2 * BLOCK), 2 * BLOCK + 1]), None)
+    assert floor_number(known, PEN, 5) == 0
+    merge(known, blocks_of(PEN, 5, [0]), None)
+    assert floor_number(known, PEN, 5) == 2 * BLOCK
+    assert {fact.key for fact in known.facts()} == {SettledKey(PEN, 5, -1), SettledKey(PEN, 5, 2)}
+    assert [is_settled(known, PEN, 5, number) for number in (0, 2 * BLOCK - 1, 2 * BLOCK)] == [True, True, False]
+    told = known.changes(0, lambda _: True).settled
+    other = replica()
+    merge(other, told, ("q", 1))
+    assert floor_number(other, PEN, 5) == 2 * BLOCK
+    assert next_number(other, PEN, 5) == 2 * BLOCK + 2
+
+
 def test_all_of_a_pen_is_in_one_part() -> None:
     known = replica()
     known.max_facts = 1
@@ -116,7 +131,7 @@ def test_only_pens_have_settled_numbers_and_only_relays_tell_of_others() -> None
     with pytest.raises(PeerError, match="which is not a pen"):
         relay().receive(of_a_pen("ann", "r"), 1.0)
     share = of_a_pen(PEN, "r")
-    floor = share.changes._replace(settled=(floor_of(PEN, 5, BLOCK),))
+    floor = share.changes._replace(settled=(floor_of("r~5-99", 5, BLOCK),))
     with pytest.raises(PeerError, match="is not a relay"):
         relay().receive(share._replace(changes=floor), 1.0)
 

@@ -39,9 +39,8 @@ class Sharing(NamedTuple):
 
     def __repr__(self) -> str:
         retry = "" if self.retry is None else f", {self.retry!r}"
-        literal = ", literal_notices=True" if self.literal_notices else ""
-        forwards = ", forwards=True" if self.forwards else ""
-        return f"{self.rules.name}({self.threshold!r}{retry}{literal}{forwards})"
+        more = ", literal_notices=True" * self.literal_notices + ", forwards=True" * self.forwards
+        return f"{self.rules.name}({self.threshold!r}{retry}{more})"
 
 
 def check_notices(*, literal: bool, retry: RetryTimers | None) -> None:

@@ -22,8 +22,8 @@ def check_pen(sender: AgentId, changes: Changes, replica: Replica, *, is_relay: 
             f"{sender} tells what it observed to {replica.agent}: only {lender}, which lent it that name, may hear it"
         )
     for told in changes.settled:
-        if not is_relay and (told.agent != sender or not told.bits):
-            raise PeerError(f"{sender} says which decisions of {told.agent} are settled or over, and is not a relay")
+        if not is_relay and told.agent != sender:
+            raise PeerError(f"{sender} says which decisions of {told.agent} are settled, and is not a relay")
 
 
 def check_settled(changes: Changes, sender: AgentId, replica: Replica) -> None:

@@ -32,8 +32,8 @@ MAX_PENS = 1_000_000
 """So many pens may be in one book, those that are over not counted."""
 
 MAX_NUMBERS = 2**15
-"""After so many decisions a holder takes another pen, and a pen with so many that are not over is not handed on: all
-that is wanted of one pen must fit one message (`parts.py`)."""
+"""With so many decisions that are not over a holder takes another pen, and such a pen is not handed on: all that is
+wanted of one pen must fit one message (`parts.py`)."""
 
 MAX_FIRST_NUMBER = 2**31
 """A pen whose numbers come to this is not handed on: a new one is made."""
@@ -161,13 +161,17 @@ class Book:
         is_last = pen is not None and pen.session == session
         return pen is not None and (session < pen.session or (is_last and pen.phase == Phase.CLOSED.value))
 
-    def close(self, name: AgentId, next_number: int, lived: float) -> None:
-        """Take a pen back whose holder has told everything, and has given out no number from this one on."""
+    def close(self, name: AgentId, next_number: int, lived: float, floor: int = 0) -> None:
+        """Take a pen back whose holder has told everything, and has given out no number from this one on.
+
+        Numbers below the floor are over.
+        """
         pen = self.pens[name]
         number = max(next_number, pen.first_number)
         phase = Phase.CLOSED if number < MAX_FIRST_NUMBER else Phase.ENDED
         marks = (*pen.marks, (number, lived))
-        self._note(pen._replace(phase=phase.value, first_number=number, marks=marks))
+        floor = max(floor, pen.floor)
+        self._note(pen._replace(phase=phase.value, first_number=number, marks=marks, floor=floor))
 
     def end(self, name: AgentId, lived: float) -> None:
         """End a pen at what the lender holds; also one that the book does not know."""
@@ -219,7 +223,7 @@ class Book:
                 del self.pens[pen.name]
                 self._changed[pen.name] = None
             elif tuple(marks) != pen.marks:
-                self._note(pen._replace(marks=tuple(marks), floor=max(old, default=pen.floor)))
+                self._note(pen._replace(marks=tuple(marks), floor=max((pen.floor, *old))))
         return floors
 
     # What is kept.

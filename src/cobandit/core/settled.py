@@ -4,7 +4,8 @@ The decisions of a pen have running numbers. A block of them is a fact (`facts.S
 of two values the later one is both together. What a pen observed and which numbers that was travel in the same message
 (`parts.py`): who knew the one without the other could count a reward twice, or lose it. Numbers below a *floor* are
 over: nobody rewards them any more, and their blocks are dropped, so that what is kept does not grow for ever. A floor
-only rises, and only relays tell of one.
+only rises: over blocks in which all are settled by itself, and over those that have become too old by the word of the
+lender.
 
 This file does not know who may settle what: that is for the lender of a pen (`pens.py`).
 """
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 BLOCK = 256
 """So many numbers have one bitmap."""
+
+_ALL = (1 << BLOCK) - 1
 
 FLOOR = -1
 """In place of a block's number, in a key: the first block that is not over."""
@@ -63,13 +66,23 @@ def merge(replica: "Replica", told: Iterable[SettledBlock], teller: Teller | Non
             is_news = block >= floor and value != before
         else:
             value, is_news = block, block > floor
-        if is_news:
-            replica.put(key, value, teller)
-            news.append(key)
-            if not bits:
-                over = [SettledKey(agent, incarnation, old) for old in _blocks(replica, agent, incarnation)]
-                replica.drop(key for key in over if key.block < block)
+        if not is_news:
+            continue
+        replica.put(key, value, teller)
+        news.append(key)
+        risen = _first_open(replica, agent, incarnation, floor if bits else block)
+        if risen > floor:
+            replica.put(SettledKey(agent, incarnation, FLOOR), risen, teller)
+            over = [SettledKey(agent, incarnation, old) for old in _blocks(replica, agent, incarnation)]
+            replica.drop(key for key in over if key.block < risen)
     return tuple(news)
+
+
+def _first_open(replica: "Replica", agent: AgentId, incarnation: int, block: int) -> int:
+    """Return the first block, from one on, in which not all numbers are settled."""
+    while replica.value_of(SettledKey(agent, incarnation, block)) == _ALL:
+        block += 1
+    return block
 
 
 def is_settled(replica: "Replica", agent: AgentId, incarnation: int, number: int) -> bool:
@@ -83,6 +96,11 @@ def is_settled(replica: "Replica", agent: AgentId, incarnation: int, number: int
 def is_over(replica: "Replica", agent: AgentId, incarnation: int, number: int) -> bool:
     """Return whether a decision is below the floor."""
     return number // BLOCK < _floor(replica, agent, incarnation)
+
+
+def floor_number(replica: "Replica", agent: AgentId, incarnation: int) -> int:
+    """Return the number below which all are over."""
+    return _floor(replica, agent, incarnation) * BLOCK
 
 
 def next_number(replica: "Replica", agent: AgentId, incarnation: int) -> int:

@@ -215,6 +215,7 @@ class Graph:
 
 
 Topology = Relays | Graph
+"""Who talks to whom, where it is not everybody with everybody."""
 
 
 def _reached(edges: Sequence[tuple[int, int]]) -> set[int]:

@@ -203,8 +203,10 @@ class Holding:
 
     @property
     def is_worn(self) -> bool:
-        """Whether so many decisions were made with this pen that the driver should take another."""
-        return self._machine.decider.decisions >= MAX_NUMBERS
+        """Whether so many decisions with this pen are not over that the driver should take another."""
+        machine = self._machine
+        floor = settled.floor_number(machine.agent.endpoint.replica, machine.terms.name, machine.agent.incarnation)
+        return self.first_number + machine.decider.decisions - floor >= MAX_NUMBERS
 
     def is_lender_silent(self, now: float) -> bool:
         """Return whether the lender owes an answer for so long that the driver should ask another relay for a pen."""

@@ -154,7 +154,8 @@ class Lending:
             if message.upto is None:
                 self.end(pen, "its holder goes on without it")
             elif self._machine.agent.held_of(pen, message.session) >= message.upto:
-                book.close(pen, message.next_number, self._lived(now))
+                floor = settled.floor_number(self._machine.agent.endpoint.replica, pen, incarnation_of(pen))
+                book.close(pen, message.next_number, self._lived(now), floor)
                 self._over(pen, now)
             else:
                 return  # its last words are still on their way; it asks again
@@ -236,7 +237,8 @@ class Lending:
             machine.guard.refuse(Refusal.FORGED, None, now)
             return Taken.GIVEN_UP
         replica, incarnation = machine.agent.endpoint.replica, incarnation_of(pen)
-        if settled.is_over(replica, pen, incarnation, number):
+        is_old = now - claim.at >= machine.terms.expire_after
+        if is_old and settled.is_over(replica, pen, incarnation, number):
             return self._give_up()
         if settled.is_settled(replica, pen, incarnation, number):
             return Taken.COUNTED_BEFORE
