@@ -38,6 +38,8 @@ class Plan(NamedTuple):
     folder: Path
     """Empty, and removed afterwards."""
     sabotage: str | None = None
+    quick_rate: float = 20.0
+    """Decisions in a second, of each member, in a small trial."""
 
     def pick(self, quick: int, full: int) -> int:
         """Return one of two sizes."""
@@ -46,7 +48,7 @@ class Plan(NamedTuple):
     @property
     def rate(self) -> float:
         """Decisions in a second, of each member."""
-        return 20.0 if self.is_quick else 40.0
+        return self.quick_rate if self.is_quick else 40.0
 
     @property
     def tick(self) -> float:

@@ -47,7 +47,8 @@ class Deployments:
     def __init__(self, plan: Plan, url: str, pods: int) -> None:
         self._plan, self._pods = plan, pods
         self._place = Place(url)
-        self._fleet = Fleet(plan, {MEMORY: self._place}, given_away=0.0)
+        # What a mesh of patient members has not told the memory yet is less of the whole if they decide more.
+        self._fleet = Fleet(plan._replace(quick_rate=60.0), {MEMORY: self._place}, given_away=0.0)
         self._closed: set[str] = set()
         self._files: dict[str, Path] = {}
         self._control: str | None = None
