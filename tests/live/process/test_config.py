@@ -57,6 +57,8 @@ def test_paths_are_taken_from_the_folder_of_the_file_and_the_rest_has_defaults(t
         "relay": False,
         "relays": None,
         "homes": 1,
+        "lease": 120.0,
+        "flush_every": 10.0,
         "floors": None,
         "ceilings": None,
     }
@@ -82,6 +84,8 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
             "log_limit": 10,
             "snapshot": "start",
             "relay": True,
+            "lease": 30,
+            "flush_every": 2,
             "catch_up_every": 5,
             "log_format": "json",
             "metrics": "127.0.0.1:9100",
@@ -109,6 +113,8 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
         "relay": True,
         "relays": None,
         "homes": 1,
+        "lease": 30.0,
+        "flush_every": 2.0,
         "floors": {"A": 0.1},
         "ceilings": {"B": 0.6},
     }
@@ -124,6 +130,17 @@ def test_a_leaf_names_its_relays_and_needs_no_address_of_its_own_where_it_dials(
     assert (named.member["relays"], named.member["homes"]) == (("relay-a", "relay-b"), 2)
     dialling = config_from_mapping({**LEAST, "url": "tls://", "relays": ["relays.example:7000"]})
     assert (dialling.url, dialling.member["relays"]) == ("tls://", ("relays.example:7000",))
+
+
+def test_a_member_without_name_and_state_is_lent_a_name() -> None:
+    nameless = {key: value for key, value in LEAST.items() if key not in ("name", "state")}
+    config = config_from_mapping({**nameless, "relays": ["*"]})
+    assert (config.member["name"], config.member["state"]) == (None, None)
+    for key in ("name", "state"):
+        with pytest.raises(LocalError, match="is missing: it must be a string"):
+            config_from_mapping({**nameless, key: "x", "relays": ["*"]})
+    with pytest.raises(LocalError, match="name is missing: it must be a string"):
+        config_from_mapping(nameless)
 
 
 def test_a_relay_is_no_leaf_and_computes_no_odds_unless_it_decides() -> None:
