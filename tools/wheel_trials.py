@@ -174,12 +174,12 @@ def _value(place: Place, file: str, key: str) -> str:
     return re.search(rf'^{key} = "(.*)"', (place.folder / file).read_text(encoding="utf-8"), re.MULTILINE)[1]  # type: ignore[index]
 
 
-def _agent(name: str) -> Callable[[Place], None]:
+def _agent(name: str, command: str = "agent") -> Callable[[Place], None]:
     """Run a member, and ask it and control it meanwhile."""
 
     def talks(place: Place) -> None:
         where = (_value(place, f"{name}.toml", "url"), "--group", "g", "--secret-file", "secret")
-        with running(place, "agent", f"{name}.toml"):
+        with running(place, command, f"{name}.toml"):
             if f'"{name}"' not in place.must("cobandit", "status", *where, "--json"):
                 raise WrongError(f"status does not show the member that runs over {name}")
             place.must("cobandit", "control", *where, "freeze", "A")
@@ -272,6 +272,7 @@ def _trial(*commands: str, needs: str | tuple[str, ...] = (), works: Callable[[P
 TRIALS = (
     _trial("agent udp.toml", "status udp://h --group g", "control udp://h --group g lift", works=_agent("udp")),
     _trial("agent udp.toml", "forget udp://h --group g a", works=_agent("udp")),
+    _trial("relay udp.toml", works=_agent("udp", "relay")),
     _trial("log m.db", "reward m.db ID 1", "snapshot m.db --out m.snapshot", works=_state),
     _trial("agent metrics.toml", needs="metrics", works=_metrics),
     _trial("agent nats.toml", "status nats://127.0.0.1 --group g", needs="nats", works=_through("nats-server", "nats")),

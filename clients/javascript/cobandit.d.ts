@@ -67,6 +67,9 @@ export interface PeerStatistics {
   readonly lacks: number;
   readonly incarnation?: number | null;
   readonly wire_version?: number;
+  readonly role?: "member" | "relay" | "leaf";
+  readonly observations?: number;
+  readonly lacks_settings?: boolean;
 }
 
 /** Packets and bytes since the member was started. */
@@ -107,6 +110,9 @@ export interface Statistics {
   readonly rewards_waiting?: number;
   readonly rewards_brought?: number;
   readonly rewards_given_up?: number;
+  readonly rewards_handed_on?: number;
+  readonly role?: "member" | "relay" | "leaf";
+  readonly homes?: readonly string[];
   readonly latest_setting?: number;
   readonly settings_from?: string | null;
   readonly is_superseded?: boolean;

@@ -107,7 +107,7 @@ def test_what_a_version_has_no_word_for_is_not_said_in_it() -> None:
     [
         (PACKETS.encode(Remark("eve", "hm"), GROUP), Refusal.FUTURE, FutureError),
         (frame(99, "whatever", {"it": "is"}), Refusal.FUTURE, FutureError),
-        (frame(1, GROUP, 24, ["eve", "hm"]), Refusal.UNKNOWN_KIND, UnknownKindError),
+        (frame(1, GROUP, 60, ["eve", "hm"]), Refusal.UNKNOWN_KIND, UnknownKindError),
     ],
 )
 def test_what_is_from_later_is_counted_apart_said_once_and_never_leads_to_quarantine(

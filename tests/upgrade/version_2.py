@@ -62,7 +62,7 @@ def _with(kinds: dict[int, Any], translate: dict[type[Any], Callable[[type[Any]]
 
 MESSAGES_2 = _with({**MESSAGES}, {Share: _with_weather, Acknowledgement: _backwards})
 PACKETS = FrameCodec(
-    Format(2, {**MESSAGES_2, **CONTROL_MESSAGES, 24: Remark}),
+    Format(2, {**MESSAGES_2, **CONTROL_MESSAGES, 60: Remark}),
     Format(1, {**MESSAGES, **CONTROL_MESSAGES}),
 )
 
