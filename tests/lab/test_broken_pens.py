@@ -127,7 +127,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Book, "close", lambda self, name, _, *more: close(self, name, 0, *more))
 
 
-@variant("a holder goes on counting while it gives its pen back", 65)
+@variant("a holder goes on counting while it gives its pen back", 139)
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Holding, "is_giving_back", property(lambda _: False, lambda *_: None), raising=False)
 
