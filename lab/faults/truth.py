@@ -7,6 +7,7 @@ nothing of processes and networks.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
@@ -84,21 +85,21 @@ def read_truth(path: Path) -> Truth:
     """Return what a worker wrote."""
     handed: set[str] = set()
     synced: set[str] = set()
-    waiting: set[str] = set()
+    waiting: Counter[str] = Counter()  # one process may be handed a reward several times
     for line in path.read_text(encoding="ascii").splitlines() if path.exists() else ():
         kind, _, token = line.partition(" ")
         if kind == HANDED:
-            waiting.add(token)
+            waiting[token] += 1
         elif kind == REFUSED:
-            waiting.discard(token)
+            waiting -= Counter((token,))
         elif kind == TURNED_DOWN:
-            waiting.discard(token)
+            waiting -= Counter((token,))
             handed.add(token)
         else:
-            synced |= waiting
-            handed |= waiting
+            synced |= waiting.keys()
+            handed |= waiting.keys()
             waiting.clear()
-    return Truth(frozenset(handed | waiting), frozenset(synced))
+    return Truth(frozenset(handed | waiting.keys()), frozenset(synced))
 
 
 def joined(truths: Iterable[Truth]) -> Truth:

@@ -29,7 +29,7 @@ SAY_EVERY = 40.0
 """Seconds after which a holder says something, so that it keeps its pen."""
 
 MAX_PENS = 1_000_000
-"""So many pens may be in one book, those that are over not counted."""
+"""Pens in one book, those that are over not counted."""
 
 MAX_NUMBERS = 2**15
 """With so many decisions that are not over a holder takes another pen, and such a pen is not handed on: all that is
