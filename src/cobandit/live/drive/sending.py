@@ -36,6 +36,7 @@ class Sending:
         self._unsent: dict[str, set[str | None]] = {}
         """By kind of message, to whom the last one was too large to be sent."""
         self._announce_at: float | None = None
+        self._announced_at = 0.0
         self._pause = FIRST_ANNOUNCEMENT
         self.has_announced = True
         """Whether everybody who can be reached was told that this member is here."""
@@ -127,6 +128,11 @@ class Sending:
         if self._announce_at is None or now < self._announce_at or self._is_superseded:
             return
         leaf = self._machine.leaf
+        if leaf is not None and leaf.homes.are_all_talking and FIRST_ANNOUNCEMENT < self._pause:
+            self._pause = LONGEST_BETWEEN_ANNOUNCEMENTS  # its relays have heard it: nobody else needs to
+            if now < self._announced_at + LONGEST_BETWEEN_ANNOUNCEMENTS:
+                self._announce_at = self._announced_at + LONGEST_BETWEEN_ANNOUNCEMENTS
+                return
         if leaf is None or leaf.homes.takes_any:
             hello = self._machine.hello() if leaf is None else control_messages.RelaySought(self._machine.terms.name)
             packet = self.packed(hello, None)
@@ -135,7 +141,7 @@ class Sending:
                 self.has_announced = True
         for home in () if leaf is None else leaf.homes.talking:
             self.ask(home, self._machine.hello())
-        self._announce_at = now + self._pause
+        self._announced_at, self._announce_at = now, now + self._pause
         self._pause = min(2.0 * self._pause, LONGEST_BETWEEN_ANNOUNCEMENTS)
 
 

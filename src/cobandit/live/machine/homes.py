@@ -178,6 +178,11 @@ class Homes:
         return tuple(home.name for home in homes if home.name is not None and home.is_met and not home.is_silent)
 
     @property
+    def are_all_talking(self) -> bool:
+        """Whether as many relays answer as this leaf wants to talk to."""
+        return len(self.talking) >= self._most
+
+    @property
     def known(self) -> tuple[str, ...]:
         """All known places."""
         return tuple(self._places)
