@@ -29,6 +29,8 @@ export interface CountedOne {
   readonly counted: boolean;
   /** Whether it is another member's decision, to which the reward is brought. Only that member can tell whether it counts. */
   readonly passed_on?: boolean;
+  /** Whether it is too old, or its arm is gone: unless it counted before, it never will. */
+  readonly given_up?: boolean;
   /** Why it was refused, if it was. */
   readonly problem?: Problem | null;
 }

@@ -125,8 +125,8 @@ class Worker:
             except LocalError:
                 self._truth.refuse(token)
                 return
-            is_same = read(token).member == self._member.name  # a name that was lent may have changed since
-            if self._member.update(token, reward_of(token)) and is_same:
+            is_taken = self._member.update(token, reward_of(token))
+            if is_taken and read(token).member == self._member.name:  # a name that was lent may have changed since
                 self._mouth.say(orders.Twice(token))
 
     def _reward(self, token: str) -> bool:

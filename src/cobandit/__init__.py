@@ -25,6 +25,7 @@ from cobandit.values.extras import needed_by
 
 if TYPE_CHECKING:
     from cobandit.live.decide.decision import Decision as Decision
+    from cobandit.live.decide.taken import Taken as Taken
     from cobandit.live.drive.joining import connect as connect
     from cobandit.live.drive.joining import join as join
     from cobandit.live.drive.joining import reward as reward
@@ -63,6 +64,7 @@ __all__ = [
 
 _LATER = {
     "Decision": "cobandit.live.decide.decision",
+    "Taken": "cobandit.live.decide.taken",
     "Member": "cobandit.live.drive.member",
     "connect": "cobandit.live.drive.joining",
     "join": "cobandit.live.drive.joining",

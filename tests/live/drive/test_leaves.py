@@ -12,6 +12,7 @@ import pytest
 from cobandit import connect
 from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.live.auth.keys import issue, make_group
+from cobandit.live.decide.taken import Taken
 from cobandit.live.drive.member import Member
 from cobandit.live.status.roles import Role
 from cobandit.live.transports.memory import MemoryTransport, hub
@@ -102,7 +103,7 @@ def test_leaves_learn_together_through_relays_and_go_on_with_the_next_one(networ
         assert all(len(leaf.statistics().homes) == 1 for leaf in leaves)
         observe(leaves, 20)
         token = leaves[0].select_arm().id
-        assert [leaf.update(token, 1.0) for leaf in leaves[1:]] == [True] * 4
+        assert [leaf.update(token, 1.0) for leaf in leaves[1:]] == [Taken.ON_ITS_WAY] * 4
         leaves[1].freeze_arm("B")
         until(lambda: known() == [101] * 5, known)
         until(lambda: all(arm_is_frozen(leaf) for leaf in leaves), lambda: [leaf.statistics() for leaf in leaves])
@@ -142,7 +143,7 @@ def test_a_leaf_keeps_its_state_and_its_decisions_across_restarts(tmp_path: Path
             observe([leaf], 7)
             token = leaf.select_arm().id
         with network.leaf("web-0", state=tmp_path / "web-0.db") as leaf:
-            assert (leaf.statistics().observations, leaf.update(token, 1.0)) == (7, True)
+            assert (leaf.statistics().observations, leaf.update(token, 1.0)) == (7, Taken.COUNTED)
             leaf.flush()
             assert relay.statistics().observations == 8
 

@@ -23,6 +23,7 @@ import pytest
 import cobandit
 from cobandit import Constant, RetryTimers, on_demand
 from cobandit.live.decide.decision import Claim, sign
+from cobandit.live.decide.taken import Taken
 from cobandit.live.drive import starting
 from cobandit.live.drive.background import background
 from cobandit.live.drive.first_settings import ALONE_AFTER
@@ -100,13 +101,13 @@ def test_members_learn_from_each_other(connect: Callable[..., Member]) -> None:
 
 
 def test_a_member_joins_from_asynchronous_code() -> None:
-    async def scene() -> tuple[bool, int]:
+    async def scene() -> tuple[Taken, int]:
         async with cobandit.join("memory://async", group="g", name="ann", arms=["A"], sharing=QUICK) as member:
             taken = member.update(member.select_arm(), 1.0)
             await member.synced()
             return taken, member.statistics().own_observations
 
-    assert asyncio.run(scene()) == (True, 1)
+    assert asyncio.run(scene()) == (Taken.COUNTED, 1)
 
 
 def test_a_member_can_be_awaited_and_closed() -> None:
@@ -137,7 +138,11 @@ def test_decisions_rest_on_what_others_observed(connect: Callable[..., Member]) 
 def test_a_reward_counts_once_however_often_it_is_repeated(connect: Callable[..., Member]) -> None:
     ann = connect()
     decision = ann.select_arm()
-    assert [ann.update(decision, 1.0), ann.update(decision, 1.0), ann.update(decision.id, 0.5)] == [True, False, False]
+    assert [ann.update(decision, 1.0), ann.update(decision, 1.0), ann.update(decision.id, 0.5)] == [
+        Taken.COUNTED,
+        Taken.COUNTED_BEFORE,
+        Taken.COUNTED_BEFORE,
+    ]
     ann.sync()
     assert ann.statistics().own_observations == 1
 
@@ -145,7 +150,7 @@ def test_a_reward_counts_once_however_often_it_is_repeated(connect: Callable[...
 def test_clicked_or_not_is_a_reward(connect: Callable[..., Member]) -> None:
     ann = connect(policy="ucb")
     clicked, ignored = ann.select_arm(), ann.select_arm()
-    assert [ann.update(clicked, reward=True), ann.update(ignored.id, reward=False)] == [True, True]
+    assert [ann.update(clicked, reward=True), ann.update(ignored.id, reward=False)] == [Taken.COUNTED] * 2
     ann.sync()
     assert [arm.mean for arm in ann.statistics().arms] == [1.0, 0.0, None]
 
@@ -181,7 +186,8 @@ def test_a_decision_that_is_pickled_or_copied_can_be_rewarded(
     decision, other = ann.select_arm(), ann.select_arm()
     found = again(again(decision))
     assert (found.arm, found.propensity, found.id) == (decision.arm, decision.propensity, decision.id)
-    assert [ann.update(found, 1.0), ann.update(decision, 1.0), ann.withdraw(again(other))] == [True, False, True]
+    assert [ann.update(found, 1.0), ann.update(decision, 1.0)] == [Taken.COUNTED, Taken.COUNTED_BEFORE]
+    assert ann.withdraw(again(other))
 
 
 def test_what_signs_decisions_cannot_be_pickled(connect: Callable[..., Member]) -> None:
@@ -208,7 +214,7 @@ def test_rewards_that_a_state_has_forgotten_are_not_taken_again_after_another_st
     pull(ann, 3)
     ann.close()
     ann = connect(state=state)
-    assert [ann.update(decision.id, 1.0) for decision in decisions] == [False] * 9
+    assert [ann.update(decision.id, 1.0) for decision in decisions] == [Taken.GIVEN_UP] * 9
 
 
 def _cancelled_while(
@@ -312,7 +318,7 @@ def test_a_decision_can_be_rewarded_after_a_restart(connect: Callable[..., Membe
     ann.close()
     again = connect(state=tmp_path / "ann.db")
     assert again.statistics().open_decisions == 1
-    assert [again.update(decision, 1.0), again.update(decision.id, 1.0)] == [True, False]
+    assert [again.update(decision, 1.0), again.update(decision.id, 1.0)] == [Taken.COUNTED, Taken.COUNTED_BEFORE]
     again.close()
     third = connect(state=tmp_path / "ann.db")
     assert not third.update(decision.id, 1.0)
@@ -395,13 +401,13 @@ def test_a_decision_that_was_never_carried_out_can_be_taken_back(
 ) -> None:
     ann, bob = connect("ann", state=tmp_path / "ann.db", policy="ucb"), connect("bob")
     first, second = ann.select_arm(), ann.select_arm()
-    assert [ann.withdraw(first), ann.withdraw(first), ann.update(first, 1.0)] == [True, False, False]
+    assert [ann.withdraw(first), ann.withdraw(first), ann.update(first, 1.0)] == [True, False, Taken.COUNTED_BEFORE]
     assert ann.select_arm().arm == "A"  # as if it had not been chosen before
     with pytest.raises(LocalError, match="the decision was made by 'ann': only that member can withdraw it"):
         bob.withdraw(second.id)
     ann.close()
     again = connect("ann", state=tmp_path / "ann.db")
-    assert [again.withdraw(second.id), again.update(second.id, 1.0)] == [True, False]
+    assert [again.withdraw(second.id), again.update(second.id, 1.0)] == [True, Taken.COUNTED_BEFORE]
     assert (again.statistics().own_observations, again.statistics().open_decisions) == (0, 1)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import cobandit
+from cobandit.live.decide.taken import Taken
 from cobandit.live.drive import starting
 from cobandit.live.drive.background import background
 from cobandit.live.drive.member import Member
@@ -56,10 +57,13 @@ def test_what_a_member_says_of_itself_is_published(members: tuple[Member, Member
 def test_decisions_are_made_and_rewarded_without_a_look_at_the_machine(members: tuple[Member, Member]) -> None:
     ann, bob = members
     own, by_id, later, withdrawn = (ann.select_arm() for _ in range(4))
-    assert (ann.update(own, 1.0), ann.update(own, 1.0)) == (True, False)
-    assert (ann.update(by_id.id, 1.0), ann.update(by_id.id, 1.0)) == (True, False)
+    assert (ann.update(own, 1.0), ann.update(own, 1.0)) == (Taken.COUNTED, Taken.COUNTED_BEFORE)
+    assert (ann.update(by_id.id, 1.0), ann.update(by_id.id, 1.0)) == (Taken.COUNTED, Taken.COUNTED_BEFORE)
     assert (ann.withdraw(withdrawn), ann.withdraw(withdrawn.id)) == (True, False)
-    assert (asyncio.run(ann.updated(later.id, 1.0)), asyncio.run(ann.updated(later.id, 1.0))) == (True, False)
+    assert (asyncio.run(ann.updated(later.id, 1.0)), asyncio.run(ann.updated(later.id, 1.0))) == (
+        Taken.COUNTED,
+        Taken.COUNTED_BEFORE,
+    )
     assert ann.update(bob.select_arm().id, 1.0)
     assert asyncio.run(ann.updated(bob.select_arm().id, 1.0))
     ann.sync()

@@ -7,11 +7,11 @@ import pytest
 from cobandit.core.pens import Phase
 from cobandit.core.settled import is_settled
 from cobandit.live.decide.decision import Claim, sign
+from cobandit.live.decide.taken import Taken
 from cobandit.live.drive.clock import VirtualClock
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import PenLent, PenOver, PenRefused, PenReturned, pack, unpack
 from cobandit.live.machine.holding import Leftovers, holder, question
-from cobandit.live.machine.lending import Taken
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.machine.sharing import LIVE_SHARING

@@ -6,6 +6,7 @@ from pathlib import Path
 from cobandit import UCB, Agent
 from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.live.decide.decider import Decided, Settled
+from cobandit.live.decide.taken import Taken
 from cobandit.live.drive.clock import VirtualClock
 from cobandit.live.machine.batch import NodeState
 from cobandit.live.machine.control_messages import ControlMessage, pack
@@ -116,7 +117,7 @@ def test_who_is_given_back_what_its_disk_forgot_takes_no_rewards_for_former_deci
         clock.time += 1.0
     assert again.agent.policy.tally.observations == 8
     assert [run for run in trusted_since if run is not None] == [2]
-    assert [again.settling.settle_token(decision.id, 1.0) for decision in decisions] == [False] * 8
+    assert [again.settling.settle_token(decision.id, 1.0) for decision in decisions] == [Taken.GIVEN_UP] * 8
     assert again.decider.open_count == 0
 
 

@@ -15,7 +15,7 @@ LOOKS_UNTIL_IDLE = 200
 this side again. To wake another thread would cost a caller many times what a decision does."""
 
 
-FEW_IN_USE = 8
+FEW_IN_USE = 3
 """If more deciders than this are in use on one loop, each is looked at less often, so that all looks together take no
 more of it."""
 

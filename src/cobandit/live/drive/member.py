@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 from cobandit.core.pen_names import lender_of
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import Decision, Signer, is_genuine, read
+from cobandit.live.decide.taken import Taken
 from cobandit.live.drive.background import Background, at_end, result_of
 from cobandit.live.drive.node import Node
 from cobandit.live.drive.pens import PenKeeper
@@ -46,6 +47,7 @@ class Member:
         self._node, self._keeper = node, keeper
         machine = node.machine
         self._name, self._group = machine.terms.name, machine.terms.group
+        self._clock, self._expire_after = machine.clock, machine.terms.expire_after
         self._per_reward = machine.agent.policy.quantum.per_reward
         self._source = machine.decider
         """Publishes what the machine knows, also when this member is closed."""
@@ -111,15 +113,15 @@ class Member:
         """
         self._decider.check_choice(among)
 
-    def update(self, decision: Decision | str, reward: float | bool) -> bool:
+    def update(self, decision: Decision | str, reward: float | bool) -> Taken:
         """Reward a decision, given itself or its id. Counts once, however often it is repeated.
 
         The decision may be of an earlier start, or of another member: then the reward is brought there.
 
         Returns:
-            Whether it is taken: `False` if it was rewarded before, or has expired. Of another member's decision always
-            `True`: it waits here for that member, which alone can count it. `statistics()` says how many wait, were
-            brought, and were given up because their member did not come.
+            What became of it, which is true if it counts or may do so later: `COUNTED` here; `ON_ITS_WAY` to another
+            member, which alone can count it; `COUNTED_BEFORE`; `GIVEN_UP`, because it is too old. `statistics()` says
+            how many wait, were brought, and were given up because their member did not come.
 
         Raises:
             LocalError: The reward is not a number in [0, 1], or the id is not one, or too many rewards wait for members
@@ -129,14 +131,14 @@ class Member:
             reward = float(reward)
         decider = self._decider
         if type(decision) is Decision and decision.signer is decider.signer:
-            return decider.settle(decision.number, reward)
+            return Taken.COUNTED if decider.settle(decision.number, reward) else self._settled_before(decision.at)
         if not isinstance(decision, str | Decision):
             raise LocalError(f"{decision!r} is neither a decision nor the id of one")
         token = decision if isinstance(decision, str) else decision.id
         taken = self._update_at_decider(token, reward)
         return result_of(self._background.submit(self._update_at_machine(token, reward))) if taken is None else taken
 
-    async def updated(self, decision: str, reward: float) -> bool:
+    async def updated(self, decision: str, reward: float) -> Taken:
         """`update` by id, from asynchronous code: the caller's loop never waits for the network or the disk."""
         taken = self._update_at_decider(decision, reward)
         if taken is not None:
@@ -159,7 +161,7 @@ class Member:
         _check_genuine(token, decider.signer)
         return decider.open_since(claim.number) == claim.at and decider.withdraw(claim.number)
 
-    def _update_at_decider(self, token: str, reward: float) -> bool | None:
+    def _update_at_decider(self, token: str, reward: float) -> Taken | None:
         """Reward a decision by its id if that needs no waiting; `None` if only the network side can tell."""
         decider, claim = self._decider, read(token)
         decider.units(reward)
@@ -167,18 +169,21 @@ class Member:
             return None
         _check_genuine(token, decider.signer)
         if decider.open_since(claim.number) == claim.at:
-            return decider.settle(claim.number, reward)
+            return Taken.COUNTED if decider.settle(claim.number, reward) else self._settled_before(claim.at)
         return None
 
-    async def _update_at_machine(self, token: str, reward: float) -> bool:
+    def _settled_before(self, at: float) -> Taken:
+        """Say of a decision which was made then, and is not open, what that means for its reward."""
+        return Taken.GIVEN_UP if self._clock.now() - at >= self._expire_after else Taken.COUNTED_BEFORE
+
+    async def _update_at_machine(self, token: str, reward: float) -> Taken:
         """Reward a decision by its id, on the loop. What is for another member waits for no step."""
         node, member = self._node, read(token).member
         if node.machine.terms.name in (member, lender_of(member)):
-            taken = await node.act(lambda: take_reward(node.machine, token, float(reward)))
-        else:
-            taken = take_reward(node.machine, token, float(reward))
-            node.wake()
-        return taken.is_news
+            return await node.act(lambda: take_reward(node.machine, token, float(reward)))
+        taken = take_reward(node.machine, token, float(reward))
+        node.wake()
+        return taken
 
     # Operating.
 

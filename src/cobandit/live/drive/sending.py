@@ -128,7 +128,7 @@ class Sending:
         if self._announce_at is None or now < self._announce_at or self._is_superseded:
             return
         leaf = self._machine.leaf
-        if leaf is not None and leaf.homes.are_all_talking and FIRST_ANNOUNCEMENT < self._pause:
+        if leaf is not None and leaf.homes.are_all_talking and self._pause > FIRST_ANNOUNCEMENT:
             self._pause = LONGEST_BETWEEN_ANNOUNCEMENTS  # its relays have heard it: nobody else needs to
             if now < self._announced_at + LONGEST_BETWEEN_ANNOUNCEMENTS:
                 self._announce_at = self._announced_at + LONGEST_BETWEEN_ANNOUNCEMENTS

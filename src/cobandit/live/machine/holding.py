@@ -25,10 +25,10 @@ from cobandit.core.state import Snapshot
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Settled
 from cobandit.live.decide.decision import Claim, is_genuine, sign
+from cobandit.live.decide.taken import Taken
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage
 from cobandit.live.machine.controls import Controls, Setting
-from cobandit.live.machine.lending import Taken
 from cobandit.live.machine.open_decisions import OpenDecisions, OpenDecisionsState
 from cobandit.live.machine.outbox import Outbox
 from cobandit.live.machine.step import Build, Held, Restored
@@ -173,7 +173,7 @@ class Holding:
         if self.is_giving_back:
             return Taken.NOT_YET  # its lender will count it
         if claim.number >= self.first_number:
-            return Taken.COUNTED if machine.settling.settle_token(token, reward) else Taken.COUNTED_BEFORE
+            return machine.settling.settle_token(token, reward)
         if not is_genuine(token, machine.decider.signer.key) or claim.arm not in machine.agent.arms:
             return Taken.GIVEN_UP
         known = (machine.agent.endpoint.replica, machine.terms.name, machine.agent.incarnation, claim.number)

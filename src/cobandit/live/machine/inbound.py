@@ -13,12 +13,12 @@ from cobandit.core import Acknowledgement, Changes, Message, Notice, Outcome, Pr
 from cobandit.core.pen_names import lender_of
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import read
+from cobandit.live.decide.taken import Taken
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
 from cobandit.live.machine.controls import Controls
 from cobandit.live.machine.guard import reason_of
-from cobandit.live.machine.lending import Taken
 from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.machine.rewards_for_others import counts_for
 from cobandit.live.machine.sessions import check_sessions

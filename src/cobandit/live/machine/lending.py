@@ -8,7 +8,6 @@ This file owns the book and the gate. It does not know how packets travel, and m
 """
 
 import logging
-from enum import Enum
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of
 from cobandit.core.pens import Book, Whose
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import Claim, is_genuine, read
+from cobandit.live.decide.taken import Taken
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage
@@ -41,21 +41,6 @@ GIVE_UP_AFTER = 600.0
 
 LOOKS = 64
 """So often in the life of a decision it is looked which have become too old; not more often than once a minute."""
-
-
-class Taken(Enum):
-    """What becomes of a reward."""
-
-    COUNTED = "counted"
-    ON_ITS_WAY = "on its way"
-    COUNTED_BEFORE = "counted before"
-    GIVEN_UP = "given up"
-    NOT_YET = "not taken yet: bring it again"
-
-    @property
-    def is_news(self) -> bool:
-        """Whether it counts, or may do so later."""
-        return self in (Taken.COUNTED, Taken.ON_ITS_WAY)
 
 
 def pen_key(secret: bytes, pen: str) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cobandit.core.pen_names import lender_of
 from cobandit.live.decide.decision import read
-from cobandit.live.machine.lending import Taken
+from cobandit.live.decide.taken import Taken
 from cobandit.live.machine.rewards_for_others import counts_for
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def take_reward(machine: "Machine", token: str, reward: float, *, is_brought: bo
     if holding is not None and claim.member == name:
         return holding.reward(token, float(reward), claim)
     if claim.member == name:
-        return Taken.COUNTED if machine.settling.settle_token(token, reward) else Taken.COUNTED_BEFORE
+        return machine.settling.settle_token(token, reward)
     lender = lender_of(claim.member)
     if lender == name and machine.lending is not None:
         taken = machine.lending.gate(token, float(reward), machine.clock.now(), claim)

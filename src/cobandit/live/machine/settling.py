@@ -12,6 +12,7 @@ from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import is_genuine, read
+from cobandit.live.decide.taken import Taken
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.guard import Guard
@@ -52,26 +53,29 @@ class Settling:
         self._guard, self._alerts, self._clock = guard, alerts, clock
         self._has_new_trust = False
 
-    def settle_token(self, token: str, reward: float) -> bool:
-        """Reward a decision of this member by its token. Return whether that was news; what is wrong is refused."""
+    def settle_token(self, token: str, reward: float) -> Taken:
+        """Reward a decision of this member by its token; what is wrong is refused."""
         try:
             claim = read(token)
             units = self._decider.units(reward)
         except LocalError as error:
             self._alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
-            return False
+            return Taken.GIVEN_UP
         if claim.member != self._terms.name or not is_genuine(token, self._start.secret):
             self._guard.refuse(Refusal.FORGED, None, self._clock.now())
-            return False
+            return Taken.GIVEN_UP
         if self._decider.open_since(claim.number) == claim.at:
-            return self._decider.settle_elsewhere(claim.number, units)
+            is_open = self._decider.settle_elsewhere(claim.number, units)
+            return Taken.COUNTED if is_open else Taken.COUNTED_BEFORE
         expires_at = self._open_decisions.expires_at(claim.number, claim.at, self._terms.expire_after)
         if expires_at < self._clock.now() or claim.arm not in self._agent.arms:
-            return False
+            return Taken.GIVEN_UP
         if not self._open_decisions.claim_unwritten(claim.number, self._start.run):
-            return False
+            known, number = self._open_decisions, claim.number
+            is_at_decider = number >> PLACES == self._start.run or number in known.open  # and is not open there
+            return Taken.COUNTED_BEFORE if is_at_decider or known.is_settled(number) else Taken.GIVEN_UP
         self._decider.add_unrecorded(claim.number, claim.arm, units)
-        return True
+        return Taken.COUNTED
 
     def expire(self, now: float) -> None:
         """Give up decisions that were not rewarded in time, and the oldest if there are too many."""

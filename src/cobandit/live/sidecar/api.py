@@ -14,7 +14,8 @@ from typing import TypeVar
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
-from cobandit.live.decide.decision import Decision, read
+from cobandit.live.decide.decision import Decision
+from cobandit.live.decide.taken import Taken
 from cobandit.live.drive.background import Threads
 from cobandit.live.drive.member import Member
 from cobandit.live.sidecar import schemas
@@ -84,10 +85,10 @@ class Api:
 
     async def update(self, given: schemas.UpdateRequest) -> schemas.Counted:
         """Reward a decision. It counts once, however often it is repeated."""
-        counted, passed_on = await self._rewarded(given.id, given.reward)
+        taken = await self._rewarded(given.id, given.reward)
         if given.sync:
             await self._synced(_TAKEN)
-        return schemas.Counted(counted, passed_on)
+        return schemas.Counted(*_what_became(taken))
 
     async def update_many(self, given: schemas.UpdateManyRequest) -> schemas.CountedMany:
         """Reward several decisions, each for itself."""
@@ -178,16 +179,13 @@ class Api:
 
     async def _reward(self, given: schemas.RewardOfOne) -> schemas.CountedOne:
         try:
-            counted, passed_on = await self._rewarded(given.id, given.reward)
+            taken = await self._rewarded(given.id, given.reward)
         except LocalError as error:
             return schemas.CountedOne(given.id, counted=False, problem=refusal_of(error).problem)
-        return schemas.CountedOne(given.id, counted, passed_on)
+        return schemas.CountedOne(given.id, *_what_became(taken))
 
-    async def _rewarded(self, token: str, reward: float) -> tuple[bool, bool]:
-        """Reward a decision. Return whether it counted here, and whether it was passed on to another member."""
-        taken = await _within(self._member.updated(token, reward))
-        is_here = read(token).member == self._member.name
-        return taken and is_here, taken and not is_here
+    async def _rewarded(self, token: str, reward: float) -> Taken:
+        return await _within(self._member.updated(token, reward))
 
     async def _operate(self, work: Callable[[], None]) -> None:
         """Do what holds for every member. It is told to them only when it is on the disk."""
@@ -224,3 +222,8 @@ async def _within(waiting: Awaitable[Value]) -> Value:
             f"the member did not do it within {WAIT_WITHIN_S:g} seconds, and may still do it: see whether its disk and "
             "its computer can keep up, and repeat the request"
         ) from error
+
+
+def _what_became(taken: Taken) -> tuple[bool, bool, bool]:
+    """Return of a reward whether it counted here, was passed on to another member, and will never count."""
+    return taken is Taken.COUNTED, taken is Taken.ON_ITS_WAY, taken is Taken.GIVEN_UP

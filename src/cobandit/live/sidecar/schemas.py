@@ -39,6 +39,10 @@ IsCounted = Annotated[
         "on or was refused."
     ),
 ]
+GivenUp = Annotated[
+    bool,
+    Meta(description="Whether it is too old, or its arm is gone: unless it counted before, it never will."),
+]
 PassedOn = Annotated[
     bool,
     Meta(
@@ -91,6 +95,7 @@ class Counted(Struct, frozen=True, omit_defaults=True):
 
     counted: IsCounted
     passed_on: PassedOn = False
+    given_up: GivenUp = False
 
 
 class RewardOfOne(Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,6 +118,7 @@ class CountedOne(Struct, frozen=True, omit_defaults=True):
     id: DecisionId
     counted: IsCounted
     passed_on: PassedOn = False
+    given_up: GivenUp = False
     problem: Problem | None = None
     """Why it was refused, if it was."""
 
