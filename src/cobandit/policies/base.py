@@ -143,7 +143,7 @@ class IndexPolicy(Policy):
             if not count:
                 return arm
             index = self.index(sums[arm] / (count * per_reward), count, budget)
-            if index != index:  # nothing compares with it: it would never be chosen, or hide the others
+            if math.isnan(index):  # nothing compares with it: it would never be chosen, or hide the others
                 raise no_number(arm, count)
             if index > best_index:
                 best, best_index = arm, index
