@@ -1,6 +1,7 @@
 """What is compiled is compiled once: for all constants, by one process, and without the functions of users."""
 
 import fcntl
+import math
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from cobandit.scenario import AgentSpec, Arms, IndexFunction, Rate, Scenario
 from cobandit.simulator import kernel, reference
 from cobandit.simulator.kernel import jit
 from cobandit.simulator.kernel.keeping import lock_of
+from cobandit.values.errors import LocalError
 
 
 def optimist(mean: float, count: int, budget: float) -> float:
@@ -62,3 +64,17 @@ def test_the_engine_is_not_compiled_anew_for_an_index_of_ones_own() -> None:
 def test_an_error_of_ones_own_index_is_raised() -> None:
     with pytest.raises(ValueError, match="an index of my own"):
         kernel.run(world(IndexFunction(refuser, 1.0, "own")), seed=1)
+
+
+def nothing_at_four(mean: float, count: int, budget: float) -> float:
+    return math.nan if count == 4 else mean + budget / count
+
+
+@pytest.mark.parametrize("run", [kernel.run, reference.run], ids=["compiled", "readable"])
+def test_an_index_that_is_not_a_number_is_named_by_both_engines(run: Any) -> None:
+    own = IndexFunction(nothing_at_four, 1.0, "own")
+    with pytest.raises(LocalError) as refused:
+        run(world(own), seed=1)
+    assert str(refused.value) == (
+        "the index of arm '2' with 4 observations is not a number (NaN): let the index function return one"
+    )

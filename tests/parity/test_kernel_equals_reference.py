@@ -161,6 +161,7 @@ def worlds(draw: st.DrawFn) -> Scenario:
         draw(policies),
         draw(sharings),
         draw(st.sampled_from([0, 0, 1, 7])),
+        luck=draw(st.sampled_from(["pull", "arm"])),
     )
 
 
@@ -243,6 +244,7 @@ def check_both_tell_the_same(world: Scenario, seed: int, trial: int) -> None:
     assert bare.communication.shares.tolist() == ref.communication.shares.tolist()
     assert bare.communication.notices.tolist() == ref.communication.notices.tolist()
     assert (bare.messages, bare.lacking) == (ref.messages, ref.lacking)
+    assert bare.communication.agent_rounds == ref.communication.agent_rounds
 
 
 SLOTS = {"UCB-ODC": 1_000, "UCB-IBC": 1_000, "AAE-ODC": 4_000, "AAE-IBC": 2_000}

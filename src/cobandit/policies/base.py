@@ -120,6 +120,12 @@ class Policy(ABC):
             raise LocalError(f"arm {arm!r} is not one of {', '.join(self.arms)}")
 
 
+def no_number(arm: Arm, count: int) -> LocalError:
+    """Return the error of an index that is not a number."""
+    times = "1 observation" if count == 1 else f"{count} observations"
+    return LocalError(f"the index of arm {arm!r} with {times} is not a number (NaN): let the index function return one")
+
+
 class IndexPolicy(Policy):
     """Pulls the candidate with the highest index; the lowest position wins a tie.
 
@@ -137,6 +143,8 @@ class IndexPolicy(Policy):
             if not count:
                 return arm
             index = self.index(sums[arm] / (count * per_reward), count, budget)
+            if math.isnan(index):  # nothing compares with it: it would never be chosen, or hide the others
+                raise no_number(arm, count)
             if index > best_index:
                 best, best_index = arm, index
         return best

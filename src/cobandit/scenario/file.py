@@ -6,6 +6,7 @@ The keys are explained in docs/scenario-files.md. Writing a scenario back is in 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast, get_args
 
 from cobandit.core import Constant, Geometric, PerCandidate, RetryTimers, Sharing, Threshold
 from cobandit.core.protocols.on_demand import ON_DEMAND
@@ -27,7 +28,7 @@ from cobandit.scenario.scenario import (
     Scenario,
 )
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
-from cobandit.scenario.tape import LARGEST_SEED
+from cobandit.scenario.tape import LARGEST_SEED, Luck
 from cobandit.scenario.topology import Relays
 from cobandit.scenario.topology_file import topology_from
 from cobandit.values.errors import LocalError
@@ -71,7 +72,7 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
     >>> [agent.schedule for agent in world.agents]
     [Rate(rate=0.5), Rate(rate=0.5)]
     """
-    top = Table(content, "", ("horizon", "trials", "seed", "arms", "agents", "policy", "sharing", "network"))
+    top = Table(content, "", ("horizon", "trials", "seed", "luck", "arms", "agents", "policy", "sharing", "network"))
     horizon = top.whole("horizon", 1, LONGEST_HORIZON)
     arms = _arms(Table(top.get("arms"), "arms", _ARM_KEYS, wanted=_WANTED_ARMS), Path(folder))
     agents: list[AgentSpec] = []
@@ -92,6 +93,7 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
         delay=sharing.whole("delay", 0, LONGEST_DELAY, default=0),
         faults=_faults(sharing, len(agents) + relays),
         topology=topology,
+        luck=cast("Luck", top.choice("luck", get_args(Luck), default="pull")),
     )
     return ScenarioFile(
         scenario,

@@ -7,6 +7,7 @@ determines a run.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import get_args
 
 from cobandit.core import Sharing, on_demand
 from cobandit.policies import Confidence, Policy
@@ -16,6 +17,7 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.arms import Arms
 from cobandit.scenario.faults import Faults
 from cobandit.scenario.schedules import Schedule
+from cobandit.scenario.tape import Luck
 from cobandit.scenario.topology import Graph, Relays, Topology
 from cobandit.values.checks import check_positive, check_whole
 from cobandit.values.errors import LocalError
@@ -121,6 +123,9 @@ class Scenario:
         delay: How many slots a message takes; 0 means within the slot.
         faults: What the network does to messages; nothing by default.
         topology: Who talks to whom: `Relays(...)` or a `Graph`; everybody to everybody by default.
+        luck: What the luck of a reward belongs to: `"pull"`, the n-th pull of an agent, whatever the arm; or `"arm"`, its
+            n-th pull of that arm, so that two algorithms on the same tape see the same rewards of an arm
+            (docs/experiments.md).
     """
 
     horizon: int
@@ -131,9 +136,12 @@ class Scenario:
     delay: int = 0
     faults: Faults = field(default_factory=Faults)
     topology: Topology | None = None
+    luck: Luck = "pull"
 
     def __post_init__(self) -> None:
         check_whole("horizon", self.horizon, 1, LONGEST_HORIZON)
+        if self.luck not in get_args(Luck):
+            raise LocalError(f'luck must be "pull" or "arm", not {self.luck!r}')
         if isinstance(self.policy, type) or not callable(self.policy):
             raise LocalError(
                 f'policy must be BuiltIn("ucb"), say, or a function that builds a policy, not {self.policy!r}'

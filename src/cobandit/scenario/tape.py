@@ -1,16 +1,22 @@
 """All the chance of one run, from one seed.
 
 A tape stores nothing: every number on it is a hash of where it stands (`cobandit.values.chance`). Two algorithms that
-run on the same tape meet the same decision times and the same luck, which is what makes a comparison a paired one.
+run on the same tape meet the same decision times and the same luck, which is what makes a comparison a paired one. What
+the luck of a reward belongs to is a choice: to an agent's pull with this number, whatever the arm, or to its pull with
+this number of the arm. Only the second is the same for two algorithms that choose differently.
 """
 
 from enum import IntEnum
+from typing import Literal
 
 from cobandit.scenario.schedules import ClockKeys
 from cobandit.values.chance import stream, uniform
 from cobandit.values.checks import check_whole
 
 LARGEST_SEED = 2**63 - 1
+
+Luck = Literal["pull", "arm"]
+"""What the luck of a reward belongs to: the n-th pull of an agent, or its n-th pull of that arm."""
 
 
 class Stream(IntEnum):
@@ -45,6 +51,11 @@ class Tape:
         return self.key(agent, Stream.POLICY)
 
 
+def luck_of_arm(key: int, arm: int) -> int:
+    """Return the key of an agent's luck with one arm of the world, from the key of its rewards."""
+    return stream(key, arm)
+
+
 def bernoulli_reward(key: int, pull: int, mean: float) -> int:
-    """Return the reward of an agent's pull with this number, from 0: 1 with probability `mean`, else 0."""
+    """Return the reward of the pull with this number, from 0: 1 with probability `mean`, else 0."""
     return 1 if uniform(key, pull) < mean else 0

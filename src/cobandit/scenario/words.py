@@ -32,6 +32,7 @@ def scenario_in_words(scenario: Scenario) -> list[str]:
     Messages arrive within the slot, and none is lost.
     """
     size = f"{count_of(scenario.horizon, 'slot')}, {count_of(len(scenario.arms.names), 'arm')}"
+    by_arm = scenario.luck == "arm"
     return [
         f"{size}; the best pays with probability {max(scenario.arms.means):g}.",
         _agents(scenario),
@@ -39,6 +40,10 @@ def scenario_in_words(scenario: Scenario) -> list[str]:
         sharing_in_words(scenario),
         *_topology(scenario),
         _network(scenario),
+        *(
+            ["The luck of a reward belongs to the arm: its n-th pull by an agent pays the same whatever came before."]
+            * by_arm
+        ),
     ]
 
 

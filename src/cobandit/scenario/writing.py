@@ -50,6 +50,8 @@ def scenario_to_mapping(
         content["trials"] = trials
     if seed is not None:
         content["seed"] = seed
+    if scenario.luck != "pull":  # so that files without it stay as they are
+        content["luck"] = scenario.luck
     names = list(scenario.arms.names)
     content["arms"] = {"means": [float(mean) for mean in scenario.arms.means], "names": names}
     content["agents"] = [

@@ -21,12 +21,12 @@ import numpy as np
 from cobandit.codec import encode
 from cobandit.core import Acknowledgement, Message, Outcome, Share
 from cobandit.scenario.scenario import Scenario
-from cobandit.scenario.tape import Stream, Tape, bernoulli_reward
+from cobandit.scenario.tape import Stream, Tape, bernoulli_reward, luck_of_arm
 from cobandit.scenario.topology import Relays
 from cobandit.scenario.trace import Kind, Row
 from cobandit.simulator.meeting import Fleet, meet, role_of
 from cobandit.simulator.network import Network
-from cobandit.simulator.result import Communication, Counts, Result
+from cobandit.simulator.result import COUNTED_AT, Communication, Counts, Result
 from cobandit.simulator.wiring import links_of
 from cobandit.values.errors import LocalError
 
@@ -85,7 +85,7 @@ class ReferenceRun:
         self._trace = trace
         self._checkpoints = sorted(checkpoints)
         self._pulls_at: list[Counts] = []
-        self._shares_at: list[int] = []
+        self._counted_at: list[tuple[int, ...]] = []
         self._watch = watch
         self._position = {agent.name: position for position, agent in enumerate(self.agents)}
         self._arm_position = {arm: position for position, arm in enumerate(scenario.arms.names)}
@@ -104,6 +104,8 @@ class ReferenceRun:
         if links is not None:
             self._places = {(one, other): place for place, (one, other) in enumerate(links.tolist())}
         self.lacking = 0
+        self._spoke_at = [-1] * len(self.agents)
+        """The slot in which each of them last sent something."""
         self._observed_by_arm = dict.fromkeys(scenario.arms.names, 0)
         self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(len(self.agents))]
         self._wakes: list[float | None] = [agent.wake_at for agent in self.agents]
@@ -149,9 +151,12 @@ class ReferenceRun:
 
     def _remember(self, until: int) -> None:
         """Keep the counts for every checkpoint up to this slot."""
-        while len(self._shares_at) < len(self._checkpoints) and self._checkpoints[len(self._shares_at)] <= until:
+        said = self.communication
+        while len(self._pulls_at) < len(self._checkpoints) and self._checkpoints[len(self._pulls_at)] <= until:
             self._pulls_at.append(self._pulls.copy())
-            self._shares_at.append(int(self.communication.shares.sum()))
+            shares = int(said.shares.sum())
+            messages = shares + int(said.retries.sum()) + int(said.acknowledgements.sum())
+            self._counted_at.append((shares, messages, said.bytes, said.agent_rounds, self.lacking))
 
     def in_flight(self) -> list[Message]:
         """Return every message that an agent produced and nobody has received."""
@@ -176,7 +181,7 @@ class ReferenceRun:
             self.lacking,
             np.array(self._checkpoints, np.int64),
             np.array(self._pulls_at, np.int64).reshape(-1, *self._pulls.shape),
-            np.array(self._shares_at, np.int64),
+            *np.array(self._counted_at, np.int64).reshape(-1, len(COUNTED_AT)).T,
         )
 
     def _plan(self, decisions: list[tuple[int, int]], position: int, after: int) -> None:
@@ -190,11 +195,14 @@ class ReferenceRun:
         arm = agent.select_arm()
         if arm not in self._means:
             raise LocalError(f"the policy of agent {agent.name} chose {arm!r}, which is not an arm")
-        pull = self._pull_counts[position]
-        reward = bernoulli_reward(self._reward_keys[position], pull, self._means[arm])
+        pull, place = self._pull_counts[position], self._arm_position[arm]
+        key, number = self._reward_keys[position], pull
+        if self.scenario.luck == "arm":
+            key, number = luck_of_arm(key, place), int(self._pulls[position, place])
+        reward = bernoulli_reward(key, number, self._means[arm])
         self._pull_counts[position] = pull + 1
-        self._pulls[position, self._arm_position[arm]] += 1
-        self._rewards[position, self._arm_position[arm]] += reward
+        self._pulls[position, place] += 1
+        self._rewards[position, place] += reward
         known = agent.policy.tally.observations
         self.lacking += sum(self._observed_by_arm[own] for own in agent.arms) - known
         self._observed_by_arm[arm] += 1
@@ -202,7 +210,7 @@ class ReferenceRun:
         outcome = agent.update(arm, reward, self.slot)
         if agent.policy.candidates is not candidates_before:
             self._tell_eliminations(position, candidates_before)
-        self._tell(Kind.DECISION, position, self._arm_position[arm], reward, pull + 1)
+        self._tell(Kind.DECISION, position, place, reward, pull + 1)
         self._take(position, outcome)
         self._send_all()
         self._clocks[position].decided(
@@ -280,6 +288,9 @@ class ReferenceRun:
         speaker, listener = self.agents[sender], self.agents[receiver]
         place = self._places.get((sender, receiver), (sender, receiver))
         self.communication.bytes += len(encode(message))
+        if self._spoke_at[sender] != self.slot:
+            self._spoke_at[sender] = self.slot
+            self.communication.agent_rounds += 1
         if isinstance(message, Share):
             common = len(speaker.common_arms(message.receiver))
             self.communication.definition_bits += 2 * common * math.log2(message.observations + 1)

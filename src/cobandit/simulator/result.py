@@ -45,6 +45,8 @@ class Communication:
     definition_bits: float = 0.0
     """The size of all shares by the footnote of Definition 1: log2(n + 1) bits for each number in a share of n. What a
     relay tells a leaf are totals, which no buffer has held: they count as none."""
+    agent_rounds: int = 0
+    """In how many slots each agent or relay sent at least one message of any kind, added up."""
     links: Counts | None = None
     """In another topology than a mesh, sender and receiver of every link (`cobandit.simulator.wiring`). All counts then
     have an entry for each link, and not for each pair: a large fleet has few links."""
@@ -73,6 +75,10 @@ class Communication:
         return totals[:agents]
 
 
+COUNTED_AT = ("shares_at", "messages_at", "bytes_at", "agent_rounds_at", "lacking_at")
+"""What a run has counted up to each checkpoint, for all agents together."""
+
+
 @dataclass(slots=True)
 class Result:
     """One run: who pulled what, and what was said."""
@@ -95,6 +101,14 @@ class Result:
     """Pulls by checkpoint, agent and arm."""
     shares_at: Counts = field(default_factory=_none)
     """Shares by checkpoint."""
+    messages_at: Counts = field(default_factory=_none)
+    """Shares, repeated shares and bare acknowledgements by checkpoint."""
+    bytes_at: Counts = field(default_factory=_none)
+    """Bytes by checkpoint."""
+    agent_rounds_at: Counts = field(default_factory=_none)
+    """Agent-rounds by checkpoint."""
+    lacking_at: Counts = field(default_factory=_none)
+    """What was lacking (`lacking`), by checkpoint."""
 
     @property
     def decisions(self) -> list[int]:
@@ -132,6 +146,20 @@ class Result:
     def group_regret_at(self) -> list[float]:
         """The pseudo-regret of all agents together, by checkpoint."""
         return [math.fsum((pulls * self.gaps).ravel().tolist()) for pulls in self.pulls_at]
+
+    @property
+    def staleness_at(self) -> list[float]:
+        """The staleness of all decisions before each checkpoint."""
+        decisions = self.pulls_at.reshape(len(self.checkpoints), -1).sum(axis=1)
+        return [
+            lacking / max(1, count) for lacking, count in zip(self.lacking_at.tolist(), decisions.tolist(), strict=True)
+        ]
+
+    @property
+    def regrets_at(self) -> Numbers:
+        """Pseudo-regret by checkpoint and agent."""
+        regrets: Numbers = (self.pulls_at * self.gaps).sum(axis=2)
+        return regrets
 
     @property
     def shares(self) -> int:
@@ -181,9 +209,10 @@ class Result:
             and np.array_equal(() if mine.links is None else mine.links, () if theirs.links is None else theirs.links)
             and self.lacking == other.lacking
             and (mine.bytes, mine.definition_bits) == (theirs.bytes, theirs.definition_bits)
+            and mine.agent_rounds == theirs.agent_rounds
             and np.array_equal(self.checkpoints, other.checkpoints)
             and np.array_equal(self.pulls_at, other.pulls_at)
-            and np.array_equal(self.shares_at, other.shares_at)
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COUNTED_AT)
         )
 
     __hash__ = None  # type: ignore[assignment]  # a result is compared, not looked up

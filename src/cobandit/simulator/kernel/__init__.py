@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cobandit.policies.base import no_number
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Row
@@ -26,7 +27,7 @@ from cobandit.simulator.kernel.filling import (
 from cobandit.simulator.kernel.planning import plan
 from cobandit.simulator.kernel.tables import BOND, MESSAGE, MOST_DECISIONS, PAIR, Record, Table, Tables, records
 from cobandit.simulator.kernel.wiring import communication, fill_wiring, why_not_compiled
-from cobandit.simulator.result import Communication, Result
+from cobandit.simulator.result import COUNTED_AT, Communication, Result
 from cobandit.values.errors import LocalError
 
 __all__ = ["run"]
@@ -70,12 +71,19 @@ def run(
                 engine.run(tables)
             else:
                 fleet.run(tables)
+            if tables.world.no_number:
+                raise _no_number(scenario, tables.world)
             if not tables.world.overflow:
                 break
             room = Room(4 * room.mail, 4 * room.trace, 4 * room.parcels)
     if trace is not None:
         trace.extend(Row(*row) for row in tables.trace[: tables.world.trace_end].tolist())
     return _result(scenario, tables)
+
+
+def _no_number(scenario: Scenario, world: Record) -> LocalError:
+    arm = scenario.arms_of(world.no_number_of)[world.no_number_arm]
+    return no_number(arm, int(world.no_number))
 
 
 class Room(NamedTuple):
@@ -143,7 +151,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         observed=np.zeros(len(scenario.arms.names), np.int64),
         checkpoints=np.array(sorted(checkpoints), np.int64),
         pulls_at=np.zeros((len(checkpoints), count, len(scenario.arms.names)), np.int64),
-        shares_at=np.zeros(len(checkpoints), np.int64),
+        counted_at=np.zeros((len(checkpoints), len(COUNTED_AT)), np.int64),
         **fill_wiring(scenario, members, agents.arm_set, room=room.parcels, decisions=most)._asdict(),
     )
 
@@ -176,9 +184,10 @@ def _result(scenario: Scenario, tables: Tables) -> Result:
             acknowledgements=tables.bonds.acknowledgements,
             bytes=int(world.bytes),
             definition_bits=float(world.bits),
+            agent_rounds=int(world.agent_rounds),
         ),
         lacking=int(world.lacking),
         checkpoints=tables.checkpoints,
         pulls_at=tables.pulls_at,
-        shares_at=tables.shares_at,
+        **dict(zip(COUNTED_AT, tables.counted_at.T, strict=True)),
     )

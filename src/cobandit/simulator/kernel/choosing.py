@@ -62,7 +62,10 @@ def select_arm(t: Tables, position: int) -> int:
         return least_observed(t.knowledge[row], t.own_arms[row], t.agents[position].arm_count)
     if t.world.policy == codes.THOMPSON:
         return highest_draw(t.agents[position], t.knowledge[row])
-    return highest_index(t, budget(t, position), t.knowledge[row], t.index[: t.agents[position].arm_count])
+    best = highest_index(t, budget(t, position), t.knowledge[row], t.index[: t.agents[position].arm_count])
+    if t.world.policy == codes.CUSTOM_INDEX and t.world.no_number > 0:
+        t.world.no_number_of = position
+    return best
 
 
 @inlined
@@ -79,9 +82,7 @@ def highest_index(t: Tables, spend: float, known: Table, index: Table) -> int:
             n = observations(known[arm])
             index[arm] = math.inf if n == 0.0 else kl_ucb_index(rewards(known[arm]) / n, n, spend)
     else:
-        for arm in range(count):
-            n = observations(known[arm])
-            index[arm] = math.inf if n == 0.0 else own_index(t, rewards(known[arm]) / n, n, spend)
+        own_indices(t, spend, known, index)
     # Two plain walks are faster than one that remembers where it was.
     best_index = -math.inf
     for arm in range(count):
@@ -90,6 +91,22 @@ def highest_index(t: Tables, spend: float, known: Table, index: Table) -> int:
         if index[arm] == best_index:
             return arm
     return 0
+
+
+@inlined
+def own_indices(t: Tables, spend: float, known: Table, index: Table) -> None:
+    """Fill in the indices of a user's own function, up to the first arm without observations: it is the one to pull."""
+    index[:] = -math.inf
+    for arm in range(index.shape[0]):
+        n = observations(known[arm])
+        if n == 0.0:
+            index[arm] = math.inf
+            return
+        index[arm] = own_index(t, rewards(known[arm]) / n, n, spend)
+        if math.isnan(index[arm]):
+            t.world.no_number, t.world.no_number_arm = np.int64(n), arm
+            t.world.overflow = True  # the run is over
+            return
 
 
 @inlined

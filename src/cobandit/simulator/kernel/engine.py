@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import cobandit.simulator.kernel.passing  # noqa: F401  # Numba learns what t is
-from cobandit.scenario.tape import bernoulli_reward
+from cobandit.scenario.tape import bernoulli_reward, luck_of_arm
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.choosing import select_arm
@@ -16,10 +16,11 @@ from cobandit.simulator.kernel.mail import first_mail, tell
 from cobandit.simulator.kernel.noticing import announce_eliminations, deliver, deliver_kept, eliminate, notify_all
 from cobandit.simulator.kernel.planning import halve, plan_halving, pop
 from cobandit.simulator.kernel.saying import after_decision, wake, write_move
-from cobandit.simulator.kernel.tables import AGENT_BITS, Table, Tables
+from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
 from cobandit.simulator.kernel.talking import broadcast, observe, share_with_peers
 
 borrow(bernoulli_reward)
+borrow(luck_of_arm)
 
 _DECISION, _LEAVE = int(Kind.DECISION), int(Kind.LEAVE)
 _FAR = 2**62
@@ -87,7 +88,7 @@ def decide(t: Tables, slot: int, agent: int) -> None:
         eliminate(t, slot, agent)
     own = t.own_arms[agent, select_arm(t, agent)]
     arm = own.arm
-    reward = bernoulli_reward(me.reward_key, np.uint64(me.own_pulls), own.success)
+    reward = reward_of(t, agent, own)
     t.world.lacking += lacked(t, agent)
     t.world.decisions += 1
     t.observed[arm] += 1
@@ -103,6 +104,16 @@ def decide(t: Tables, slot: int, agent: int) -> None:
         sent = broadcast(t, slot, agent, arm) if t.world.one_table else share_with_peers(t, slot, agent, arm)
     if sent and me.clock == codes.HALVING:
         halve(me)
+
+
+@inlined
+def reward_of(t: Tables, agent: int, own: Record) -> int:
+    """Draw the reward of the pull at hand, which is not counted yet."""
+    me = t.agents[agent]
+    if t.world.luck_by_arm:
+        key = luck_of_arm(me.reward_key, np.uint64(own.arm))
+        return bernoulli_reward(key, np.uint64(t.seen[agent, own.arm].pulls), own.success)
+    return bernoulli_reward(me.reward_key, np.uint64(me.own_pulls), own.success)
 
 
 @inlined
@@ -180,7 +191,7 @@ def lacked(t: Tables, agent: int) -> int:
 @compiled
 def remember(t: Tables, pulls: Table, checkpoint: int) -> None:
     """Keep the counts so far, as they are at the beginning of a slot."""
-    shares = np.int64(0)
+    shares = repeated = np.int64(0)
     for agent in range(t.world.agents):
         for arm in range(t.world.arms):
             pulls[agent, arm] = t.seen[agent, arm].pulls
@@ -189,7 +200,18 @@ def remember(t: Tables, pulls: Table, checkpoint: int) -> None:
         else:
             for peer in range(t.world.agents):
                 shares += t.pairs[agent, peer].shares
-    t.shares_at[checkpoint] = shares
+                repeated += t.bonds[agent, peer].retries + t.bonds[agent, peer].acknowledgements
+    keep_counts(t, t.counted_at[checkpoint], shares, repeated)
+
+
+@inlined
+def keep_counts(t: Tables, row: Table, shares: int, repeated: int) -> None:
+    """Keep what was counted so far of all agents together (`result.COUNTED_AT`)."""
+    row[0] = shares
+    row[1] = shares + repeated
+    row[2] = t.world.bytes
+    row[3] = t.world.agent_rounds
+    row[4] = t.world.lacking
 
 
 @compiled

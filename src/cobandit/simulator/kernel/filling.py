@@ -41,6 +41,7 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
         world.first_hub, world.homes = world.agents, scenario.topology.homes
     world.arms = len(scenario.arms.names)
     world.delay = scenario.delay
+    world.luck_by_arm = scenario.luck == "arm"
     world.counts_sizes = counts_sizes
     _fill_choice(world, scenario)
     _fill_talk(world, scenario)
@@ -158,7 +159,7 @@ def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
     horizon = scenario.horizon
     table.start[:count] = [spec.start for spec in specs]
     table.stop[:count] = [horizon if spec.stop is None else min(spec.stop, horizon) for spec in specs]
-    table.online_until = -1
+    table.online_until = table.spoke_at = -1
     table.last_observed = table.next_retry = -np.inf
     table.wake_at = np.inf
     table.notices = 0 if scenario.topology is None else 2  # then everybody has said before the run that it is here

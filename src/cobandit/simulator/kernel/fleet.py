@@ -5,19 +5,16 @@ What is in a mesh a slice of a history is a parcel here, because relays pass on 
 
 import math
 
-import numpy as np
-
 import cobandit.simulator.kernel.passing  # noqa: F401  # Numba learns what t is
-from cobandit.scenario.tape import bernoulli_reward
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.choosing import select_arm
-from cobandit.simulator.kernel.engine import lacked, next_event
+from cobandit.simulator.kernel.engine import keep_counts, lacked, next_event, reward_of
 from cobandit.simulator.kernel.hubs import answer, hear_as_relay, hear_in_graph, observe, observe_in_graph
 from cobandit.simulator.kernel.jit import compiled, entrance, inlined
 from cobandit.simulator.kernel.leaves import hear_as_leaf, notify_relays, observed_by_leaf, rehome, share_down
 from cobandit.simulator.kernel.lossy import CURRENT, SCRATCH, keep_letter, new_letter, turn_round
-from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, first_mail, tell
+from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, first_mail, speak, tell
 from cobandit.simulator.kernel.noticing import eliminate
 from cobandit.simulator.kernel.planning import halve, plan_halving, pop
 from cobandit.simulator.kernel.sizes import notice_size, parcel_size
@@ -78,7 +75,7 @@ def decide(t: Tables, slot: int, agent: int) -> None:
         eliminate(t, slot, agent)
     own = t.own_arms[agent, select_arm(t, agent)]
     arm = own.arm
-    reward = bernoulli_reward(me.reward_key, np.uint64(me.own_pulls), own.success)
+    reward = reward_of(t, agent, own)
     t.world.lacking += lacked(t, agent)
     t.world.decisions += 1
     t.observed[arm] += 1
@@ -86,7 +83,7 @@ def decide(t: Tables, slot: int, agent: int) -> None:
     tell(t, slot, _DECISION, agent, arm, reward, me.own_pulls, 0)
     if t.world.policy == codes.AAE:
         for place in range(t.world.dropped):
-            notify_all(t, codes.ELIMINATED, agent, t.dropped[place])
+            notify_all(t, slot, codes.ELIMINATED, agent, t.dropped[place])
     sent = observe_in_graph(t, agent, arm, reward) if t.world.is_graph else observed_by_leaf(t, agent)
     if t.world.letters_end > SCRATCH:
         turn_round(t, SCRATCH)
@@ -96,10 +93,10 @@ def decide(t: Tables, slot: int, agent: int) -> None:
 
 
 @compiled
-def notify_all(t: Tables, kind: int, agent: int, arm: int) -> None:
+def notify_all(t: Tables, slot: int, kind: int, agent: int, arm: int) -> None:
     """Tell neighbours at once that an arm is eliminated, or that an agent leaves or is back (`Endpoint.eliminate`)."""
     if not t.world.is_graph:
-        notify_relays(t, kind, agent, arm)
+        notify_relays(t, slot, kind, agent, arm)
         return
     for place in range(t.hubs[agent].edges, t.hubs[agent].edges_end):
         edge = t.edges[place]
@@ -133,6 +130,7 @@ def send_all(t: Tables, slot: int) -> None:
 def account(t: Tables, letter: Record, slot: int) -> None:
     """Count a letter that is about to be sent (`ReferenceRun._count`)."""
     sender, receiver = letter.sender, letter.receiver
+    speak(t, t.agents[sender], slot)
     if letter.kind == codes.SHARE:
         t.world.shares += 1
         if t.world.counts_sizes:
@@ -240,7 +238,7 @@ def move(t: Tables, slot: int, agent: int, kind: int) -> None:
     t.agents[agent].away = leaves
     if agent < t.world.agents:
         t.agents[agent].notices += 0 if leaves else 2
-        notify_all(t, codes.LEAVE if leaves else codes.JOIN, agent, 0)
+        notify_all(t, slot, codes.LEAVE if leaves else codes.JOIN, agent, 0)
     else:
         rehome(t)
     turn_round(t, SCRATCH)
@@ -266,4 +264,4 @@ def remember(t: Tables, pulls: Table, checkpoint: int) -> None:
     for agent in range(t.world.agents):
         for arm in range(t.world.arms):
             pulls[agent, arm] = t.seen[agent, arm].pulls
-    t.shares_at[checkpoint] = t.world.shares
+    keep_counts(t, t.counted_at[checkpoint], t.world.shares, 0)

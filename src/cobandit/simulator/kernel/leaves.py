@@ -7,7 +7,7 @@ from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.hubs import put
 from cobandit.simulator.kernel.jit import compiled, inlined
 from cobandit.simulator.kernel.lossy import new_letter
-from cobandit.simulator.kernel.mail import UNDER_WAY
+from cobandit.simulator.kernel.mail import UNDER_WAY, speak
 from cobandit.simulator.kernel.sizes import notice_size
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
 from cobandit.simulator.kernel.talking import HEARD, JOINED, LEFT, OBSERVED, threshold_at
@@ -126,8 +126,9 @@ def hear_as_leaf(t: Tables, leaf: int, place: int, pool: int, since: int, told: 
 
 
 @compiled
-def notify_relays(t: Tables, kind: int, leaf: int, arm: int) -> None:
+def notify_relays(t: Tables, slot: int, kind: int, leaf: int, arm: int) -> None:
     """Count a notice to every relay that a leaf knows. It changes nothing there: relays pass no notices on."""
+    speak(t, t.agents[leaf], slot)
     for place in range(t.uplinks.shape[1]):
         t.uplinks[leaf, place].notices += 1
         if t.world.counts_sizes:

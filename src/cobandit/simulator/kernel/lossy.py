@@ -13,7 +13,7 @@ from cobandit.scenario.faults import DOUBLED, FIRST_COPY, LOST, SECOND_COPY, hol
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.jit import borrow, compiled, inlined
-from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, tell
+from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, speak, tell
 from cobandit.simulator.kernel.sizes import letter_size, notice_size
 from cobandit.simulator.kernel.tables import Record, Tables
 from cobandit.values import chance
@@ -61,6 +61,7 @@ def account(t: Tables, letter: Record, slot: int) -> None:
     """Count a letter that is about to be sent (`ReferenceRun._count`)."""
     sender, receiver = letter.sender, letter.receiver
     bond = t.bonds[sender, receiver]
+    speak(t, t.agents[sender], slot)
     is_notice = letter.kind not in (codes.SHARE, codes.ACKNOWLEDGEMENT)
     if t.world.counts_sizes:
         if is_notice:

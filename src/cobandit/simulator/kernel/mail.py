@@ -48,6 +48,14 @@ def keep(t: Tables, kind: int, sender: int, receiver: int, base: int, version: i
 
 
 @inlined
+def speak(t: Tables, agent: Record, slot: int) -> None:
+    """Count a slot in which an agent or a relay sends something, once."""
+    if agent.spoke_at != slot:
+        agent.spoke_at = slot
+        t.world.agent_rounds += 1
+
+
+@inlined
 def tell(t: Tables, slot: int, kind: int, agent: int, other: int, a: int, b: int, c: int) -> None:
     """Write a row of the trace, if there is to be one."""
     if t.trace.shape[0] == 0:

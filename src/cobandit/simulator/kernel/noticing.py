@@ -4,7 +4,7 @@ from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.choosing import budget, highest_lower_bound, is_dominated
 from cobandit.simulator.kernel.jit import inlined
-from cobandit.simulator.kernel.mail import KEPT, keep, post, tell
+from cobandit.simulator.kernel.mail import KEPT, keep, post, speak, tell
 from cobandit.simulator.kernel.sizes import notice_size
 from cobandit.simulator.kernel.tables import Record, Tables
 from cobandit.simulator.kernel.talking import JOINED, LEFT, is_told, merge, send_share, share_received, take
@@ -44,6 +44,7 @@ def announce_eliminations(t: Tables, slot: int, agent: int) -> None:
 def notify(t: Tables, slot: int, kind: int, sender: int, receiver: int, arm: int) -> None:
     """Send a notice: an arm was eliminated, or an agent joins or leaves."""
     t.bonds[sender, receiver].notices += 1
+    speak(t, t.agents[sender], slot)
     if t.world.counts_sizes:
         number = t.agents[sender].notices + (1 if kind == codes.LEAVE else 0)
         t.world.bytes += notice_size(t, kind, sender, receiver, arm, number, (0, 0))

@@ -66,6 +66,7 @@ WORLD = np.dtype(
         ("is_graph", np.bool_),
         ("first_hub", np.int64),  # the position of the first who holds rows: see `hubs.py`
         ("homes", np.int64),  # of a leaf
+        ("luck_by_arm", np.bool_),  # the luck of a reward belongs to an arm's pull, and not to any pull
         # What follows changes during a run.
         ("decisions", np.int64),
         ("shares", np.int64),  # with relays or on a graph, as the next three
@@ -76,6 +77,7 @@ WORLD = np.dtype(
         ("settled_after", np.int64),  # decisions, where everybody always knows the same, plus one
         ("bytes", np.int64),
         ("bits", np.float64),
+        ("agent_rounds", np.int64),
         ("mail_first", np.int64),
         ("mail_end", np.int64),
         ("kept_end", np.int64),
@@ -86,6 +88,9 @@ WORLD = np.dtype(
         ("heap_size", np.int64),
         ("dropped", np.int64),  # arms that the decision at hand rules out
         ("overflow", np.bool_),  # mail or trace did not fit: the run is void, and is repeated with more room
+        ("no_number", np.int64),  # of how many observations a user's index is not a number; the run is void, and over
+        ("no_number_of", np.int64),  # which agent's, and which arm's own position
+        ("no_number_arm", np.int64),
     ],
     align=True,
 )
@@ -93,10 +98,11 @@ WORLD = np.dtype(
 AGENT = np.dtype(
     [
         # What every share touches comes first, so that it lies together.
-        ("own_pulls", np.int64),  # changes during a run, as do the next three
+        ("own_pulls", np.int64),  # changes during a run, as do the next four
         ("observed", np.int64),  # by row of `knowledge`
         ("candidates", np.int64),  # by row of `knowledge`
         ("away", np.bool_),
+        ("spoke_at", np.int64),  # the slot in which it last sent something
         ("history", np.int64),  # where its history begins
         ("row", np.int64),  # of `knowledge`; agents that always know the same share a row
         ("arm_set", np.int64),
@@ -354,8 +360,8 @@ class Tables(NamedTuple):
     checkpoints: Table
     pulls_at: Table
     """By checkpoint, agent and arm."""
-    shares_at: Table
-    """By checkpoint."""
+    counted_at: Table
+    """By checkpoint: shares, messages, bytes, agent-rounds and what was lacking (`result.COUNTED_AT`)."""
     uplinks: Table
     """By leaf, and place of a relay in its order."""
     heard: Table

@@ -14,7 +14,7 @@ from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.bits import WORD, lowest
 from cobandit.simulator.kernel.jit import borrow, inlined
-from cobandit.simulator.kernel.mail import keep, post, tell
+from cobandit.simulator.kernel.mail import keep, post, speak, tell
 from cobandit.simulator.kernel.sizes import SHARE_FRAME, entry_size, integer_size, share_size
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
 
@@ -171,6 +171,7 @@ def share(t: Tables, slot: int, sender: int, receiver: int, is_answer: bool) -> 
     if not t.world.same_arms:
         pair.shared_usable = t.usable[sender, t.agents[receiver].arm_set]
     pair.shares += 1
+    speak(t, t.agents[sender], slot)
     if not is_answer or t.world.answers_advance:
         pair.share_number += 1
     if t.world.counts_sizes:
@@ -198,7 +199,7 @@ def send_share(t: Tables, slot: int, sender: int, receiver: int, is_answer: bool
 
 
 @inlined
-def share_plainly(t: Tables, enough: int, agent: int) -> bool:
+def share_plainly(t: Tables, slot: int, enough: int, agent: int) -> bool:
     """Do what `share_with_peers` and `send_share` do, where nothing special is asked for.
 
     That is: who has asked gets a share, the threshold is constant, all have the same arms, there is no delay and no
@@ -237,11 +238,14 @@ def share_plainly(t: Tables, enough: int, agent: int) -> bool:
                 me.observed += owed
                 back.shared_version = other.own_pulls
                 back.shares += 1
+                speak(t, other, slot)
                 if t.world.counts_sizes:
                     count_size(t, np.int64(peer), agent, back.shares, owed, other.own_pulls - owed)
             if not (asked_after_answer if answers else asked_after):
                 still_asking ^= bit
         t.demanded[my_place, word] = still_asking
+    if sent:
+        speak(t, me, slot)
     return sent
 
 
@@ -249,7 +253,7 @@ def share_plainly(t: Tables, enough: int, agent: int) -> bool:
 def share_with_peers(t: Tables, slot: int, agent: int, arm: int) -> bool:
     """Share with every peer with which the protocol says so (Algorithm 1, lines 6 to 11)."""
     if t.world.plain:
-        return share_plainly(t, t.thresholds[0], agent)
+        return share_plainly(t, slot, t.thresholds[0], agent)
     sent = False
     for word in range(t.demanded.shape[1]):
         peers = concerned(t, agent, word)
@@ -270,6 +274,7 @@ def broadcast(t: Tables, slot: int, agent: int, arm: int) -> bool:
     me = t.agents[agent]
     number = me.own_pulls  # every pull so far was shared with everybody; `engine.finish` copies it to all pairs
     t.pairs[agent, agent].shares = number
+    speak(t, me, slot)
     if t.world.counts_sizes:
         size = SHARE_FRAME + 1 + 2 * me.name_size + integer_size(number)
         t.world.bytes += (t.world.agents - 1) * (size + t.seen[agent, arm].entry_size)

@@ -156,4 +156,5 @@ def communication(scenario: Scenario, tables: Tables) -> Communication:
         places = np.searchsorted(tables.edges.sender * width + tables.edges.receiver, links[:, 0] * width + links[:, 1])
         said.shares, said.notices = tables.edges.shares[places], tables.edges.notices[places]
     said.bytes, said.definition_bits = int(tables.world.bytes), float(tables.world.bits)
+    said.agent_rounds = int(tables.world.agent_rounds)
     return said
