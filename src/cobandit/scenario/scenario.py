@@ -17,7 +17,7 @@ from cobandit.scenario.arms import Arms
 from cobandit.scenario.faults import Faults
 from cobandit.scenario.schedules import Schedule
 from cobandit.scenario.topology import Graph, Relays, Topology
-from cobandit.values.checks import check_positive, check_whole
+from cobandit.values.checks import check_positive, check_whole, keep_plain
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import BERNOULLI
 from cobandit.values.tally import Arm, checked_arms
@@ -37,6 +37,7 @@ class Absence:
     rejoin: int | None = None
 
     def __post_init__(self) -> None:
+        keep_plain(self, "leave", "rejoin")
         check_slot("leave", self.leave)
         if self.rejoin is not None:
             check_slot("rejoin", self.rejoin)
@@ -63,6 +64,7 @@ class AgentSpec:
     absences: tuple[Absence, ...] = ()
 
     def __post_init__(self) -> None:
+        keep_plain(self, "start", "stop", "arms")
         if not hasattr(self.schedule, "clock"):
             raise LocalError(f"an agent needs a schedule such as Rate(0.5), not {self.schedule!r}")
         check_slot("start", self.start)
@@ -100,6 +102,7 @@ class IndexFunction:
     confidence: Confidence = "observed"
 
     def __post_init__(self) -> None:
+        keep_plain(self, "alpha")
         check_positive("alpha", self.alpha)
         checked_confidence(self.confidence)
 
@@ -133,6 +136,7 @@ class Scenario:
     topology: Topology | None = None
 
     def __post_init__(self) -> None:
+        keep_plain(self, "horizon", "delay")
         check_whole("horizon", self.horizon, 1, LONGEST_HORIZON)
         if isinstance(self.policy, type) or not callable(self.policy):
             raise LocalError(
