@@ -181,7 +181,7 @@ def test_a_live_member_takes_numbers_of_numpy() -> None:
         name="a",
         arms=np.array(["A", "B"]),  # type: ignore[arg-type]
         expire_after=np.float32(3600),  # type: ignore[arg-type]
-        forget_after=np.int64(86_400),
+        forget_after=np.int64(86_400),  # type: ignore[arg-type]
     ) as member:
         decision = member.select_arm()
         assert type(decision.arm) is str
