@@ -97,6 +97,9 @@ def test_a_command_without_its_extra_names_it(command: str, extra: str, folder: 
         ("import cobandit.live.auth.identity_seal", "a key", "keys"),
         ("import cobandit.live.status.metrics", "serving metrics", "metrics"),
         ("import cobandit.live.sidecar", "serving", "serve"),
+        ("import cobandit.adapters.pettingzoo", "an environment of PettingZoo", "rl"),
+        ("import cobandit.adapters.river", "a policy of river", "river"),
+        ("import cobandit.adapters.mabwiser", "a policy of MABWiser", "mabwiser"),
         (
             "import cobandit; cobandit.connect('nats://n', group='g', name='a', arms=['A'], state='a.db')",
             "NATS",

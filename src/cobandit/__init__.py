@@ -43,23 +43,31 @@ __all__ = [
     "Agent",
     "CobanditError",
     "Constant",
+    "Decision",
     "FromFunction",
     "Geometric",
     "Horizon",
     "IndexPolicy",
     "LocalError",
+    "Member",
     "MissingExtraError",
     "Outcome",
     "PeerError",
     "PerCandidate",
     "Policy",
+    "Results",
     "RetryTimers",
     "Snapshot",
     "StrangerError",
     "Thompson",
+    "connect",
     "immediate",
+    "join",
     "on_demand",
+    "reward",
     "silent",
+    "simulate",
+    "snapshot_of",
 ]
 
 _LATER = {
@@ -83,3 +91,7 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         with needed_by(f"cobandit.{name}"):
             return getattr(importlib.import_module(_LATER[name]), name)
+
+    def __dir__() -> list[str]:
+        """List what is loaded later, too: it is found by completion before it is used."""
+        return sorted({*globals(), *_LATER})

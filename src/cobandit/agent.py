@@ -39,7 +39,7 @@ from cobandit.core.roles import adopt
 from cobandit.core.snapshots import restored, state, view
 from cobandit.core.state import EndpointState, Snapshot
 from cobandit.policies import Policy
-from cobandit.values.checks import check_time, check_whole
+from cobandit.values.checks import check_time, check_whole, plain, plain_arguments
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import Arm, ArmTally, checked_arms
 
@@ -79,7 +79,7 @@ class Agent:
             policy.arms,
             self.sharing,
             units_per_reward=policy.quantum.per_reward,
-            incarnation=incarnation,
+            incarnation=plain(incarnation),
             settles=policy.eliminates,
         )
 
@@ -98,6 +98,7 @@ class Agent:
         """Which start of this agent it is."""
         return self.endpoint.replica.incarnation
 
+    @plain_arguments
     def limit_facts(self, most: int) -> None:
         """Tell at most so many facts in one message, because packets are small (`cobandit.codec.facts_that_fit`)."""
         check_whole("the number of facts in a message", most, 1)
@@ -125,7 +126,7 @@ class Agent:
         """
         quantum = self.policy.quantum
         units = quantum.units(reward)
-        return self.update_all((ArmTally(arm, 1, units, quantum.square(units)),), now)
+        return self.update_all((ArmTally(plain(arm), 1, units, quantum.square(units)),), now)
 
     def update_all(
         self, tallies: Sequence[ArmTally], now: float | None = None, settled: Sequence[SettledBlock] = ()
@@ -229,6 +230,7 @@ class Agent:
         """Do what is to be done at the time that the last outcome asked for with `wake_at`."""
         return self.endpoint.wake(self._time(now))
 
+    @plain_arguments
     def begin(
         self, session: int, now: float, *, incarnation: int | None = None, arms: Sequence[Arm] | None = None
     ) -> Outcome:
@@ -474,7 +476,8 @@ class Agent:
             raise LocalError(
                 f"{self.name} is loss-tolerant and must know the time: pass now, in the unit of its RetryTimers"
             )
-        return 0.0 if now is None else now
+        time: float = 0.0 if now is None else plain(now)
+        return time
 
     def _replay_all(self, records: Iterable[InputRecord], snapshot: Snapshot) -> None:
         for record in records:

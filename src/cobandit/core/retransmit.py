@@ -34,7 +34,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cobandit.core.state import RetransmitState
-from cobandit.values.checks import check_positive
+from cobandit.values.checks import check_positive, keep_plain
 from cobandit.values.errors import LocalError
 
 MEAN_GAIN, DEVIATION_GAIN, DEVIATIONS = 0.125, 0.25, 5.0
@@ -68,6 +68,7 @@ class RetryTimers:
     longest: float = 65_536.0
 
     def __post_init__(self) -> None:
+        keep_plain(self, "first", "least", "growth", "tick", "longest")
         for name in ("first", "least", "growth", "tick", "longest"):
             check_positive(name, getattr(self, name))
         if not self.least <= self.first <= self.longest:

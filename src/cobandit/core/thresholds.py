@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from cobandit.values.checks import check_whole
+from cobandit.values.checks import check_whole, keep_plain, plain
 from cobandit.values.errors import LocalError
 
 LARGEST_THRESHOLD = 2**62
@@ -62,6 +62,7 @@ class Constant:
     answers_wait: bool = True
 
     def __post_init__(self) -> None:
+        keep_plain(self, "size")
         check_whole("a constant threshold", self.size, 1, LARGEST_THRESHOLD)
 
     def at(self, share_number: int, candidate_count: int) -> int:
@@ -89,6 +90,7 @@ class Geometric:
     phases: bool = False
 
     def __post_init__(self) -> None:
+        keep_plain(self, "base", "cap")
         check_whole("the base of a geometric threshold", self.base, 2, LARGEST_THRESHOLD)
         check_whole("the cap of a threshold", self.cap, 1, LARGEST_THRESHOLD)
 
@@ -149,6 +151,7 @@ class PerCandidate:
     answers_wait: bool = True
 
     def __post_init__(self) -> None:
+        keep_plain(self, "cap")
         check_whole("the cap of a threshold", self.cap, 1, LARGEST_THRESHOLD)
 
     def at(self, share_number: int, candidate_count: int) -> int:
@@ -177,7 +180,7 @@ class FromFunction:
         self.answers_wait = answers_wait
         values: list[int] = []
         for share_number in range(1, TABULATED_SHARES + 1):
-            value = function(share_number)
+            value = plain(function(share_number))
             check_whole(f"threshold f({share_number})", value, 1)
             if values and value < values[-1]:
                 raise LocalError(

@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from cobandit.values.checks import check_whole
+from cobandit.values.checks import check_whole, keep_plain
 from cobandit.values.errors import LocalError
 
 
@@ -28,6 +28,7 @@ class Horizon:
     decisions: int
 
     def __post_init__(self) -> None:
+        keep_plain(self, "decisions")
         check_whole("a horizon", self.decisions, 1)
 
 

@@ -10,7 +10,7 @@ from cobandit.policies.confident import Confident
 from cobandit.policies.kl_ucb import KLUCB
 from cobandit.policies.thompson import Thompson
 from cobandit.policies.ucb import UCB
-from cobandit.values.checks import check_positive
+from cobandit.values.checks import check_positive, keep_plain
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import BERNOULLI
 from cobandit.values.tally import Arm
@@ -50,6 +50,7 @@ class BuiltIn:
     confidence: Confidence = "observed"
 
     def __post_init__(self) -> None:
+        keep_plain(self, "alpha")
         object.__setattr__(self, "name", policy_name(self.name))  # equal policies have equal names
         if self.name not in POLICIES:
             raise LocalError(f"policy {self.name!r} is not one of {', '.join(POLICIES)}")

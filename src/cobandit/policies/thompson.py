@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from cobandit.policies.base import Policy
 from cobandit.policies.matching import Posterior
 from cobandit.values.chance import beta, stream
-from cobandit.values.checks import check_whole
+from cobandit.values.checks import check_whole, plain
 from cobandit.values.quantum import MILLIONTH
 from cobandit.values.tally import Arm
 
@@ -45,8 +45,8 @@ class Thompson(Policy):
 
     def __init__(self, arms: Sequence[Arm], *, seed: int, quantum: float = MILLIONTH) -> None:
         super().__init__(arms, quantum=quantum)
-        check_whole("seed", seed, 0)
-        self.seed = seed
+        self.seed: int = plain(seed)
+        check_whole("seed", self.seed, 0)
         self._position = {arm: position for position, arm in enumerate(self.arms)}
 
     def select_arm(self) -> Arm:

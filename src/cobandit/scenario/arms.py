@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cobandit.scenario.keys import read_bytes
 from cobandit.values.chance import stream, uniform
-from cobandit.values.checks import check_probability, check_whole
+from cobandit.values.checks import check_probability, check_whole, keep_plain, plain_arguments
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import MOST_ARMS, Arm, checked_arms
 
@@ -26,6 +26,7 @@ class Arms:
     means: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        keep_plain(self, "names", "means")
         checked_arms(self.names)
         if len(self.names) != len(self.means):
             raise LocalError(f"{len(self.names)} arm names but {len(self.means)} means: give one mean for each arm")
@@ -38,6 +39,7 @@ class Arms:
         return cls(tuple(str(position) for position in range(len(means))), tuple(means))
 
     @classmethod
+    @plain_arguments
     def uniform(cls, count: int, low: float, high: float, *, seed: int) -> "Arms":
         """Draw the means uniformly from [low, high]."""
         if not 0.0 <= low <= high <= 1.0:

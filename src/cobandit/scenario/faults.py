@@ -6,7 +6,7 @@ the two. So two engines meet the same network.
 
 from dataclasses import dataclass
 
-from cobandit.values.checks import check_probability, check_whole
+from cobandit.values.checks import check_probability, check_whole, keep_plain
 from cobandit.values.errors import LocalError
 
 LONGEST_HOLDUP = 2**30
@@ -35,6 +35,7 @@ class Partition:
     one_way: bool = False
 
     def __post_init__(self) -> None:
+        keep_plain(self, "start", "stop", "senders", "receivers")
         check_whole("the start of a partition", self.start, 0)
         check_whole("the stop of a partition", self.stop, self.start + 1)
         for side in (self.senders, self.receivers):
@@ -75,6 +76,7 @@ class Faults:
     partitions: tuple[Partition, ...] = ()
 
     def __post_init__(self) -> None:
+        keep_plain(self, "loss", "duplication", "jitter", "reordering", "held_back")
         check_probability("loss", self.loss)
         check_probability("duplication", self.duplication)
         check_whole("jitter", self.jitter, 0, LONGEST_HOLDUP)

@@ -19,7 +19,7 @@ from cobandit.scenario.faults import Faults
 from cobandit.scenario.schedules import Schedule
 from cobandit.scenario.tape import Luck
 from cobandit.scenario.topology import Graph, Relays, Topology
-from cobandit.values.checks import check_positive, check_whole
+from cobandit.values.checks import check_positive, check_whole, keep_plain
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import BERNOULLI
 from cobandit.values.tally import Arm, checked_arms
@@ -39,6 +39,7 @@ class Absence:
     rejoin: int | None = None
 
     def __post_init__(self) -> None:
+        keep_plain(self, "leave", "rejoin")
         check_slot("leave", self.leave)
         if self.rejoin is not None:
             check_slot("rejoin", self.rejoin)
@@ -65,6 +66,7 @@ class AgentSpec:
     absences: tuple[Absence, ...] = ()
 
     def __post_init__(self) -> None:
+        keep_plain(self, "start", "stop", "arms")
         if not hasattr(self.schedule, "clock"):
             raise LocalError(f"an agent needs a schedule such as Rate(0.5), not {self.schedule!r}")
         check_slot("start", self.start)
@@ -102,6 +104,7 @@ class IndexFunction:
     confidence: Confidence = "observed"
 
     def __post_init__(self) -> None:
+        keep_plain(self, "alpha")
         check_positive("alpha", self.alpha)
         checked_confidence(self.confidence)
 
@@ -139,6 +142,7 @@ class Scenario:
     luck: Luck = "pull"
 
     def __post_init__(self) -> None:
+        keep_plain(self, "horizon", "delay")
         check_whole("horizon", self.horizon, 1, LONGEST_HORIZON)
         if self.luck not in get_args(Luck):
             raise LocalError(f'luck must be "pull" or "arm", not {self.luck!r}')

@@ -16,7 +16,14 @@ from typing import NamedTuple, Protocol
 
 from cobandit.scenario.arms import as_number, read_csv
 from cobandit.values.chance import uniform
-from cobandit.values.checks import check_positive, check_probability, check_whole, is_number
+from cobandit.values.checks import (
+    check_positive,
+    check_probability,
+    check_whole,
+    is_number,
+    keep_plain,
+    plain_arguments,
+)
 from cobandit.values.errors import LocalError
 
 NEVER = 2**62
@@ -79,6 +86,7 @@ class Rate:
     rate: float
 
     def __post_init__(self) -> None:
+        keep_plain(self, "rate")
         check_probability("rate", self.rate)
 
     def clock(self, keys: ClockKeys) -> Clock:
@@ -93,6 +101,7 @@ class Halving:
     rate: float
 
     def __post_init__(self) -> None:
+        keep_plain(self, "rate")
         check_probability("rate", self.rate)
 
     def clock(self, keys: ClockKeys) -> Clock:
@@ -108,6 +117,7 @@ class Sine:
     slots_per_radian: float = 30.0
 
     def __post_init__(self) -> None:
+        keep_plain(self, "phase", "slots_per_radian")
         if not (is_number(self.phase) and math.isfinite(self.phase)):
             raise LocalError(f"phase must be a number, not {self.phase!r}")
         check_positive("slots_per_radian", self.slots_per_radian)
@@ -128,6 +138,7 @@ class OnOff:
     toggle: float
 
     def __post_init__(self) -> None:
+        keep_plain(self, "rate", "toggle")
         check_probability("rate", self.rate)
         check_probability("toggle", self.toggle)
 
@@ -143,6 +154,7 @@ class Slots:
     slots: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        keep_plain(self, "slots")
         if not isinstance(self.slots, tuple):
             raise LocalError(f"explicit slots must be a tuple of whole numbers, not {self.slots!r}")
         before = -1
@@ -157,6 +169,7 @@ class Slots:
         return _SlotsClock(self.slots)
 
 
+@plain_arguments
 def schedules_from_csv(path: Path | str, *, seconds_per_slot: float | None = None) -> dict[str, Slots]:
     """Read when the agents of a real system decided, as one schedule for each agent.
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from cobandit.scenario.schedules import ClockKeys
 from cobandit.values.chance import stream, uniform
-from cobandit.values.checks import check_whole
+from cobandit.values.checks import check_whole, plain_arguments
 
 LARGEST_SEED = 2**63 - 1
 
@@ -32,6 +32,7 @@ class Stream(IntEnum):
 class Tape:
     """The chance of one trial of one scenario."""
 
+    @plain_arguments
     def __init__(self, seed: int, trial: int = 0) -> None:
         check_whole("seed", seed, 0, LARGEST_SEED)
         check_whole("trial", trial, 0, LARGEST_SEED)

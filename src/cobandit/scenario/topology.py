@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cobandit.scenario.arms import read_csv
 from cobandit.values.chance import stream, uniform
-from cobandit.values.checks import check_whole
+from cobandit.values.checks import check_whole, keep_plain, plain_arguments
 from cobandit.values.errors import LocalError
 
 MAX_RELAYS = 1_000
@@ -49,6 +49,7 @@ class RelayAbsence:
     forgets: bool = False
 
     def __post_init__(self) -> None:
+        keep_plain(self, "relay", "leave", "rejoin")
         check_whole("the relay that is away", self.relay, 0, MAX_RELAYS - 1)
         check_whole("leave", self.leave, 0)
         if self.rejoin is not None:
@@ -75,6 +76,7 @@ class Relays:
     absences: tuple[RelayAbsence, ...] = ()
 
     def __post_init__(self) -> None:
+        keep_plain(self, "count", "homes")
         check_whole("the number of relays", self.count, 1, MAX_RELAYS)
         check_whole("homes", self.homes, 1, MAX_RELAYS)
         if self.homes > self.count:
@@ -121,6 +123,7 @@ class Graph:
     kind: str = "edges"
 
     def __post_init__(self) -> None:
+        keep_plain(self, "edges")
         pairs: list[tuple[int, int]] = []
         for edge in self.edges:
             if not (isinstance(edge, tuple) and len(edge) == 2):
@@ -136,12 +139,14 @@ class Graph:
         object.__setattr__(self, "edges", tuple(sorted(pairs)))
 
     @classmethod
+    @plain_arguments
     def ring(cls, agents: int) -> "Graph":
         """Return a ring: everybody has two neighbours."""
         check_whole("the agents of a ring", agents, 3, MAX_NODES)
         return cls(tuple((agent, (agent + 1) % agents) for agent in range(agents)), "ring")
 
     @classmethod
+    @plain_arguments
     def grid(cls, agents: int) -> "Graph":
         """Return a grid that is about square, filled row by row: up to four neighbours.
 
@@ -155,6 +160,7 @@ class Graph:
         return cls(tuple(right + down), "grid")
 
     @classmethod
+    @plain_arguments
     def random(cls, agents: int, degree: int, *, seed: int = 0) -> "Graph":
         """Draw a connected graph in which everybody has `degree` neighbours.
 

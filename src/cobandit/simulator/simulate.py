@@ -21,7 +21,7 @@ from cobandit.scenario.writing import scenario_to_mapping
 from cobandit.simulator.results import About, Results
 from cobandit.simulator.store import Journal, read_manifest
 from cobandit.simulator.trials import Engine, Trial, engine_for, jobs_for, run_jobs
-from cobandit.values.checks import check_whole
+from cobandit.values.checks import check_whole, plain_arguments
 from cobandit.values.errors import LocalError
 
 DEFAULT_TRIALS = 30
@@ -34,6 +34,7 @@ Progress = Callable[[int, int], None]
 """Told how many trials are done, and of how many."""
 
 
+@plain_arguments
 def simulate(
     scenario: World | Mapping[str, World],
     *,

@@ -23,10 +23,11 @@ from cobandit.theory.gaps import (
     local_gaps_of,
     log_total,
 )
-from cobandit.values.checks import check_positive, check_whole
+from cobandit.values.checks import check_positive, check_whole, plain_arguments
 from cobandit.values.errors import LocalError
 
 
+@plain_arguments
 def ucb_share_counts(decisions: Sequence[int], threshold: Threshold, *, candidate_count: int = 1) -> list[int]:
     """Return C_j of UCB-ODC for every agent: the largest C with f(1) + ... + f(C) <= N_j (Theorem 2(a), Equation 8).
 
@@ -46,6 +47,7 @@ def ucb_share_counts(decisions: Sequence[int], threshold: Threshold, *, candidat
     return _share_counts(_checked_decisions(decisions), threshold, candidate_count)
 
 
+@plain_arguments
 def aae_share_counts(
     decisions: Sequence[int],
     threshold: Threshold,
@@ -80,6 +82,7 @@ def aae_share_counts(
     return _share_counts([min(count, _floor(most)) for count in decisions], threshold, candidate_count)
 
 
+@plain_arguments
 def local_aae_share_counts(
     decisions: Sequence[int],
     threshold: Threshold,
@@ -110,6 +113,7 @@ def local_aae_share_counts(
     return _share_counts(budgets, threshold, candidate_count)
 
 
+@plain_arguments
 def share_bounds(share_counts: Sequence[int], arm_sets: Sequence[Collection[int]] | None = None) -> list[list[int]]:
     """Return min{C_j, C_j'} + 1 by sender and receiver (Equation 7 and its proof in Appendix D).
 
@@ -126,6 +130,7 @@ def share_bounds(share_counts: Sequence[int], arm_sets: Sequence[Collection[int]
     return _by_pair(arm_sets, [[min(one, other) + 1 for other in share_counts] for one in share_counts])
 
 
+@plain_arguments
 def total_share_bound(share_counts: Sequence[int], arm_sets: Sequence[Collection[int]] | None = None) -> int:
     """Return the sum of `share_bounds` over all ordered pairs: the bound on C (Equation 7).
 
@@ -141,6 +146,7 @@ def total_share_bound(share_counts: Sequence[int], arm_sets: Sequence[Collection
     return _sum_of_minima(share_counts) + len(share_counts) * (len(share_counts) - 1)
 
 
+@plain_arguments
 def unsettled_share_bounds(
     ucb_counts: Sequence[int], aae_counts: Sequence[int], arm_sets: Sequence[Collection[int]]
 ) -> list[list[int]]:
@@ -168,6 +174,7 @@ def unsettled_share_bounds(
     )
 
 
+@plain_arguments
 def immediate_share_count(decisions: Sequence[int]) -> int:
     """Return how many shares immediate broadcast sends: every decision, to everybody else (Remark 5).
 
@@ -179,6 +186,7 @@ def immediate_share_count(decisions: Sequence[int]) -> int:
     return (len(decisions) - 1) * sum(_checked_decisions(decisions))
 
 
+@plain_arguments
 def constant_order(
     decisions: Sequence[int],
     size: int,
@@ -202,6 +210,7 @@ def constant_order(
     return _sum_of_minima([min(count // size, _floor(most)) for count in decisions])
 
 
+@plain_arguments
 def geometric_order(
     decisions: Sequence[int],
     base: int,
@@ -228,6 +237,7 @@ def geometric_order(
     return _sum_of_minima([_floor_log(min(count, _floor(most)), base) for count in decisions])
 
 
+@plain_arguments
 def doubling_table_order(
     decisions: Sequence[int], *, gaps: Sequence[float], total_decisions: int | None = None
 ) -> float:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cobandit.core.thresholds import Threshold
 from cobandit.theory.communication import total_share_bound, ucb_share_counts
 from cobandit.theory.regret import Thresholds, ucb_regret_bound
-from cobandit.values.checks import check_positive, check_whole
+from cobandit.values.checks import check_positive, check_whole, plain_arguments
 from cobandit.values.errors import LocalError
 
 
@@ -26,6 +26,7 @@ class Epoch(NamedTuple):
     """Whether arms change in it."""
 
 
+@plain_arguments
 def epoch_share_bound(epochs: Sequence[Epoch], threshold: Threshold) -> int:
     """Return the most shares of all epochs: the sum of min{C_j, C_j'} + 1 over epochs and ordered pairs.
 
@@ -38,6 +39,7 @@ def epoch_share_bound(epochs: Sequence[Epoch], threshold: Threshold) -> int:
     return sum(total_share_bound(ucb_share_counts(epoch.decisions, threshold)) for epoch in epochs)
 
 
+@plain_arguments
 def epoch_regret_bound(epochs: Sequence[Epoch], *, alpha: float, thresholds: Thresholds = 1, delay: int = 0) -> float:
     """Return the bound on the group regret of UCB-ODC with epochs, in expectation, with delta = 1/N_e in each.
 
@@ -65,6 +67,7 @@ def epoch_regret_bound(epochs: Sequence[Epoch], *, alpha: float, thresholds: Thr
     return bound
 
 
+@plain_arguments
 def best_epoch_length(horizon: int, changes: int, *, decisions_per_slot: float, regret_per_epoch: float) -> float:
     """Return about how long an epoch should be: sqrt(T G / (Y n)), where both terms of the bound weigh the same.
 

@@ -7,7 +7,7 @@ positions.
 import math
 from collections.abc import Collection, Sequence
 
-from cobandit.values.checks import check_positive, check_probability, check_whole
+from cobandit.values.checks import check_positive, check_probability, check_whole, plain_arguments
 from cobandit.values.errors import LocalError
 
 MOST_DECISIONS = 2**62
@@ -17,6 +17,7 @@ _UCB_FACTOR = 2.0
 _AAE_FACTOR = 16.0
 
 
+@plain_arguments
 def gaps_of(means: Sequence[float]) -> list[float]:
     """Return Delta_i = mu(i*) - mu(i) for every arm; the best arm's gap is zero (Section 2).
 
@@ -31,6 +32,7 @@ def gaps_of(means: Sequence[float]) -> list[float]:
     return [best - mean for mean in means]
 
 
+@plain_arguments
 def local_gaps_of(means: Sequence[float], arm_sets: Sequence[Collection[int]]) -> list[dict[int, float]]:
     """Return Delta(i*_j, i) for every agent j and each of its own arms i (Appendix H.1).
 
@@ -46,6 +48,7 @@ def local_gaps_of(means: Sequence[float], arm_sets: Sequence[Collection[int]]) -
     return [{arm: best[agent] - means[arm] for arm in arms} for agent, arms in enumerate(arm_sets)]
 
 
+@plain_arguments
 def ucb_observations(gap: float, *, alpha: float, total_decisions: int) -> float:
     """Return 2 alpha log(N) / Delta_i^2: with more observations UCB no longer pulls the arm (Lemma 2).
 
@@ -60,6 +63,7 @@ def ucb_observations(gap: float, *, alpha: float, total_decisions: int) -> float
     return _observations(_UCB_FACTOR, gap, alpha, total_decisions)
 
 
+@plain_arguments
 def aae_observations(gap: float, *, alpha: float, total_decisions: int) -> float:
     """Return 16 alpha log(N) / Delta_i^2: with more observations AAE no longer pulls the arm (Lemma 3).
 

@@ -11,11 +11,12 @@ from itertools import pairwise
 from cobandit.core.thresholds import Threshold
 from cobandit.theory.communication import ucb_share_counts
 from cobandit.theory.gaps import aae_observations, ucb_observations
-from cobandit.values.checks import check_positive, check_whole
+from cobandit.values.checks import check_positive, check_whole, plain_arguments
 
 Edge = tuple[int, int]
 
 
+@plain_arguments
 def graph_share_bounds(edges: Sequence[Edge], decisions: Sequence[int], threshold: Threshold) -> list[int]:
     """Return for each edge the most shares on it, both ways together: 2 min{C(n), C(n')} + 1.
 
@@ -41,6 +42,7 @@ def graph_share_bounds(edges: Sequence[Edge], decisions: Sequence[int], threshol
     return [2 * min(counts[place], counts[place + 1]) + 1 for place in range(0, len(counts), 2)]
 
 
+@plain_arguments
 def graph_share_bound(edges: Sequence[Edge], decisions: Sequence[int], threshold: Threshold) -> int:
     """Return the most shares of all agents of a graph together.
 
@@ -67,6 +69,7 @@ def _part(edges: Sequence[Edge], one: int, other: int) -> set[int]:
     return reached
 
 
+@plain_arguments
 def graph_arrival(
     path: Sequence[int], slots: Sequence[Sequence[int]], largest: Sequence[int] | int, start: int, *, delay: int = 0
 ) -> int | None:
@@ -103,6 +106,7 @@ def graph_arrival(
     return now
 
 
+@plain_arguments
 def graph_extra_pulls(
     gap: float, waits: Sequence[float], *, alpha: float, total_decisions: int, delay: int = 0, eliminates: bool = False
 ) -> float:

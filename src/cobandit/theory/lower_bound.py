@@ -9,8 +9,10 @@ from collections.abc import Sequence
 
 from cobandit.policies.kl_ucb import bernoulli_divergence
 from cobandit.theory.gaps import gaps_of, log_total
+from cobandit.values.checks import plain_arguments
 
 
+@plain_arguments
 def lower_bound_slope(means: Sequence[float]) -> float:
     """Return the sum of Delta_i / KL(mu_i, mu*) over the arms below the best (last display of Appendix C).
 
@@ -32,6 +34,7 @@ def lower_bound_slope(means: Sequence[float]) -> float:
     return math.fsum(_pull_cost(mean, best, gap) for mean, gap in zip(means, gaps, strict=True) if gap > 0.0)
 
 
+@plain_arguments
 def regret_lower_bound(means: Sequence[float], *, total_decisions: int) -> float:
     """Return the slope times log N: what group regret comes to at least, for N large (Equation 6, with its constant).
 

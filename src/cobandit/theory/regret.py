@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from cobandit.core.thresholds import Geometric, Threshold
 from cobandit.theory.communication import ucb_share_counts
 from cobandit.theory.gaps import aae_observations, check_gaps, local_gaps_of, ucb_observations
-from cobandit.values.checks import check_positive, check_whole
+from cobandit.values.checks import check_positive, check_whole, plain_arguments
 from cobandit.values.errors import LocalError
 
 Thresholds = int | Sequence[Sequence[Sequence[float]]]
@@ -22,6 +22,7 @@ Thresholds = int | Sequence[Sequence[Sequence[float]]]
 j itself excepted. Where no regret can arise (a best arm, an agent without the arm) nothing is read."""
 
 
+@plain_arguments
 def ucb_extra_pulls(
     gap: float, thresholds: Sequence[float], *, alpha: float, total_decisions: int, delay: int = 0
 ) -> float:
@@ -47,6 +48,7 @@ def ucb_extra_pulls(
     )
 
 
+@plain_arguments
 def aae_extra_pulls(
     gap: float, thresholds: Sequence[float], *, alpha: float, total_decisions: int, delay: int = 0
 ) -> float:
@@ -61,6 +63,7 @@ def aae_extra_pulls(
     )
 
 
+@plain_arguments
 def ucb_regret_bound(
     gaps: Sequence[float],
     *,
@@ -96,6 +99,7 @@ def ucb_regret_bound(
     )
 
 
+@plain_arguments
 def aae_regret_bound(
     gaps: Sequence[float],
     *,
@@ -122,6 +126,7 @@ def aae_regret_bound(
     )
 
 
+@plain_arguments
 def synchronous_regret_bound(gaps: Sequence[float], *, agent_count: int, alpha: float, total_decisions: int) -> float:
     """Return the bound on the group regret of AAE-ODC if all decide in every slot and f(c) = |C| 2^(c-1).
 
@@ -143,6 +148,7 @@ def synchronous_regret_bound(gaps: Sequence[float], *, agent_count: int, alpha: 
     return bound
 
 
+@plain_arguments
 def largest_thresholds(decisions: Sequence[int], threshold: Threshold, arm_count: int) -> Thresholds:
     """Return the largest thresholds that a run with these decisions can reach, for the bounds of this file.
 
@@ -166,6 +172,7 @@ def largest_thresholds(decisions: Sequence[int], threshold: Threshold, arm_count
     return [by_agent] * arm_count
 
 
+@plain_arguments
 def local_ucb_regret_bound(
     means: Sequence[float],
     arm_sets: Sequence[Collection[int]],
@@ -201,6 +208,7 @@ def local_ucb_regret_bound(
     )
 
 
+@plain_arguments
 def local_aae_regret_bound(
     means: Sequence[float],
     arm_sets: Sequence[Collection[int]],

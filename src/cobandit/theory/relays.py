@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from cobandit.core.thresholds import TABULATED_SHARES, Threshold
 from cobandit.theory.communication import ucb_share_counts
 from cobandit.theory.gaps import aae_observations, ucb_observations
-from cobandit.values.checks import check_positive, check_whole
+from cobandit.values.checks import check_positive, check_whole, plain_arguments
 from cobandit.values.errors import LocalError
 
 
+@plain_arguments
 def relay_share_bounds(decisions: Sequence[int], up: Threshold, down: Threshold) -> list[tuple[int, int]]:
     """Return for each leaf of one relay the most shares up, and down: min{A_j, B_j + 1} and min{A_j + 1, B_j}.
 
@@ -29,6 +30,7 @@ def relay_share_bounds(decisions: Sequence[int], up: Threshold, down: Threshold)
     return [(min(a, b + 1), min(a + 1, b)) for a, b in zip(ups, downs, strict=True)]
 
 
+@plain_arguments
 def relay_share_bound(decisions: Sequence[int], up: Threshold, down: Threshold) -> int:
     """Return the most shares of all leaves and their relay together: the sum of 2 min{A_j, B_j} + 1.
 
@@ -44,6 +46,7 @@ def relay_share_bound(decisions: Sequence[int], up: Threshold, down: Threshold) 
     return sum(2 * min(a, b) + 1 for a, b in zip(ups, downs, strict=True))
 
 
+@plain_arguments
 def fleet_share_bound(decisions: Sequence[int], relays: int, threshold: Threshold, *, homes: int = 1) -> int:
     """Return the most shares of a fleet whose relays answer every share of a leaf at once, as those of this project do.
 
@@ -66,6 +69,7 @@ def fleet_share_bound(decisions: Sequence[int], relays: int, threshold: Threshol
     return 2 * homes * sum(ucb_share_counts(decisions, threshold)) + between
 
 
+@plain_arguments
 def tree_share_bound(below: Sequence[int], total_decisions: int, up: Threshold, down: Threshold) -> int:
     """Return the most shares in a tree of relays: the sum over its edges of 2 min{C(N_e), C(N - N_e)} + 1.
 
@@ -86,6 +90,7 @@ def tree_share_bound(below: Sequence[int], total_decisions: int, up: Threshold, 
     return sum(2 * min(a, b) + 1 for a, b in zip(ups, downs, strict=True))
 
 
+@plain_arguments
 def relay_extra_pulls(
     gap: float,
     others_up: Sequence[float],
@@ -120,6 +125,7 @@ def relay_extra_pulls(
     return min(sum(others_up) + own + 4 * delay, observations(gap, alpha=alpha, total_decisions=total_decisions))
 
 
+@plain_arguments
 def check_relay_liveness(up: Threshold, down: Threshold, *, candidate_count: int = 1) -> bool:
     """Return whether it is proved that at most one leaf waits for its relay at any time.
 

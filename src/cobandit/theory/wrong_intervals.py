@@ -7,10 +7,11 @@ add this.
 import math
 
 from cobandit.theory.gaps import log_total
-from cobandit.values.checks import check_positive, check_whole
+from cobandit.values.checks import check_positive, check_whole, plain_arguments
 from cobandit.values.errors import LocalError
 
 
+@plain_arguments
 def right_decision_probability(arm_count: int, observations: int, *, delta: float, alpha: float) -> float:
     """Return 1 - 2 K N_t delta^alpha: the least probability that all intervals of a decision hold (Lemma 1).
 
@@ -37,6 +38,7 @@ def right_decision_probability(arm_count: int, observations: int, *, delta: floa
     return max(0.0, 1.0 - 2.0 * arm_count * observations * math.pow(delta, alpha))
 
 
+@plain_arguments
 def wrong_decisions_bound(arm_count: int, *, agent_count: int, alpha: float, total_decisions: int) -> float:
     """Return q_II: how many decisions of all agents are of Type II at most, in expectation, with delta = 1/N.
 

@@ -1,12 +1,57 @@
 """What a plain value must be, said once: whole numbers and probabilities from users.
 
-Types are hints in Python; values that reach the doors of this package are looked at all the same.
+Types are hints in Python; values that reach the doors of this package are looked at all the same. Numbers of NumPy
+become Python's at the door (`plain`), because behind it a product must not overflow and bytes are made of numbers.
 """
 
 import math
+from collections.abc import Callable
+from functools import wraps
 from numbers import Real
+from typing import Any, ParamSpec, TypeVar
 
 from cobandit.values.errors import LocalError
+
+_Parameters = ParamSpec("_Parameters")
+_Returned = TypeVar("_Returned")
+_PLAIN = frozenset((int, float, str, bool, type(None)))
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  # whatever a user passes
+    """Return a number or a string of NumPy as Python's, an array as a tuple of them; anything else as it is.
+
+    >>> from numpy import array, int64
+    >>> plain(int64(3)), plain(array([0.25, 0.5])), plain((int64(3), "A"))
+    (3, (0.25, 0.5), (3, 'A'))
+    """
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is tuple or kind is list:
+        return kind(map(plain, value))
+    return _as_tuples(value.tolist()) if hasattr(value, "tolist") else value
+
+
+def _as_tuples(value: Any) -> Any:  # noqa: ANN401  # as above
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+
+
+def keep_plain(owner: object, *names: str) -> None:
+    """Make these fields of a frozen value plain."""
+    for name in names:
+        object.__setattr__(owner, name, plain(getattr(owner, name)))
+
+
+def plain_arguments(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
+    """Return the same function, which takes numbers and arrays of NumPy, too."""
+
+    @wraps(function)
+    def with_plain(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Returned:
+        made: Any = function
+        returned: _Returned = made(*map(plain, arguments), **{name: plain(value) for name, value in options.items()})
+        return returned
+
+    return with_plain
 
 
 def check_whole(what: str, value: object, low: int, high: int | None = None) -> None:

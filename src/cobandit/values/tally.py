@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cobandit.values.checks import check_name
+from cobandit.values.checks import check_name, plain
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import square_unit
 
@@ -127,7 +127,7 @@ def checked_arms(arms: Sequence[Arm]) -> tuple[Arm, ...]:
     if isinstance(arms, str):
         raise LocalError(f"arms must be a list of names, not the string {arms!r}: write [{arms!r}] for one arm")
     try:
-        names = tuple(arms)
+        names: tuple[Arm, ...] = plain(tuple(arms))
     except TypeError as error:
         raise LocalError(f"arms must be a list of names, not {arms!r}") from error
     if not names:

@@ -32,7 +32,7 @@ from cobandit.live.transports.base import Transport
 from cobandit.live.transports.urls import relay_places, transport_for, unproved
 from cobandit.policies import Policy
 from cobandit.policies.registry import POLICIES, THOMPSON, BuiltIn, policy_name
-from cobandit.values.checks import check_name, check_positive, check_whole
+from cobandit.values.checks import check_name, check_positive, check_whole, plain
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import LONGEST_NAME, Arm
 
@@ -283,6 +283,7 @@ _STARRED_PORT = re.compile(r"(?P<before>.*:)(?P<port>[0-9]{1,5})\+\*/?")
 
 def checked(options: Options) -> Options:
     """Return the options, or say what is wrong with them."""
+    options = Options(*map(plain, options))
     check_name("the name of a group", options.group, LONGEST_NAME)
     if options.name is None:
         _check_nameless(options)

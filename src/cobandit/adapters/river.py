@@ -1,0 +1,121 @@
+"""Bandit policies of river as policies of cobandit: agents that decide by river and learn from each other.
+
+A policy of cobandit chooses from tallies, its own and those that others sent, and from nothing else. So the river
+policy is made anew for each decision: a clone, filled with what the tallies say. What can be filled in works: a policy
+of river whose state is, for each arm, how often it was observed and a mean (`stats.Mean`), a Beta posterior
+(`proba.Beta`) or a normal distribution (`proba.Gaussian`). What depends on the order of rewards, on contexts or on the
+odds with which an arm was pulled does not, and is refused in words.
+"""
+
+import math
+from collections.abc import Sequence
+
+from cobandit.policies.base import Policy
+from cobandit.values.chance import stream
+from cobandit.values.checks import check_whole, plain
+from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
+from cobandit.values.quantum import MILLIONTH
+from cobandit.values.tally import Arm
+
+with needed_by("a policy of river"):
+    from river import bandit, proba, stats
+    from river.bandit.base import ContextualPolicy
+    from river.bandit.base import Policy as RiverBase
+
+_REWARDS = (stats.Mean, proba.Beta, proba.Gaussian)
+
+
+class RiverPolicy(Policy):
+    """Decides as a policy of river does with the same counts and rewards.
+
+    `UCB`, `EpsilonGreedy`, `ThompsonSampling`, `BayesUCB` and `RandomPolicy` work, and your own subclasses of
+    `river.bandit.base.Policy` that do not override `update`. All observations that are known count, those of others
+    too: also for a decay, and for `burn_in`. A reward between 0 and 1 counts in a Beta posterior by its size, where
+    river would take it for a 1. Chance depends on `seed` and the number of own pulls; the seed of the river policy
+    itself is not used.
+
+    Making a policy for each decision takes some tens of microseconds for each arm. Simulations can afford it; for live
+    members there are policies of cobandit.
+
+    Args:
+        arms: The names of the arms.
+        policy: A policy of river, with its parameters. It is cloned and stays as it is.
+        seed: The seed of this agent's draws. Give every agent its own.
+        quantum: The smallest step of a reward.
+
+    Raises:
+        LocalError: The policy needs more than counts and rewards.
+
+    >>> from river import bandit
+    >>> policy = RiverPolicy(["A", "B"], bandit.UCB(delta=1.0), seed=7)
+    >>> for _ in range(100):
+    ...     arm = policy.select_arm()
+    ...     policy.update(arm, reward=1.0 if arm == "A" else 0.0)
+    >>> policy.select_arm()
+    'A'
+    """
+
+    draws = True
+
+    def __init__(self, arms: Sequence[Arm], policy: RiverBase, *, seed: int, quantum: float = MILLIONTH) -> None:
+        super().__init__(arms, quantum=quantum)
+        _check(policy)
+        self.seed: int = plain(seed)
+        check_whole("seed", self.seed, 0)
+        self.river = policy
+
+    def select_arm(self) -> Arm:
+        """Return the arm that the river policy pulls, from the candidates."""
+        arm: Arm = self.filled().pull(list(self.candidates))
+        return arm
+
+    def filled(self) -> RiverBase:
+        """Return a fresh policy of river that knows what this one knows: to look at, or to go on with elsewhere."""
+        river = self.river.clone({"seed": stream(self.seed, self.own_pulls)})
+        river._n = self.tally.observations  # noqa: SLF001  # river feeds one reward at a time, and has no other door
+        for arm, count in self.tally.counts.items():
+            if count:
+                river._counts[arm] = count  # noqa: SLF001  # as above
+                self._fill(river._rewards[arm], arm, count)  # noqa: SLF001  # as above
+                if isinstance(river, bandit.BayesUCB):
+                    self._fill(river._posteriors[arm], arm, count)  # noqa: SLF001  # as above
+        return river
+
+    def _fill(self, reward: object, arm: Arm, count: int) -> None:
+        rewards = self.tally.sums[arm] / self.quantum.per_reward
+        if isinstance(reward, stats.Mean):
+            reward.update(rewards / count, w=count)
+        elif isinstance(reward, proba.Beta):
+            reward.alpha += rewards
+            reward.beta += count - rewards
+        elif isinstance(reward, proba.Gaussian):
+            # Two points with half of the weight each have any mean and any variance.
+            squares = self.tally.squares[arm] * self.quantum.square_unit / self.quantum.per_reward**2
+            mean = rewards / count
+            away = math.sqrt(max(0.0, squares / count - mean * mean))
+            reward.update(mean - away, w=count / 2)
+            reward.update(mean + away, w=count / 2)
+
+
+def _check(policy: object) -> None:
+    """Refuse what cannot be made anew from tallies."""
+    if not isinstance(policy, RiverBase):
+        raise LocalError(f"{policy!r} is not a policy of river: write bandit.UCB(delta=1.0), say")
+    kind = type(policy).__name__
+    if isinstance(policy, ContextualPolicy):
+        raise LocalError(f"{kind} needs a context for each decision, and agents share none: take UCB, say")
+    if type(policy).update is not RiverBase.update and type(policy) is not bandit.BayesUCB:
+        raise LocalError(
+            f"{kind} learns something of its own from each reward, which tallies of other agents do not tell: take "
+            "UCB, EpsilonGreedy, ThompsonSampling or BayesUCB"
+        )
+    if policy.reward_scaler:  # river looks at it in the same way: BayesUCB has 0 there
+        raise LocalError(
+            f"{kind} has a reward scaler, which depends on the order of rewards: leave it out, rewards are in [0, 1]"
+        )
+    if type(policy.reward_obj) not in _REWARDS:
+        raise LocalError(
+            f"{kind} keeps rewards as {type(policy.reward_obj).__name__}, which cannot be made from counts and sums: "
+            "take stats.Mean, proba.Beta or proba.Gaussian"
+        )
