@@ -19,6 +19,9 @@ Numbers = npt.NDArray[np.float64]
 _ROWS_AT_ONCE = 4096
 """Plain numbers take more room than arrays: of a million agents only some rows become plain numbers at a time."""
 
+UNKNOWN = -1
+"""What agents lacked, where what they tell each other are no observations."""
+
 
 def _none() -> Counts:
     return np.zeros(0, np.int64)
@@ -45,6 +48,8 @@ class Communication:
     definition_bits: float = 0.0
     """The size of all shares by the footnote of Definition 1: log2(n + 1) bits for each number in a share of n. What a
     relay tells a leaf are totals, which no buffer has held: they count as none."""
+    agent_rounds: int = 0
+    """In how many slots each agent or relay sent at least one message of any kind, added up."""
     links: Counts | None = None
     """In another topology than a mesh, sender and receiver of every link (`cobandit.simulator.wiring`). All counts then
     have an entry for each link, and not for each pair: a large fleet has few links."""
@@ -88,7 +93,8 @@ class Result:
     """By agent: the mean of the best arm that it can pull."""
     communication: Communication
     lacking: int = 0
-    """Added up over all decisions: how many observations of others, of arms that it has, an agent did not know of."""
+    """Added up over all decisions: how many observations of others, of arms that it has, an agent did not know of.
+    `UNKNOWN` with a plug-in that tells no observations."""
     checkpoints: Counts = field(default_factory=_none)
     """Slots at whose beginning the counts were kept."""
     pulls_at: Counts = field(default_factory=_none)
@@ -160,7 +166,9 @@ class Result:
 
     @property
     def staleness(self) -> float:
-        """How many observations of others an agent did not know of when it decided, on average."""
+        """How many observations of others an agent did not know of when it decided, on average; NaN if unknown."""
+        if self.lacking == UNKNOWN:
+            return math.nan
         return self.lacking / max(1, int(self.pulls.sum()))
 
     def __eq__(self, other: object) -> bool:
@@ -181,6 +189,7 @@ class Result:
             and np.array_equal(() if mine.links is None else mine.links, () if theirs.links is None else theirs.links)
             and self.lacking == other.lacking
             and (mine.bytes, mine.definition_bits) == (theirs.bytes, theirs.definition_bits)
+            and mine.agent_rounds == theirs.agent_rounds
             and np.array_equal(self.checkpoints, other.checkpoints)
             and np.array_equal(self.pulls_at, other.pulls_at)
             and np.array_equal(self.shares_at, other.shares_at)
