@@ -180,7 +180,7 @@ def test_the_demonstration_is_two_fast_and_eighteen_slow_agents() -> None:
     for world in worlds:
         assert world.agents == (AgentSpec(Rate(0.5)),) * 2 + (AgentSpec(Rate(0.02)),) * 18
         assert (world.horizon, world.arms) == (20_000, paper.surrogate_arms())
-    assert len({id(world.sharing.rules) for world in worlds}) == 3
+    assert len({id(world.exchange.rules) for world in worlds}) == 3
 
 
 def test_a_line_of_the_demonstration_is_a_mean_with_its_error() -> None:

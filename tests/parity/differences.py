@@ -184,7 +184,7 @@ def connected_world(luck: random.Random, world: Scenario) -> Scenario:
     for relay in range(relays) if luck.random() < 0.6 else ():
         leave, rejoin = sorted(luck.sample(range(HORIZON), 2))
         away.append(RelayAbsence(relay, leave, luck.choice([rejoin, rejoin, None])))
-    if relays > 1 and world.sharing.threshold == PerCandidate():
+    if relays > 1 and world.exchange.threshold == PerCandidate():
         world = replace(world, sharing=on_demand(Geometric(2)))
     return replace(world, topology=Relays(relays, luck.randint(1, relays), tuple(away)))
 

@@ -66,7 +66,7 @@ def test_both_engines_follow_a_table_of_ones_own(table: Rules, world: Scenario) 
     told: list[Row] = []
     compiled: list[Row] = []
     usual: list[Row] = []
-    own = replace(world, sharing=world.sharing._replace(rules=table))
+    own = replace(world, sharing=world.exchange._replace(rules=table))
     expected = reference.run(own, seed=5, trace=told)
     assert kernel.run(own, seed=5, trace=compiled) == expected
     assert compiled == told

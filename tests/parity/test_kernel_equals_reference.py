@@ -173,7 +173,7 @@ def faulty_worlds(draw: st.DrawFn) -> Scenario:
     if len(world.agents) > 1 and draw(st.booleans()):
         start, one_way = draw(st.integers(0, HORIZON)), draw(st.booleans())
         partitions = (Partition(start, start + 30, (0,), tuple(range(1, len(world.agents))), one_way),)
-    sharing = world.sharing
+    sharing = world.exchange
     if draw(st.sampled_from([True, True, False])):
         rules = draw(st.one_of(st.just(sharing.rules), st.just(ON_DEMAND.table), st.just(ON_DEMAND.table)))
         sharing = Sharing(rules, draw(thresholds), draw(impatient))
@@ -202,8 +202,8 @@ def connected_worlds(draw: st.DrawFn) -> Scenario:
         away = draw(relay_absences(relays)) if draw(st.booleans()) else ()
         topology = Relays(relays, draw(st.integers(1, relays)), away)
         is_aae = isinstance(world.policy, BuiltIn) and world.policy.name == "aae"
-        if is_aae and relays > 1 and isinstance(world.sharing.threshold, PerCandidate):
-            world = replace(world, sharing=world.sharing._replace(threshold=Geometric(2)))
+        if is_aae and relays > 1 and isinstance(world.exchange.threshold, PerCandidate):
+            world = replace(world, sharing=world.exchange._replace(threshold=Geometric(2)))
     else:
         pairs = [(one, other) for one in range(count) for other in range(one)]
         tree = [(agent, draw(st.integers(0, agent - 1))) for agent in range(1, count)]

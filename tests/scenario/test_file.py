@@ -391,7 +391,7 @@ WRONG: list[tuple[str, object, str]] = [
     ),
     ("policy.confidence", {"horizon": 0}, "policy.confidence.horizon must be a whole number of at least 1, not 0"),
     ("policy", "ucb", "policy must be a table with name or alpha or confidence, not 'ucb'"),
-    ("sharing.protocol", "odb", 'sharing.protocol must be "odc" or "ibc" or "none", not \'odb\''),
+    ("sharing.protocol", "odb", 'sharing.protocol must be "odc" or "ibc" or "none" or "periodic-hub" or '),
     ("sharing.delay", -1, "sharing.delay must be a whole number from 0 to 1073741824, not -1"),
     ("sharing.answers_advance", 1, "sharing.answers_advance must be true or false, not 1"),
     ("sharing.answers_wait", 1, "sharing.answers_wait must be true or false, not 1"),

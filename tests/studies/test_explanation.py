@@ -215,7 +215,7 @@ def test_messages_wait_for_who_is_away() -> None:
 def test_what_an_agent_did_is_what_the_cited_rule_says(name: str) -> None:
     seen = 0
     for conversation in conversations(name):
-        protocol = protocol_of(conversation.scenario.sharing.rules)
+        protocol = protocol_of(conversation.scenario.exchange.rules)
         told = Explanation(conversation, ("ann", "bob"), "world", ()).told
         for moment, (_, rule) in zip(conversation.moments, told, strict=True):
             if not rule.startswith(protocol.source or protocol.title):

@@ -65,5 +65,5 @@ def test_the_easy_instance_has_sixteen_arms_with_a_gap_of_0_15_at_least() -> Non
 
 
 def test_a_name_that_ends_with_d_doubles_its_thresholds() -> None:
-    assert experiment_1(10).scenario("UCB-ODC").sharing.threshold == Constant(1)
-    assert experiment_1(10).scenario("UCB-IBC-D").sharing.threshold == Geometric(2)
+    assert experiment_1(10).scenario("UCB-ODC").exchange.threshold == Constant(1)
+    assert experiment_1(10).scenario("UCB-IBC-D").exchange.threshold == Geometric(2)

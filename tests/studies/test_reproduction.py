@@ -195,7 +195,7 @@ def test_a_second_reading_changes_answers_delta_and_arms(
         printed,
         arms=again.arms,
         policy=BuiltIn(algorithm[:3].lower(), alpha=3.0, confidence=confidence),
-        sharing=printed.sharing._replace(threshold=threshold),
+        sharing=printed.exchange._replace(threshold=threshold),
     )
     assert max(again.arms.means) == best
     own = Arms.of([0.5, 0.25])

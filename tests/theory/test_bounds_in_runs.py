@@ -90,7 +90,7 @@ def world_of(
 @given(world=worlds, seed=st.integers(0, 2**32))
 def test_no_pair_sends_more_than_theorem_2a_allows_whatever_the_policy(world: Scenario, seed: int) -> None:
     result = run(world, seed=seed)
-    counts = ucb_share_counts(result.decisions, world.sharing.threshold)
+    counts = ucb_share_counts(result.decisions, world.exchange.threshold)
     assert pairs_above(result, share_bounds(counts, positions(world))) == []
     assert result.shares <= total_share_bound(counts, positions(world))
 

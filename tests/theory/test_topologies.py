@@ -50,7 +50,7 @@ def world(seed: int, *, delay: int = 0, horizon: int = 150) -> Scenario:
 def test_nobody_sends_more_than_the_bound(delay: int) -> None:
     for seed in range(WORLDS):
         scenario = world(seed, delay=delay)
-        result, threshold = run(scenario, seed=seed), scenario.sharing.threshold
+        result, threshold = run(scenario, seed=seed), scenario.exchange.threshold
         match scenario.topology:
             case Relays(relays):
                 most = fleet_share_bound(result.decisions, relays, threshold)
@@ -87,7 +87,7 @@ def test_what_an_agent_has_observed_is_known_along_a_path_by_the_slot_that_theor
     for seed in range(1, WORLDS, 2):
         scenario = world(seed, delay=delay, horizon=300)
         assert isinstance(scenario.topology, Graph)
-        threshold, rows = scenario.sharing.threshold, list[Row]()
+        threshold, rows = scenario.exchange.threshold, list[Row]()
         if not isinstance(threshold, Constant):
             continue
         known: dict[int, list[list[int]]] = {}

@@ -6,7 +6,7 @@ The keys are explained in docs/scenario-files.md. Writing a scenario back is in 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from cobandit.core import Constant, Geometric, PerCandidate, RetryTimers, Sharing, Threshold
 from cobandit.core.protocols.on_demand import ON_DEMAND
@@ -15,6 +15,8 @@ from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.policies import Confidence, Horizon
 from cobandit.policies.confidence import NAMED
 from cobandit.policies.registry import POLICIES, BuiltIn, policy_name
+from cobandit.protocols.plug_in import PlugIn, parameters_of, plug_in
+from cobandit.protocols.registry import PLUG_INS
 from cobandit.scenario.arms import Arms
 from cobandit.scenario.faults import LONGEST_HOLDUP, Faults, Partition
 from cobandit.scenario.keys import MISSING, Table, as_number, as_whole, is_whole, located, read_toml, wrong
@@ -81,15 +83,17 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
         agents.extend(_agents(Table(entry, path, _AGENT_KEYS, deeper=_MISPLACED), arms, horizon, Path(folder), most))
         if len(agents) > most:
             raise LocalError(f"{path} brings the number of agents to {len(agents)}: at most {most} are allowed")
-    sharing = Table(top.get("sharing") if "sharing" in top else {}, "sharing", _SHARING_KEYS)
+    sharing = _sharing_table(top.get("sharing") if "sharing" in top else {})
     topology = topology_from(top.get("network") if "network" in top else {}, len(agents), horizon, Path(folder))
-    relays = topology.count if isinstance(topology, Relays) else 0
+    talks = _sharing(sharing)
+    hubs = talks.hubs if isinstance(talks, PlugIn) else 0
+    relays = topology.count if isinstance(topology, Relays) else hubs
     scenario = Scenario(
         horizon=horizon,
         arms=arms,
         agents=tuple(agents),
         policy=policy_from(top.get("policy") if "policy" in top else {}, default="ucb"),
-        sharing=_sharing(sharing),
+        sharing=talks,
         delay=sharing.whole("delay", 0, LONGEST_DELAY, default=0),
         faults=_faults(sharing, len(agents) + relays),
         topology=topology,
@@ -146,7 +150,7 @@ def _range(table: Table) -> tuple[float, float]:
     return numbers[0], numbers[1]
 
 
-_AGENT_KEYS = ("count", "rate", "schedule", "start", "stop", "arms", "absences")
+_AGENT_KEYS = ("count", "rate", "schedule", "start", "stop", "arms", "absences", "policy")
 _SCHEDULES = ("sine", "on_off", "halving", "slots", "trace")
 _MISPLACED = tuple(f"schedule.{kind}" for kind in _SCHEDULES)
 
@@ -168,8 +172,9 @@ def _agents(table: Table, arms: Arms, horizon: int, folder: Path, most: int) -> 
     if "absences" in table:
         given = table.rows("absences", "tables with leave and rejoin")
         absences = tuple(_absence(Table(entry, path, ("leave", "rejoin")), horizon) for path, entry in given)
+    policy = policy_from(table.get("policy"), default="ucb", path=table.key("policy")) if "policy" in table else None
     with located(table.path):
-        return [AgentSpec(schedule, start, stop, own, absences) for schedule in schedules] * count
+        return [AgentSpec(schedule, start, stop, own, absences, policy) for schedule in schedules] * count
 
 
 def _stop(table: Table, start: int, horizon: int) -> int:
@@ -236,13 +241,13 @@ def _trace(table: Table, horizon: int, folder: Path) -> list[Schedule]:
     return [found[name]]
 
 
-def policy_from(value: object, *, default: str) -> BuiltIn:
-    """Return the policy that the table `policy` of a file describes.
+def policy_from(value: object, *, default: str, path: str = "policy") -> BuiltIn:
+    """Return the policy that the table `policy` of a file, or of one of its agents, describes.
 
     Raises:
         LocalError: A key is unknown, or a value is not allowed. The text names the key.
     """
-    table = Table(value, "policy", ("name", "alpha", "confidence"))
+    table = Table(value, path, ("name", "alpha", "confidence"))
     name = table.choice("name", POLICIES, default=default, spelled=policy_name)
     alpha = table.positive("alpha") if "alpha" in table else None
     confidence: Confidence = "observed"
@@ -260,14 +265,11 @@ def policy_from(value: object, *, default: str) -> BuiltIn:
 
 _PATIENCE_KEYS = ("first", "least", "growth", "tick", "longest")
 _PARTITION_KEYS = ("start", "stop", "senders", "receivers", "one_way")
+_TABLE_KEYS = ("threshold", "answers_advance", "answers_wait", "literal_notices", "loss_tolerant")
+"""What belongs to protocols that are tables."""
 _SHARING_KEYS = (
     "protocol",
-    "threshold",
-    "answers_advance",
-    "answers_wait",
-    "literal_notices",
     "delay",
-    "loss_tolerant",
     "loss",
     "duplication",
     "jitter",
@@ -277,8 +279,25 @@ _SHARING_KEYS = (
 )
 
 
-def _sharing(table: Table) -> Sharing:
-    protocol = PROTOCOLS[table.choice("protocol", tuple(PROTOCOLS), default=ON_DEMAND.word)]
+def _sharing_table(content: object) -> Table:
+    """Return the table `sharing`: which keys it may have depends on the protocol."""
+    word = content.get("protocol") if isinstance(content, Mapping) else None
+    if isinstance(word, str) and word in PLUG_INS:
+        parameters = tuple(parameters_of(PLUG_INS[word]))
+        table = Table(content, "sharing", (*_SHARING_KEYS, *parameters, *_TABLE_KEYS))
+        table.refuse([key for key in _TABLE_KEYS if key not in parameters], f'protocol "{word}" has no such key')
+        return table
+    return Table(content, "sharing", (*_SHARING_KEYS, *_TABLE_KEYS))
+
+
+def _sharing(table: Table) -> Sharing | PlugIn:
+    word = table.choice("protocol", (*PROTOCOLS, *PLUG_INS), default=ON_DEMAND.word)
+    if word in PLUG_INS:
+        build = PLUG_INS[word]
+        given: dict[str, Any] = {name: table.get(name) for name in parameters_of(build) if name in table}
+        with located(table.path):
+            return plug_in(build, **given)
+    protocol = PROTOCOLS[word]
     threshold = _threshold(table)
     retry = _retry(table)
     if retry is not None and not protocol.tolerant:

@@ -4,7 +4,7 @@ A scenario holds no chance and no state. Together with a seed and a trial number
 determines a run.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import get_args
@@ -14,6 +14,8 @@ from cobandit.policies import Confidence, Policy
 from cobandit.policies.confidence import checked_confidence
 from cobandit.policies.from_index import FromIndex
 from cobandit.policies.registry import BuiltIn
+from cobandit.protocols.node import Node, Place
+from cobandit.protocols.plug_in import PlugIn
 from cobandit.scenario.arms import Arms
 from cobandit.scenario.faults import Faults
 from cobandit.scenario.schedules import Schedule
@@ -57,6 +59,7 @@ class AgentSpec:
         stop: The first slot in which it no longer decides.
         arms: The arms that it can pull; all arms of the world by default.
         absences: When it is away, with notices.
+        policy: How it chooses, if not as the scenario says.
     """
 
     schedule: Schedule
@@ -64,9 +67,12 @@ class AgentSpec:
     stop: int | None = None
     arms: tuple[Arm, ...] | None = None
     absences: tuple[Absence, ...] = ()
+    policy: "BuildPolicy | None" = None
 
     def __post_init__(self) -> None:
         keep_plain(self, "start", "stop", "arms")
+        if self.policy is not None:
+            _check_policy("an agent's policy", self.policy)
         if not hasattr(self.schedule, "clock"):
             raise LocalError(f"an agent needs a schedule such as Rate(0.5), not {self.schedule!r}")
         check_slot("start", self.start)
@@ -122,12 +128,12 @@ class Scenario:
         arms: The arms and their means.
         agents: The agents, in the order in which they decide inside a slot.
         policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1.
-        sharing: How they talk.
+        sharing: How they talk: `on_demand(...)`, `immediate(...)`, `silent()`, or a `plug_in(...)`.
         delay: How many slots a message takes; 0 means within the slot.
         faults: What the network does to messages; nothing by default.
         topology: Who talks to whom: `Relays(...)` or a `Graph`; everybody to everybody by default.
-        luck: What the luck of a reward belongs to: `"pull"`, the n-th pull of an agent, whatever the arm; or `"arm"`, its
-            n-th pull of that arm, so that two algorithms on the same tape see the same rewards of an arm
+        luck: What the luck of a reward belongs to: `"pull"`, the n-th pull of an agent, whatever the arm; or `"arm"`,
+            its n-th pull of that arm, so that two algorithms on the same tape see the same rewards of an arm
             (docs/experiments.md).
     """
 
@@ -135,7 +141,7 @@ class Scenario:
     arms: Arms
     agents: tuple[AgentSpec, ...]
     policy: BuildPolicy = field(default_factory=lambda: BuiltIn("ucb"))
-    sharing: Sharing = field(default_factory=on_demand)
+    sharing: Sharing | PlugIn = field(default_factory=on_demand)
     delay: int = 0
     faults: Faults = field(default_factory=Faults)
     topology: Topology | None = None
@@ -146,12 +152,11 @@ class Scenario:
         check_whole("horizon", self.horizon, 1, LONGEST_HORIZON)
         if self.luck not in get_args(Luck):
             raise LocalError(f'luck must be "pull" or "arm", not {self.luck!r}')
-        if isinstance(self.policy, type) or not callable(self.policy):
+        _check_policy("policy", self.policy)
+        if not isinstance(self.sharing, Sharing | PlugIn):
             raise LocalError(
-                f'policy must be BuiltIn("ucb"), say, or a function that builds a policy, not {self.policy!r}'
+                f"sharing must be on_demand(...), immediate(...), silent() or plug_in(...), not {self.sharing!r}"
             )
-        if not isinstance(self.sharing, Sharing):
-            raise LocalError(f"sharing must be on_demand(...), immediate(...) or silent(), not {self.sharing!r}")
         check_whole("delay", self.delay, 0, LONGEST_DELAY)
         if not isinstance(self.faults, Faults):
             raise LocalError(f"faults must be Faults(...), not {self.faults!r}")
@@ -164,21 +169,48 @@ class Scenario:
         for position, agent in enumerate(self.agents):
             if agent.arms is not None and not set(agent.arms) <= set(self.arms.names):
                 raise LocalError(f"agent {position} has arms {agent.arms!r}: name some of {', '.join(self.arms.names)}")
+        if isinstance(self.sharing, PlugIn):
+            _check_plug_in(self, self.sharing)
 
     def _check_topology(self) -> None:
         topology = self.topology
         if isinstance(topology, Graph):
             topology.check(len(self.agents))
         elif isinstance(topology, Relays):
-            if any(absence.forgets for absence in topology.absences) and self.sharing.retry is None:
+            if any(absence.forgets for absence in topology.absences) and (
+                isinstance(self.sharing, PlugIn) or self.sharing.retry is None
+            ):
                 raise LocalError("a relay that forgets needs agents that are loss-tolerant: nobody else tells it again")
         elif topology is not None:
             raise LocalError(f"topology must be Relays(...), a Graph or None, not {topology!r}")
 
     @property
+    def exchange(self) -> Sharing:
+        """How agents talk, if by a table over the machine of Algorithm 1.
+
+        Raises:
+            LocalError: They talk by a plug-in, which has no table.
+        """
+        if isinstance(self.sharing, PlugIn):
+            raise LocalError(f"{self.sharing.about.title} is a plug-in, and has no table of demands and thresholds")
+        return self.sharing
+
+    @property
+    def plugged(self) -> PlugIn | None:
+        """The plug-in by which agents talk, if they talk by one."""
+        return self.sharing if isinstance(self.sharing, PlugIn) else None
+
+    @property
+    def layout(self) -> Topology | None:
+        """Who talks to whom: the topology, or agents round the hubs that a plug-in brings."""
+        if self.topology is None and isinstance(self.sharing, PlugIn) and self.sharing.hubs:
+            return Relays(self.sharing.hubs, homes=self.sharing.hubs)
+        return self.topology
+
+    @property
     def relay_count(self) -> int:
-        """How many relays there are."""
-        return self.topology.count if isinstance(self.topology, Relays) else 0
+        """How many relays or hubs there are."""
+        return self.layout.count if isinstance(self.layout, Relays) else 0
 
     @property
     def node_count(self) -> int:
@@ -187,8 +219,61 @@ class Scenario:
 
     def arms_of(self, agent: int) -> tuple[Arm, ...]:
         """Return the arms that an agent can pull."""
-        own = self.agents[agent].arms
+        own = self.agents[agent].arms if agent < len(self.agents) else None
         return self.arms.names if own is None else own
+
+    def policy_of(self, agent: int) -> BuildPolicy:
+        """Return how an agent chooses."""
+        return self.agents[agent].policy or self.policy
+
+    def peers_of(self, position: int) -> Iterator[int]:
+        """Return whom an agent or a relay knows, in order."""
+        leaves = len(self.agents)
+        match self.layout:
+            case Relays() as relays:
+                if position < leaves:
+                    yield from (leaves + relay for relay in relays.order(position)[: relays.known])
+                    return
+                relay = position - leaves
+                yield from (leaf for leaf in range(leaves) if relay in relays.order(leaf)[: relays.known])
+                yield from (leaves + other for other in range(relays.count) if other != relay)
+            case Graph() as graph:
+                yield from graph.neighbours(leaves)[position]
+            case None:
+                yield from (peer for peer in range(leaves) if peer != position)
+
+    def node_name(self, position: int) -> str:
+        """Return what a node is called: agents by their positions, relays and hubs by theirs among themselves."""
+        leaves = len(self.agents)
+        return str(position) if position < leaves else relay_name(position - leaves)
+
+
+def relay_name(relay: int) -> str:
+    """Return what a relay is called: agents are called by their positions."""
+    return f"relay-{relay}"
+
+
+def _check_policy(what: str, policy: object) -> None:
+    if isinstance(policy, type) or not callable(policy):
+        raise LocalError(f'{what} must be BuiltIn("ucb"), say, or a function that builds a policy, not {policy!r}')
+
+
+def _check_plug_in(scenario: Scenario, plugged: PlugIn) -> None:
+    """Raise unless the plug-in fits the network, and takes its parameters: its first instance is made, and dropped."""
+    if scenario.relay_count != plugged.hubs:
+        raise LocalError(
+            f"{plugged.about.title} needs {plugged.hubs} hubs, but the topology has {scenario.relay_count}: "
+            "leave the topology out, or give it as many relays"
+        )
+    names = [scenario.node_name(position) for position in range(scenario.node_count)]
+    plugged(Node(place_of(scenario, 0, names, chance_key=0), scenario.policy_of(0)(scenario.arms_of(0), 0)))
+
+
+def place_of(scenario: Scenario, position: int, names: Sequence[str], chance_key: int) -> Place:
+    """Return where a node of a plug-in stands."""
+    peers = tuple(scenario.peers_of(position))
+    arms = scenario.arms_of(position)
+    return Place(position, names, len(scenario.agents), peers, arms, scenario.horizon, chance_key)
 
 
 def check_slot(what: str, value: int) -> None:

@@ -27,6 +27,7 @@ class Stream(IntEnum):
     REWARDS = 3
     POLICY = 4
     NETWORK = 5
+    PROTOCOL = 6
 
 
 class Tape:

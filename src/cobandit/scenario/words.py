@@ -8,7 +8,7 @@ from cobandit.core.thresholds import LARGEST_THRESHOLD, answers_wait
 from cobandit.policies import Horizon
 from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.faults import Faults
-from cobandit.scenario.scenario import AgentSpec, IndexFunction, Scenario
+from cobandit.scenario.scenario import AgentSpec, BuildPolicy, IndexFunction, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
 from cobandit.scenario.topology import Graph, Relays
 
@@ -36,7 +36,7 @@ def scenario_in_words(scenario: Scenario) -> list[str]:
     return [
         f"{size}; the best pays with probability {max(scenario.arms.means):g}.",
         _agents(scenario),
-        f"They choose by {_policy(scenario)}.",
+        f"They choose by {_policy(scenario.policy)}.",
         sharing_in_words(scenario),
         *_topology(scenario),
         _network(scenario),
@@ -58,7 +58,10 @@ def count_of(number: int, noun: str) -> str:
 
 def sharing_in_words(scenario: Scenario) -> str:
     """Return how the agents of a scenario talk, as a sentence."""
-    rules, threshold, retry, literal_notices, _ = scenario.sharing
+    if scenario.plugged is not None:
+        given = ", ".join(f"{name} {_shown(value)}" for name, value in scenario.plugged.parameters.items())
+        return f"{scenario.plugged.about.told}{f' ({given})' if given else ''}."
+    rules, threshold, retry, literal_notices, _ = scenario.exchange
     told = protocol_of(rules).told
     if not rules.talks:
         return f"{told}."
@@ -66,6 +69,10 @@ def sharing_in_words(scenario: Scenario) -> str:
     literal = "; only who has an arm hears that it was eliminated" if literal_notices else ""
     told = f"{told}, with {threshold_in_words(threshold)}{tolerant}{literal}"
     return told if told.endswith("...") else f"{told}."
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def threshold_in_words(threshold: Threshold) -> str:
@@ -108,6 +115,8 @@ def _agent(spec: AgentSpec, *, plural: bool) -> str:
         told += f" until slot {spec.stop:,}"
     if spec.arms is not None:
         told += f", with {count_of(len(spec.arms), 'arm')} of the world's"
+    if spec.policy is not None:
+        told += f", by {_policy(spec.policy)}"
     if spec.absences:
         told += f", away {count_of(len(spec.absences), 'time')}"
     return told
@@ -128,13 +137,13 @@ def _schedule(schedule: Schedule) -> str:
     return "by a schedule of your own"
 
 
-def _policy(scenario: Scenario) -> str:
-    match scenario.policy:
+def _policy(policy: BuildPolicy) -> str:
+    match policy:
         case BuiltIn("thompson"):
             return _POLICY_NAMES["thompson"]
-        case BuiltIn(name, _, confidence) as policy:
+        case BuiltIn(name, _, confidence) as built_in:
             sure = f"{confidence.decisions:,} decisions" if isinstance(confidence, Horizon) else confidence
-            return f"{_POLICY_NAMES[name]} (alpha {policy.exploration:g}, confidence {sure})"
+            return f"{_POLICY_NAMES[name]} (alpha {built_in.exploration:g}, confidence {sure})"
         case IndexFunction():
             return "an index of your own"
     return "a policy of your own"
@@ -142,7 +151,7 @@ def _policy(scenario: Scenario) -> str:
 
 def _topology(scenario: Scenario) -> list[str]:
     match scenario.topology:
-        case Relays(count, homes, absences):
+        case Relays(count, homes, absences) if scenario.plugged is None:
             away = f"; relays are away {count_of(len(absences), 'time')}" if absences else ""
             return [f"They are leaves of {count_of(count, 'relay')}, each with {count_of(homes, 'home')}{away}."]
         case Graph(edges, kind):

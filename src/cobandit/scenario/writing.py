@@ -15,8 +15,10 @@ from cobandit.core.protocols.registry import protocol_of
 from cobandit.core.thresholds import LARGEST_THRESHOLD, answers_wait
 from cobandit.policies import Horizon
 from cobandit.policies.registry import BuiltIn
+from cobandit.protocols.plug_in import PlugIn
+from cobandit.protocols.registry import PLUG_INS
 from cobandit.scenario.faults import Faults
-from cobandit.scenario.scenario import Absence, AgentSpec, Scenario
+from cobandit.scenario.scenario import Absence, AgentSpec, BuildPolicy, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
 from cobandit.scenario.topology_file import topology_written
 from cobandit.values.errors import LocalError
@@ -58,7 +60,7 @@ def scenario_to_mapping(
         {"count": len(list(same)), **_agent(agent, f"agents[{position}]", own)}
         for position, (agent, same) in enumerate(groupby(_before(scenario.horizon, one) for one in scenario.agents))
     ]
-    content["policy"] = _policy(scenario, own)
+    content["policy"] = _policy("policy", scenario.policy, own)
     content["sharing"] = _sharing(scenario, own)
     if network := topology_written(scenario.topology, scenario.horizon):
         content["network"] = dict(network)
@@ -132,6 +134,8 @@ def _agent(agent: AgentSpec, path: str, own: Own) -> Written:
         written["stop"] = agent.stop
     if agent.arms is not None:
         written["arms"] = list(agent.arms)
+    if agent.policy is not None:
+        written["policy"] = _policy(f"{path}.policy", agent.policy, own)
     if agent.absences:
         written["absences"] = [
             {"leave": absence.leave} | ({} if absence.rejoin is None else {"rejoin": absence.rejoin})
@@ -155,20 +159,21 @@ def _schedule(schedule: Schedule, path: str, own: Own) -> Written:
     return {"schedule": own(f"{path}.schedule", schedule)}
 
 
-def _policy(scenario: Scenario, own: Own) -> object:
-    policy = scenario.policy
+def _policy(path: str, policy: BuildPolicy, own: Own) -> object:
     if not isinstance(policy, BuiltIn):
-        return own("policy", policy)
+        return own(path, policy)
     confidence = policy.confidence
     return {
         "name": policy.name,
-        "alpha": float(policy.exploration),
+        **({"alpha": float(policy.exploration)} if policy.exploration else {}),  # Thompson sampling has none
         "confidence": {"horizon": confidence.decisions} if isinstance(confidence, Horizon) else confidence,
     }
 
 
 def _sharing(scenario: Scenario, own: Own) -> Written:
-    rules, threshold, retry, literal_notices, _ = scenario.sharing  # what a topology asks for, it says itself
+    if scenario.plugged is not None:
+        return {**_plugged(scenario.plugged, own), "delay": scenario.delay, **_faults(scenario.faults)}
+    rules, threshold, retry, literal_notices, _ = scenario.exchange  # what a topology asks for, it says itself
     protocol = protocol_of(rules).word or own("sharing.protocol", rules)
     written: object
     match threshold:
@@ -191,6 +196,17 @@ def _sharing(scenario: Scenario, own: Own) -> Written:
         "delay": scenario.delay,
         **_faults(scenario.faults),
     }
+
+
+def _plugged(plugged: PlugIn, own: Own) -> Written:
+    """Return a protocol by its word with all its parameters, or as something of your own."""
+    word = plugged.about.word
+    if PLUG_INS.get(word) is not plugged.build or plugged.hubs != plugged.about.hubs:
+        return {"protocol": own("sharing.protocol", plugged)}
+    given = {name: value for name, value in plugged.parameters.items() if value is not None}
+    if not all(isinstance(value, bool | int | float | str) for value in given.values()):
+        return {"protocol": own("sharing.protocol", plugged)}
+    return {"protocol": word, **given}
 
 
 def _floats(numbers: Mapping[str, float]) -> Written:

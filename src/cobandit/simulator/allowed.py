@@ -41,9 +41,9 @@ def why_theorem_2_is_silent(scenario: Scenario, agents: Iterable[int] | None = N
     """
     if scenario.topology is not None:
         return "it is about agents that talk to everybody"
-    if 2 not in protocol_of(scenario.sharing.rules).theorems:
+    if scenario.plugged or 2 not in protocol_of(scenario.exchange.rules).theorems:
         return "it is about communication on demand"
-    if not is_bounded(scenario.sharing.threshold):
+    if not is_bounded(scenario.exchange.threshold):
         return "it is about answers that fill a threshold and advance it"
     positions = range(len(scenario.agents)) if agents is None else agents
     if any(scenario.agents[position].absences for position in positions):
@@ -71,7 +71,7 @@ def shares_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
         sets = [[place[arm] for arm in scenario.arms_of(agent)] for agent in range(len(scenario.agents))]
     totals = []
     for trial in decisions:
-        counts = ucb_share_counts(trial, scenario.sharing.threshold)
+        counts = ucb_share_counts(trial, scenario.exchange.threshold)
         totals.append(total_share_bound(counts) if sets is None else sum(map(sum, share_bounds(counts, sets))))
     return statistics.fmean(totals)
 
@@ -83,7 +83,9 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
     that grows it asks for the values in force at a moment that no trial keeps: the largest that a run with these
     decisions can reach stand in for them, so the number is larger than the theorem's, and still a bound.
     """
-    threshold, policy = scenario.sharing.threshold, scenario.policy
+    if scenario.plugged or any(agent.policy is not None for agent in scenario.agents):
+        return None
+    threshold, policy = scenario.exchange.threshold, scenario.policy
     is_small = isinstance(threshold, Constant) or len(scenario.agents) <= MOST_AGENTS_BY_PAIR
     if not (_is_printed(scenario) and is_bounded(threshold) and is_small and _have_same_arms(scenario)):
         return None
@@ -114,8 +116,8 @@ def immediate_shares(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> 
 
 def _is_printed(scenario: Scenario) -> bool:
     """Return whether agents talk as Algorithm 1 prints it, on a network that is as the paper assumes."""
-    is_bounded = 1 in protocol_of(scenario.sharing.rules).theorems
-    is_paper = is_bounded and scenario.sharing.retry is None and scenario.faults.are_none and not scenario.topology
+    is_bounded = 1 in protocol_of(scenario.exchange.rules).theorems
+    is_paper = is_bounded and scenario.exchange.retry is None and scenario.faults.are_none and not scenario.topology
     return is_paper and not any(agent.absences for agent in scenario.agents)
 
 

@@ -5,28 +5,27 @@ in a graph the agents at the other ends of its edges, and a leaf its relays. Thi
 but the one that it is told.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from cobandit.agent import Agent
 from cobandit.core import Outcome
 from cobandit.policies import UCB
-from cobandit.scenario.scenario import Scenario
+from cobandit.scenario.scenario import Scenario, relay_name
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.topology import Graph, RelayAbsence, Relays
-from cobandit.simulator.wiring import relay_name
 from cobandit.values.quantum import BERNOULLI
 
 
 def meet(scenario: Scenario, tape: Tape) -> list[Agent]:
     """Build the agents, and after them the relays. Everybody knows its neighbours."""
-    sharing = scenario.sharing._replace(forwards=isinstance(scenario.topology, Graph))
-    agents = [
-        Agent(str(position), scenario.policy(scenario.arms_of(position), tape.policy_seed(position)), sharing)
-        for position in range(len(scenario.agents))
-    ]
+    sharing = scenario.exchange._replace(forwards=isinstance(scenario.topology, Graph))
+    agents = []
+    for position in range(len(scenario.agents)):
+        policy = scenario.policy_of(position)(scenario.arms_of(position), tape.policy_seed(position))
+        agents.append(Agent(str(position), policy, sharing))
     agents += [_relay(scenario, relay) for relay in range(scenario.relay_count)]
     for position, agent in enumerate(agents):
-        for peer in _peers(scenario, position):
+        for peer in scenario.peers_of(position):
             agent.peer_joined(agents[peer].name, agents[peer].arms)
     if scenario.topology is not None:
         _introduce(scenario, agents)
@@ -47,24 +46,7 @@ def role_of(scenario: Scenario, position: int) -> dict[str, bool]:
 def _relay(scenario: Scenario, relay: int, incarnation: int = 0) -> Agent:
     """Build a relay. It never decides, so its policy is of no account."""
     name, policy = relay_name(relay), UCB(scenario.arms.names, quantum=BERNOULLI)
-    return Agent(name, policy, scenario.sharing, incarnation=incarnation)
-
-
-def _peers(scenario: Scenario, position: int) -> Iterator[int]:
-    """Return whom an agent or a relay knows, in order."""
-    leaves = len(scenario.agents)
-    match scenario.topology:
-        case Relays() as relays:
-            if position < leaves:
-                yield from (leaves + relay for relay in relays.order(position)[: relays.known])
-                return
-            relay = position - leaves
-            yield from (leaf for leaf in range(leaves) if relay in relays.order(leaf)[: relays.known])
-            yield from (leaves + other for other in range(relays.count) if other != relay)
-        case Graph() as graph:
-            yield from graph.neighbours(leaves)[position]
-        case None:
-            yield from (peer for peer in range(leaves) if peer != position)
+    return Agent(name, policy, scenario.exchange, incarnation=incarnation)
 
 
 def _introduce(scenario: Scenario, agents: list[Agent]) -> None:
@@ -98,7 +80,7 @@ class Fleet:
             return Outcome(wake_at=self._agents[position].wake_at)
         self._starts[relay] += 1
         agent = self._agents[position] = _relay(self._scenario, relay, self._starts[relay])
-        for peer in _peers(self._scenario, position):
+        for peer in self._scenario.peers_of(position):
             agent.peer_joined(self._agents[peer].name, self._agents[peer].arms, now)
         return agent.join(now, is_relay=True)
 

@@ -6,10 +6,14 @@ lost: it waits, and arrives when the agent is back, in the order of sending.
 
 import heapq
 from collections import deque
+from typing import Any
 
-from cobandit.core import AgentId, Message
+from cobandit.core import AgentId
 from cobandit.scenario.faults import DOUBLED, FIRST_COPY, LOST, SECOND_COPY, Faults, holdup
 from cobandit.values.chance import stream, uniform
+
+Message = Any
+"""Of agents or of nodes of a plug-in: a network looks at nothing but `receiver`."""
 
 
 class Network:

@@ -1,7 +1,7 @@
 """The readable engine: virtual time, real agents. It is the judge of every faster one.
 
-It drives the same `Agent` that runs in live fleets; all it adds is time, chance and a network. The order inside a
-slot is fixed, because counts depend on it:
+It drives the same `Agent` that runs in live fleets, or the nodes of a plug-in (`plugged.py`); all it adds is time,
+chance and a network. The order inside a slot is fixed, because counts depend on it:
 
 1. agents leave and join, and their notices go out;
 2. messages that are due arrive, in sending order, and answers go out;
@@ -19,14 +19,16 @@ from typing import Any
 import numpy as np
 
 from cobandit.codec import encode
-from cobandit.core import Acknowledgement, Message, Outcome, Share
+from cobandit.core import Acknowledgement, Message, Share
+from cobandit.protocols.node import Note
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Stream, Tape, bernoulli_reward, luck_of_arm
 from cobandit.scenario.topology import Relays
 from cobandit.scenario.trace import Kind, Row
 from cobandit.simulator.meeting import Fleet, meet, role_of
 from cobandit.simulator.network import Network
-from cobandit.simulator.result import COUNTED_AT, Communication, Counts, Result
+from cobandit.simulator.plugged import Actor, Produced, meet_plugged
+from cobandit.simulator.result import COUNTED_AT, UNKNOWN, Communication, Counts, Result
 from cobandit.simulator.wiring import links_of
 from cobandit.values.errors import LocalError
 
@@ -75,10 +77,13 @@ class ReferenceRun:
         watch: Watch | None = None,
     ) -> None:
         self.scenario = scenario
-        self.agents = meet(scenario, tape)
-        """And after them the relays, if there are any."""
+        plugged = scenario.plugged
+        self.agents = [] if plugged else meet(scenario, tape)
+        """And after them the relays, if there are any. A plug-in has nodes in place of agents."""
+        self.nodes = meet_plugged(scenario, plugged, tape) if plugged else []
+        self._actors: list[Actor] = self.nodes if plugged else self.agents  # type: ignore[assignment]  # one list
         self.network = Network(scenario.delay, scenario.faults)
-        self._outbox: deque[Message] = deque()
+        self._outbox: deque[Any] = deque()
         self.away: set[str] = set()
         self.slot = 0
         count, links = len(scenario.agents), links_of(scenario)
@@ -87,7 +92,7 @@ class ReferenceRun:
         self._pulls_at: list[Counts] = []
         self._counted_at: list[tuple[int, ...]] = []
         self._watch = watch
-        self._position = {agent.name: position for position, agent in enumerate(self.agents)}
+        self._position = {agent.name: position for position, agent in enumerate(self._actors)}
         self._arm_position = {arm: position for position, arm in enumerate(scenario.arms.names)}
         self._means = dict(zip(scenario.arms.names, scenario.arms.means, strict=True))
         self._reward_keys = [tape.key(position, Stream.REWARDS) for position in range(count)]
@@ -103,13 +108,13 @@ class ReferenceRun:
         """Where the messages of a link are counted; of pairs in a mesh, the two positions say it."""
         if links is not None:
             self._places = {(one, other): place for place, (one, other) in enumerate(links.tolist())}
-        self.lacking = 0
-        self._spoke_at = [-1] * len(self.agents)
+        self.lacking = 0 if plugged is None or plugged.about.observations else UNKNOWN
+        self._spoke_at = [-1] * len(self._actors)
         """The slot in which each of them last sent something."""
         self._observed_by_arm = dict.fromkeys(scenario.arms.names, 0)
-        self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(len(self.agents))]
-        self._wakes: list[float | None] = [agent.wake_at for agent in self.agents]
-        self._fleet = Fleet(scenario, self.agents) if isinstance(scenario.topology, Relays) else None
+        self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(len(self._actors))]
+        self._wakes: list[float | None] = [agent.wake_at for agent in self._actors]
+        self._fleet = Fleet(scenario, self.agents) if isinstance(scenario.topology, Relays) and not plugged else None
 
     def run(self) -> None:
         """Walk from event to event until the horizon."""
@@ -134,11 +139,11 @@ class ReferenceRun:
                 self._deliver(message)
                 self._send_all()
             while (sleeper := self._next_sleeper()) is not None:
-                self._take(sleeper, self.agents[sleeper].wake(self.slot))
+                self._take(sleeper, self._actors[sleeper].wake(self.slot))
                 self._send_all()
             while decisions and decisions[0][0] == self.slot:
                 _, position = heapq.heappop(decisions)
-                if self.agents[position].name not in self.away:
+                if self._actors[position].name not in self.away:
                     self._decide(position)
                 self._plan(decisions, position, after=self.slot)
 
@@ -165,7 +170,7 @@ class ReferenceRun:
     def result(self) -> Result:
         """Return what the run has measured so far."""
         gaps = np.zeros(self._pulls.shape)
-        agents = self.agents[: len(self._pulls)]
+        agents = self._actors[: len(self._pulls)]
         best = np.array([self.scenario.arms.best(agent.arms) for agent in agents])
         for position, agent in enumerate(agents):
             for arm in agent.arms:
@@ -191,7 +196,7 @@ class ReferenceRun:
             heapq.heappush(decisions, (slot, position))
 
     def _decide(self, position: int) -> None:
-        agent = self.agents[position]
+        agent = self._actors[position]
         arm = agent.select_arm()
         if arm not in self._means:
             raise LocalError(f"the policy of agent {agent.name} chose {arm!r}, which is not an arm")
@@ -203,8 +208,8 @@ class ReferenceRun:
         self._pull_counts[position] = pull + 1
         self._pulls[position, place] += 1
         self._rewards[position, place] += reward
-        known = agent.policy.tally.observations
-        self.lacking += sum(self._observed_by_arm[own] for own in agent.arms) - known
+        if self.lacking != UNKNOWN:
+            self.lacking += self._lacked(agent)
         self._observed_by_arm[arm] += 1
         candidates_before = agent.policy.candidates
         outcome = agent.update(arm, reward, self.slot)
@@ -213,16 +218,21 @@ class ReferenceRun:
         self._tell(Kind.DECISION, position, place, reward, pull + 1)
         self._take(position, outcome)
         self._send_all()
-        self._clocks[position].decided(
-            sent=any(isinstance(message, Share) and message.is_fresh for message in outcome.outgoing)
-        )
+        self._clocks[position].decided(sent=any(map(_is_new_share, outcome.outgoing)))
 
-    def _take(self, position: int, outcome: Outcome) -> None:
+    def _lacked(self, agent: Actor) -> int:
+        """Return how many observations of others, of arms that it has, an agent does not know of."""
+        known, made = agent.policy.tally.observations, sum(self._observed_by_arm[own] for own in agent.arms)
+        if known > made:
+            raise LocalError(f"agent {agent.name} knows {known} observations, but {made} were made: some counted twice")
+        return made - known
+
+    def _take(self, position: int, outcome: Produced) -> None:
         self._outbox.extend(outcome.outgoing)
         self._wakes[position] = outcome.wake_at
 
     def _move(self, position: int, kind: Kind) -> None:
-        agent, is_relay = self.agents[position], position >= len(self.scenario.agents)
+        agent, is_relay = self._actors[position], position >= len(self.scenario.agents)
         self._tell(kind, position)
         if kind is Kind.LEAVE:
             self.away.add(agent.name)
@@ -230,19 +240,28 @@ class ReferenceRun:
             if not is_relay:
                 self._outbox.extend(agent.leave().outgoing)
             self._rehome()
+            if is_relay:
+                self._notice(position, is_here=False)
             self._send_all()
             return
         self.away.discard(agent.name)
-        if is_relay:
-            assert self._fleet is not None
+        if is_relay and self._fleet is not None:
             self._take(position, self._fleet.start(position, self.slot))
         else:
             self._take(position, agent.join(self.slot, **role_of(self.scenario, position)))
         self._rehome()
+        if is_relay:
+            self._notice(position, is_here=True)
         self._send_all()
         while (message := self.network.take_kept(agent.name)) is not None:
             self._deliver(message)
             self._send_all()
+
+    def _notice(self, position: int, *, is_here: bool) -> None:
+        """Let the neighbours of a plug-in's hub know that it was killed, or is back: connections break and are made."""
+        for node in self.nodes:
+            if position in node.node.neighbours and node.name not in self.away:
+                self._take(node.node.position, node.notice(position, self.slot, is_here=is_here))
 
     def _rehome(self) -> None:
         """Let everybody know which relays are there, if there are any, and when to be woken for that."""
@@ -259,8 +278,11 @@ class ReferenceRun:
             if self._watch is not None:
                 self._watch(self)
 
-    def _transmit(self, message: Message) -> None:
-        self._count(message)
+    def _transmit(self, message: Message | Note) -> None:
+        if isinstance(message, Note):
+            self._count_note(message)
+        else:
+            self._count(message)
         sender, receiver = self._position[message.sender], self._position[message.receiver]
         delays = self.network.delays(self.slot, self._message_keys[sender], sender, receiver)
         if not delays:
@@ -271,14 +293,14 @@ class ReferenceRun:
             else:
                 self._deliver(message)
 
-    def _deliver(self, message: Message) -> None:
+    def _deliver(self, message: Message | Note) -> None:
         if message.receiver in self.away:
             self.network.keep(message)
             return
         position = self._position[message.receiver]
-        if isinstance(message, Share):
+        if isinstance(message, Share) or (isinstance(message, Note) and message.kind == "share"):
             self._tell(Kind.DELIVERY, position, self._position[message.sender], message.number)
-        outcome = self.agents[position].receive(message, self.slot)
+        outcome = self._actors[position].receive(message, self.slot)
         self._wakes[position] = outcome.wake_at
         if outcome.outgoing:
             self._outbox.extendleft(reversed(outcome.outgoing))
@@ -288,9 +310,7 @@ class ReferenceRun:
         speaker, listener = self.agents[sender], self.agents[receiver]
         place = self._places.get((sender, receiver), (sender, receiver))
         self.communication.bytes += len(encode(message))
-        if self._spoke_at[sender] != self.slot:
-            self._spoke_at[sender] = self.slot
-            self.communication.agent_rounds += 1
+        self._note_round(sender)
         if isinstance(message, Share):
             common = len(speaker.common_arms(message.receiver))
             self.communication.definition_bits += 2 * common * math.log2(message.observations + 1)
@@ -310,16 +330,40 @@ class ReferenceRun:
         else:
             self.communication.notices[place] += 1
 
+    def _count_note(self, note: Note) -> None:
+        sender, receiver = self._position[note.sender], self._position[note.receiver]
+        place = self._places.get((sender, receiver), (sender, receiver))
+        said = self.communication
+        said.bytes += note.size
+        self._note_round(sender)
+        if note.kind == "notice":
+            said.notices[place] += 1
+            return
+        speaker, listener = self.nodes[sender], self.nodes[receiver]
+        common = len(set(speaker.arms).intersection(listener.arms))
+        said.definition_bits += 2 * common * math.log2(note.observations + 1)
+        said.shares[place] += 1
+        self._tell(Kind.SHARE, sender, receiver, note.number, note.observations, speaker.policy.own_pulls)
+
+    def _note_round(self, sender: int) -> None:
+        if self._spoke_at[sender] != self.slot:
+            self._spoke_at[sender] = self.slot
+            self.communication.agent_rounds += 1
+
     def _tell_eliminations(self, position: int, before: tuple[str, ...]) -> None:
         left = len(before)
         for arm in before:
-            if arm not in self.agents[position].policy.candidates:
+            if arm not in self._actors[position].policy.candidates:
                 left -= 1
                 self._tell(Kind.ELIMINATION, position, self._arm_position[arm], left)
 
     def _tell(self, kind: Kind, agent: int, other: int = 0, a: int = 0, b: int = 0, c: int = 0) -> None:
         if self._trace is not None:
             self._trace.append(Row(self.slot, int(kind), agent, other, a, b, c))
+
+
+def _is_new_share(message: Message | Note) -> bool:
+    return message.kind == "share" if isinstance(message, Note) else isinstance(message, Share) and message.is_fresh
 
 
 def _moves(scenario: Scenario) -> list[tuple[int, int, Kind]]:

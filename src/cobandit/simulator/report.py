@@ -140,7 +140,7 @@ class _Part:
         if self.shares_allowed is not None:
             told.append(f"Theorem 2 allows {_number(self.shares_allowed)} shares for these numbers of decisions.")
         if self.regret_allowed is not None:
-            grows = self.scenario is not None and not isinstance(self.scenario.sharing.threshold, Constant)
+            grows = self.scenario is not None and not isinstance(self.scenario.exchange.threshold, Constant)
             reached = " with the largest thresholds that these runs can have reached" if grows else ""
             told.append(
                 f"Theorem 1 allows a group regret of {_number(self.regret_allowed)}{reached}. It is about delta = 1/N "

@@ -19,6 +19,9 @@ Numbers = npt.NDArray[np.float64]
 _ROWS_AT_ONCE = 4096
 """Plain numbers take more room than arrays: of a million agents only some rows become plain numbers at a time."""
 
+UNKNOWN = -1
+"""What agents lacked, where what they tell each other are no observations."""
+
 
 def _none() -> Counts:
     return np.zeros(0, np.int64)
@@ -94,7 +97,8 @@ class Result:
     """By agent: the mean of the best arm that it can pull."""
     communication: Communication
     lacking: int = 0
-    """Added up over all decisions: how many observations of others, of arms that it has, an agent did not know of."""
+    """Added up over all decisions: how many observations of others, of arms that it has, an agent did not know of.
+    `UNKNOWN` with a plug-in that tells no observations."""
     checkpoints: Counts = field(default_factory=_none)
     """Slots at whose beginning the counts were kept."""
     pulls_at: Counts = field(default_factory=_none)
@@ -188,7 +192,9 @@ class Result:
 
     @property
     def staleness(self) -> float:
-        """How many observations of others an agent did not know of when it decided, on average."""
+        """How many observations of others an agent did not know of when it decided, on average; NaN if unknown."""
+        if self.lacking == UNKNOWN:
+            return math.nan
         return self.lacking / max(1, int(self.pulls.sum()))
 
     def __eq__(self, other: object) -> bool:

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 import cobandit
+from cobandit.protocols.plug_in import PlugIn
 from cobandit.scenario.file import MOST_TRIALS, ScenarioFile, read_scenario
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import LARGEST_SEED
@@ -23,6 +24,7 @@ from cobandit.simulator.store import Journal, read_manifest
 from cobandit.simulator.trials import Engine, Trial, engine_for, jobs_for, run_jobs
 from cobandit.values.checks import check_whole, plain_arguments
 from cobandit.values.errors import LocalError
+from cobandit.values.provenance import source_hash
 
 DEFAULT_TRIALS = 30
 DEFAULT_SEED = 1
@@ -165,7 +167,25 @@ def _written(scenario: Scenario, own_parts: list[str]) -> dict[str, object]:
 
     def name(path: str, value: object) -> object:
         own_parts.append(path)
+        if isinstance(value, PlugIn):
+            return _own_protocol(value)
         kind = value if hasattr(value, "__qualname__") else type(value)
         return {"python": f"{kind.__module__}.{kind.__qualname__}"}
 
     return scenario_to_mapping(scenario, own=name)
+
+
+def _own_protocol(plugged: PlugIn) -> dict[str, object]:
+    """Return what a result says of a protocol that no file can name: which class it was, and what it did."""
+    build = plugged.build
+    return {
+        "python": f"{build.__module__}.{build.__qualname__}",
+        "parameters": {name: _plain(value) for name, value in plugged.parameters.items()},
+        "hubs": plugged.hubs,
+        "source": source_hash(build),
+        "told": plugged.about.told,
+    }
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)

@@ -146,7 +146,8 @@ def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "refer
         raise LocalError(f"engine {engine!r} is not one of {', '.join(get_args(Engine))}")
     if engine != "auto":
         return engine
-    threshold = scenario.sharing.threshold
+    if why_not_compiled(scenario):
+        return "reference"
+    threshold = scenario.exchange.threshold
     has_form = isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
-    compiles = has_form and isinstance(scenario.policy, BuiltIn | IndexFunction)
-    return "compiled" if compiles and not why_not_compiled(scenario) else "reference"
+    return "compiled" if has_form and isinstance(scenario.policy, BuiltIn | IndexFunction) else "reference"

@@ -20,7 +20,7 @@ def links_of(scenario: Scenario) -> Counts | None:
     >>> links_of(world).tolist()
     [[0, 2], [1, 3], [2, 0], [3, 1], [2, 3], [3, 2]]
     """
-    match scenario.topology:
+    match scenario.layout:
         case Relays() as relays:
             leaves, known = len(scenario.agents), relays.known
             leaf = np.repeat(np.arange(leaves), known)
@@ -32,8 +32,3 @@ def links_of(scenario: Scenario) -> Counts | None:
             there = np.array(edges, np.int64).reshape(-1, 2)
             return np.concatenate((there, there[:, ::-1]))
     return None
-
-
-def relay_name(relay: int) -> str:
-    """Return what a relay is called: agents are called by their positions."""
-    return f"relay-{relay}"

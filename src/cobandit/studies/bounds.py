@@ -15,7 +15,7 @@ ALPHA = 3.0
 
 def is_bounded(run: Run, theorem: int) -> bool:
     """Return whether a theorem is about the protocol of a run."""
-    return theorem in protocol_of(run.scenario.sharing.rules).theorems
+    return theorem in protocol_of(run.scenario.exchange.rules).theorems
 
 
 def regret_allowed(run: Run) -> float | None:
@@ -28,7 +28,7 @@ def regret_allowed(run: Run) -> float | None:
 
 def is_constant(run: Run) -> bool:
     """Return whether the threshold is constant. Where it grows, Theorem 1 is too loose for a figure."""
-    return isinstance(run.scenario.sharing.threshold, Constant)
+    return isinstance(run.scenario.exchange.threshold, Constant)
 
 
 def shares_allowed(run: Run) -> dict[str, float]:
@@ -45,7 +45,7 @@ def _decisions(trial: Trial) -> list[int]:
 
 
 def _allowed(run: Run, decisions: list[int]) -> dict[str, int]:
-    threshold = run.scenario.sharing.threshold
+    threshold = run.scenario.exchange.threshold
     if run.algorithm.startswith("AAE"):
         counts = aae_share_counts(decisions, threshold, gaps_of(run.scenario.arms.means), alpha=ALPHA)
     else:

@@ -178,7 +178,7 @@ def _run(job: _Job, plan: Plan, seed: int, trial: int) -> _Measured:
         "staleness": result.staleness,
     }
     if job.protocol.startswith("relays") and not job.dead:
-        measured["allowed"] = fleet_share_bound(result.decisions, RELAYS, world.sharing.threshold)
+        measured["allowed"] = fleet_share_bound(result.decisions, RELAYS, world.exchange.threshold)
     return measured
 
 

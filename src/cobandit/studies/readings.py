@@ -58,7 +58,7 @@ def read_again(world: Experiment, algorithm: str, arms: Arms | None = None) -> S
         arms: The arms, if the user passed some; they are used for every experiment then.
     """
     printed = world.scenario(algorithm, arms or arms_of(world.name))
-    sharing, policy = printed.sharing, printed.policy
+    sharing, policy = printed.exchange, printed.policy
     if isinstance(sharing.threshold, Geometric):
         sharing = sharing._replace(threshold=replace(sharing.threshold, answers_wait=False))
     if algorithm.startswith("AAE"):

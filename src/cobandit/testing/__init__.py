@@ -2,6 +2,7 @@
 
 from cobandit.testing.check_journal import check_journal
 from cobandit.testing.check_policy import check_policy
+from cobandit.testing.check_protocol import check_protocol
 from cobandit.testing.check_transport import check_transport
 
-__all__ = ["check_journal", "check_policy", "check_transport"]
+__all__ = ["check_journal", "check_policy", "check_protocol", "check_transport"]

@@ -59,7 +59,7 @@ def run(
     """
     if why := why_not_compiled(scenario):
         raise LocalError(f"{why}: use the readable engine")
-    is_lossy = not scenario.faults.are_none or scenario.sharing.retry is not None
+    is_lossy = not scenario.faults.are_none or scenario.exchange.retry is not None
     may_wait = is_lossy or scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
     may_wait = may_wait or scenario.topology is not None
     likely = 2 * len(scenario.agents) ** 2 if scenario.topology is None else scenario.node_count
@@ -123,14 +123,14 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         agents=agents,
         pairs=pairs,
         bonds=bonds,
-        rules=fill_rules(scenario.sharing.rules),
+        rules=fill_rules(scenario.exchange.rules),
         demanded=full_sets(met),
         others=full_sets(met),
         knowledge=np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64),
         seen=seen,
         history=np.zeros(most, np.uint16),
         usable=np.zeros((count, len(members)), np.int64),
-        thresholds=fill_thresholds(scenario.sharing.threshold),
+        thresholds=fill_thresholds(scenario.exchange.threshold),
         mail=records((2, room.mail), MESSAGE),
         trace=np.zeros((room.trace, len(Row._fields)), np.int64),
         own_arms=own_arms,

@@ -11,7 +11,7 @@ from cobandit.core.thresholds import TABULATED_SHARES, answers_wait, phase_key
 from cobandit.policies import AAE, UCB, Confidence, Horizon
 from cobandit.policies.confidence import log_inverse_delta
 from cobandit.policies.registry import BuiltIn
-from cobandit.scenario.scenario import IndexFunction, Scenario
+from cobandit.scenario.scenario import IndexFunction, Scenario, relay_name
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, log_of_miss
 from cobandit.scenario.tape import Stream, Tape
 from cobandit.scenario.topology import Graph, Relays
@@ -21,7 +21,6 @@ from cobandit.simulator.kernel.bits import WORD
 from cobandit.simulator.kernel.custom import address_of
 from cobandit.simulator.kernel.lossy import SCRATCH
 from cobandit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, SEEN, STEP, WORLD, Record, Table, records
-from cobandit.simulator.wiring import relay_name
 from cobandit.values.chance import stream
 from cobandit.values.errors import LocalError
 
@@ -49,11 +48,11 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     world.same_order = all(own == scenario.arms.names for own in own_arms)
     world.same_arms = all(set(own) == set(own_arms[0]) for own in own_arms)
     world.agent_names_size = sum(text_size(str(agent)) for agent in range(world.agents))
-    thresholds = fill_thresholds(scenario.sharing.threshold)
+    thresholds = fill_thresholds(scenario.exchange.threshold)
     constant = len(thresholds) == 1 and not world.per_candidate
     nobody_waits = scenario.delay == 0 and not any(agent.absences for agent in scenario.agents)
     simple = constant and nobody_waits and world.same_order
-    faults, retry = scenario.faults, scenario.sharing.retry
+    faults, retry = scenario.faults, scenario.exchange.retry
     world.has_faults = not faults.are_none
     world.tolerant = retry is not None
     world.lossy = world.has_faults or world.tolerant
@@ -65,9 +64,9 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     world.next_wake = np.inf
     world.letters_end = SCRATCH
     simple = simple and not world.lossy and scenario.topology is None
-    world.one_table = simple and thresholds[0] == 1 and _shares_everything(scenario.sharing.rules)
+    world.one_table = simple and thresholds[0] == 1 and _shares_everything(scenario.exchange.rules)
     one_size = world.answers_wait or thresholds[0] == 1  # an answer needs as much as any other share
-    world.plain = simple and one_size and _shares_if_asked(scenario.sharing.rules) and not (world.settles or traced)
+    world.plain = simple and one_size and _shares_if_asked(scenario.exchange.rules) and not (world.settles or traced)
     return table
 
 
@@ -90,7 +89,7 @@ def _fill_choice(world: Record, scenario: Scenario) -> None:
 
 
 def _fill_talk(world: Record, scenario: Scenario) -> None:
-    sharing = scenario.sharing
+    sharing = scenario.exchange
     world.if_asked, world.if_not_asked = (
         np.uint64(2**WORD - 1 if _matters(sharing.rules, demanded=demanded) else 0) for demanded in (True, False)
     )
@@ -154,7 +153,7 @@ def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
     table.arm_count = table.candidates = [len(own) for own in own_arms]
     table.arm_set[:count] = [sets[own] for own in own_arms[:count]]
     table.name_size = [text_size(name) for name in names]
-    if isinstance(scenario.sharing.threshold, Geometric) and scenario.sharing.threshold.phases:
+    if isinstance(scenario.exchange.threshold, Geometric) and scenario.exchange.threshold.phases:
         table.phase_key = [phase_key(name) for name in names]
     horizon = scenario.horizon
     table.start[:count] = [spec.start for spec in specs]

@@ -36,12 +36,16 @@ class Wiring(NamedTuple):
 
 
 def why_not_compiled(scenario: Scenario) -> str:
-    """Return why a topology has no compiled form in a scenario; nothing, if it has one."""
+    """Return why a scenario's way to talk or to choose has no compiled form; nothing, if it has one."""
+    if scenario.plugged is not None:
+        return f"{scenario.plugged.about.title} is a plug-in without a compiled form"
+    if any(agent.policy is not None for agent in scenario.agents):
+        return "the compiled engine knows one policy for all agents"
     if scenario.topology is None:
         return ""
-    if not scenario.faults.are_none or scenario.sharing.retry is not None:
+    if not scenario.faults.are_none or scenario.exchange.retry is not None:
         return "with relays and on graphs the compiled engine takes a network without faults, and no loss tolerance"
-    is_per_candidate = isinstance(scenario.sharing.threshold, PerCandidate)
+    is_per_candidate = isinstance(scenario.exchange.threshold, PerCandidate)
     if is_per_candidate and getattr(scenario.policy, "name", "") == "aae" and scenario.relay_count > 1:
         return "with relays the compiled engine knows no thresholds per candidate for AAE"
     return ""
@@ -90,7 +94,7 @@ def _uplinks(scenario: Scenario, leaves: int, known: int) -> Table:
     uplinks = records((leaves, known), UPLINK)
     uplinks.share_number, uplinks.demanded, uplinks.present = 1, _demanded(scenario), True
     if isinstance(scenario.topology, Relays):  # the others count as absent
-        left = scenario.sharing.rules[Input.LEAVE, _demanded(scenario), False]
+        left = scenario.exchange.rules[Input.LEAVE, _demanded(scenario), False]
         uplinks.present[:, scenario.topology.homes :] = False
         uplinks.demanded[:, scenario.topology.homes :] = left.demanded
     return uplinks
@@ -98,7 +102,7 @@ def _uplinks(scenario: Scenario, leaves: int, known: int) -> Table:
 
 def _demanded(scenario: Scenario) -> bool:
     """Return whether a share is demanded at first: everybody has heard that the others are here."""
-    return scenario.sharing.rules[Input.JOIN, True, False].demanded
+    return scenario.exchange.rules[Input.JOIN, True, False].demanded
 
 
 def _pairs(scenario: Scenario) -> Table:

@@ -53,7 +53,7 @@ def _allowed(conversation: Conversation, decisions: tuple[int, int]) -> tuple[in
     scenario = conversation.scenario
     if why_none := why_theorem_2_is_silent(scenario, conversation.pair):
         return None, why_none
-    return share_bounds(ucb_share_counts(decisions, scenario.sharing.threshold))[0][1], ""
+    return share_bounds(ucb_share_counts(decisions, scenario.exchange.threshold))[0][1], ""
 
 
 def _both(count: Callable[[int], int]) -> tuple[int, int]:

@@ -110,7 +110,7 @@ class Drawing:
         """Draw a timeline: thick while the other has asked, dotted while the agent is away."""
         y = LANES[side]
         here = True
-        rules = self.conversation.scenario.sharing.rules
+        rules = self.conversation.scenario.exchange.rules
         thick = "asked" if rules.asks else "here" if rules.talks else ""
         stretches: list[tuple[int, str]] = [(0, thick if self.conversation.start[side].demanded else "")]
         for place, moment in zip(self.places, self.conversation.moments, strict=True):

@@ -6,7 +6,7 @@ from cobandit.studies.explanation.conversation import Conversation, Form
 def legend(conversation: Conversation) -> str:
     """Return the legend of a conversation's picture, as HTML."""
     present = {flight.form for flight in conversation.flights}
-    rules = conversation.scenario.sharing.rules
+    rules = conversation.scenario.exchange.rules
     items = list(_ALWAYS)
     if rules.talks:
         asked = "the other has asked" if rules.asks else "the other is here"

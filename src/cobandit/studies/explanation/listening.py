@@ -96,7 +96,7 @@ class _Listener:
         new = [row for row in self._rows[self._read :] if self._concerns(row)]
         self._read = len(self._rows)
         sides = self.look(engine)
-        if not (new or self._in_the_air or engine.scenario.sharing.retry):  # nobody of the two can have spoken
+        if not (new or self._in_the_air or engine.scenario.exchange.retry):  # nobody of the two can have spoken
             self.sides = sides
             return
         flying = self._flying(engine)

@@ -79,7 +79,7 @@ class Explanation:
 
     def _result(self) -> str:
         shares, immediate = sum(self.counts.shares), sum(self.counts.immediate)
-        rules = self.conversation.scenario.sharing.rules
+        rules = self.conversation.scenario.exchange.rules
         if not rules.talks:
             return "They do not. Each learns from its own pulls alone."
         sent = f"{count_of(sum(self.counts.decisions), 'pull')}, and {count_of(shares, 'share')} between the two"
@@ -129,7 +129,7 @@ class Explanation:
         return f"<b>{state.buffered:,}</b> waiting for {escape(self.names[1 - side])}, threshold {state.threshold:,}"
 
     def _asked(self, state: Side, other: str) -> str:
-        rules = self.conversation.scenario.sharing.rules
+        rules = self.conversation.scenario.exchange.rules
         if not rules.talks:
             return "nobody talks"
         if rules.asks:
@@ -165,7 +165,7 @@ class Explanation:
         for side, (name, other) in enumerate((self.names, self.names[::-1])):
             pulls = count_of(counts.decisions[side], "pull")
             yield _card(f"{counts.shares[side]:,}", f"shares from {name} to {other}", f"{pulls} of {name}")
-        if self.conversation.scenario.sharing.rules != IMMEDIATE.table:
+        if self.conversation.scenario.exchange.rules != IMMEDIATE.table:
             saved = f"{counts.immediate[0]:,} and {counts.immediate[1]:,}: one for every pull that the other can use"
             yield _card(f"{sum(counts.immediate):,}", f"{IMMEDIATE.title} would have sent", saved)
         if counts.allowed is None:
@@ -215,7 +215,7 @@ class Explanation:
         )
 
     def _keeping(self, state: Side) -> str:
-        rules = self.conversation.scenario.sharing.rules
+        rules = self.conversation.scenario.exchange.rules
         notes = {True: ", asked", False: ""} if rules.asks else {True: "", False: ", other away"}
         note = notes[state.demanded] if rules.talks else ""
         return f"{state.buffered:,} (threshold {state.threshold:,}){note}"

@@ -8,7 +8,7 @@ from cobandit.scenario.scenario import Scenario
 
 def rule_html(scenario: Scenario) -> str:
     """Return the rule, as HTML."""
-    rules = scenario.sharing.rules
+    rules = scenario.exchange.rules
     told = [re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", sentence) for sentence in protocol_of(rules).rule]
     if rules.asks:
         told += _loss(scenario)
@@ -19,13 +19,13 @@ def rule_html(scenario: Scenario) -> str:
 
 def at_the_start(scenario: Scenario) -> str:
     """Return how things stand before the first pull."""
-    if scenario.sharing.rules.asks:
+    if scenario.exchange.rules.asks:
         return "Each counts as having been asked by the other, so each may send a first share."
     return "Nothing waits on either side."
 
 
 def _loss(scenario: Scenario) -> list[str]:
-    if scenario.sharing.retry is not None:
+    if scenario.exchange.retry is not None:
         again = "A share that is not acknowledged in time is <strong>sent again</strong>"
         return [f"Messages may be lost here. {again}, with the same number and everything new."]
     if scenario.faults.loss or scenario.faults.partitions:

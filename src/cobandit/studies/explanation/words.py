@@ -43,7 +43,7 @@ class _Telling:
 
     def __init__(self, conversation: Conversation, names: Sequence[str], moment: Moment) -> None:
         self.moment = moment
-        self.sharing = conversation.scenario.sharing
+        self.sharing = conversation.scenario.exchange
         self.protocol = protocol_of(self.sharing.rules)
         self.me, self.other = names[moment.actor], names[1 - moment.actor]
         self.flight = None if moment.flight is None else conversation.flights[moment.flight]

@@ -1,0 +1,59 @@
+"""A periodic hub: after every so many pulls an agent sends its news to the hub, and gets what all others observed.
+
+The form that federated averaging has for bandits: Wang, Hu, Chen and Wang, "Distributed bandit learning: near-optimal
+regret with efficient communication", ICLR 2020; Dubey and Pentland, "Differentially-private federated linear bandits",
+NeurIPS 2020 (a synchronisation after a fixed number of rounds).
+
+    source                                         here
+    every P rounds all agents synchronise          after every `period` own pulls an agent does (`observed`): agents are
+                                                   asynchronous, so each has a period of its own
+    each sends what it observed since the last     `upload`: its own cells that changed
+    the server adds up, and sends the sum to all   `synchronise` at the hub: the total of the others, to who asked
+
+Deviations: `hub.py` says in which form sums travel. While the hub is away news wait, and go with the first pull after.
+"""
+
+from typing import Any
+
+from cobandit.protocols.hub import SURVIVES, synchronise, upload
+from cobandit.protocols.node import Node
+from cobandit.protocols.plug_in import About
+from cobandit.values.checks import check_whole
+from cobandit.values.tally import Arm
+
+
+class PeriodicHub:
+    """Synchronise with the hub after every `period` own pulls.
+
+    Args:
+        node: The node.
+        period: After how many own pulls.
+    """
+
+    about = About(
+        word="periodic-hub",
+        title="a periodic hub",
+        told="They synchronise with a hub after every so many pulls",
+        rule=(
+            "After every `period` own pulls an agent sends its own news to the hub.",
+            "The hub answers with what all others have observed.",
+        ),
+        paper="federated averaging; for bandits Wang et al. 2020, Dubey and Pentland 2020",
+        hubs=1,
+        survives=SURVIVES,
+    )
+
+    def __init__(self, node: Node, *, period: int = 8) -> None:
+        check_whole("period", period, 1)
+        self.node, self.period = node, period
+        self._fresh = 0
+
+    def observed(self, arm: Arm, reward: float) -> None:
+        """Upload when it is time, and the hub is there."""
+        self._fresh += 1
+        if self._fresh >= self.period and upload(self.node):
+            self._fresh = 0
+
+    def received(self, sender: int, message: Any) -> None:
+        """Take a download, or at the hub an upload."""
+        synchronise(self.node, sender, message)

@@ -1,0 +1,33 @@
+"""Which protocols come as plug-ins. One more is one more file and one more name here; `register` takes one of yours."""
+
+from typing import Any
+
+from cobandit.protocols.event_hub import EventHub
+from cobandit.protocols.gossip import Gossip
+from cobandit.protocols.periodic_hub import PeriodicHub
+from cobandit.protocols.plug_in import about
+from cobandit.values.errors import LocalError
+
+PLUG_INS: dict[str, type[Any]] = {}
+"""By their words in scenario files."""
+
+BY_TABLE = ("odc", "ibc", "none")
+"""The words of protocols that are tables (`cobandit.core.protocols`)."""
+
+
+def register(build: type[Any]) -> None:
+    """Add a protocol: from now on scenario files of this process may name it, and reports know its words.
+
+    Raises:
+        LocalError: It has no word, or its word is another protocol's.
+    """
+    word = about(build).word
+    if not word:
+        raise LocalError(f"{build.__qualname__} needs about = About(word=...): files name a protocol by its word")
+    if word in BY_TABLE or PLUG_INS.get(word, build) is not build:
+        raise LocalError(f"{build.__qualname__} has the word {word!r}, which another protocol has already")
+    PLUG_INS[word] = build
+
+
+for _protocol in (PeriodicHub, EventHub, Gossip):
+    register(_protocol)
