@@ -123,8 +123,8 @@ class Scenario:
         delay: How many slots a message takes; 0 means within the slot.
         faults: What the network does to messages; nothing by default.
         topology: Who talks to whom: `Relays(...)` or a `Graph`; everybody to everybody by default.
-        luck: What the luck of a reward belongs to: `"pull"`, the n-th pull of an agent, whatever the arm; or `"arm"`, its
-            n-th pull of that arm, so that two algorithms on the same tape see the same rewards of an arm
+        luck: What the luck of a reward belongs to: `"pull"`, the n-th pull of an agent, whatever the arm; or `"arm"`,
+            its n-th pull of that arm, so that two algorithms on the same tape see the same rewards of an arm
             (docs/experiments.md).
     """
 
