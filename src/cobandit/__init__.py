@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cobandit.live.store.importing import snapshot_of as snapshot_of
     from cobandit.simulator.results import Results as Results
     from cobandit.simulator.simulate import simulate as simulate
+    from cobandit.simulator.sweep import sweep as sweep
 
 __version__ = "0.1.0"
 
@@ -80,6 +81,7 @@ _LATER = {
     "snapshot_of": "cobandit.live.store.importing",
     "Results": "cobandit.simulator.results",
     "simulate": "cobandit.simulator.simulate",
+    "sweep": "cobandit.simulator.sweep",
 }
 """What is loaded only when it is asked for: live members need no simulator, and simulations need no network."""
 

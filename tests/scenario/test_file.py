@@ -251,6 +251,7 @@ WRONG: list[tuple[str, object, str]] = [
     ("horizon", 0, "horizon must be a whole number from 1 to 1099511627776, not 0"),
     ("horizon", 8e4, "horizon must be a whole number from 1 to 1099511627776, not 80000.0"),
     ("trials", "many", "trials must be a whole number from 1 to 10000000, not 'many'"),
+    ("luck", "agent", 'luck must be "pull" or "arm", not \'agent\''),
     ("seed", -1, "seed must be a whole number from 0 to 9223372036854775807, not -1"),
     ("horizont", 5, "horizont = 5 is not a key that cobandit knows: did you mean horizon?"),
     (
@@ -258,7 +259,7 @@ WRONG: list[tuple[str, object, str]] = [
         5,
         (
             "x = 5 is not a key that cobandit knows: "
-            "the keys here are horizon, trials, seed, arms, agents, policy, sharing"
+            "the keys here are horizon, trials, seed, luck, arms, agents, policy, sharing"
         ),
     ),
     ("arms", 3, "arms must be a table, written [arms], with means, file or uniform, not 3"),

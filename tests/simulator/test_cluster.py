@@ -16,6 +16,8 @@ from cobandit.cli import main
 from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
 from cobandit.simulator import cluster as cluster_module
 from cobandit.simulator.cluster import cluster
+from cobandit.simulator.details import Detail
+from cobandit.simulator.frames import COLUMNS
 from cobandit.simulator.simulate import simulate
 from cobandit.values.errors import LocalError
 
@@ -75,7 +77,8 @@ def test_a_worker_killed_in_the_middle_loses_no_trial_and_doubles_none(
     workers: dict[str, subprocess.Popen[bytes]],
     tmp_path: Path,
 ) -> None:
-    ref = simulate(WORLD, trials=TRIALS, seed=3, engine="reference", checkpoints=2)
+    keep: tuple[Detail, ...] = ("pulls", "links", "agents_over_time")
+    ref = simulate(WORLD, trials=TRIALS, seed=3, engine="reference", checkpoints=2, keep=keep)
     reported: list[int] = []
     had: list[int] = []
 
@@ -96,13 +99,14 @@ def test_a_worker_killed_in_the_middle_loses_no_trial_and_doubles_none(
             seed=3,
             engine="reference",
             checkpoints=2,
+            keep=keep,
             executor=executor,
             out=tmp_path / "out",
             progress=kill_one,
         )
     assert had[0] > 0
     assert reported == list(range(TRIALS + 1))
-    for frame in ("trials", "agents", "over_time"):
+    for frame in COLUMNS:
         assert_frame_equal(getattr(got, frame), getattr(ref, frame))
     assert len((tmp_path / "out" / "journal.jsonl").read_text().splitlines()) == 1 + TRIALS
 

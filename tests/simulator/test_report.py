@@ -52,7 +52,13 @@ def test_the_table_says_what_the_summary_says(world: Scenario) -> None:
     results = small(world)
     rows = table(results.report(), "scenario-1")
     summary = results.summary()["scenario"]
-    nouns = {"group_regret": "group regret", "realised_regret": "realised regret", "retries": "repeated shares"}
+    nouns = {
+        "group_regret": "group regret",
+        "realised_regret": "realised regret",
+        "retries": "repeated shares",
+        "agent_rounds": "agent-rounds",
+        "definition_bits": "bits of Definition 1",
+    }
     for quantity, one in summary.items():
         noun = nouns.get(quantity, quantity)
         if one["mean"] == 0 or (quantity == "messages" and world is WORLD):

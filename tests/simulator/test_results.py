@@ -1,5 +1,6 @@
 """Many trials: the same bits wherever they run, resumed where they stopped, tidy when they are done."""
 
+import hashlib
 import json
 import math
 import os
@@ -28,6 +29,7 @@ from cobandit.scenario import (
     BuiltIn,
     IndexFunction,
     Rate,
+    Relays,
     Scenario,
     scenario_from_mapping,
     scenario_to_toml,
@@ -36,6 +38,7 @@ from cobandit.simulator import run
 from cobandit.simulator import trials as trials_module
 from cobandit.simulator.results import Results
 from cobandit.simulator.simulate import simulate
+from cobandit.values.provenance import source_hash
 from cobandit.values.quantum import BERNOULLI
 
 WORLD = Scenario(
@@ -45,7 +48,8 @@ WORLD = Scenario(
     BuiltIn("ucb", alpha=3.0),
 )
 PAIR = {"on demand": WORLD, "alone": replace(WORLD, sharing=silent())}
-FRAMES = ("trials", "agents", "over_time")
+DETAILS = ("pulls", "links", "agents_over_time")
+FRAMES = ("trials", "agents", "over_time", "arms", *DETAILS)
 
 
 def own_policy(arms: Sequence[str], _seed: int) -> UCB:
@@ -89,7 +93,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 
 def test_a_row_per_trial_per_agent_and_per_checkpoint_is_what_the_runs_measured() -> None:
-    results = small(PAIR, trials=2, checkpoints=(60, 120))
+    results = small(PAIR, trials=2, checkpoints=(60, 120), keep=DETAILS)
     refs = [
         (name, trial, run(world, seed=7, trial=trial, checkpoints=(60, 120)))
         for name, world in PAIR.items()
@@ -105,7 +109,9 @@ def test_a_row_per_trial_per_agent_and_per_checkpoint_is_what_the_runs_measured(
             "retries": ref.retries,
             "acknowledgements": ref.acknowledgements,
             "messages": ref.messages,
+            "agent_rounds": ref.communication.agent_rounds,
             "bytes": ref.communication.bytes,
+            "definition_bits": ref.communication.definition_bits,
             "staleness": ref.staleness,
             "group_regret": ref.group_regret,
             "realised_regret": ref.realised_regret,
@@ -128,16 +134,120 @@ def test_a_row_per_trial_per_agent_and_per_checkpoint_is_what_the_runs_measured(
         for agent in range(3)
     ]
     assert results.over_time.to_dict("records") == [
-        {"scenario": name, "trial": trial, "slot": slot, "group_regret": regret, "shares": shares}
+        {
+            "scenario": name,
+            "trial": trial,
+            "slot": slot,
+            "decisions": ref.pulls_at[place].sum(),
+            "group_regret": ref.group_regret_at[place],
+            "shares": ref.shares_at[place],
+            "messages": ref.messages_at[place],
+            "agent_rounds": ref.agent_rounds_at[place],
+            "bytes": ref.bytes_at[place],
+            "staleness": ref.lacking_at[place] / ref.pulls_at[place].sum(),
+        }
         for name, trial, ref in refs
-        for slot, regret, shares in zip((60, 120), ref.group_regret_at, ref.shares_at, strict=True)
+        for place, slot in enumerate((60, 120))
     ]
+    assert results.arms.to_dict("records") == [
+        {
+            "scenario": name,
+            "trial": trial,
+            "arm": str(arm),
+            "pulls": ref.pulls[:, arm].sum(),
+            "rewards": ref.rewards[:, arm].sum(),
+        }
+        for name, trial, ref in refs
+        for arm in range(3)
+    ]
+    assert results.pulls.to_dict("records") == [
+        {
+            "scenario": name,
+            "trial": trial,
+            "agent": agent,
+            "arm": str(arm),
+            "pulls": ref.pulls[agent, arm],
+            "rewards": ref.rewards[agent, arm],
+        }
+        for name, trial, ref in refs
+        for agent in range(3)
+        for arm in range(3)
+        if ref.pulls[agent, arm]
+    ]
+    assert results.links.to_dict("records") == [
+        {
+            "scenario": "on demand",
+            "trial": trial,
+            "sender": sender,
+            "receiver": receiver,
+            "shares": ref.communication.shares[sender, receiver],
+            "notices": 0,
+            "retries": 0,
+            "acknowledgements": 0,
+        }
+        for name, trial, ref in refs
+        for sender in range(3)
+        for receiver in range(3)
+        if ref.communication.shares[sender, receiver]
+    ]
+    assert results.agents_over_time.to_dict("records") == [
+        {
+            "scenario": name,
+            "trial": trial,
+            "slot": slot,
+            "agent": agent,
+            "decisions": ref.pulls_at[place, agent].sum(),
+            "regret": pytest.approx((ref.pulls_at[place, agent] * ref.gaps[agent]).sum()),
+        }
+        for name, trial, ref in refs
+        for place, slot in enumerate((60, 120))
+        for agent in range(3)
+    ]
+
+
+def test_the_last_checkpoint_tells_what_the_whole_run_tells() -> None:
+    results = small(PAIR, checkpoints=(120,))
+    columns = ["shares", "messages", "agent_rounds", "bytes", "staleness", "decisions", "group_regret"]
+    assert_frame_equal(results.over_time[columns], results.trials[columns])
+    assert (results.trials["agent_rounds"] <= results.trials["messages"]).all()
+
+
+def test_links_with_relays_go_by_positions_and_relays_come_after_the_agents() -> None:
+    links = small(replace(WORLD, topology=Relays(2)), trials=1, keep=("links",)).links
+    assert set(zip(links["sender"], links["receiver"], strict=True)) == {
+        (0, 3), (3, 0), (1, 4), (4, 1), (2, 3), (3, 2), (3, 4), (4, 3)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("world", "keep", "text"),
+    [
+        (WORLD, ("everything",), "keep 'everything' is not one of pulls, links, agents_over_time"),
+        (WORLD, ("agents_over_time",), "agents_over_time has a row for each checkpoint: give checkpoints=50, say"),
+        (
+            replace(WORLD, agents=(AgentSpec(Rate(0.5)),) * 500),
+            ("links",),
+            "links would have up to 250,000 rows for each trial, more than 200,000: leave it out of keep",
+        ),
+    ],
+)
+def test_a_frame_that_cannot_be_kept_is_refused_before_anything_runs(
+    world: Scenario, keep: tuple[str, ...], text: str, ran: list[tuple[str, int]]
+) -> None:
+    with pytest.raises(LocalError) as refused:
+        small(world, keep=keep)
+    assert str(refused.value).startswith(text)
+    assert ran == []
 
 
 def test_counts_are_whole_numbers_and_the_frames_are_there_without_checkpoints() -> None:
     results = small()
     kinds = {
-        frame: {column: kind.kind for column, kind in getattr(results, frame).dtypes.items() if column != "scenario"}
+        frame: {
+            column: kind.kind
+            for column, kind in getattr(results, frame).dtypes.items()
+            if column not in ("scenario", "arm")
+        }
         for frame in FRAMES
     }
     assert kinds == {
@@ -149,7 +259,9 @@ def test_counts_are_whole_numbers_and_the_frames_are_there_without_checkpoints()
             "retries": "i",
             "acknowledgements": "i",
             "messages": "i",
+            "agent_rounds": "i",
             "bytes": "i",
+            "definition_bits": "f",
             "staleness": "f",
             "group_regret": "f",
             "realised_regret": "f",
@@ -164,9 +276,31 @@ def test_counts_are_whole_numbers_and_the_frames_are_there_without_checkpoints()
             "shares_received": "i",
             "notices_sent": "i",
         },
-        "over_time": {"trial": "i", "slot": "i", "group_regret": "f", "shares": "i"},
+        "over_time": {
+            "trial": "i",
+            "slot": "i",
+            "decisions": "i",
+            "group_regret": "f",
+            "shares": "i",
+            "messages": "i",
+            "agent_rounds": "i",
+            "bytes": "i",
+            "staleness": "f",
+        },
+        "arms": {"trial": "i", "pulls": "i", "rewards": "i"},
+        "pulls": {"trial": "i", "agent": "i", "pulls": "i", "rewards": "i"},
+        "links": {
+            "trial": "i",
+            "sender": "i",
+            "receiver": "i",
+            "shares": "i",
+            "notices": "i",
+            "retries": "i",
+            "acknowledgements": "i",
+        },
+        "agents_over_time": {"trial": "i", "slot": "i", "agent": "i", "decisions": "i", "regret": "f"},
     }
-    assert len(results.over_time) == 0
+    assert [len(getattr(results, frame)) for frame in FRAMES] == [4, 12, 0, 12, 0, 0, 0]
 
 
 def test_a_comparison_is_paired() -> None:
@@ -187,7 +321,9 @@ def test_a_summary_has_mean_sd_and_interval_of_every_quantity() -> None:
             "retries",
             "acknowledgements",
             "messages",
+            "agent_rounds",
             "bytes",
+            "definition_bits",
             "staleness",
             "decisions",
             "group_regret",
@@ -209,8 +345,8 @@ def test_a_number_of_checkpoints_is_spread_evenly_and_ends_at_the_horizon() -> N
 
 
 def test_both_engines_give_the_same_frames() -> None:
-    ref = small(PAIR, trials=2, checkpoints=3)
-    got = small(PAIR, trials=2, checkpoints=3, engine="compiled")
+    ref = small(PAIR, trials=2, checkpoints=3, keep=DETAILS)
+    got = small(PAIR, trials=2, checkpoints=3, keep=DETAILS, engine="compiled")
     assert bits(got) == bits(ref)
     assert (ref.about.engine, got.about.engine) == ("reference", "compiled")
 
@@ -226,9 +362,9 @@ def test_both_engines_give_the_same_frames() -> None:
     ids=["one worker", "three workers", "threads", "processes"],
 )
 def test_the_same_seed_gives_the_same_bits_wherever_it_runs(where: Callable[[], dict[str, Any]]) -> None:
-    ref = small(PAIR, workers=2, checkpoints=2)
+    ref = small(PAIR, workers=2, checkpoints=2, keep=DETAILS)
     options = where()
-    got = small(PAIR, checkpoints=2, **options)
+    got = small(PAIR, checkpoints=2, keep=DETAILS, **options)
     if "executor" in options:
         options["executor"].shutdown()
     assert bits(got) == bits(ref)
@@ -239,7 +375,10 @@ def test_a_policy_of_your_own_runs_on_the_readable_engine_unless_it_is_an_index(
     own = replace(WORLD, policy=own_policy)
     results = simulate({"own": own}, trials=1, seed=1)
     assert results.about.engine == "reference"
-    assert results.about.scenarios["own"]["policy"] == {"python": f"{__name__}.own_policy"}
+    assert results.about.scenarios["own"]["policy"] == {
+        "python": f"{__name__}.own_policy",
+        "source": source_hash(own_policy),
+    }
     index = replace(WORLD, policy=IndexFunction(lambda mean, count, budget: mean + budget / count))
     assert trials_module.engine_for(index, "auto") == "compiled"
 
@@ -312,7 +451,7 @@ def test_what_cannot_be_simulated_is_said_before_anything_runs(
 
 
 def test_saved_results_are_loaded_bit_by_bit(tmp_path: Path) -> None:
-    results = small(PAIR, checkpoints=2)
+    results = small(PAIR, checkpoints=2, keep=DETAILS)
     results.save(tmp_path / "saved")
     again = Results.load(tmp_path / "saved")
     assert_equal(again, results)
@@ -323,7 +462,7 @@ def test_saved_results_are_loaded_bit_by_bit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_a_parquet_file_carries_its_scenarios_its_seed_and_its_versions(frame: str, tmp_path: Path) -> None:
-    small(PAIR, checkpoints=2, out=tmp_path)
+    results = small(PAIR, checkpoints=2, keep=DETAILS, out=tmp_path)
     about = json.loads(pq.read_schema(tmp_path / f"{frame}.parquet").metadata[b"cobandit"])
     worlds = {name: scenario_from_mapping(world).scenario for name, world in about.pop("scenarios").items()}
     assert worlds == PAIR
@@ -338,13 +477,16 @@ def test_a_parquet_file_carries_its_scenarios_its_seed_and_its_versions(frame: s
             "numpy": np.__version__,
             "numba": numba.__version__,
         },
+        "keep": list(DETAILS),
+        "first_trial": 0,
+        "parameters": {},
     }
-    assert_frame_equal(pd.read_parquet(tmp_path / f"{frame}.parquet"), getattr(small(PAIR, checkpoints=2), frame))
+    assert_frame_equal(pd.read_parquet(tmp_path / f"{frame}.parquet"), getattr(results, frame))
 
 
 def test_the_files_are_the_same_bits_on_one_worker_and_on_many(tmp_path: Path) -> None:
     for workers in (1, 3):
-        small(PAIR, checkpoints=2, workers=workers, out=tmp_path / str(workers))
+        small(PAIR, checkpoints=2, keep=DETAILS, workers=workers, out=tmp_path / str(workers))
     files = [{file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("1", "3")]
     for held in files:
         held["journal.jsonl"] = b"".join(sorted(held["journal.jsonl"].splitlines(keepends=True)))
@@ -408,6 +550,8 @@ def test_more_trials_are_added_to_those_that_are_there(tmp_path: Path, ran: list
         ({"world": replace(WORLD, horizon=121)}, r"holds another run \(scenarios\)"),
         ({"world": {"w": WORLD}}, r"holds another run \(scenarios, order\)"),
         ({"checkpoints": 2}, r"holds another run \(checkpoints\)"),
+        ({"keep": ("links",)}, r"holds another run \(keep\)"),
+        ({"first_trial": 2}, r"holds another run \(first_trial\)"),
         ({"engine": "compiled"}, r"holds another run \(engine 'reference' in place of 'compiled'\)"),
         ({"trials": 3}, "holds the same run with 4 trials, more than 3"),
     ],
@@ -425,12 +569,56 @@ def test_a_folder_with_another_run_is_left_as_it_is(
     assert_equal(Results.load(tmp_path), results)
 
 
-def test_a_run_with_something_of_your_own_is_kept_but_not_gone_on_with(tmp_path: Path) -> None:
-    own = replace(WORLD, policy=own_policy)
+def test_a_run_with_a_lambda_is_kept_but_not_gone_on_with(tmp_path: Path) -> None:
+    own = replace(WORLD, policy=lambda arms, _: own_policy(arms, 0))
     results = small(own, out=tmp_path)
     assert_equal(Results.load(tmp_path), results)
-    with pytest.raises(LocalError, match="nobody can tell whether it is the same"):
+    with pytest.raises(
+        LocalError, match=r"with a lambda, or .* nobody can tell whether it is the same: give it a name"
+    ):
         small(own, out=tmp_path)
+
+
+def test_a_run_with_a_policy_of_your_own_goes_on_unless_its_source_is_another(
+    tmp_path: Path, ran: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = replace(WORLD, policy=own_policy)
+    small(own, trials=2, out=tmp_path)
+    ran.clear()
+    assert_equal(small(own, out=tmp_path), small(own))
+    assert ran[:2] == [("scenario", 2), ("scenario", 3)]
+    monkeypatch.setattr(sys.modules[__name__], "BERNOULLI", 0.5)
+    with pytest.raises(LocalError, match=r"holds another run \(scenarios\)"):
+        small(own, out=tmp_path)
+
+
+def test_results_of_the_first_format_are_loaded_and_not_gone_on_with(tmp_path: Path) -> None:
+    before = small(checkpoints=2, out=tmp_path)
+    fewer = {
+        "trials": before.trials.drop(columns=["agent_rounds", "definition_bits"]),
+        "agents": before.agents,
+        "over_time": before.over_time[["scenario", "trial", "slot", "group_regret", "shares"]],
+    }
+    manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
+    (tmp_path / "arms.parquet").unlink()
+    for name, frame in fewer.items():
+        frame.to_parquet(tmp_path / f"{name}.parquet", index=False)
+    hashes = {
+        f"{name}.parquet": hashlib.sha256((tmp_path / f"{name}.parquet").read_bytes()).hexdigest() for name in fewer
+    }
+    for key in ("keep", "first_trial", "parameters"):
+        del manifest["about"][key]
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "format": 1, "files": hashes}), encoding="utf-8")
+    journal = (tmp_path / "journal.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "journal.jsonl").write_text(journal.replace('"format":2', '"format":1'), encoding="utf-8")
+    again = Results.load(tmp_path)
+    for name, frame in fewer.items():
+        assert_frame_equal(getattr(again, name), frame)
+    assert (len(again.arms), len(again.links), again.about) == (0, 0, before.about)
+    assert "agent_rounds" not in again.summary()["scenario"]
+    assert "agent-rounds" not in again.report()
+    with pytest.raises(LocalError, match="was written by another version of cobandit: choose another folder"):
+        small(checkpoints=2, trials=5, out=tmp_path)
 
 
 KILLED = """

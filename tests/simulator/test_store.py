@@ -221,7 +221,9 @@ def test_what_is_not_this_run_is_refused_and_left_as_it_is(
 def test_a_run_that_cannot_be_told_from_another_is_not_gone_on_with(tmp_path: Path) -> None:
     journal(tmp_path, resumable=False).close()
     before = everything(tmp_path)
-    with pytest.raises(LocalError, match="of a scenario with something of your own nobody can tell"):
+    with pytest.raises(
+        LocalError, match="with a lambda, or with something else whose source cannot be read, nobody can tell"
+    ):
         journal(tmp_path, resumable=False)
     assert everything(tmp_path) == before
 

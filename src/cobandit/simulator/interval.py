@@ -57,6 +57,20 @@ def estimate(values: Sequence[float], *, least: float | None = None) -> Estimate
     return Estimate(mean, sd, low, mean + half)
 
 
+def half_width(one: Estimate) -> float | None:
+    """Return half of the 95 % interval, which is what ± tells: from the mean to the end that nothing cuts off."""
+    return None if one.high is None else one.high - one.mean
+
+
+def t_mass_beyond(t: float, freedom: int) -> float:
+    """Return P(T <= -t or T >= t), for T of Student's distribution; below 1e-15 it may read 0.
+
+    >>> round(t_mass_beyond(4.302653, 2), 6)
+    0.05
+    """
+    return max(0.0, 1.0 - _mass_within(math.atan(t / math.sqrt(freedom)), freedom))
+
+
 @lru_cache(maxsize=1024)
 def t_quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
     """Return the t with P(-t < T < t) = confidence, for T of Student's distribution.

@@ -19,7 +19,7 @@ from cobandit.scenario.words import count_of, scenario_in_words
 from cobandit.scenario.writing import scenario_to_toml
 from cobandit.simulator.allowed import immediate_shares, regret_allowed, shares_allowed
 from cobandit.simulator.canvas import picture
-from cobandit.simulator.interval import Estimate
+from cobandit.simulator.interval import Estimate, half_width
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -38,8 +38,10 @@ _NOUNS = {
     "retries": "repeated shares",
     "acknowledgements": "acknowledgements",
     "messages": "messages",
+    "agent_rounds": "agent-rounds",
     "notices": "notices",
     "bytes": "bytes",
+    "definition_bits": "bits of Definition 1",
     "staleness": "staleness",
 }
 """What the quantities of a summary are called, in the order of the table."""
@@ -53,8 +55,10 @@ _MEANINGS = {
     "shares": "the paper's communications",
     "retries": "what was not acknowledged in time",
     "messages": "shares, repeated shares, acknowledgements",
+    "agent_rounds": "slots in which an agent or relay sent anything, added up",
     "notices": "eliminations, joins, leaves",
     "bytes": "on the wire",
+    "definition_bits": "of the numbers in shares: the paper's footnote",
     "staleness": "observations of others that an agent lacks when it decides",
 }
 
@@ -87,7 +91,8 @@ class _Part:
         self.anchor = f"scenario-{list(results.about.scenarios).index(name) + 1}"
         self.written = results.about.scenarios[name]
         self.scenario = _scenario(self.written)
-        self.estimates = {quantity: results.estimate(name, quantity) for quantity in _NOUNS}
+        told = [quantity for quantity in _NOUNS if quantity in results.quantities]
+        self.estimates = {quantity: results.estimate(name, quantity) for quantity in told}
         agents = results.agents[results.agents["scenario"] == name]
         self.agents = agents.groupby("agent", sort=True).mean(numeric_only=True).drop(columns="trial")
         by_trial = [group["decisions"].tolist() for _, group in agents.groupby("trial", sort=True)]
@@ -157,7 +162,7 @@ class _Part:
             "shares_received": "received",
         }
         shown = self.agents.head(MOST_AGENTS)
-        digits = {column: _decimals(*shown[column]) for column in heads}
+        digits = {column: decimals(*shown[column]) for column in heads}
         rows = "".join(
             f"<tr><th>{agent}</th>{''.join(f'<td>{row[column]:,.{digits[column]}f}</td>' for column in heads)}</tr>"
             for agent, row in shown.iterrows()
@@ -186,7 +191,8 @@ def _links(parts: Sequence[_Part]) -> str:
 
 
 def _comparison(parts: Sequence[_Part]) -> str:
-    quantities = ("group_regret", "shares", "bytes", "staleness")
+    told = ("group_regret", "shares", "agent_rounds", "bytes", "staleness")
+    quantities = [quantity for quantity in told if quantity in parts[0].estimates]
     rows = "".join(
         f"<tr><th>{escape(part.name)}</th>"
         + "".join(
@@ -200,7 +206,7 @@ def _comparison(parts: Sequence[_Part]) -> str:
     return (
         '<section class="card"><h2>Compared</h2><div class="wide"><table>'
         f"<thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-        "<p class='soft'>Means over the trials, ± half of the 95 % interval.</p></section>"
+        "<p class='soft'>Means over the trials, ± half of the 95 % interval of the mean.</p></section>"
     )
 
 
@@ -274,10 +280,10 @@ def _card(number: str, what: str, detail: str) -> str:
 
 def _number(value: float) -> str:
     """Return a number with as many digits as one can use."""
-    return f"{value:,.{_decimals(value)}f}"
+    return f"{value:,.{decimals(value)}f}"
 
 
-def _decimals(*values: float) -> int:
+def decimals(*values: float) -> int:
     """Return how many decimals numbers have that stand together: the largest has four digits, if they are not whole."""
     largest = max(map(abs, values), default=0.0)
     if all(value == round(value) for value in values):
@@ -286,7 +292,7 @@ def _decimals(*values: float) -> int:
 
 
 def _digits(one: Estimate) -> int:
-    return _decimals(*(value for value in (one.mean, one.low, one.high, one.sd) if value is not None))
+    return decimals(*(value for value in (one.mean, one.low, one.high, one.sd) if value is not None))
 
 
 def _mean(one: Estimate) -> str:
@@ -303,4 +309,5 @@ def _interval(one: Estimate) -> str:
 
 
 def _half(one: Estimate) -> str:
-    return "" if one.high is None else f"± {one.high - one.mean:,.{_digits(one)}f}"
+    half = half_width(one)
+    return "" if half is None else f"± {half:,.{_digits(one)}f}"

@@ -152,12 +152,15 @@ class Result:
         return [math.fsum((pulls * self.gaps).ravel().tolist()) for pulls in self.pulls_at]
 
     @property
+    def decisions_at(self) -> list[int]:
+        """The decisions of all agents together, by checkpoint."""
+        return [int(pulls.sum()) for pulls in self.pulls_at]
+
+    @property
     def staleness_at(self) -> list[float]:
         """The staleness of all decisions before each checkpoint."""
-        decisions = self.pulls_at.reshape(len(self.checkpoints), -1).sum(axis=1)
-        return [
-            lacking / max(1, count) for lacking, count in zip(self.lacking_at.tolist(), decisions.tolist(), strict=True)
-        ]
+        pairs = zip(self.lacking_at.tolist(), self.decisions_at, strict=True)
+        return [lacking / max(1, decisions) for lacking, decisions in pairs]
 
     @property
     def regrets_at(self) -> Numbers:

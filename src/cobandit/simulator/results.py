@@ -1,13 +1,13 @@
-"""What many trials measured, as tidy frames: a row per trial, per agent, per checkpoint.
+"""What many trials measured: frames, and what is made from them.
 
-The frames are the result; the summary, the plots and the files are made from them. How trials are run is in
-`cobandit.simulator.simulate`, how files stay whole in `cobandit.simulator.store`.
+The frames are the result (`frames.py`); the summary, comparisons, tables, plots and files are made from them. How
+trials are run is in `cobandit.simulator.simulate`, how files stay whole in `cobandit.simulator.store`.
 """
 
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,10 @@ import pyarrow.parquet as pq
 
 from cobandit.look.files import write_whole
 from cobandit.simulator import store
+from cobandit.simulator.comparison import Comparison, compare
+from cobandit.simulator.frames import COLUMNS, empty, frame_of
 from cobandit.simulator.interval import Estimate, estimate
+from cobandit.simulator.printed import PRINTED, latex_table, markdown_table
 from cobandit.simulator.report import report_html
 from cobandit.simulator.trials import Trial
 from cobandit.values.errors import LocalError
@@ -32,7 +35,9 @@ QUANTITIES = (
     "retries",
     "acknowledgements",
     "messages",
+    "agent_rounds",
     "bytes",
+    "definition_bits",
     "staleness",
     "decisions",
     "group_regret",
@@ -40,27 +45,6 @@ QUANTITIES = (
 )
 """What a summary tells, each with `mean`, `sd`, `low` and `high`."""
 
-_TOTALS = {
-    "decisions": "int64",
-    "shares": "int64",
-    "notices": "int64",
-    "retries": "int64",
-    "acknowledgements": "int64",
-    "messages": "int64",
-    "bytes": "int64",
-    "staleness": "float64",
-    "group_regret": "float64",
-    "realised_regret": "float64",
-}
-_BY_AGENT = {
-    "decisions": "int64",
-    "regret": "float64",
-    "realised_regret": "float64",
-    "shares_sent": "int64",
-    "shares_received": "int64",
-    "notices_sent": "int64",
-}
-_OVER_TIME = {"slot": "int64", "group_regret": "float64", "shares": "int64"}
 _METADATA = b"cobandit"
 
 
@@ -69,7 +53,8 @@ class About:
     """Where results come from: enough to run them again."""
 
     scenarios: Mapping[str, Mapping[str, Any]]
-    """Each scenario by its name, with the keys of a scenario file."""
+    """Each scenario by its name, with the keys of a scenario file. Something of your own has its name, its parameters
+    and a hash of its source there (`cobandit.values.provenance`)."""
     trials: int
     seed: int
     checkpoints: tuple[int, ...]
@@ -77,40 +62,67 @@ class About:
     """`compiled` or `reference`; both, if some scenarios have no compiled form."""
     versions: Mapping[str, str]
     """Of `cobandit`, `python`, `numpy` and `numba`."""
+    keep: tuple[str, ...] = ()
+    """The frames that were asked for."""
+    first_trial: int = 0
+    """The number of the first trial; the others follow it."""
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What a sweep varied, by scenario; empty unless it is one."""
 
     @property
     def identity(self) -> store.Identity:
         """What must be equal for a run to be the same, whatever the number of trials.
 
         Both engines give the same numbers. Their trials are kept apart all the same: a folder says which engine it
-        comes from, and a comparison of the two must not show one of them twice.
+        comes from, and a comparison of the two must not show one of them twice. A sweep may get more points, so its
+        scenarios are not in here: each is compared by its name.
         """
+        scenarios = {name: dict(scenario) for name, scenario in self.scenarios.items()}
         identity = {
-            "scenarios": {name: dict(scenario) for name, scenario in self.scenarios.items()},
-            "order": list(self.scenarios),
+            **({} if self.parameters else {"scenarios": scenarios, "order": list(self.scenarios)}),
             "seed": self.seed,
             "checkpoints": list(self.checkpoints),
-            "engine": self.engine,
+            **({"sweep": self.varied} if self.parameters else {"engine": self.engine}),
             "version": self.versions["cobandit"],
+            **({"keep": list(self.keep)} if self.keep else {}),
+            **({"first_trial": self.first_trial} if self.first_trial else {}),
         }
         plain: store.Identity = json.loads(json.dumps(identity))
         return plain
 
+    @property
+    def varied(self) -> list[str]:
+        """The names of what a sweep varied."""
+        return list(next(iter(self.parameters.values()), {}))
+
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """What the trials of one or several scenarios measured. `cobandit.simulate` returns it."""
+    """What the trials of one or several scenarios measured. `cobandit.simulate` and `cobandit.sweep` return it.
+
+    In a sweep every frame has what was varied as columns after `scenario`.
+    """
 
     trials: pd.DataFrame
     """A row per scenario and trial: `decisions`, `shares`, `notices`, `retries`, `acknowledgements`, `messages` (all of
-    these but notices), `bytes`, `staleness`, `group_regret` (pseudo-regret), and `realised_regret`, which has the luck
-    of the rewards in it (`cobandit.simulator.result`)."""
+    these but notices), `agent_rounds` (slots in which an agent sent anything, added up), `bytes`, `definition_bits`
+    (Definition 1), `staleness`, `group_regret` (pseudo-regret), and `realised_regret`, which has the luck of rewards
+    in it (`cobandit.simulator.result`)."""
     agents: pd.DataFrame
     """A row per scenario, trial and agent: `decisions`, `regret` (pseudo-regret), `realised_regret`, `shares_sent`,
     `shares_received`, `notices_sent`."""
     over_time: pd.DataFrame
-    """A row per scenario, trial and checkpoint: `slot`, `group_regret` (pseudo-regret), `shares`. Empty without
-    checkpoints."""
+    """A row per scenario, trial and checkpoint, of all before it: `slot`, `decisions`, `group_regret` (pseudo-regret),
+    `shares`, `messages`, `agent_rounds`, `bytes`, `staleness`. Empty without checkpoints."""
+    arms: pd.DataFrame
+    """A row per scenario, trial and arm: `pulls` and `rewards` of all agents together."""
+    pulls: pd.DataFrame
+    """If asked for: a row per scenario, trial, agent and arm that it pulled: `pulls`, `rewards`."""
+    links: pd.DataFrame
+    """If asked for: a row per scenario, trial, sender and receiver between whom anything was sent: `shares`, `notices`,
+    `retries`, `acknowledgements`. Relays come after the agents."""
+    agents_over_time: pd.DataFrame
+    """If asked for: a row per scenario, trial, checkpoint and agent, of all before it: `decisions`, `regret`."""
     about: About
 
     @classmethod
@@ -118,20 +130,25 @@ class Results:
         """Return the results of these trials, in the order of the scenarios and of the trials' numbers."""
         position = {name: place for place, name in enumerate(about.scenarios)}
         ordered = sorted(trials, key=lambda trial: (position[trial.name], trial.trial))
-        totals = [(trial, {column: [value] for column, value in trial.totals.items()}) for trial in ordered]
-        return cls(
-            trials=_frame(totals, _TOTALS),
-            agents=_frame([(trial, trial.by_agent) for trial in ordered], _BY_AGENT, number="agent"),
-            over_time=_frame([(trial, trial.over_time) for trial in ordered], _OVER_TIME),
-            about=about,
-        )
+        arms = {name: scenario["arms"]["names"] for name, scenario in about.scenarios.items()}
+
+        def frame(name: str) -> pd.DataFrame:
+            parts = [(trial.name, trial.trial, _columns(trial, name)) for trial in ordered]
+            return frame_of(name, [part for part in parts if part[2]], arms, about.parameters)
+
+        return cls(**{name: frame(name) for name in COLUMNS}, about=about)
 
     def summary(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Return, by scenario and quantity, the mean over trials, its sd, and the 95 % interval `low` to `high`."""
         return {
-            name: {quantity: self.estimate(name, quantity).as_dict() for quantity in QUANTITIES}
+            name: {quantity: self.estimate(name, quantity).as_dict() for quantity in self.quantities}
             for name in self.about.scenarios
         }
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What a summary tells. Results of earlier versions have fewer of them."""
+        return tuple(quantity for quantity in QUANTITIES if quantity in self.trials)
 
     def estimate(self, scenario: str, quantity: str) -> Estimate:
         """Return the mean over trials of a quantity. All but realised regret cannot be negative, nor can their ends."""
@@ -140,8 +157,39 @@ class Results:
 
     def trial_values(self, scenario: str, column: str) -> list[float]:
         """Return one column of `trials` for one scenario."""
+        if scenario not in self.about.scenarios:
+            raise LocalError(
+                f"there is no scenario {scenario!r}: there is {', '.join(list(self.about.scenarios)[:20])}"
+            )
+        if column not in self.trials:
+            raise LocalError(f"{column!r} was not measured: there is {', '.join(self.quantities)}")
         values: list[float] = self.trials.loc[self.trials["scenario"] == scenario, column].tolist()
         return values
+
+    def compare(self, one: str, other: str, quantity: str = "group_regret") -> Comparison:
+        """Compare a quantity of two scenarios trial by trial: they ran on the same tapes.
+
+        Raises:
+            LocalError: There is no such scenario or quantity, or there is a single trial.
+
+        >>> from cobandit import silent, simulate
+        >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
+        >>> on_demand = Scenario(200, Arms.of([0.2, 0.8]), (AgentSpec(Rate(0.5)),) * 3, luck="arm")
+        >>> alone = Scenario(200, Arms.of([0.2, 0.8]), (AgentSpec(Rate(0.5)),) * 3, sharing=silent(), luck="arm")
+        >>> results = simulate({"on demand": on_demand, "alone": alone}, trials=8, engine="reference")
+        >>> regret = results.compare("alone", "on demand")
+        >>> regret.difference.low > 0.0, regret.p_permutation
+        (True, 0.0078125)
+        """
+        return compare(one, other, quantity, *(self.trial_values(name, quantity) for name in (one, other)))
+
+    def to_markdown(self, quantities: Sequence[str] = PRINTED) -> str:
+        """Return means over the trials as a Markdown table; ± is half of the 95 % interval of the mean."""
+        return markdown_table(self, quantities)
+
+    def to_latex(self, quantities: Sequence[str] = PRINTED) -> str:
+        """Return means over the trials as a LaTeX table (with booktabs); ± is half of the 95 % interval of the mean."""
+        return latex_table(self, quantities)
 
     def plot_regret(self, path: Path | str | None = None) -> "Figure":
         """Draw the group regret, over time if there are checkpoints; save it too if a path is given."""
@@ -162,6 +210,21 @@ class Results:
             write_whole(Path(path), page)
         return page
 
+    @classmethod
+    def merge(cls, *parts: "Results | Path | str") -> "Results":
+        """Return the results of several runs as one: of other scenarios, or of other trials of the same ones.
+
+        Args:
+            parts: Results, or folders of results. Together they must have the same trials of every scenario, without a
+                gap: see `first_trial` of `cobandit.simulate`.
+
+        Raises:
+            LocalError: They do not belong together; the text says why.
+        """
+        from cobandit.simulator.merging import merged  # noqa: PLC0415  # it makes results, too
+
+        return merged([part if isinstance(part, Results) else cls.load(part) for part in parts])
+
     def save(self, folder: Path | str) -> None:
         """Write the results as Parquet files, each with the scenarios, the seed and the versions inside.
 
@@ -170,57 +233,55 @@ class Results:
         Raises:
             LocalError: The folder holds something else, cannot be read or cannot be written.
         """
-        metadata = {_METADATA: json.dumps(vars(self.about)).encode()}
+        about = asdict(self.about)
+        metadata = {_METADATA: json.dumps(about).encode()}
+        frames = {name: getattr(self, name) for name in COLUMNS}
         store.save(
             Path(folder),
-            {f"{name}.parquet": _parquet(getattr(self, name), metadata) for name in _FRAMES},
-            vars(self.about),
+            {f"{name}.parquet": _parquet(frame, metadata) for name, frame in frames.items() if self._is_kept(name)},
+            about,
             self.about.identity,
         )
 
+    def _is_kept(self, name: str) -> bool:
+        return name in _ALWAYS or name in self.about.keep
+
     @classmethod
     def load(cls, folder: Path | str) -> "Results":
-        """Read results that `save`, or a run with `out`, has written.
+        """Read results that `save`, or a run with `out`, has written; those of earlier versions have fewer columns.
 
         Raises:
             LocalError: The folder holds no complete result, or a file of it is damaged.
         """
-        files, about = store.load(Path(folder))
+        files, told = store.load(Path(folder))
         try:
-            frames = {name: pq.read_table(io.BytesIO(files[f"{name}.parquet"])).to_pandas() for name in _FRAMES}
-            return cls(**frames, about=About(**{**about, "checkpoints": tuple(about["checkpoints"])}))
+            lists = {name: tuple(told.get(name, ())) for name in ("checkpoints", "keep")}
+            about = About(**{**told, **lists})
+            frames = {
+                name: pq.read_table(io.BytesIO(files[f"{name}.parquet"])).to_pandas()
+                if f"{name}.parquet" in files
+                else empty(name, about.parameters)
+                for name in COLUMNS
+            }
+            return cls(**frames, about=about)
         except (pa.ArrowException, KeyError, TypeError) as error:
             raise LocalError(f"{folder} holds a result that this version of cobandit cannot read: {error}") from error
 
 
-_FRAMES = ("trials", "agents", "over_time")
+_ALWAYS = ("trials", "agents", "over_time", "arms")
 
 
-def _frame(
-    parts: Sequence[tuple[Trial, Mapping[str, Sequence[float]]]], kinds: Mapping[str, str], *, number: str | None = None
-) -> pd.DataFrame:
-    """Return the columns of all trials below each other, with the scenario and the trial before them.
-
-    Args:
-        parts: The columns of each trial.
-        kinds: The columns that there are, and their types.
-        number: The name of a column that numbers the rows of each trial.
-    """
-    names: list[str] = []
-    trials: list[int] = []
-    numbers: list[int] = []
-    columns: dict[str, list[float]] = {column: [] for column in kinds}
-    for trial, part in parts:
-        rows = len(part[next(iter(kinds))])
-        names += [trial.name] * rows
-        trials += [trial.trial] * rows
-        numbers += range(rows)
-        for column in kinds:
-            columns[column] += part[column]
-    counted = {} if number is None else {number: numbers}
-    whole = {"trial": "int64"} | ({} if number is None else {number: "int64"})
-    frame = pd.DataFrame({"scenario": pd.Series(names, dtype="str"), "trial": trials, **counted, **columns})
-    return frame.astype({**whole, **kinds})
+def _columns(trial: Trial, frame: str) -> Mapping[str, Sequence[Any]]:
+    match frame:
+        case "trials":
+            return {column: [value] for column, value in trial.totals.items()}
+        case "agents":
+            return trial.by_agent
+        case "over_time":
+            return trial.over_time
+        case "arms":
+            return trial.by_arm
+    return trial.details.get(frame, {})
 
 
 def _parquet(frame: pd.DataFrame, metadata: Mapping[bytes, bytes]) -> bytes:

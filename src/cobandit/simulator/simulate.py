@@ -4,11 +4,14 @@ This file puts the others together: which scenarios, how many trials, from which
 rest runs; what comes out.
 """
 
+import json
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
@@ -19,12 +22,13 @@ from cobandit.scenario.file import MOST_TRIALS, ScenarioFile, read_scenario
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import LARGEST_SEED
 from cobandit.scenario.writing import scenario_to_mapping
+from cobandit.simulator.details import Detail, check_details
 from cobandit.simulator.results import About, Results
 from cobandit.simulator.store import Journal, read_manifest
 from cobandit.simulator.trials import Engine, Trial, engine_for, jobs_for, run_jobs
 from cobandit.values.checks import check_whole, plain_arguments
 from cobandit.values.errors import LocalError
-from cobandit.values.provenance import source_hash
+from cobandit.values.provenance import provenance, source_hash
 
 DEFAULT_TRIALS = 30
 DEFAULT_SEED = 1
@@ -46,6 +50,8 @@ def simulate(
     executor: Executor | None = None,
     engine: Engine = "auto",
     checkpoints: int | Sequence[int] = (),
+    keep: Sequence[Detail] = (),
+    first_trial: int = 0,
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Results:
@@ -61,6 +67,9 @@ def simulate(
         executor: Where to run in place of threads: any `concurrent.futures.Executor`.
         engine: `"auto"`, `"compiled"` or `"reference"`. Both engines give the same results.
         checkpoints: Slots at whose beginning regret and communication are kept, or how many such slots, evenly spaced.
+        keep: Further frames, which are larger: `"pulls"` (by agent and arm), `"links"` (what each sent to each) and
+            `"agents_over_time"` (decisions and regret of each agent at each checkpoint).
+        first_trial: The number of the first trial. Another machine may run others: `Results.merge` puts them together.
         out: A folder for the results. Finished trials are kept there as they finish, so that the same call goes on
             where an earlier one was interrupted; at the end it holds Parquet files that `Results.load` reads.
         progress: Called with the number of trials done and of all trials, at the start and after each.
@@ -77,22 +86,60 @@ def simulate(
     ['high', 'low', 'mean', 'sd']
     """
     worlds = _worlds(scenario)
-    scenarios = {name: world.scenario for name, world in worlds.items()}
-    runs = _agreed("trials", trials, [world.trials for world in worlds.values()], DEFAULT_TRIALS)
-    check_whole("trials", runs, 1, MOST_TRIALS)
-    own_parts: list[str] = []
-    about = About(
-        scenarios={name: _written(one, own_parts) for name, one in scenarios.items()},
-        trials=runs,
+    return run_all(
+        {name: world.scenario for name, world in worlds.items()},
+        trials=_agreed("trials", trials, [world.trials for world in worlds.values()], DEFAULT_TRIALS),
         seed=_agreed("seed", seed, [world.seed for world in worlds.values()], DEFAULT_SEED),
-        checkpoints=_slots(checkpoints, min(one.horizon for one in scenarios.values())),
-        engine=" and ".join(sorted({engine_for(one, engine) for one in scenarios.values()})),
-        versions=versions(),
+        first_trial=first_trial,
+        workers=workers,
+        executor=executor,
+        engine=engine,
+        checkpoints=checkpoints,
+        keep=keep,
+        out=out,
+        progress=progress,
     )
-    check_whole("seed", about.seed, 0, LARGEST_SEED)
+
+
+def run_all(
+    scenarios: Mapping[str, Scenario],
+    *,
+    trials: int,
+    seed: int,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    first_trial: int = 0,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    engine: Engine = "auto",
+    checkpoints: int | Sequence[int] = (),
+    keep: Sequence[str] = (),
+    out: Path | str | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Run scenarios by name: what `simulate` and `sweep` have in common. With `parameters` it is a sweep."""
+    check_whole("trials", trials, 1, MOST_TRIALS)
+    check_whole("first_trial", first_trial, 0, MOST_TRIALS)
+    check_whole("seed", seed, 0, LARGEST_SEED)
     if workers is not None:
         check_whole("workers", workers, 1)
-    jobs = jobs_for(scenarios, trials=runs, seed=about.seed, engine=engine, checkpoints=about.checkpoints)
+    slots = _slots(checkpoints, min(one.horizon for one in scenarios.values()))
+    unknown: list[str] = []
+    engines = {name: engine_for(one, engine) for name, one in scenarios.items()}
+    about = About(
+        scenarios={name: _written(one, unknown) for name, one in scenarios.items()},
+        trials=trials,
+        seed=seed,
+        checkpoints=slots,
+        engine=_joined(engines.values()),
+        versions=versions(),
+        keep=tuple(keep),
+        first_trial=first_trial,
+        parameters={} if parameters is None else parameters,
+    )
+    for one in scenarios.values():
+        check_details(one, about.keep, len(slots))
+    numbers = range(first_trial, first_trial + trials)
+    jobs = jobs_for(scenarios, trials=numbers, seed=seed, engine=engine, checkpoints=slots, keep=keep)
     report = progress or (lambda _done, _all: None)
     if out is None:
         done: dict[tuple[str, int], Trial] = {}
@@ -101,19 +148,56 @@ def simulate(
             done[trial.name, trial.trial] = trial
             report(len(done), len(jobs))
         return Results.of(list(done.values()), about)
-    with closing(Journal(Path(out), about.identity, trials=runs, resumable=not own_parts)) as journal:
+    points = {name: _point(about, name, engines[name]) for name in scenarios if about.parameters}
+    opened = Journal(Path(out), about.identity, trials=trials, resumable=not unknown, worlds=points)
+    with closing(opened) as journal:
         kept = read_manifest(Path(out))
-        if kept is not None and kept["about"]["trials"] == runs:
+        if kept is not None and kept["about"]["trials"] == trials and set(scenarios) == set(kept["about"]["scenarios"]):
             report(len(jobs), len(jobs))
             return Results.load(out)
+        _check_others(Path(out), journal, scenarios, numbers)
         left = [job for job in jobs if (job.name, job.trial) not in journal.done]
         report(len(jobs) - len(left), len(jobs))
         for count, trial in enumerate(run_jobs(left, executor, workers=workers), start=1):
             journal.append(trial)
             report(len(jobs) - len(left) + count, len(jobs))
         results = Results.of([journal.done[job.name, job.trial] for job in jobs], about)
-        results.save(out)
+        _with_all_points(results, journal, numbers).save(out)
         return results
+
+
+def _point(about: About, name: str, engine: str) -> dict[str, Any]:
+    point = {"scenario": about.scenarios[name], "parameters": about.parameters[name], "engine": engine}
+    plain: dict[str, Any] = json.loads(json.dumps(point))
+    return plain
+
+
+def _check_others(out: Path, journal: Journal, scenarios: Mapping[str, Scenario], numbers: range) -> None:
+    """Raise if a folder holds points that are not run now and have other trials: a result has the same of all."""
+    others = [name for name in journal.worlds if name not in scenarios]
+    if any((name, number) not in journal.done for name in others for number in numbers):
+        raise LocalError(
+            f"{out} holds points that this sweep does not have ({'; '.join(others[:3])}), with fewer trials or not "
+            f"finished: sweep over them too, or choose another folder"
+        )
+
+
+def _with_all_points(results: Results, journal: Journal, numbers: range) -> Results:
+    """Return the results with those of points of the same folder that were not run now."""
+    about, worlds = results.about, journal.worlds
+    if set(worlds) <= set(about.scenarios):
+        return results
+    every = replace(
+        about,
+        scenarios={name: world["scenario"] for name, world in worlds.items()},
+        parameters={name: world["parameters"] for name, world in worlds.items()},
+        engine=_joined(world["engine"] for world in worlds.values()),
+    )
+    return Results.of([journal.done[name, number] for name in worlds for number in numbers], every)
+
+
+def _joined(engines: Iterable[str]) -> str:
+    return " and ".join(sorted(set(engines)))
 
 
 def versions() -> dict[str, str]:
@@ -162,15 +246,14 @@ def _slots(checkpoints: int | Sequence[int], horizon: int) -> tuple[int, ...]:
     return tuple(sorted(set(checkpoints)))
 
 
-def _written(scenario: Scenario, own_parts: list[str]) -> dict[str, object]:
-    """Return the scenario as in a file; parts of the user's own go by their names, and are listed."""
+def _written(scenario: Scenario, unknown: list[str]) -> dict[str, object]:
+    """Return the scenario as in a file; parts of the user's own go by where they come from. Unknown ones are listed."""
 
     def name(path: str, value: object) -> object:
-        own_parts.append(path)
-        if isinstance(value, PlugIn):
-            return _own_protocol(value)
-        kind = value if hasattr(value, "__qualname__") else type(value)
-        return {"python": f"{kind.__module__}.{kind.__qualname__}"}
+        told = _own_protocol(value) if isinstance(value, PlugIn) else provenance(value)
+        if told["source"] is None:
+            unknown.append(path)
+        return told
 
     return scenario_to_mapping(scenario, own=name)
 

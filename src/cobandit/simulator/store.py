@@ -1,6 +1,7 @@
 """Results on disk: what a folder holds is either complete and whole, or says that it is not.
 
-    journal.jsonl      what the run is (first line), then one line for each finished trial, as it finishes
+    journal.jsonl      what the run is (first line), then one line for each finished trial, as it finishes; in a sweep,
+                       which may get more points, a line for each scenario too, before its trials
     *.parquet          the frames, written under other names and renamed
     manifest.json      the last file of all: what the run was, and a hash of each frame
 
@@ -22,11 +23,16 @@ from typing import Any
 from cobandit.simulator.trials import Trial
 from cobandit.values.errors import LocalError
 
-FORMAT = 1
+FORMAT = 2
+"""What is written. Trials of format 1 have fewer columns: results are read, but no run goes on with them."""
+
+READABLE = {"result": (1, 2), "journal": (2,)}
 JOURNAL = "journal.jsonl"
 MANIFEST = "manifest.json"
 SYNC_EVERY = 32
 """Lines of the journal between two waits for the disk. Only a machine that goes down loses what is between."""
+
+_WORLD = b'{"world":'
 
 Identity = dict[str, Any]
 """What must be equal for two runs to be the same but for the number of trials; plain JSON values."""
@@ -35,7 +41,15 @@ Identity = dict[str, Any]
 class Journal:
     """The finished trials of one run, kept as they finish."""
 
-    def __init__(self, folder: Path, identity: Identity, *, trials: int, resumable: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        identity: Identity,
+        *,
+        trials: int,
+        resumable: bool,
+        worlds: Mapping[str, Any] | None = None,
+    ) -> None:
         """Open the journal of a folder, or begin one.
 
         Args:
@@ -43,6 +57,7 @@ class Journal:
             identity: What the run is.
             trials: How many trials it is to have.
             resumable: Whether the identity says everything that matters about the run.
+            worlds: In a sweep, what each scenario is; plain JSON values.
 
         Raises:
             LocalError: The folder holds another run, something unreadable or other files, or is in use. Nothing in it
@@ -50,6 +65,8 @@ class Journal:
         """
         self.path = folder / JOURNAL
         self.done: dict[tuple[str, int], Trial] = {}
+        self.worlds: dict[str, Any] = {}
+        """In a sweep, all scenarios of the folder, in the order in which they came."""
         self._unsynced = 0
         _make(folder)
         _check_folder(folder)
@@ -63,6 +80,7 @@ class Journal:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             self._take(identity, resumable=resumable)
+            self._add(worlds or {})
         except BaseException:
             os.close(self._file)
             raise
@@ -86,14 +104,29 @@ class Journal:
             check_same(self.path.parent, header_there["identity"], identity)
         if not resumable:
             raise LocalError(
-                f"{self.path.parent} holds an earlier run, and of a scenario with something of your own nobody can "
-                "tell whether it is the same: choose another folder"
+                f"{self.path.parent} holds an earlier run, and of a scenario with a lambda, or with something else "
+                "whose source cannot be read, nobody can tell whether it is the same: give it a name with def, and "
+                "choose another folder"
             )
         for number, line in enumerate(lines, start=2):
+            if line.startswith(_WORLD):
+                self.worlds.update(json.loads(line)["world"])
+                continue
             trial = _read_trial(self.path, number, line)
             self.done.setdefault((trial.name, trial.trial), trial)
         with _failing(self.path):
             os.ftruncate(self._file, len(first) + sum(map(len, lines)))  # the torn line of a killed run
+
+    def _add(self, worlds: Mapping[str, Any]) -> None:
+        """Add the scenarios of a sweep that are new, if none of the others is another one of the same name."""
+        for name, world in worlds.items():
+            if self.worlds.get(name, world) != world:
+                raise LocalError(f"{self.path.parent} holds another scenario as {name!r}: choose another folder")
+        with _failing(self.path):
+            for name, world in worlds.items():
+                if name not in self.worlds:
+                    _write_all(self._file, _line({"world": {name: world}}))
+                    self.worlds[name] = world
 
     def append(self, trial: Trial) -> None:
         """Keep a finished trial.
@@ -183,10 +216,10 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
 
 def check_same(folder: Path, theirs: Mapping[str, Any], ours: Identity) -> None:
     """Raise unless a folder's run is the same as ours, and say what differs."""
-    different = [key for key in ours if theirs.get(key) != ours[key]]
+    different = [key for key in {**ours, **theirs} if theirs.get(key) != ours.get(key)]
     if different:
         told = [
-            f"{key} {theirs.get(key)!r} in place of {ours[key]!r}" if _is_short(ours[key], theirs.get(key)) else key
+            f"{key} {theirs[key]!r} in place of {ours[key]!r}" if _is_short(ours.get(key), theirs.get(key)) else key
             for key in different
         ]
         raise LocalError(f"{folder} holds another run ({', '.join(told)}): choose another folder")
@@ -222,7 +255,7 @@ def _stamped(path: Path, content: bytes, kind: str, tables: tuple[str, ...]) -> 
             found[table] = dict(found[table])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _unreadable(path) from error
-    if stamp != (kind, FORMAT):
+    if stamp[0] != kind or stamp[1] not in READABLE[kind]:
         raise LocalError(f"{path} was written by another version of cobandit: choose another folder")
     return found
 

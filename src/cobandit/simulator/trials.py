@@ -9,12 +9,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate
 from cobandit.policies.registry import BuiltIn
 from cobandit.scenario.scenario import IndexFunction, Scenario
 from cobandit.simulator import kernel, reference
+from cobandit.simulator.details import arms_of, details_of, over_time_of
 from cobandit.simulator.kernel.wiring import why_not_compiled
 from cobandit.simulator.result import Result
 from cobandit.values.errors import LocalError
@@ -38,6 +39,8 @@ class Job:
     engine: Engine = "auto"
     checkpoints: tuple[int, ...] = ()
     measure: Measure | None = None
+    keep: tuple[str, ...] = ()
+    """Frames that are kept only if they are asked for (`details.Detail`)."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,15 @@ class Trial:
     name: str
     trial: int
     totals: dict[str, float]
-    """`decisions`, `shares`, `notices`, `retries`, `acknowledgements`, `messages`, `bytes`, `staleness`,
-    `group_regret` (pseudo-regret), `realised_regret`, and what `measure` added."""
+    """The columns of `frames.TOTALS`, and what `measure` added."""
     by_agent: dict[str, list[float]]
-    """`decisions`, `regret` (pseudo-regret), `realised_regret`, `shares_sent`, `shares_received`, `notices_sent`, each
-    with an entry for every agent."""
+    """The columns of `frames.BY_AGENT`, each with an entry for every agent."""
     over_time: dict[str, list[float]] = field(default_factory=dict)
-    """`slot`, `group_regret` and `shares`, each with an entry for every checkpoint."""
+    """The columns of `frames.OVER_TIME`, each with an entry for every checkpoint."""
+    by_arm: dict[str, list[Any]] = field(default_factory=dict)
+    """`arm` (its position), `pulls` and `rewards` of all agents together."""
+    details: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    """The columns of each frame that was asked for."""
 
 
 def run_job(job: Job) -> Trial:
@@ -68,7 +73,9 @@ def run_job(job: Job) -> Trial:
         "retries": result.retries,
         "acknowledgements": result.acknowledgements,
         "messages": result.messages,
-        "bytes": result.communication.bytes,
+        "agent_rounds": said.agent_rounds,
+        "bytes": said.bytes,
+        "definition_bits": said.definition_bits,
         "staleness": result.staleness,
         "group_regret": result.group_regret,
         "realised_regret": result.realised_regret,
@@ -87,11 +94,9 @@ def run_job(job: Job) -> Trial:
             "shares_received": said.received(said.shares, agents).astype(float).tolist(),
             "notices_sent": said.sent(said.notices, agents).astype(float).tolist(),
         },
-        over_time={
-            "slot": [float(slot) for slot in result.checkpoints],
-            "group_regret": result.group_regret_at,
-            "shares": [float(count) for count in result.shares_at],
-        },
+        over_time=over_time_of(result),
+        by_arm=arms_of(result),
+        details=details_of(result, job.keep),
     )
 
 
@@ -122,16 +127,17 @@ def run_jobs(jobs: Sequence[Job], executor: Executor | None = None, *, workers: 
 def jobs_for(
     scenarios: Mapping[str, Scenario],
     *,
-    trials: int,
+    trials: int | range,
     seed: int,
     engine: Engine = "auto",
     checkpoints: Sequence[int] = (),
     measure: Measure | None = None,
+    keep: Sequence[str] = (),
 ) -> list[Job]:
-    """Return the jobs of a paired comparison: `trials` trials of every scenario, on the same tapes."""
+    """Return the jobs of a paired comparison: the same trials of every scenario, on the same tapes."""
     return [
-        Job(name, scenario, seed, trial, engine, tuple(checkpoints), measure)
-        for trial in range(trials)
+        Job(name, scenario, seed, trial, engine, tuple(checkpoints), measure, tuple(keep))
+        for trial in (range(trials) if isinstance(trials, int) else trials)
         for name, scenario in scenarios.items()
     ]
 

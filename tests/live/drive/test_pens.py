@@ -13,7 +13,6 @@ from cobandit import connect
 from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.core.pen_names import lender_of
 from cobandit.live.auth.keys import issue, make_group
-from cobandit.live.decide.taken import Taken
 from cobandit.live.drive import pens
 from cobandit.live.drive.background import background
 from cobandit.live.drive.member import Member

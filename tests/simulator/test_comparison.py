@@ -1,0 +1,80 @@
+"""Two scenarios trial by trial: differences, tests and ratios against numbers that were computed elsewhere."""
+
+import math
+
+import pytest
+
+from cobandit.simulator.comparison import Comparison, Ratio, compare
+from cobandit.simulator.interval import Estimate, t_mass_beyond
+from cobandit.values.chance import stream, uniform
+from cobandit.values.errors import LocalError
+
+BEFORE = [125.0, 115.0, 130.0, 140.0, 140.0, 115.0, 140.0, 125.0, 140.0, 135.0]
+AFTER = [110.0, 122.0, 125.0, 120.0, 140.0, 124.0, 123.0, 137.0, 135.0, 145.0]
+
+
+def test_a_comparison_has_the_difference_both_tests_and_the_ratio() -> None:
+    """As R's t.test(BEFORE, AFTER, paired = TRUE) gives it: t = 0.61, p = 0.5570."""
+    got = compare("a", "b", "shares", BEFORE, AFTER)
+    mean, half = 2.4, 2.262157 * 12.483767 / math.sqrt(10)
+    assert got == Comparison(
+        one="a",
+        other="b",
+        quantity="shares",
+        trials=10,
+        difference=Estimate(
+            pytest.approx(mean), pytest.approx(12.483767), pytest.approx(mean - half), pytest.approx(mean + half)
+        ),
+        p_t=pytest.approx(0.558, abs=0.001),
+        p_permutation=pytest.approx(0.590, abs=0.001),
+        ratio=Ratio(pytest.approx(1305 / 1281), got.ratio.low, got.ratio.high),
+        correlation=pytest.approx(0.2625, abs=1e-4),
+        trials_saved=pytest.approx((101.3889 + 108.5444) / 155.8222, abs=0.01),
+    )
+
+
+def test_few_differences_of_one_sign_are_as_rare_as_their_signs() -> None:
+    assert compare("a", "b", "shares", [3.0, 5.0, 4.0], [1.0, 2.0, 1.0]).p_permutation == 2 / 2**3
+
+
+def test_with_many_trials_chance_stands_in_for_all_signs() -> None:
+    """Forty differences around a third of their spread: both tests say nearly the same."""
+    noise = [math.sqrt(12) * (uniform(stream(1), place) - 0.5) + 0.35 for place in range(40)]
+    got = compare("a", "b", "shares", noise, [0.0] * 40)
+    assert got.p_permutation == pytest.approx(got.p_t, abs=0.01)
+    assert got == compare("a", "b", "shares", noise, [0.0] * 40)
+
+
+def test_the_ends_of_a_ratio_are_where_the_difference_may_be_zero() -> None:
+    """Fieller: at each end r, the interval of ones less r times others just touches zero."""
+    ratio = compare("a", "b", "shares", BEFORE, AFTER).ratio
+    assert ratio.low is not None
+    assert ratio.high is not None
+    for end in (ratio.low, ratio.high):
+        scaled = compare("a", "b", "shares", BEFORE, [end * value for value in AFTER]).difference
+        assert min(abs(scaled.low or 0.0), abs(scaled.high or 0.0)) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_where_nothing_varies_nothing_is_made_up() -> None:
+    got = compare("a", "b", "shares", [2.0, 2.0, 2.0], [1.0, 1.0, 1.0])
+    assert (got.p_t, got.correlation, got.trials_saved) == (0.0, None, None)
+    assert got.ratio == Ratio(2.0, 2.0, 2.0)
+    assert compare("a", "b", "shares", [1.0, 2.0], [0.0, 0.0]).ratio == Ratio(None, None, None)
+    assert compare("a", "b", "shares", [2.0, 2.0], [2.0, 2.0]).p_t == 1.0
+    assert compare("a", "b", "shares", [1.0, 2.0, 3.0], [-5.0, 6.0, 0.1]).ratio.low is None
+
+
+def test_a_single_trial_is_no_comparison() -> None:
+    with pytest.raises(LocalError, match="at least two trials of each, not 1 and 1"):
+        compare("a", "b", "shares", [1.0], [2.0])
+
+
+@pytest.mark.parametrize(("t", "freedom", "mass"), [(2.228139, 10, 0.05), (1.0, 1, 0.5), (12.0, 600, 0.0)])
+def test_the_tails_of_t(t: float, freedom: int, mass: float) -> None:
+    assert t_mass_beyond(t, freedom) == pytest.approx(mass, abs=1e-6)
+
+
+def test_a_comparison_reads_as_a_sentence() -> None:
+    assert str(compare("a", "b", "shares", [3.0, 5.0, 4.0], [1.0, 2.0, 1.0])) == (
+        "shares, a less b: 2.667 (95 %: 1.232 to 4.101; p 0.015 by t, 0.25 by permutation; 3 pairs)"
+    )
