@@ -2,10 +2,18 @@
 
 from typing import Any
 
+from cobandit.protocols.aac import AccuracyAdaptive
+from cobandit.protocols.comex import ComEx
+from cobandit.protocols.coop_ucb2 import CoopUcb2
+from cobandit.protocols.dducb import Dducb
+from cobandit.protocols.dpe2 import LeaderFollower
 from cobandit.protocols.event_hub import EventHub
+from cobandit.protocols.gosine import Gosine
 from cobandit.protocols.gossip import Gossip
 from cobandit.protocols.periodic_hub import PeriodicHub
 from cobandit.protocols.plug_in import about
+from cobandit.protocols.se_aac_odc import EliminateAdaptively
+from cobandit.protocols.tcom import Tcom
 from cobandit.values.errors import LocalError
 
 PLUG_INS: dict[str, type[Any]] = {}
@@ -29,5 +37,17 @@ def register(build: type[Any]) -> None:
     PLUG_INS[word] = build
 
 
-for _protocol in (PeriodicHub, EventHub, Gossip):
+for _protocol in (
+    PeriodicHub,
+    EventHub,
+    Gossip,
+    AccuracyAdaptive,
+    EliminateAdaptively,
+    Tcom,
+    ComEx,
+    CoopUcb2,
+    Dducb,
+    Gosine,
+    LeaderFollower,
+):
     register(_protocol)
