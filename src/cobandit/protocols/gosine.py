@@ -87,7 +87,8 @@ class Gosine:
         return best_arm({arm: self._index(arm) for arm in self._set})
 
     def _end(self) -> int:
-        return math.ceil(float(self.phase) ** self.power)
+        end: float = self.phase**self.power
+        return math.ceil(end)
 
     def _end_phases(self) -> None:
         """End the phases that are over: its own tick may come after a neighbour's question."""

@@ -26,13 +26,17 @@ BY_TABLE = ("odc", "ibc", "none")
 def register(build: type[Any]) -> None:
     """Add a protocol: from now on scenario files of this process may name it, and reports know its words.
 
+    A class that is defined once more, as in a notebook, takes the place of its earlier self.
+
     Raises:
         LocalError: It has no word, or its word is another protocol's.
     """
     word = about(build).word
     if not word:
         raise LocalError(f"{build.__qualname__} needs about = About(word=...): files name a protocol by its word")
-    if word in BY_TABLE or PLUG_INS.get(word, build) is not build:
+    known = PLUG_INS.get(word, build)
+    is_new = (known.__module__, known.__qualname__) != (build.__module__, build.__qualname__)
+    if word in BY_TABLE or is_new:
         raise LocalError(f"{build.__qualname__} has the word {word!r}, which another protocol has already")
     PLUG_INS[word] = build
 

@@ -6,6 +6,7 @@ The frames are the result; the summary, the plots and the files are made from th
 
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,10 +128,16 @@ class Results:
         )
 
     def summary(self) -> dict[str, dict[str, dict[str, float | None]]]:
-        """Return, by scenario and quantity, the mean over trials, its sd, and the 95 % interval `low` to `high`."""
+        """Return, by scenario and quantity, the mean over trials, its sd, and the 95 % interval `low` to `high`.
+
+        Where agents tell each other no observations, nobody knows their staleness: it is left out.
+        """
+        found = {
+            name: {quantity: self.estimate(name, quantity) for quantity in QUANTITIES} for name in self.about.scenarios
+        }
         return {
-            name: {quantity: self.estimate(name, quantity).as_dict() for quantity in QUANTITIES}
-            for name in self.about.scenarios
+            name: {quantity: one.as_dict() for quantity, one in estimates.items() if not math.isnan(one.mean)}
+            for name, estimates in found.items()
         }
 
     def estimate(self, scenario: str, quantity: str) -> Estimate:
