@@ -1,11 +1,24 @@
 """Every example runs."""
 
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+from cobandit.protocols.registry import PLUG_INS
+
+FOLDER = Path(__file__).parent.parent / "examples"
+EXAMPLES = sorted([*FOLDER.glob("*.py"), *(FOLDER / "protocols").glob("*.py")])
+
+
+@pytest.fixture(autouse=True)
+def known() -> Iterator[None]:
+    """Let no example leave a protocol behind."""
+    before = dict(PLUG_INS)
+    yield
+    PLUG_INS.clear()
+    PLUG_INS.update(before)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -14,6 +14,7 @@ from cobandit.cli.folder import make_folder
 from cobandit.cli.forget import add_forget
 from cobandit.cli.keys import add_keys
 from cobandit.cli.parsing import Parser
+from cobandit.cli.protocols import add_protocols
 from cobandit.cli.relay import add_agent, add_relay
 from cobandit.cli.reproduce import add_reproduce
 from cobandit.cli.serve import add_serve
@@ -69,6 +70,7 @@ def _parser() -> Parser:
 
     add_simulate(commands.add_parser("simulate", help="run a scenario file: many trials, on one machine or many"))
     add_explain(commands.add_parser("explain", help="show how two agents of a scenario talk: a page with an animation"))
+    add_protocols(commands.add_parser("protocols", help="list the ways to talk that scenario files may name"))
     add_reproduce(commands)
     add_keys(commands.add_parser("keys", help="make a group, and the files with which agents prove who they are"))
     _add_live(commands)

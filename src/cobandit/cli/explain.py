@@ -10,7 +10,7 @@ from cobandit.scenario.words import count_of
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
-    from cobandit.studies.explanation import Explanation
+    from cobandit.studies.explanation import Explanation, PluggedExplanation
 
 DEFAULT_SEED = 1
 
@@ -53,23 +53,32 @@ def _explain(options: argparse.Namespace) -> int:
     explanation = _explanation(options)
     write_whole(path, explanation.html())
     one, other = explanation.names
-    counts = explanation.counts
-    sent = count_of(counts.shares[0], "share")
-    print(f"{explanation.title}: {one} sends {sent} and {other} sends {counts.shares[1]:,}")
+    first, second = explanation.shares
+    print(f"{explanation.title}: {one} sends {count_of(first, 'share')} and {other} sends {second:,}")
     print(f"The page is in {path}. Open it in a browser; it needs no network.")
     return 0
 
 
-def _explanation(options: argparse.Namespace) -> "Explanation":
-    from cobandit.studies.explanation import FIGURE_1_NAMES, FIGURES, explain  # noqa: PLC0415  # the engine needs NumPy
+def _explanation(options: argparse.Namespace) -> "Explanation | PluggedExplanation":
+    from cobandit.studies.explanation import (  # noqa: PLC0415  # the engine needs NumPy
+        FIGURE_1_NAMES,
+        FIGURES,
+        explain,
+        explain_plugged,
+    )
 
     title, world = FIGURES[options.figure or "1b"]
     file = ScenarioFile(world)
     if options.scenario is not None:
         file, title = read_scenario(options.scenario), options.scenario.name
+    seed = next(number for number in (options.seed, file.seed, DEFAULT_SEED) if number is not None)
+    if file.scenario.plugged is not None:
+        return explain_plugged(
+            file.scenario, seed=seed, trial=options.trial, agents=options.agents, slots=options.slots, title=title
+        )
     return explain(
         file.scenario,
-        seed=next(number for number in (options.seed, file.seed, DEFAULT_SEED) if number is not None),
+        seed=seed,
         trial=options.trial,
         agents=options.agents,
         slots=options.slots,

@@ -5,7 +5,7 @@ send, and wakes it when it asks for that. Everything refused is refused here, wi
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
@@ -61,6 +61,9 @@ class Place(NamedTuple):
     """The arms that it can pull; for a hub all arms of the world."""
     horizon: int
     chance_key: int
+    graph: Callable[[], tuple[tuple[int, ...], ...]] = tuple
+    """Returns the neighbours of every node."""
+    is_mesh: bool = True
 
 
 class Node:
@@ -86,10 +89,12 @@ class Node:
         """Chooses, unless the protocol has a `select_arm`. Own pulls are counted in it before `observed`."""
         self.ledger = Ledger()
         """Who observed what. Own pulls are counted in it before `observed`."""
+        self.is_mesh = place.is_mesh
+        """Whether everybody talks to everybody, so that nobody needs to pass anything on."""
+        self.graph = place.graph
+        """Returns the neighbours of every node, for protocols whose agents know the whole network."""
         self.wake_at: int | None = None
         """When `tick` is called next."""
-        self.received_count = 0
-        """How many messages have come in."""
         self._names = place.names
         self._chance_key = place.chance_key
         self._draws = 0

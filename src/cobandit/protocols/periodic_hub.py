@@ -1,8 +1,8 @@
 """A periodic hub: after every so many pulls an agent sends its news to the hub, and gets what all others observed.
 
-The form that federated averaging has for bandits: Wang, Hu, Chen and Wang, "Distributed bandit learning: near-optimal
-regret with efficient communication", ICLR 2020; Dubey and Pentland, "Differentially-private federated linear bandits",
-NeurIPS 2020 (a synchronisation after a fixed number of rounds).
+The form that federated averaging has for bandits: McMahan, Moore, Ramage, Hampson and Aguera y Arcas, "Communication-
+efficient learning of deep networks from decentralized data", AISTATS 2017 (E local steps between two synchronisations);
+Shi and Shen, "Federated multi-armed bandits", AAAI 2021 (clients, a server, synchronisation in phases).
 
     source                                         here
     every P rounds all agents synchronise          after every `period` own pulls an agent does (`observed`): agents are
@@ -38,7 +38,7 @@ class PeriodicHub:
             "After every `period` own pulls an agent sends its own news to the hub.",
             "The hub answers with what all others have observed.",
         ),
-        paper="federated averaging; for bandits Wang et al. 2020, Dubey and Pentland 2020",
+        paper="federated averaging: McMahan et al. 2017; for bandits Shi and Shen 2021",
         hubs=1,
         survives=SURVIVES,
     )

@@ -2,10 +2,18 @@
 
 from typing import Any
 
+from cobandit.protocols.aac import AccuracyAdaptive
+from cobandit.protocols.comex import ComEx
+from cobandit.protocols.coop_ucb2 import CoopUcb2
+from cobandit.protocols.dducb import Dducb
+from cobandit.protocols.dpe2 import LeaderFollower
 from cobandit.protocols.event_hub import EventHub
+from cobandit.protocols.gosine import Gosine
 from cobandit.protocols.gossip import Gossip
 from cobandit.protocols.periodic_hub import PeriodicHub
 from cobandit.protocols.plug_in import about
+from cobandit.protocols.se_aac_odc import EliminateAdaptively
+from cobandit.protocols.tcom import Tcom
 from cobandit.values.errors import LocalError
 
 PLUG_INS: dict[str, type[Any]] = {}
@@ -18,16 +26,32 @@ BY_TABLE = ("odc", "ibc", "none")
 def register(build: type[Any]) -> None:
     """Add a protocol: from now on scenario files of this process may name it, and reports know its words.
 
+    A class that is defined once more, as in a notebook, takes the place of its earlier self.
+
     Raises:
         LocalError: It has no word, or its word is another protocol's.
     """
     word = about(build).word
     if not word:
         raise LocalError(f"{build.__qualname__} needs about = About(word=...): files name a protocol by its word")
-    if word in BY_TABLE or PLUG_INS.get(word, build) is not build:
+    known = PLUG_INS.get(word, build)
+    is_new = (known.__module__, known.__qualname__) != (build.__module__, build.__qualname__)
+    if word in BY_TABLE or is_new:
         raise LocalError(f"{build.__qualname__} has the word {word!r}, which another protocol has already")
     PLUG_INS[word] = build
 
 
-for _protocol in (PeriodicHub, EventHub, Gossip):
+for _protocol in (
+    PeriodicHub,
+    EventHub,
+    Gossip,
+    AccuracyAdaptive,
+    EliminateAdaptively,
+    Tcom,
+    ComEx,
+    CoopUcb2,
+    Dducb,
+    Gosine,
+    LeaderFollower,
+):
     register(_protocol)

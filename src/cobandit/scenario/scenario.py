@@ -6,6 +6,7 @@ determines a run.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import get_args
 
@@ -248,6 +249,15 @@ class Scenario:
         return str(position) if position < leaves else relay_name(position - leaves)
 
 
+Peers = Callable[[], tuple[tuple[int, ...], ...]]
+"""Returns the neighbours of every node."""
+
+
+def peers_of_all(scenario: Scenario) -> Peers:
+    """Return a function that finds out the neighbours of every node, once, if it is asked at all."""
+    return cache(lambda: tuple(tuple(scenario.peers_of(position)) for position in range(scenario.node_count)))
+
+
 def relay_name(relay: int) -> str:
     """Return what a relay is called: agents are called by their positions."""
     return f"relay-{relay}"
@@ -266,14 +276,16 @@ def _check_plug_in(scenario: Scenario, plugged: PlugIn) -> None:
             "leave the topology out, or give it as many relays"
         )
     names = [scenario.node_name(position) for position in range(scenario.node_count)]
-    plugged(Node(place_of(scenario, 0, names, chance_key=0), scenario.policy_of(0)(scenario.arms_of(0), 0)))
+    place = place_of(scenario, 0, names, chance_key=0, graph=peers_of_all(scenario))
+    plugged(Node(place, scenario.policy_of(0)(scenario.arms_of(0), 0)))
 
 
-def place_of(scenario: Scenario, position: int, names: Sequence[str], chance_key: int) -> Place:
+def place_of(scenario: Scenario, position: int, names: Sequence[str], chance_key: int, graph: Peers) -> Place:
     """Return where a node of a plug-in stands."""
     peers = tuple(scenario.peers_of(position))
     arms = scenario.arms_of(position)
-    return Place(position, names, len(scenario.agents), peers, arms, scenario.horizon, chance_key)
+    is_mesh = scenario.layout is None
+    return Place(position, names, len(scenario.agents), peers, arms, scenario.horizon, chance_key, graph, is_mesh)
 
 
 def check_slot(what: str, value: int) -> None:

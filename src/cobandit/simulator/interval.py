@@ -49,7 +49,7 @@ def estimate(values: Sequence[float], *, least: float | None = None) -> Estimate
     Estimate(mean=5.0, sd=None, low=None, high=None)
     """
     mean = statistics.fmean(values)
-    if len(values) < 2:
+    if len(values) < 2 or math.isnan(mean):
         return Estimate(mean, None, None, None)
     sd = statistics.stdev(values)
     half = t_quantile(len(values) - 1) * sd / math.sqrt(len(values))

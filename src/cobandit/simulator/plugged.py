@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from cobandit.policies import UCB, Policy
 from cobandit.protocols.node import Node, Note, decoded
 from cobandit.protocols.plug_in import PlugIn
-from cobandit.scenario.scenario import Scenario, place_of
+from cobandit.scenario.scenario import Scenario, peers_of_all, place_of
 from cobandit.scenario.tape import Stream, Tape
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import BERNOULLI
@@ -78,9 +78,10 @@ def meet_plugged(scenario: Scenario, plugged: PlugIn, tape: Tape) -> "list[Plugg
     """Build the nodes of a plug-in: the agents, and after them the hubs. Everybody knows its neighbours."""
     names = [scenario.node_name(position) for position in range(scenario.node_count)]
     places = {name: position for position, name in enumerate(names)}
+    graph = peers_of_all(scenario)
     nodes = []
     for position in range(scenario.node_count):
-        place = place_of(scenario, position, names, tape.key(position, Stream.PROTOCOL))
+        place = place_of(scenario, position, names, tape.key(position, Stream.PROTOCOL), graph)
         policy: Policy = UCB(scenario.arms.names, quantum=BERNOULLI)  # a hub never decides
         if position < len(scenario.agents):
             policy = scenario.policy_of(position)(scenario.arms_of(position), tape.policy_seed(position))

@@ -6,10 +6,10 @@ This file owns words and layout. All numbers come from the frames of `Results` a
 import json
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cobandit.core import Constant
 from cobandit.look import report_page
@@ -124,7 +124,8 @@ class _Part:
 
     def _words(self) -> str:
         if self.scenario is None:
-            return "<p>The scenario has a part of your own, which no file can hold. It stands below by its name.</p>"
+            own = "<p>The scenario has a part of your own, which no file can hold. It stands below by its name.</p>"
+            return own + _told(self.written)
         return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in scenario_in_words(self.scenario))}</ul>"
 
     def _table(self) -> str:
@@ -136,6 +137,8 @@ class _Part:
 
     def _is_told(self, quantity: str) -> bool:
         """Return whether a quantity says anything: repetitions, say, are sent only where messages may be lost."""
+        if math.isnan(self.estimates[quantity].mean):
+            return False
         if quantity == "messages":
             return self.estimates["messages"].mean != self.estimates["shares"].mean
         return quantity not in _RARE or self.estimates[quantity].mean > 0
@@ -262,6 +265,12 @@ def _scenario(written: object) -> Scenario | None:
         return None
 
 
+def _told(written: Mapping[str, Any]) -> str:
+    """Return how agents talk by a protocol of the user's own, in its words."""
+    protocol = written.get("sharing", {}).get("protocol")
+    return f"<p>{escape(protocol['told'])}.</p>" if isinstance(protocol, dict) and "told" in protocol else ""
+
+
 def _row(quantity: str, one: Estimate) -> str:
     meaning = f"<span>{_MEANINGS[quantity]}</span>" if quantity in _MEANINGS else ""
     sd = "" if one.sd is None else f"{one.sd:,.{_digits(one)}f}"
@@ -296,6 +305,8 @@ def _digits(one: Estimate) -> int:
 
 
 def _mean(one: Estimate) -> str:
+    if math.isnan(one.mean):
+        return "unknown"
     return f"{one.mean:,.{_digits(one)}f}"
 
 
@@ -310,4 +321,4 @@ def _interval(one: Estimate) -> str:
 
 def _half(one: Estimate) -> str:
     half = half_width(one)
-    return "" if half is None else f"± {half:,.{_digits(one)}f}"
+    return "" if half is None or math.isnan(half) else f"± {half:,.{_digits(one)}f}"

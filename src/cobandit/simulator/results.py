@@ -6,6 +6,7 @@ trials are run is in `cobandit.simulator.simulate`, how files stay whole in `cob
 
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -139,10 +140,17 @@ class Results:
         return cls(**{name: frame(name) for name in COLUMNS}, about=about)
 
     def summary(self) -> dict[str, dict[str, dict[str, float | None]]]:
-        """Return, by scenario and quantity, the mean over trials, its sd, and the 95 % interval `low` to `high`."""
-        return {
-            name: {quantity: self.estimate(name, quantity).as_dict() for quantity in self.quantities}
+        """Return, by scenario and quantity, the mean over trials, its sd, and the 95 % interval `low` to `high`.
+
+        Where agents tell each other no observations, nobody knows their staleness: it is left out.
+        """
+        found = {
+            name: {quantity: self.estimate(name, quantity) for quantity in self.quantities}
             for name in self.about.scenarios
+        }
+        return {
+            name: {quantity: one.as_dict() for quantity, one in estimates.items() if not math.isnan(one.mean)}
+            for name, estimates in found.items()
         }
 
     @property

@@ -5,7 +5,8 @@
 * `words.py`: a sentence for everything that happened, and the line of Algorithm 1 that did it;
 * `counting.py`: what it comes to;
 * `drawing.py`: the two timelines as a picture, `legend.py`: its signs;
-* `page.py`: the page around it, which adds motion; `rule.py`: the rule that stands on it.
+* `page.py`: the page around it, which adds motion; `rule.py`: the rule that stands on it;
+* `plugged.py`: another page, for plug-ins.
 """
 
 from collections.abc import Sequence
@@ -16,10 +17,12 @@ from cobandit.scenario import AgentSpec, Arms, Scenario, Slots, Tape
 from cobandit.studies.explanation.choosing import chosen_pair
 from cobandit.studies.explanation.listening import listen
 from cobandit.studies.explanation.page import Explanation
+from cobandit.studies.explanation.plugged import PluggedExplanation
+from cobandit.studies.explanation.plugged import explain_plugged as _explain_plugged
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
 
-__all__ = ["FIGURES", "FIGURE_1", "FIGURE_1_NAMES", "Explanation", "explain"]
+__all__ = ["FIGURES", "FIGURE_1", "FIGURE_1_NAMES", "Explanation", "PluggedExplanation", "explain", "explain_plugged"]
 
 _FIGURE_1 = Scenario(
     horizon=11,
@@ -75,7 +78,27 @@ def explain(
         check_whole("slots", slots, 1)
     if scenario.topology is not None:
         raise LocalError("explanations show two agents of a mesh: leave the topology out")
+    if scenario.plugged is not None:
+        raise LocalError(f"{scenario.plugged.about.title} is a plug-in: explain_plugged shows how its agents talk")
     pair = chosen_pair(scenario, Tape(seed, trial), agents)
     conversation = listen(scenario, pair, seed=seed, trial=trial, slots=slots)
     called = names or (f"agent {pair[0]}", f"agent {pair[1]}")
     return Explanation(conversation, called, title, tuple(command))
+
+
+def explain_plugged(
+    scenario: Scenario,
+    *,
+    seed: int = 1,
+    trial: int = 0,
+    agents: Sequence[int] | None = None,
+    slots: int | None = None,
+    title: str = "scenario",
+) -> PluggedExplanation:
+    """Run a scenario whose agents talk by a plug-in, and return what two of them did and said: as `explain`."""
+    if slots is not None:
+        check_whole("slots", slots, 1)
+    if scenario.plugged is None:
+        raise LocalError("the scenario has no plug-in: explain shows how its agents talk")
+    pair = chosen_pair(scenario, Tape(seed, trial), agents)
+    return _explain_plugged(scenario, pair, seed=seed, trial=trial, slots=slots, title=title)

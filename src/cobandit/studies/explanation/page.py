@@ -53,6 +53,11 @@ class Explanation:
         """What it comes to."""
         return counts_of(self.conversation)
 
+    @property
+    def shares(self) -> tuple[int, int]:
+        """How many shares each of the two sent."""
+        return self.counts.shares
+
     def html(self) -> str:
         """Return the page."""
         drawing = Drawing(self.conversation, self.names, [told.sentence for told in self.told])

@@ -1,0 +1,47 @@
+"""The command `cobandit protocols`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cobandit.cli import main
+from cobandit.core.protocols.registry import PROTOCOLS
+from cobandit.protocols.registry import PLUG_INS
+
+
+def test_every_protocol_is_listed_with_its_paper_and_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["protocols", "--json"]) == 0
+    listed = {one["word"]: one for one in json.loads(capsys.readouterr().out)}
+    assert set(listed) == {*PROTOCOLS, *PLUG_INS}
+    assert listed["gossip"] == {
+        "word": "gossip",
+        "title": "gossip",
+        "paper": "Demers et al. 1987; Boyd et al. 2006",
+        "parameters": {"period": 4, "pull": False},
+        "compiled": False,
+        "observations": True,
+        "hubs": 0,
+    }
+    assert [word for word in PLUG_INS if not listed[word]["paper"]] == []
+
+
+def test_people_get_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["protocols"]) == 0
+    told = capsys.readouterr().out
+    assert (
+        "tcom          TCOM (readable engine)\n              Wang et al. 2023 (ICLR)\n              beta = 2.0\n"
+        in told
+    )
+
+
+def test_a_file_with_a_plug_in_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "world.toml"
+    file.write_text(
+        "horizon = 60\n[arms]\nmeans = [0.2, 0.8]\n[[agents]]\ncount = 2\nrate = 0.5\n"
+        '[sharing]\nprotocol = "periodic-hub"\nperiod = 5\n'
+    )
+    page = tmp_path / "page.html"
+    assert main(["explain", str(file), "--out", str(page)]) == 0
+    assert capsys.readouterr().out.startswith("world.toml: agent ")
+    assert "0 -&gt; relay-0 share 1" in page.read_text(encoding="utf-8")
