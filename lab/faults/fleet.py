@@ -39,6 +39,7 @@ class Plan(NamedTuple):
     """Empty, and removed afterwards."""
     sabotage: str | None = None
     quick_rate: float = 20.0
+    full_rate: float = 40.0
     """Decisions in a second, of each member, in a small trial."""
 
     def pick(self, quick: int, full: int) -> int:
@@ -48,7 +49,7 @@ class Plan(NamedTuple):
     @property
     def rate(self) -> float:
         """Decisions in a second, of each member."""
-        return self.quick_rate if self.is_quick else 40.0
+        return self.quick_rate if self.is_quick else self.full_rate
 
     @property
     def tick(self) -> float:

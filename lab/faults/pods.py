@@ -34,6 +34,9 @@ GIVEN_AWAY = 0.3
 ALL_KNOW_WITHIN = 90.0
 """Seconds until everything is counted, once nobody decides: leases have to end."""
 
+RATE = 10.0
+"""Decisions of each pod in a second, if all generations are run: old and new ones, and relays, are eighteen processes."""
+
 FLAT_FROM = 10
 """From this generation on nothing may grow but rows, and these only with kills."""
 
@@ -66,7 +69,7 @@ class Deployment:
 
     def __init__(self, plan: Plan, scenario: str, relays: dict[str, Place], pods: Place) -> None:
         self._plan, self._scenario, self._pod_place = plan, scenario, pods
-        self._fleet = Fleet(plan, relays, given_away=GIVEN_AWAY)
+        self._fleet = Fleet(plan._replace(full_rate=RATE), relays, given_away=GIVEN_AWAY)
         self._generations, self._pods = plan.pick(3, 40), plan.pick(3, 8)
         self._made = 0
         self._files: dict[str, Path] = {}
