@@ -40,7 +40,7 @@ class Plan(NamedTuple):
     sabotage: str | None = None
     quick_rate: float = 20.0
     full_rate: float = 40.0
-    """Decisions in a second, of each member, in a small trial."""
+    """Decisions in a second, of each member: in a small trial, and in a whole one."""
 
     def pick(self, quick: int, full: int) -> int:
         """Return one of two sizes."""
