@@ -35,7 +35,7 @@ ALL_KNOW_WITHIN = 90.0
 """Seconds until everything is counted, once nobody decides: leases have to end."""
 
 RATE = 10.0
-"""Decisions of each pod in a second, if all generations are run: old and new ones, and relays, are eighteen processes."""
+"""Decisions of each pod in a second, if all generations are run: with the relays there are eighteen processes."""
 
 FLAT_FROM = 10
 """From this generation on nothing may grow but rows, and these only with kills."""

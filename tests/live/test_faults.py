@@ -69,7 +69,7 @@ def test_a_broken_live_part_is_noticed(verdicts: dict[str, "Future[Verdict]"], s
 
 
 def test_scenarios_are_chosen_by_name_or_by_how_they_begin() -> None:
-    assert chosen([]) == list(ALL_SCENARIOS)
+    assert chosen([]) == list(SCENARIOS)
     assert chosen(["pause", "kill"]) == ["kill-tls", "kill-nats", "pause"]
     with pytest.raises(LocalError, match="there is no scenario 'fire': choose from kill-tls, "):
         chosen(["fire"])
