@@ -30,7 +30,7 @@ def test_people_get_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["protocols"]) == 0
     told = capsys.readouterr().out
     assert (
-        "tcom          TCOM (readable engine)\n              Wang et al. 2023 (ICLR)\n              beta = 2.0\n"
+        "tcom          TCOM (readable engine)\n              Wang et al. 2023 (ICLR)\n              alpha = 1.2, beta = 2.0\n"
         in told
     )
 
