@@ -95,18 +95,32 @@ def test_se_aac_odc_shares_as_aac_does() -> None:
 
 @pytest.mark.parametrize(("beta", "counts"), [(2.0, [1, 2, 4, 8, 16, 32]), (1.5, [1, 2, 3, 5, 8, 12, 18, 27])])
 def test_tcom_tells_an_arm_when_its_count_has_grown_by_beta(beta: float, counts: list[int]) -> None:
-    told = spoken(world(plug_in(Tcom, beta=beta), [range(40), []], means=(1.0,)))
-    assert [one.observations for one in told] == counts
+    """Both arms always pay, so no one of them is ever surely the best, and they are pulled in turn."""
+    told = spoken(world(plug_in(Tcom, beta=beta), [range(80), []], means=(1.0, 1.0), policy=BuiltIn("aae")))
+    assert [one.observations for one in told if one.slot % 2 == 0] == counts
+    assert [one.observations for one in told if one.slot % 2 == 1] == counts
 
 
 def test_tcom_does_not_tell_an_arm_that_is_surely_best() -> None:
-    """AAE drops the worse arm after 23 pulls; the better one is sure when 1 - r(n) > r(23), so from n = 273 on."""
-    scenario = world(plug_in(Tcom), [range(1_000), []], policy=BuiltIn("aae"), horizon=1_000)
+    """With n pulls of an arm that always pays, and one of an arm that did not pay."""
+    protocol = Tcom(node_at(), alpha=0.5)
+    policy = protocol.node.policy
+    policy.update("B", 0.0)
+    for pull in range(1, 40):
+        policy.update("A", 1.0)
+        protocol.node.slot = pull
+        sure = 1 - 0.5 * math.sqrt(math.log(pull + 1) / pull) >= 0.5 * math.sqrt(math.log(pull + 1))
+        assert protocol._is_open("A") != sure
+        assert protocol._is_open("B")
+
+
+def test_tcom_counts_only_while_an_arm_is_open() -> None:
+    """After 1,000 slots the best arm has long been sure: its last message is far behind."""
+    scenario = world(plug_in(Tcom, alpha=0.2), [range(1_000), []], policy=BuiltIn("aae"), horizon=1_000)
     engine, _ = played(scenario)
     own, told = ([node.node.ledger.cell(0, arm).observations for arm in ("0", "1")] for node in engine.nodes)
-    assert own == [1_000 - own[1], 23]
-    assert 1 - radius(273, 1_000) > radius(23, 1_000) > 1 - radius(272, 1_000)
-    assert told == [256, 16]  # and not 512
+    assert own == [977, 23]
+    assert told == [1, 16]
 
 
 def test_comex_tells_only_what_it_observes_while_it_explores() -> None:
@@ -125,6 +139,7 @@ def test_comex_tells_only_what_it_observes_while_it_explores() -> None:
         (AccuracyAdaptive, {"alpha": 0.5}, "alpha must be at least 1"),
         (AccuracyAdaptive, {"alpha": -1.0}, "alpha must be a positive number"),
         (Tcom, {"beta": 1.0}, "beta must be above 1"),
+        (Tcom, {"alpha": 0.0}, "alpha must be a positive number"),
     ],
 )
 def test_bad_parameters_are_refused(build: type, given: dict[str, float], why: str) -> None:

@@ -1,6 +1,7 @@
 """GosInE and DPE2: what travels are names of arms."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from tests.protocols.conversations import Spoken, node_at, played, spoken, world
@@ -9,9 +10,12 @@ from cobandit.policies.kl_ucb import kl_ucb_index
 from cobandit.protocols import plug_in
 from cobandit.protocols.dpe2 import LeaderFollower
 from cobandit.protocols.gosine import Gosine
+from cobandit.protocols.lf_relay import LeaderRelay, odds
 from cobandit.protocols.plug_in import PlugIn
-from cobandit.scenario import Graph, Kind
+from cobandit.scenario import Graph, Kind, Tape
+from cobandit.scenario.tape import Stream
 from cobandit.testing import check_protocol
+from cobandit.values.chance import uniform
 from cobandit.values.errors import LocalError
 
 SIX = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
@@ -63,14 +67,11 @@ def test_a_leader_tells_its_best_arm_when_it_changes_and_others_follow() -> None
 
 def test_a_leaders_round_is_its_best_arm_and_all_that_may_be_better() -> None:
     protocol = LeaderFollower(node_at())
-    policy = protocol.node.policy
-    for arm, reward in (("A", 1.0), ("B", 0.0), ("A", 1.0), ("A", 0.0)):
-        policy.update(arm, reward)
+    protocol.totals = {"A": [3.0, 2.0], "B": [1.0, 0.0]}
     budget = math.log(4) + 4 * math.log(math.log(4))
     assert kl_ucb_index(0.0, 1, budget) > 2 / 3
     assert (protocol._next_round(), protocol._round) == ("A", ["A", "B"])
-    for _ in range(40):
-        policy.update("B", 0.0)
+    protocol.totals["B"][0] += 40.0
     assert (protocol._next_round(), protocol._round) == ("A", ["A"])
 
 
@@ -87,6 +88,52 @@ def test_another_agent_may_lead() -> None:
         world(plug_in(LeaderFollower, leader=2), [[1], [2]])
 
 
-@pytest.mark.parametrize("plugged", [plug_in(Gosine), plug_in(LeaderFollower)])
+@pytest.mark.parametrize("losses", [[0.0, 3.0, 9.0], [5.0, 5.0], [1e-3, 40.0, 1e4, 2.0]])
+def test_odds_are_those_of_tsallis_inf(losses: list[float]) -> None:
+    """w_i = 4 (eta (L_i - x))^-2 for one x: so w_i^(-1/2) differ as eta L_i / 2 do, and they add up to 1."""
+    found = odds(losses, rate=0.5)
+    assert math.fsum(found) == pytest.approx(1.0, abs=1e-12)
+    for one, other in pairwise(range(len(losses))):
+        apart = found[other] ** -0.5 - found[one] ** -0.5
+        assert apart == pytest.approx(0.25 * (losses[other] - losses[one]), rel=1e-6, abs=1e-9)
+
+
+def test_a_leader_that_is_inactive_loses_the_lead_to_who_is_active() -> None:
+    """Agent 0 leads first and never pulls. Of 100 batches agent 1, which always pulls, leads most."""
+    scenario = world(
+        plug_in(LeaderRelay, batches=100), [[], range(1_000), range(0, 1_000, 10)], means=(0.2, 0.9), horizon=1_000
+    )
+    engine, rows = played(scenario)
+    assert [node.protocol._play.leads for node in engine.nodes].count(True) == 1
+    assert max(node.protocol._terms for node in engine.nodes) == 100
+    pulls = engine.result().pulls
+    assert pulls[1, 1] > 800
+    leading = next(node.protocol for node in engine.nodes if node.protocol._play.leads)
+    count = sum(total for total, _ in leading._play.totals.values())
+    assert 300 < count < sum(row.kind == Kind.DECISION for row in rows)  # what leaders observed, and only that
+    assert leading._losses[0] > leading._losses[1]
+
+
+def test_a_new_leader_gets_the_book_and_others_its_best_arm() -> None:
+    """A leader that is always active has no loss, so after the first batch all three are as likely to be drawn."""
+    seed = next(seed for seed in range(99) if 1 / 3 < uniform(Tape(seed).key(0, Stream.PROTOCOL), 0) < 2 / 3)
+    scenario = world(plug_in(LeaderRelay, batches=2), [range(100), range(100), []], means=(0.0, 1.0), horizon=100)
+    engine, _ = played(scenario, seed=seed)
+    told = [one for one in spoken(scenario, seed=seed) if one.slot == 50]
+    assert [(one.sender, one.receiver) for one in told] == [(0, 1), (0, 2)]
+    assert [node.protocol._play.leads for node in engine.nodes] == [False, True, False]
+    assert sum(count for count, _ in engine.nodes[1].protocol._play.totals.values()) == 100
+    assert [node.protocol._play.best for node in engine.nodes] == ["1", "1", "1"]
+
+
+def test_batches_are_those_of_the_slides() -> None:
+    node = node_at()
+    assert LeaderRelay(node)._batch == 1
+    assert LeaderRelay(node, batches=10)._batch == 10
+    with pytest.raises(LocalError, match="LF-Relay needs agents that all talk to each other"):
+        world(plug_in(LeaderRelay), [[1], [2], [3]], topology=Graph.ring(3))
+
+
+@pytest.mark.parametrize("plugged", [plug_in(Gosine), plug_in(LeaderFollower), plug_in(LeaderRelay, batches=20)])
 def test_it_keeps_every_promise(plugged: PlugIn) -> None:
     check_protocol(plugged)

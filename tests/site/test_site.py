@@ -28,13 +28,14 @@ PACKAGES = (
     "cobandit",
     "cobandit.policies",
     "cobandit.core",
+    "cobandit.protocols",
     "cobandit.scenario",
     "cobandit.simulator",
     "cobandit.theory",
 )
 """Packages whose every public name is in the reference."""
 FUNCTIONS = {
-    "cobandit.testing": ("check_journal", "check_policy", "check_transport"),
+    "cobandit.testing": ("check_journal", "check_policy", "check_protocol", "check_transport"),
     "cobandit.codec": ("decode", "decode_record", "decode_snapshot", "encode", "encode_record", "encode_snapshot"),
 }
 LOADED = {("link", "href"), ("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("use", "href")}

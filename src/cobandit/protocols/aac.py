@@ -1,8 +1,9 @@
 """Accuracy-adaptive communication on demand (AAC): an arm is told when it is known much better than before.
 
 Wang, Chen, Liu, Yang, Hajiesmaili, Towsley and Lui, "Asynchronous multi-agent bandits: fully distributed vs.
-leader-coordinated algorithms", Proc. ACM Meas. Anal. Comput. Syst. 9(1) (SIGMETRICS), 2025. No code is public; the rule
-is from the authors' slides.
+leader-coordinated algorithms", Proc. ACM Meas. Anal. Comput. Syst. 9(1) (SIGMETRICS), 2025. The trigger is that of Yang
+et al., "Cooperative multi-agent bandits: distributed algorithms with optimal individual regret and constant
+communication costs", arXiv 2308.04314, 2023. No code is public; the rule is from the authors' slides (8 and 9).
 
     source                                               here
     radius sqrt(2 log T / n), clipped at 1               `accuracy.radius`, n is all that is known of the arm

@@ -12,7 +12,7 @@ authors' program (rssalessio/DPE, class GraphDPE) was read beside the paper.
     follower: plays the best arm that it heard of             `select_arm`
     follower: passes on what has a later stamp                `received`, to its neighbours but the sender
 
-Deviations: t is the leader's own number of pulls. The program looks for B before it looks for the best arm, and has the
+Deviations: t is the leader's number of pulls. The program looks for B before it looks for the best arm, and has the
 best arm in B, so it is played twice in a round; here the best arm comes first, as in the paper. Its followers send in
 every round; here they pass a stamp on once, and not at all where everybody hears the leader. Followers' pulls teach
 nobody.
@@ -56,6 +56,17 @@ class LeaderFollower:
         self.best, self.stamp = node.arms[0], 0
         self._round = list(node.arms)
         """What the leader still plays in this round; at first every arm."""
+        self.totals: dict[Arm, list[float]] = {arm: [0.0, 0.0] for arm in node.arms}
+        """What leaders observed of each arm: how often, and the sum of the rewards."""
+
+    def take_over(self, totals: dict[Arm, list[float]]) -> None:
+        """Lead from now on, with what leaders before have observed."""
+        self.leads, self.totals = True, totals
+        unknown = [arm for arm, (count, _) in totals.items() if not count]
+        if unknown:
+            self._round = unknown
+        else:
+            self.best = self._next_round()
 
     def select_arm(self) -> Arm:
         """Return what comes next in the leader's round; a follower plays the best arm."""
@@ -65,6 +76,8 @@ class LeaderFollower:
         """Go on in the round; after it, look for the best arm again."""
         if not self.leads:
             return
+        self.totals[arm][0] += 1.0
+        self.totals[arm][1] += reward
         self._round.pop(0)
         if not self._round:
             best = self._next_round()
@@ -81,16 +94,12 @@ class LeaderFollower:
                 self._pass_on(but=sender)
 
     def _next_round(self) -> Arm:
-        policy = self.node.policy
-        best = max(self.node.arms, key=policy.mean)
-        pulls = max(3, policy.own_pulls)
-        budget = math.log(pulls) + 4.0 * math.log(math.log(pulls))
-        indices = {
-            arm: kl_ucb_index(policy.mean(arm), policy.tally.counts[arm], max(0.0, budget))
-            for arm in self.node.arms
-            if arm != best
-        }
-        worth = [arm for arm, index in indices.items() if index > policy.mean(best)]
+        means = {arm: reward_sum / count for arm, (count, reward_sum) in self.totals.items()}
+        best = max(means, key=means.__getitem__)
+        pulls = max(3.0, sum(count for count, _ in self.totals.values()))
+        budget = max(0.0, math.log(pulls) + 4.0 * math.log(math.log(pulls)))
+        indices = {arm: kl_ucb_index(means[arm], self.totals[arm][0], budget) for arm in means if arm != best}
+        worth = [arm for arm, index in indices.items() if index > means[best]]
         self._round = [best, *sorted(worth, key=indices.__getitem__, reverse=True)]
         return best
 

@@ -10,6 +10,7 @@ from cobandit.protocols.dpe2 import LeaderFollower
 from cobandit.protocols.event_hub import EventHub
 from cobandit.protocols.gosine import Gosine
 from cobandit.protocols.gossip import Gossip
+from cobandit.protocols.lf_relay import LeaderRelay
 from cobandit.protocols.periodic_hub import PeriodicHub
 from cobandit.protocols.plug_in import about
 from cobandit.protocols.se_aac_odc import EliminateAdaptively
@@ -53,5 +54,6 @@ for _protocol in (
     Dducb,
     Gosine,
     LeaderFollower,
+    LeaderRelay,
 ):
     register(_protocol)

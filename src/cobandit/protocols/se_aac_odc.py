@@ -1,7 +1,7 @@
 """SE-AAC-ODC, the authors' successor of AAE-ODC: successive elimination with accuracy-adaptive communication on demand.
 
 Wang et al., "Asynchronous multi-agent bandits: fully distributed vs. leader-coordinated algorithms", SIGMETRICS 2025.
-No code is public; the rule is from the authors' slides.
+No code is public; the rule is from the authors' slides (8 to 10).
 
     source                                                 here
     round-robin over the candidate arms                    `select_arm`

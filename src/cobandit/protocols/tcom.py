@@ -1,22 +1,28 @@
-"""TCOM: an arm is told to all when its own count has grown by a factor, unless it is surely the best.
+"""TCOM: an arm is told to all when what is buffered of it has grown by a factor, unless the arm is surely the best.
 
 Wang, Yang, Chen, Liu, Hajiesmaili, Towsley and Lui, "Achieving near-optimal individual regret and low communications in
-multi-agent bandits", ICLR 2023.
+multi-agent bandits", ICLR 2023; the lines are those of Algorithm 1 in the authors' slides.
 
-    source                                               here
-    N(k) >= ceil(beta N at the last sharing of k)        `observed`, for the arm that was pulled; N is the own count
-    only arms that are not clearly the best              `_is_surely_best`: its lower bound is above all upper bounds
-    broadcast the statistics of arm k                    the own cell of the arm, to every neighbour
+    source                                                       here
+    line 4: pull the arm with the highest UCB                    the scenario's policy
+    line 6: if it is in C(alpha), the arms k with                `_is_open`
+    mean(k') + alpha sqrt(log t / n(k')) >
+    mean(k) - alpha sqrt(log t / n(k)) for another arm k'
+    line 7: increase N(k) by 1                                   `observed`: `_buffered`
+    line 9: if N(k) >= ceil(beta N at the last broadcast of k)   `observed`
+    line 10: broadcast mean, N(k) and k                          the own cell of the arm, to every neighbour
+    line 11: remember the round                                  `_told_at`
+    line 13: update means and counts                             `received`
 
-Deviations and decisions: the source counts rounds in which all agents pull; here everybody has its own count.
-Confidence bounds are mean +- sqrt(2 log T / n), at most 1, over all that is known. Beta is 2 by default: the text that
-we could read asks for any beta above 1. The first pull of an arm is told. Nothing is passed on in a graph.
+Defaults are those of the authors' figures: alpha = 1.2, beta = 2. Deviations: the source's agents use only what all of
+them have heard, so that all pull the same arm in every round; here rounds are not shared, and an agent uses its own
+observations at once. A cell is all that was observed of the arm: what was left out while the arm seemed surely the best
+goes along with the next message. t is the number of slots. Nothing is passed on in a graph.
 """
 
 import math
 from typing import Any
 
-from cobandit.protocols.accuracy import interval
 from cobandit.protocols.node import Node
 from cobandit.protocols.plug_in import About
 from cobandit.values.checks import check_positive
@@ -25,10 +31,11 @@ from cobandit.values.tally import Arm
 
 
 class Tcom:
-    """Tell an arm to all when its own count has grown by the factor beta, unless it is surely the best.
+    """Tell an arm to all when what is buffered of it has grown by the factor beta, unless it is surely the best.
 
     Args:
         node: The node.
+        alpha: How sure is sure: the width of confidence intervals.
         beta: The factor, above 1.
     """
 
@@ -44,29 +51,37 @@ class Tcom:
         survives=frozenset({"delay", "loss", "duplication", "reordering"}),
     )
 
-    def __init__(self, node: Node, *, beta: float = 2.0) -> None:
+    def __init__(self, node: Node, *, alpha: float = 1.2, beta: float = 2.0) -> None:
+        check_positive("alpha", alpha)
         check_positive("beta", beta)
         if beta <= 1.0:
             raise LocalError(f"beta must be above 1, not {beta!r}: counts have to grow between two messages")
-        self.node, self.beta = node, beta
+        self.node, self.alpha, self.beta = node, alpha, beta
+        self._buffered = dict.fromkeys(node.arms, 0)
+        """N: own pulls of each arm while it was not surely the best."""
         self._told_at = dict.fromkeys(node.arms, 0)
-        """The own count of each arm when it was last told."""
+        """N when the arm was last told."""
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Tell the arm, if its count has grown enough."""
-        own = self.node.ledger.cell(self.node.position, arm)
-        if own.observations < max(1, math.ceil(self.beta * self._told_at[arm])) or self._is_surely_best(arm):
+        """Tell the arm, if enough of it is buffered."""
+        if not self._is_open(arm):
             return
-        self._told_at[arm] = own.observations
-        for neighbour in self.node.neighbours:
-            self.node.tell(neighbour, [own])
+        self._buffered[arm] += 1
+        if self._buffered[arm] >= math.ceil(self.beta * self._told_at[arm]):
+            self._told_at[arm] = self._buffered[arm]
+            for neighbour in self.node.neighbours:
+                self.node.tell(neighbour, [self.node.ledger.cell(self.node.position, arm)])
 
     def received(self, sender: int, message: Any) -> None:
         """Learn."""
         self.node.learn(message, sender)
 
-    def _is_surely_best(self, arm: Arm) -> bool:
-        policy, horizon = self.node.policy, self.node.horizon
-        lower, _ = interval(policy, arm, horizon)
-        others = [interval(policy, other, horizon)[1] for other in self.node.arms if other != arm]
-        return bool(others) and lower > max(others)
+    def _is_open(self, arm: Arm) -> bool:
+        """Return whether another arm may be better: whether the arm is in C(alpha)."""
+        lowest = self.node.policy.mean(arm) - self._width(arm)
+        others = (other for other in self.node.arms if other != arm)
+        return any(self.node.policy.mean(other) + self._width(other) > lowest for other in others)
+
+    def _width(self, arm: Arm) -> float:
+        count = self.node.policy.tally.counts[arm]
+        return self.alpha * math.sqrt(math.log(self.node.slot + 1) / count) if count else math.inf

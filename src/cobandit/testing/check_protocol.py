@@ -85,7 +85,11 @@ def _talks_only_to_neighbours(world: Scenario) -> None:
     assert plugged is not None
     if plugged.hubs:
         return  # agents know nobody but hubs, and the run before this one passed
-    _run(replace(world, topology=Graph.ring(len(RATES))))
+    try:
+        ring = replace(world, topology=Graph.ring(len(RATES)))
+    except LocalError:
+        return  # it says that it needs everybody to talk to everybody
+    _run(ring)
 
 
 def _knows_only_what_was_observed(world: Scenario) -> None:
@@ -147,19 +151,24 @@ class _Knowledge:
         self._arms = world.arms.names
         self._history: defaultdict[tuple[int, str], list[int]] = defaultdict(lambda: [0])
         """By agent and arm: the sum of the rewards of the first n pulls, for every n."""
+        self._looked_at: dict[int, tuple[int, int]] = {}
+        """What each node knew when it was last looked at: how much, which says whether there is anything new."""
 
     def look(self, engine: ReferenceRun) -> None:
         """Take one step of a run."""
+        changed = []
         for node in engine.nodes:
-            if node.node.is_hub:
+            position, known = node.node.position, (node.node.ledger.changes, node.policy.tally.observations)
+            if self._looked_at.get(position) == known:
                 continue
-            for arm in node.arms:
-                own, sums = node.node.ledger.cell(node.node.position, arm), self._history[node.node.position, arm]
+            self._looked_at[position] = known
+            changed.append(position)
+            for arm in () if node.node.is_hub else node.arms:
+                own, sums = node.node.ledger.cell(position, arm), self._history[position, arm]
                 if own.observations == len(sums):
                     sums.append(own.reward_sum)
-        if self._observations:
-            for node in engine.nodes:
-                self._check(engine, node.node.position)
+        for position in changed if self._observations else ():
+            self._check(engine, position)
 
     def _check(self, engine: ReferenceRun, position: int) -> None:
         node, agents = engine.nodes[position].node, len(engine.scenario.agents)
