@@ -1,7 +1,7 @@
 """What is gained if the luck of a reward belongs to the arm: how alike are two algorithms on one tape?
 
-Twenty agents, two of them 25 times as fast as the rest, 16 arms, 8,000 slots: pairs of algorithms, once with the luck of
-an agent's n-th pull (`luck="pull"`) and once with that of its n-th pull of an arm (`luck="arm"`). For each pair: the
+Twenty agents, two of them 25 times as fast as the rest, 16 arms, 8,000 slots: pairs of algorithms, once with the luck
+of an agent's n-th pull (`luck="pull"`) and once with that of its n-th pull of an arm (`luck="arm"`). For each pair: the
 correlation of group regret over the trials, and how many times as many trials the same interval of the difference would
 take on unrelated tapes.
 
@@ -14,6 +14,8 @@ from dataclasses import replace
 from cobandit import Geometric, immediate, on_demand, silent, simulate
 from cobandit.scenario import AgentSpec, BuiltIn, Rate, Scenario
 from cobandit.scenario.tape import Luck
+from cobandit.simulator.comparison import Comparison
+from cobandit.simulator.interval import half_width
 from cobandit.studies.paper import surrogate_arms
 
 HORIZON, FAST, SLOW = 8_000, (AgentSpec(Rate(0.5)),) * 2, (AgentSpec(Rate(0.02)),) * 18
@@ -49,11 +51,12 @@ def main() -> None:
         by = [results[luck].compare(one, other) for luck in LUCK]
         alike = "".join(f"{each.correlation or 0.0:>8.2f}" for each in by)
         saved = "".join(f"{each.trials_saved or 0.0:>{16 - 8 * place}.1f}" for place, each in enumerate(by))
-        wide = "".join(
-            f"{each.difference.mean:>{12 - 4 * place},.0f} ± {(each.difference.high or 0.0) - each.difference.mean:<5,.1f}"
-            for place, each in enumerate(by)
-        )
+        wide = "".join(f"{_interval(each):>{20 - 4 * place}}" for place, each in enumerate(by))
         print(f"{one + ' and ' + other:29}{alike}{saved}{wide}")
+
+
+def _interval(one: Comparison) -> str:
+    return f"{one.difference.mean:,.0f} ± {half_width(one.difference) or 0.0:,.1f}"
 
 
 if __name__ == "__main__":

@@ -129,8 +129,8 @@ def _demonstrate(options: argparse.Namespace) -> int:
     picture = options.out / "regret-and-messages.png"
     demonstration.plot(lines, picture)
     print(
-        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB; ± is one standard error of the "
-        f"mean. The picture is in {picture}."
+        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB; ± is one standard error. "
+        f"The picture is in {picture}."
     )
     return 0
 
