@@ -69,7 +69,9 @@ def test_a_table_is_printed_for_people(world: Path, capsys: pytest.CaptureFixtur
         "retries",
         "acknowledgements",
         "messages",
+        "agent rounds",
         "bytes",
+        "definition bits",
         "staleness",
         "decisions",
         "group regret",
@@ -114,9 +116,17 @@ def test_repetitions_and_acknowledgements_are_told_too(world: Path, capsys: pyte
 
 def test_results_go_to_a_folder(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "results"
-    assert run(world, "--out", str(out), "--checkpoints", "4") == 0
+    assert run(world, "--out", str(out), "--checkpoints", "4", "--keep", "links", "--keep", "pulls") == 0
     assert capsys.readouterr().out.endswith(f"\nThe results are in {out}, and {out / 'report.html'} shows them.\n")
     assert Results.load(out).over_time["slot"].tolist() == [15, 30, 45, 60] * 3
+    assert sorted(file.name for file in out.glob("*.parquet")) == [
+        "agents.parquet",
+        "arms.parquet",
+        "links.parquet",
+        "over_time.parquet",
+        "pulls.parquet",
+        "trials.parquet",
+    ]
 
 
 def test_a_broken_file_is_one_line_and_exit_code_two(world: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,10 @@
 
 import fcntl
 import math
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +14,7 @@ from cobandit.core import on_demand
 from cobandit.scenario import AgentSpec, Arms, IndexFunction, Rate, Scenario
 from cobandit.simulator import kernel, reference
 from cobandit.simulator.kernel import jit
+from cobandit.simulator.kernel.custom import address_of
 from cobandit.simulator.kernel.keeping import lock_of
 from cobandit.values.errors import LocalError
 
@@ -78,3 +83,64 @@ def test_an_index_that_is_not_a_number_is_named_by_both_engines(run: Any) -> Non
     assert str(refused.value) == (
         "the index of arm '2' with 4 observations is not a number (NaN): let the index function return one"
     )
+
+
+def looks_up(mean: float, count: int, budget: float) -> float:  # noqa: ARG001  # as all of them
+    return mean + {"one": budget}["one"]
+
+
+def asks(mean: float, count: int, budget: float) -> float:  # noqa: ARG001
+    return mean.largest + budget  # type: ignore[attr-defined, no-any-return]
+
+
+def forgets(mean: float, count: int) -> float:  # noqa: ARG001
+    return mean
+
+
+@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="there is no compiler to refuse anything")
+@pytest.mark.parametrize(
+    ("index", "line", "why"),
+    [
+        (looks_up, 'return mean + {"one": budget}["one"]', "it makes a list, a text, a dictionary or an array"),
+        (asks, "return mean.largest + budget", "Unknown attribute 'largest' of type float64"),
+        (forgets, "def forgets(mean: float, count: int)", "3 argument types given, but function takes 2 arguments"),
+    ],
+)
+def test_an_index_that_cannot_be_compiled_is_told_by_name_line_and_way_out(index: Any, line: str, why: str) -> None:
+    with pytest.raises(LocalError) as refused:
+        kernel.run(world(IndexFunction(index)), seed=1)
+    said = str(refused.value)
+    assert said.startswith(f"the index function {index.__name__} cannot be compiled (test_compiling.py, line ")
+    assert f": {line}" in said
+    assert why in said
+    assert said.endswith('or run it with engine="reference", which takes any Python')
+
+
+COUNTED = """
+import sys
+from numba.core import compiler
+from tests.parity.test_compiling import optimist
+from cobandit.simulator.kernel.custom import address_of
+
+made = []
+compile_extra = compiler.compile_extra
+compiler.compile_extra = lambda *args, **options: made.append(1) or compile_extra(*args, **options)
+address_of(optimist)
+print(len(made))
+"""
+
+
+@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="there is no compiler")
+def test_an_index_of_ones_own_is_compiled_once_for_all_processes() -> None:
+    address_of(optimist)
+    found = subprocess.run(
+        [sys.executable, "-c", COUNTED], cwd=Path(__file__).parents[2], check=True, capture_output=True, text=True
+    )
+    assert found.stdout == "0\n"
+
+
+@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="there is no compiler")
+def test_an_index_whose_source_is_not_known_is_not_kept() -> None:
+    kept = set((jit.FOLDER / "own").glob("*"))
+    address_of(lambda mean, count, budget: mean + budget * count)
+    assert set((jit.FOLDER / "own").glob("*")) == kept

@@ -1,11 +1,14 @@
 """Every promise that the conformance suite checks is one that some broken policy breaks."""
 
+import math
+import re
 from collections.abc import Iterable, Sequence
 from itertools import count
 
 import pytest
 
 from cobandit import UCB, LocalError
+from cobandit.policies.from_index import FromIndex
 from cobandit.testing import check_policy
 from cobandit.values.quantum import Quantum
 from cobandit.values.tally import Arm, ArmTally
@@ -217,3 +220,20 @@ class TakesTurns(UCB):
 def test_a_policy_that_takes_turns_by_a_counter_of_its_own_is_caught() -> None:
     with pytest.raises(AssertionError, match="rebuilt from its tallies"):
         check_policy(TakesTurns)
+
+
+def test_an_index_that_is_not_a_number_is_found() -> None:
+    def index(mean: float, observations: int, budget: float) -> float:
+        return math.nan if observations == 1_000 else mean + budget
+
+    said = "the index of mean 0 over 1000 observations with budget 0 is not a number"
+    with pytest.raises(AssertionError, match=re.escape(said)):
+        check_policy(lambda arms: FromIndex(arms, index=index))
+
+
+def test_a_policy_says_which_index_is_not_a_number() -> None:
+    policy = FromIndex(["A", "B"], index=lambda mean, times, budget: math.nan if times == 2 else 1.0 + mean - budget)
+    for arm in ("A", "B", "A"):
+        policy.update(arm, 1.0)
+    with pytest.raises(LocalError, match="the index of arm 'A' with 2 observations is not a number"):
+        policy.select_arm()

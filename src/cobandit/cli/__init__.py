@@ -131,7 +131,8 @@ def _demonstrate(options: argparse.Namespace) -> int:
     picture = options.out / "regret-and-messages.png"
     demonstration.plot(lines, picture)
     print(
-        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB. The picture is in {picture}."
+        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB; ± is one standard error. "
+        f"The picture is in {picture}."
     )
     return 0
 
@@ -142,7 +143,8 @@ def _messages(options: argparse.Namespace) -> int:
     names = options.experiment or list(paper.TABLES)
     for name in names:
         paper.experiment(name)
-    print(f"{'experiment':12}{'algorithm':34}{'published':>12}{'sd':>9}{'trials':>8}{'counted':>12}{'difference':>18}")
+    heads = f"{'published':>12}{'sd':>9}{'trials':>8}{'counted':>12}{'difference':>10} ± standard error"
+    print(f"{'experiment':12}{'algorithm':34}{heads}")
     agree = True
     for row in messages.compare(names, trials=options.trials, workers=options.workers):
         print(

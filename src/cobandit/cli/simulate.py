@@ -36,7 +36,14 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--engine", choices=("auto", "compiled", "reference"), default="auto")
     parser.add_argument(
-        "--checkpoints", type=int, metavar="N", default=(), help="keep regret and shares at N slots, evenly spaced"
+        "--checkpoints", type=int, metavar="N", default=(), help="keep regret and messages at N slots, evenly spaced"
+    )
+    parser.add_argument(
+        "--keep",
+        action="append",
+        choices=("pulls", "links", "agents_over_time"),
+        default=[],
+        help="keep a larger table as well; may be repeated",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, metavar="N", help="how many threads (default: one for each core)")
@@ -63,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
                 executor=executor,
                 engine=options.engine,
                 checkpoints=options.checkpoints,
+                keep=options.keep,
                 out=options.out,
                 progress=progress,
             )

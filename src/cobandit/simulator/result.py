@@ -3,7 +3,8 @@
 Regret is told twice. Pseudo-regret adds up the gaps of the arms that were pulled. Realised regret is what the best arm
 pays on average for as many pulls, less the rewards that were received, as Section 2 of the paper defines R. Both have
 the same mean; realised regret also has the luck of the rewards in it, so its spread between trials is larger. The "±"
-of the paper's tables is that of realised regret.
+of the paper's tables is the standard deviation of realised regret between trials; ours is half of the 95 % interval of
+the mean, wherever nothing else is said.
 """
 
 import math

@@ -128,7 +128,7 @@ def _table(points: Sequence[Point]) -> str:
         f"<td>{one.regret:,.0f}<small> ± {one.regret_error:,.0f}</small></td><td>{one.staleness:,.0f}</td></tr>"
         for one in points
     )
-    heads = ("agents", "messages for each decision", "allowed", "group regret ± error", "staleness")
+    heads = ("agents", "messages for each decision", "allowed", "group regret ± standard error", "staleness")
     head = "".join(f"<th>{one}</th>" for one in heads)
     return f'<div class="wide"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 

@@ -75,7 +75,7 @@ def loss_table(one: Reproduced) -> str:
         for point in one.study.worlds
     )
     heads = "".join(
-        f"<th>{head}</th>" for head in ("messages", "repeated", "acknowledged", "group regret", "staleness")
+        f"<th>{head}</th>" for head in ("messages", "repeated", "acknowledged", "group regret ± sd", "staleness")
     )
     return f'<div class="wide"><table><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table></div>'
 

@@ -252,8 +252,8 @@ def _plain_table(one: Reproduced) -> str:
         for run in one.runs.values()
     )
     table = (
-        '<div class="wide"><table><thead><tr><th></th><th>communications</th><th>Theorem 2 allows</th>'
-        f"<th>group regret</th><th>Theorem 1 allows</th></tr></thead><tbody>{lines}</tbody></table></div>"
+        '<div class="wide"><table><thead><tr><th></th><th>communications ± sd</th><th>Theorem 2 allows</th>'
+        f"<th>group regret ± sd</th><th>Theorem 1 allows</th></tr></thead><tbody>{lines}</tbody></table></div>"
     )
     return table if single else f"<details><summary>All numbers of the figures</summary>{table}</details>"
 

@@ -3,10 +3,11 @@
 The suite knows nothing about how a policy chooses. It checks the promises on which agents, snapshots and engines rest.
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 from cobandit.agent import Agent
-from cobandit.policies import Policy
+from cobandit.policies import IndexPolicy, Policy
 from cobandit.values.chance import stream, uniform
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm, ArmTally
@@ -27,6 +28,7 @@ def check_policy(build: BuildPolicy) -> None:
     >>> check_policy(lambda arms: UCB(arms))
     """
     for check in (
+        _has_an_index_that_is_a_number,
         _choosing_changes_nothing,
         _is_deterministic,
         _depends_only_on_tallies,
@@ -54,6 +56,19 @@ def _played(build: BuildPolicy, rounds: int = ROUNDS) -> tuple[Policy, list[Arm]
         policy.update(arm, _reward(arm, pull))
         chosen.append(arm)
     return policy, chosen
+
+
+def _has_an_index_that_is_a_number(build: BuildPolicy) -> None:
+    """Nothing compares with NaN: an arm with such an index would never be chosen, or hide the others."""
+    policy = build(ARMS)
+    if not isinstance(policy, IndexPolicy):
+        return
+    for mean in (0.0, 0.5, 1.0):
+        for count in (1, 2, 3, 10, 1_000, 1_000_000):
+            for budget in (0.0, 0.5, 3.0, 60.0):
+                index = policy.index(mean, count, budget)
+                case = f"mean {mean:g} over {count} observations with budget {budget:g}"
+                assert not math.isnan(index), f"the index of {case} is not a number (NaN): let index return one"
 
 
 def _choosing_changes_nothing(build: BuildPolicy) -> None:

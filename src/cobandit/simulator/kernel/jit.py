@@ -10,7 +10,9 @@ that is called often is `inlined`. Decision records 0018 and 0047 have the measu
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
 
@@ -43,9 +45,12 @@ def inlined(function: Function) -> Function:
     return _kept(function, forceinline=True, **_WITHIN)
 
 
-def compiled_here(function: Function) -> Function:
-    """Compile a function of the user's, which cannot be kept: what it depends on is not known."""
-    return numba.njit(**_OPTIONS, **_WITHIN)(function)
+def compiled_here(function: Function, kept_as: str | None) -> Function:
+    """Compile a function of the user's. It is kept under a hash of all that it depends on, if that is known."""
+    if kept_as is None:
+        return numba.njit(**_OPTIONS, **_WITHIN)(function)
+    with _keeping_in(FOLDER / "own" / kept_as):
+        return in_turn(numba.njit(cache=True, **_OPTIONS, **_WITHIN)(function))
 
 
 # Without Numba's memory manager (`_nrt`) no references to arrays are counted: half of a run would be counting them.
@@ -56,10 +61,16 @@ _WITHIN: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def _kept(function: Function, **options: Any) -> Function:  # noqa: ANN401
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(FOLDER)
-    try:
+    with _keeping_in(FOLDER):
         return _general(numba.njit(cache=True, **{**_OPTIONS, **options})(function))
+
+
+@contextmanager
+def _keeping_in(folder: Path) -> Iterator[None]:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        yield
     finally:
         numba.config.CACHE_DIR = before
 
