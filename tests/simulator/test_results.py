@@ -712,7 +712,7 @@ def test_a_picture_that_cannot_be_written_is_named(path: str, tmp_path: Path) ->
 
 def test_without_matplotlib_a_picture_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     results = small(trials=1)
-    monkeypatch.delitem(sys.modules, "cobandit.simulator.plots", raising=False)
+    monkeypatch.delitem(sys.modules, "cobandit.simulator.charts", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(LocalError, match=r"a plot needs the extra \"sim\": pip install 'cobandit\[sim\]'"):
         results.plot_regret()

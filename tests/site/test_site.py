@@ -35,6 +35,9 @@ PACKAGES = (
 )
 """Packages whose every public name is in the reference."""
 FUNCTIONS = {
+    "cobandit.adapters.mabwiser": ("MABWiserPolicy",),
+    "cobandit.adapters.pettingzoo": ("ScenarioEnv",),
+    "cobandit.adapters.river": ("RiverPolicy",),
     "cobandit.testing": ("check_journal", "check_policy", "check_protocol", "check_transport"),
     "cobandit.codec": ("decode", "decode_record", "decode_snapshot", "encode", "encode_record", "encode_snapshot"),
 }

@@ -41,8 +41,8 @@ class MABWiserPolicy(Policy):
     are pulled first, in their order. All observations that are known count, those of others too. A reward between 0
     and 1 counts in Thompson sampling by its size. Chance depends on `seed` and the number of own pulls.
 
-    Making a bandit for each decision takes about a tenth of a millisecond. Simulations can afford it; for live members
-    there are policies of cobandit.
+    Making a bandit for each decision takes about 0.1 milliseconds. Simulations can afford it; for live members there
+    are policies of cobandit.
 
     Args:
         arms: The names of the arms.

@@ -9,6 +9,7 @@ odds with which an arm was pulled does not, and is refused in words.
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from cobandit.policies.base import Policy
 from cobandit.values.chance import stream
@@ -24,6 +25,7 @@ with needed_by("a policy of river"):
     from river.bandit.base import Policy as RiverBase
 
 _REWARDS = (stats.Mean, proba.Beta, proba.Gaussian)
+_UNIFORM = proba.Beta()
 
 
 class RiverPolicy(Policy):
@@ -35,8 +37,8 @@ class RiverPolicy(Policy):
     river would take it for a 1. Chance depends on `seed` and the number of own pulls; the seed of the river policy
     itself is not used.
 
-    Making a policy for each decision takes some tens of microseconds for each arm. Simulations can afford it; for live
-    members there are policies of cobandit.
+    Making a policy for each decision takes 0.1 to 0.8 milliseconds with 3 to 16 arms. Simulations can afford it; for
+    live members there are policies of cobandit.
 
     Args:
         arms: The names of the arms.
@@ -74,28 +76,33 @@ class RiverPolicy(Policy):
         """Return a fresh policy of river that knows what this one knows: to look at, or to go on with elsewhere."""
         river = self.river.clone({"seed": stream(self.seed, self.own_pulls)})
         river._n = self.tally.observations  # noqa: SLF001  # river feeds one reward at a time, and has no other door
-        for arm, count in self.tally.counts.items():
+        for position, (arm, count) in enumerate(self.tally.counts.items()):
             if count:
                 river._counts[arm] = count  # noqa: SLF001  # as above
-                self._fill(river._rewards[arm], arm, count)  # noqa: SLF001  # as above
+                seed = stream(self.seed, self.own_pulls, position)
+                river._rewards[arm] = self._known(self.river.reward_obj, arm, seed)  # noqa: SLF001  # as above
                 if isinstance(river, bandit.BayesUCB):
-                    self._fill(river._posteriors[arm], arm, count)  # noqa: SLF001  # as above
+                    river._posteriors[arm] = self._known(_UNIFORM, arm, seed)  # noqa: SLF001  # as above
         return river
 
-    def _fill(self, reward: object, arm: Arm, count: int) -> None:
-        rewards = self.tally.sums[arm] / self.quantum.per_reward
-        if isinstance(reward, stats.Mean):
-            reward.update(rewards / count, w=count)
-        elif isinstance(reward, proba.Beta):
-            reward.alpha += rewards
-            reward.beta += count - rewards
-        elif isinstance(reward, proba.Gaussian):
-            # Two points with half of the weight each have any mean and any variance.
+    def _known(self, prior: Any, arm: Arm, seed: int) -> Any:  # noqa: ANN401  # river has few types
+        """Return what river keeps of an arm, with what is known of it."""
+        count, rewards = self.tally.counts[arm], self.tally.sums[arm] / self.quantum.per_reward
+        if type(prior) is stats.Mean:
+            known = stats.Mean()
+            known.update(rewards / count, w=count)
+        elif type(prior) is proba.Beta:
+            known = proba.Beta(prior.alpha, prior.beta, seed=seed)
+            known.alpha += rewards
+            known.beta += count - rewards
+        else:
+            known = proba.Gaussian(seed=seed)
             squares = self.tally.squares[arm] * self.quantum.square_unit / self.quantum.per_reward**2
             mean = rewards / count
             away = math.sqrt(max(0.0, squares / count - mean * mean))
-            reward.update(mean - away, w=count / 2)
-            reward.update(mean + away, w=count / 2)
+            for place in (mean - away, mean + away):  # two points of half the weight have any mean and any variance
+                known.update(place, w=count / 2)
+        return known
 
 
 def _check(policy: object) -> None:

@@ -45,6 +45,10 @@ class Picture:
             f'<img src="{light}" alt="{caption}"></picture></div><figcaption>{caption}</figcaption></figure>'
         )
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return self.html()
+
 
 def picture(name: str, caption: str, height: float, draw: "Callable[[Figure], None]") -> Picture:
     """Draw a figure twice.

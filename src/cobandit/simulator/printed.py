@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cobandit.simulator.interval import Estimate, half_width
-from cobandit.simulator.report import decimals
+from cobandit.simulator.numbers import decimals
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from cobandit.scenario.words import count_of, scenario_in_words
 from cobandit.scenario.writing import scenario_to_toml
 from cobandit.simulator.allowed import immediate_shares, regret_allowed, shares_allowed
 from cobandit.simulator.canvas import picture
-from cobandit.simulator.interval import Estimate, half_width
+from cobandit.simulator.interval import Estimate
+from cobandit.simulator.numbers import decimals, digits, low_to_high, mean, number, plus_minus
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -82,6 +83,17 @@ def report_html(results: "Results") -> str:
     return report_page(f"Simulation: {title}", lead, body)
 
 
+def summary_html(results: "Results") -> str:
+    """Return the numbers that matter as a table, for a notebook: it has a style of its own."""
+    about = results.about
+    quantities = ("group_regret", "shares", "messages", "bytes", "decisions")
+    table = _compared(
+        {name: {one: results.estimate(name, one) for one in quantities} for name in about.scenarios}, quantities
+    )
+    sure = ", ± half of the 95 % interval" if about.trials > 1 else ""
+    return f"{table}<p>Means over {count_of(about.trials, 'trial')} from seed {about.seed}{sure}.</p>"
+
+
 class _Part:
     """One scenario of a report."""
 
@@ -107,12 +119,12 @@ class _Part:
         decisions = self.estimates["decisions"].mean
         yield '<section class="numbers" aria-label="The numbers that matter">'
         for one, what in ((regret, "group regret"), (shares, "shares sent")):
-            yield _card(_mean(one), what, _interval(one) or "a single trial has no interval")
+            yield _card(mean(one), what, _interval(one) or "a single trial has no interval")
         per_decision = shares.mean / decisions if decisions else 0.0
-        yield _card(f"{per_decision:,.3f}", "shares for each decision", f"{_number(decisions)} decisions")
+        yield _card(f"{per_decision:,.3f}", "shares for each decision", f"{number(decisions)} decisions")
         if self.immediate and shares.mean:
             saved = f"{100 * shares.mean / self.immediate:,.1f} % of them were sent"
-            yield _card(_number(self.immediate), "shares by immediate broadcast", saved)
+            yield _card(number(self.immediate), "shares by immediate broadcast", saved)
         yield "</section>"
 
     def section(self) -> str:
@@ -146,12 +158,12 @@ class _Part:
     def _bounds(self) -> str:
         told = []
         if self.shares_allowed is not None:
-            told.append(f"Theorem 2 allows {_number(self.shares_allowed)} shares for these numbers of decisions.")
+            told.append(f"Theorem 2 allows {number(self.shares_allowed)} shares for these numbers of decisions.")
         if self.regret_allowed is not None:
             grows = self.scenario is not None and not isinstance(self.scenario.exchange.threshold, Constant)
             reached = " with the largest thresholds that these runs can have reached" if grows else ""
             told.append(
-                f"Theorem 1 allows a group regret of {_number(self.regret_allowed)}{reached}. It is about delta = 1/N "
+                f"Theorem 1 allows a group regret of {number(self.regret_allowed)}{reached}. It is about delta = 1/N "
                 "(UCB) or 1/N² (AAE) with N known: for another confidence take it as a yardstick."
             )
         return f"<p>{' '.join(told)}</p>" if told else ""
@@ -165,9 +177,9 @@ class _Part:
             "shares_received": "received",
         }
         shown = self.agents.head(MOST_AGENTS)
-        digits = {column: decimals(*shown[column]) for column in heads}
+        places = {column: decimals(*shown[column]) for column in heads}
         rows = "".join(
-            f"<tr><th>{agent}</th>{''.join(f'<td>{row[column]:,.{digits[column]}f}</td>' for column in heads)}</tr>"
+            f"<tr><th>{agent}</th>{''.join(f'<td>{row[column]:,.{places[column]}f}</td>' for column in heads)}</tr>"
             for agent, row in shown.iterrows()
         )
         cut = f"<p class='soft'>The first {MOST_AGENTS} of {len(self.agents):,} agents.</p>"
@@ -196,21 +208,25 @@ def _links(parts: Sequence[_Part]) -> str:
 def _comparison(parts: Sequence[_Part]) -> str:
     told = ("group_regret", "shares", "agent_rounds", "bytes", "staleness")
     quantities = [quantity for quantity in told if quantity in parts[0].estimates]
-    rows = "".join(
-        f"<tr><th>{escape(part.name)}</th>"
-        + "".join(
-            f"<td>{_mean(part.estimates[quantity])}<small> {_half(part.estimates[quantity])}</small></td>"
-            for quantity in quantities
-        )
-        + "</tr>"
-        for part in parts
-    )
-    heads = "".join(f"<th>{_NOUNS[quantity]}</th>" for quantity in quantities)
+    table = _compared({part.name: part.estimates for part in parts}, quantities)
     return (
-        '<section class="card"><h2>Compared</h2><div class="wide"><table>'
-        f"<thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f'<section class="card"><h2>Compared</h2><div class="wide">{table}</div>'
         "<p class='soft'>Means over the trials, ± half of the 95 % interval of the mean.</p></section>"
     )
+
+
+def _compared(estimates: Mapping[str, Mapping[str, Estimate]], quantities: Sequence[str]) -> str:
+    """Return a table with a row for each scenario."""
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th>"
+        + "".join(
+            f"<td>{mean(row[quantity])}<small> {plus_minus(row[quantity])}</small></td>" for quantity in quantities
+        )
+        + "</tr>"
+        for name, row in estimates.items()
+    )
+    heads = "".join(f"<th>{_NOUNS[quantity]}</th>" for quantity in quantities)
+    return f"<table><thead><tr><th></th>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _figures(results: "Results") -> str:
@@ -273,52 +289,19 @@ def _told(written: Mapping[str, Any]) -> str:
 
 def _row(quantity: str, one: Estimate) -> str:
     meaning = f"<span>{_MEANINGS[quantity]}</span>" if quantity in _MEANINGS else ""
-    sd = "" if one.sd is None else f"{one.sd:,.{_digits(one)}f}"
+    sd = "" if one.sd is None else f"{one.sd:,.{digits(one)}f}"
     return (
-        f"<tr><th>{_NOUNS[quantity]}{meaning}</th><td>{_mean(one)}</td>"
-        f"<td class='range'>{_range(one)}</td><td>{sd}</td></tr>"
+        f"<tr><th>{_NOUNS[quantity]}{meaning}</th><td>{mean(one)}</td>"
+        f"<td class='range'>{low_to_high(one)}</td><td>{sd}</td></tr>"
     )
 
 
-def _card(number: str, what: str, detail: str) -> str:
+def _card(figure: str, what: str, detail: str) -> str:
     return (
-        f'<div class="card"><div class="figure-number">{number}</div><div>{escape(what)}</div>'
+        f'<div class="card"><div class="figure-number">{figure}</div><div>{escape(what)}</div>'
         f'<div class="soft">{escape(detail)}</div></div>'
     )
 
 
-def _number(value: float) -> str:
-    """Return a number with as many digits as one can use."""
-    return f"{value:,.{decimals(value)}f}"
-
-
-def decimals(*values: float) -> int:
-    """Return how many decimals numbers have that stand together: the largest has four digits, if they are not whole."""
-    largest = max(map(abs, values), default=0.0)
-    if all(value == round(value) for value in values):
-        return 0
-    return max(0, 3 - math.floor(math.log10(largest)))
-
-
-def _digits(one: Estimate) -> int:
-    return decimals(*(value for value in (one.mean, one.low, one.high, one.sd) if value is not None))
-
-
-def _mean(one: Estimate) -> str:
-    if math.isnan(one.mean):
-        return "unknown"
-    return f"{one.mean:,.{_digits(one)}f}"
-
-
-def _range(one: Estimate) -> str:
-    digits = _digits(one)
-    return "" if one.low is None or one.high is None else f"{one.low:,.{digits}f} to {one.high:,.{digits}f}"
-
-
 def _interval(one: Estimate) -> str:
-    return f"95 %: {_range(one)}" if _range(one) else ""
-
-
-def _half(one: Estimate) -> str:
-    half = half_width(one)
-    return "" if half is None or math.isnan(half) else f"± {half:,.{_digits(one)}f}"
+    return f"95 %: {low_to_high(one)}" if low_to_high(one) else ""

@@ -4,6 +4,7 @@ The frames are the result (`frames.py`); the summary, comparisons, tables, plots
 trials are run is in `cobandit.simulator.simulate`, how files stay whole in `cobandit.simulator.store`.
 """
 
+import importlib
 import io
 import json
 import math
@@ -22,13 +23,15 @@ from cobandit.simulator.comparison import Comparison, compare
 from cobandit.simulator.frames import COLUMNS, empty, frame_of
 from cobandit.simulator.interval import Estimate, estimate
 from cobandit.simulator.printed import PRINTED, latex_table, markdown_table
-from cobandit.simulator.report import report_html
+from cobandit.simulator.report import report_html, summary_html
 from cobandit.simulator.trials import Trial
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from types import ModuleType
+
+    from cobandit.simulator.charts import Chart
 
 QUANTITIES = (
     "shares",
@@ -199,13 +202,43 @@ class Results:
         """Return means over the trials as a LaTeX table (with booktabs); ± is half of the 95 % interval of the mean."""
         return latex_table(self, quantities)
 
-    def plot_regret(self, path: Path | str | None = None) -> "Figure":
-        """Draw the group regret, over time if there are checkpoints; save it too if a path is given."""
-        return _plot(self, "group_regret", "group regret", path)
+    def plot_regret(self, path: Path | str | None = None, *, log: str = "") -> "Chart":
+        """Draw the group regret: over time if there are checkpoints, else at the end of the trials.
 
-    def plot_communication(self, path: Path | str | None = None) -> "Figure":
-        """Draw the shares sent, over time if there are checkpoints; save it too if a path is given."""
-        return _plot(self, "shares", "shares sent", path)
+        Every plot returns a matplotlib `Figure` that shows itself in a notebook. Its `savefig` writes PDF, SVG and PNG
+        with text as text. Colours, markers and lines differ, so that it can be read in grey and by everybody.
+
+        Args:
+            path: Save it there, too: the suffix says as what.
+            log: Which axes are logarithmic: `"x"`, `"y"`, `"xy"`, or none.
+
+        Raises:
+            LocalError: The file cannot be written.
+        """
+        return _written(_charts().over_time(self, "group_regret", log), path)
+
+    def plot_communication(self, path: Path | str | None = None, *, log: str = "") -> "Chart":
+        """Draw the shares sent, the messages with observations: over time if there are checkpoints, else at the end.
+
+        The arguments are those of `plot_regret`.
+        """
+        return _written(_charts().over_time(self, "shares", log), path)
+
+    def plot_agents(self, path: Path | str | None = None) -> "Chart":
+        """Draw the regret of each agent at the end of the trials; save it, too, if a path is given."""
+        return _written(_charts().by_agent(self), path)
+
+    def plot_pareto(self, path: Path | str | None = None) -> "Chart":
+        """Draw group regret against messages, a point for each scenario; save it, too, if a path is given.
+
+        Both axes are logarithmic. A point is dominated, and hollow, if another scenario has no more of both on average,
+        and less of one.
+        """
+        return _written(_charts().pareto(self), path)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the means of each scenario."""
+        return summary_html(self)
 
     def report(self, path: Path | str | None = None) -> str:
         """Return a report for people as one HTML page that needs no other file; write it too if a path is given.
@@ -300,13 +333,15 @@ def _parquet(frame: pd.DataFrame, metadata: Mapping[bytes, bytes]) -> bytes:
     return content.getvalue()
 
 
-def _plot(results: Results, column: str, label: str, path: Path | str | None) -> "Figure":
+def _charts() -> "ModuleType":
     with needed_by("a plot"):
-        from cobandit.simulator.plots import draw  # noqa: PLC0415  # matplotlib takes long to load
-    figure = draw(results.about.scenarios, results.trials, results.over_time, column, label)
+        return importlib.import_module("cobandit.simulator.charts")  # matplotlib takes long to load
+
+
+def _written(chart: "Chart", path: Path | str | None) -> "Chart":
     if path is not None:
         try:
-            figure.savefig(path, dpi=150)
+            chart.savefig(path)
         except (OSError, ValueError) as error:  # a ValueError is a suffix that no picture has
             raise LocalError(f"cannot write {path}: {error}") from error
-    return figure
+    return chart

@@ -1,0 +1,97 @@
+"""Figures for print and notebooks: on white, in colours that everybody tells apart, with text as text.
+
+This file owns size, palette and fonts. What is drawn is in `plots.py`. Pages with a light and a dark theme take their
+pictures from `canvas.py`.
+"""
+
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
+
+from cobandit.simulator.plots import draw_agents, draw_on, draw_pareto
+from cobandit.values.errors import LocalError
+
+if TYPE_CHECKING:
+    from cobandit.simulator.results import Results
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#000000", "#e69f00", "#cc79a7", "#56b4e9")
+"""Okabe and Ito (2008), without the yellow, which is hard to see on white. There are as many markers, and four lines:
+28 scenarios differ in colour or line, and in grey seven differ in their markers."""
+
+SIZE = (6.4, 4.0)
+"""In inches: the width of a page's text."""
+
+MOST_AGENTS = 100
+"""So many agents have a place on the axis."""
+
+_LABELS = {"group_regret": "group regret (reward lost)", "shares": "shares sent (messages)"}
+
+_STYLE: Any = {
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.prop_cycle": cycler(color=PALETTE),
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5.0,
+}
+
+_FILES: Any = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "cobandit"}
+"""Fonts are embedded in PDF and PostScript; SVG has text. The same figure gives the same file."""
+
+_NO_DATE: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+
+
+class Chart(Figure):
+    """A matplotlib figure that shows itself in a notebook, and whose files can be printed and searched."""
+
+    def savefig(self, fname: Any, **options: Any) -> None:  # noqa: ANN401  # as matplotlib has it
+        """Write the figure: PDF, SVG, PNG or whatever the suffix or `format` says. Other options are matplotlib's."""
+        kind = str(options.get("format") or str(fname).rpartition(".")[2]).lower()
+        with rc_context(_FILES):
+            super().savefig(fname, **{"dpi": 300, "metadata": _NO_DATE.get(kind), **options})
+
+    def _repr_png_(self) -> bytes:
+        """Return what a notebook shows."""
+        file = io.BytesIO()
+        self.savefig(file, format="png", dpi=110)
+        return file.getvalue()
+
+
+def over_time(results: "Results", column: str, log: str) -> Chart:
+    """Draw a column over time if there are checkpoints, else at the end."""
+    if log not in {"", "x", "y", "xy"}:
+        raise LocalError(f'log must be "x", "y", "xy" or "" for none, not {log!r}')
+    if "x" in log and not len(results.over_time):
+        raise LocalError("there is no time on the axis without checkpoints: run with checkpoints=50, say")
+    return _chart(
+        lambda axes: draw_on(
+            axes, list(results.about.scenarios), results.trials, results.over_time, column, _LABELS[column], log
+        )
+    )
+
+
+def by_agent(results: "Results") -> Chart:
+    """Draw the regret of each agent."""
+    return _chart(lambda axes: draw_agents(axes, list(results.about.scenarios), results.agents, MOST_AGENTS))
+
+
+def pareto(results: "Results") -> Chart:
+    """Draw regret against messages."""
+    return _chart(lambda axes: draw_pareto(axes, list(results.about.scenarios), results.trials))
+
+
+def _chart(draw: Callable[[Axes], None]) -> Chart:
+    with rc_context(_STYLE):
+        chart = Chart(figsize=SIZE, layout="constrained")
+        draw(chart.subplots())
+    return chart
