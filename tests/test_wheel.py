@@ -67,9 +67,9 @@ def test_the_source_distribution_has_everything_that_make_test_needs(built: Path
     with tarfile.open(built / f"{NAME}.tar.gz") as archive:
         names = {name.split("/")[1] for name in archive.getnames()}
     assert names == {
-        ".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile",
-        "PKG-INFO", "README.md", "benchmarks", "clients", "conftest.py", "docs", "examples", "lab", "mkdocs.yml",
-        "pyproject.toml", "requirements-dev.txt", "src", "tests", "tools",
+        ".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE",
+        "Makefile", "PKG-INFO", "README.md", "benchmarks", "clients", "conftest.py", "docs", "examples", "lab",
+        "mkdocs.yml", "pyproject.toml", "requirements-dev.txt", "src", "tests", "tools",
     }  # fmt: skip
 
 
