@@ -36,6 +36,7 @@ LONG_FIRST = (
     "test_message_counts.py",
     "test_cluster.py",
     "test_guides.py",
+    "test_notebooks.py",
 )
 
 
