@@ -44,31 +44,23 @@ __all__ = [
     "Agent",
     "CobanditError",
     "Constant",
-    "Decision",
     "FromFunction",
     "Geometric",
     "Horizon",
     "IndexPolicy",
     "LocalError",
-    "Member",
     "MissingExtraError",
     "Outcome",
     "PeerError",
     "PerCandidate",
     "Policy",
-    "Results",
     "RetryTimers",
     "Snapshot",
     "StrangerError",
     "Thompson",
-    "connect",
     "immediate",
-    "join",
     "on_demand",
-    "reward",
     "silent",
-    "simulate",
-    "snapshot_of",
 ]
 
 _LATER = {
@@ -83,7 +75,8 @@ _LATER = {
     "simulate": "cobandit.simulator.simulate",
     "sweep": "cobandit.simulator.sweep",
 }
-"""What is loaded only when it is asked for: live members need no simulator, and simulations need no network."""
+"""What is loaded only when it is asked for: live members need no simulator, and simulations need no network. `__all__`
+does not have it, so that `from cobandit import *` needs no extra; completion finds it all the same."""
 
 if not TYPE_CHECKING:
 
