@@ -569,6 +569,12 @@ def test_a_folder_with_another_run_is_left_as_it_is(
     assert_equal(Results.load(tmp_path), results)
 
 
+def test_a_folder_with_more_frames_is_another_run(tmp_path: Path) -> None:
+    small(out=tmp_path, keep=("links",))
+    with pytest.raises(LocalError, match=r"holds another run \(keep\)"):
+        small(out=tmp_path)
+
+
 def test_a_run_with_a_lambda_is_kept_but_not_gone_on_with(tmp_path: Path) -> None:
     own = replace(WORLD, policy=lambda arms, _: own_policy(arms, 0))
     results = small(own, out=tmp_path)
