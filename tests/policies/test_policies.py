@@ -481,7 +481,7 @@ def test_a_subclass_of_ucb_is_chosen_by_its_own_index() -> None:
 
 
 def test_an_index_of_your_own_that_is_not_a_number_is_refused() -> None:
-    policy = FromIndex(["A", "B"], index=lambda mean, count, budget: math.nan)
+    policy = FromIndex(["A", "B"], index=lambda mean, count, budget: (mean + count + budget) * math.nan)
     policy.learn([ArmTally("A", 1, 0, 0), ArmTally("B", 1, 0, 0)])
     with pytest.raises(LocalError, match="is not a number"):
         policy.select_arm()
