@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cobandit import AAE, KLUCB, UCB, Horizon, IndexPolicy, LocalError, Policy, Thompson
 from cobandit.policies.confidence import Confidence, log_inverse_delta
+from cobandit.policies.from_index import FromIndex
 from cobandit.policies.kl_ucb import bernoulli_divergence, kl_ucb_index
 from cobandit.policies.thompson import thompson_index
 from cobandit.policies.ucb import confidence_width, ucb_index
@@ -477,3 +478,10 @@ def test_a_subclass_of_ucb_is_chosen_by_its_own_index() -> None:
     policy.learn([some("A", 2, 2 * 10**6), some("B", 1000, 900 * 10**6)], own=True)
     assert policy.select_arm() == "B"
     assert UCB.select_arm(policy) == "A"
+
+
+def test_an_index_of_your_own_that_is_not_a_number_is_refused() -> None:
+    policy = FromIndex(["A", "B"], index=lambda mean, count, budget: (mean + count + budget) * math.nan)
+    policy.learn([ArmTally("A", 1, 0, 0), ArmTally("B", 1, 0, 0)])
+    with pytest.raises(LocalError, match="is not a number"):
+        policy.select_arm()

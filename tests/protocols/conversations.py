@@ -46,9 +46,15 @@ def spoken(scenario: Scenario, *, seed: int = 1) -> list[Spoken]:
     return [Spoken(row.slot, row.agent, row.other, row.b) for row in rows if row.kind == Kind.SHARE]
 
 
-def node_at(position: int = 0, *, agents: int = 3, neighbours: tuple[int, ...] | None = None) -> Node:
+def node_at(
+    position: int = 0,
+    *,
+    agents: int = 3,
+    neighbours: tuple[int, ...] | None = None,
+    arms: tuple[str, ...] = ("A", "B"),
+) -> Node:
     """Return a node that nobody drives."""
     names = [str(place) for place in range(agents)]
     others = tuple(place for place in range(agents) if place != position) if neighbours is None else neighbours
-    place = Place(position, names, agents, others, ("A", "B"), 100, chance_key=7)
-    return Node(place, BuiltIn("ucb")(("A", "B"), 0))
+    place = Place(position, names, agents, others, arms, 100, chance_key=7)
+    return Node(place, BuiltIn("ucb")(arms, 0))

@@ -47,6 +47,14 @@ def test_gosine_keeps_the_better_of_its_two_extra_arms() -> None:
     assert (protocol._set, protocol._best, protocol.phase) == (["B", "A"], "B", 2)
 
 
+def test_gosine_takes_a_recommended_arm_in_the_place_of_the_last() -> None:
+    protocol = Gosine(node_at(agents=6, arms=tuple("ABCDEF")))
+    assert protocol._set == ["A", "B", "C"]
+    protocol.received(1, "F")
+    protocol.received(2, "A")  # which it has
+    assert protocol._set == ["A", "B", "F"]
+
+
 def test_the_index_of_gosine_is_that_of_its_program() -> None:
     protocol = Gosine(node_at())
     for _ in range(5):
@@ -67,9 +75,9 @@ def test_a_leader_tells_its_best_arm_when_it_changes_and_others_follow() -> None
 
 def test_a_leaders_round_is_its_best_arm_and_all_that_may_be_better() -> None:
     protocol = LeaderFollower(node_at())
-    protocol.totals = {"A": [3.0, 2.0], "B": [1.0, 0.0]}
-    budget = math.log(4) + 4 * math.log(math.log(4))
-    assert kl_ucb_index(0.0, 1, budget) > 2 / 3
+    protocol.totals = {"A": [3.0, 2.0], "B": [2.0, 0.0]}
+    budget = math.log(5) + 4 * math.log(math.log(5))
+    assert kl_ucb_index(0.0, 2, math.log(5)) < 2 / 3 < kl_ucb_index(0.0, 2, budget)
     assert (protocol._next_round(), protocol._round) == ("A", ["A", "B"])
     protocol.totals["B"][0] += 40.0
     assert (protocol._next_round(), protocol._round) == ("A", ["A"])

@@ -101,8 +101,9 @@ def test_of_a_hubs_totals_an_agents_own_part_is_left_out() -> None:
 
 def test_a_cell_told_late_or_twice_counts_once() -> None:
     node = node_at()
-    for told in ((1, "A", 2, 1, 1), (1, "A", 5, 3, 3), (1, "A", 2, 1, 1), (1, "A", 5, 3, 3)):
+    for told in ((1, "A", 2, 1, 1), (1, "A", 5, 3, 3), (1, "A", 4, 2, 2)):
         node.learn([told], 1)
+    assert node.ledger.cells() == (Cell(1, "A", 5, 3, 3),)
     assert (node.policy.tally.counts, node.policy.tally.sums) == ({"A": 5, "B": 0}, {"A": 3, "B": 0})
 
 

@@ -194,9 +194,9 @@ def test_a_graph_says_who_the_neighbours_are() -> None:
 
 
 def test_a_topology_with_other_hubs_than_the_protocol_needs_is_refused() -> None:
-    with pytest.raises(LocalError, match="a periodic hub needs 1 hubs, but the topology has 2"):
+    with pytest.raises(LocalError, match="a periodic hub needs hubs: 1, but the topology has 2"):
         world(plug_in(PeriodicHub), [[1]], topology=Relays(2))
-    with pytest.raises(LocalError, match="gossip needs 0 hubs, but the topology has 2"):
+    with pytest.raises(LocalError, match="gossip needs hubs: 0, but the topology has 2"):
         world(plug_in(Gossip), [[1]], topology=Relays(2))
 
 

@@ -272,7 +272,7 @@ def _check_plug_in(scenario: Scenario, plugged: PlugIn) -> None:
     """Raise unless the plug-in fits the network, and takes its parameters: its first instance is made, and dropped."""
     if scenario.relay_count != plugged.hubs:
         raise LocalError(
-            f"{plugged.about.title} needs {plugged.hubs} hubs, but the topology has {scenario.relay_count}: "
+            f"{plugged.about.title} needs hubs: {plugged.hubs}, but the topology has {scenario.relay_count}: "
             "leave the topology out, or give it as many relays"
         )
     names = [scenario.node_name(position) for position in range(scenario.node_count)]

@@ -53,12 +53,17 @@ def lock_of(folder: Path) -> Path:
     return folder / "compiling"
 
 
+_NEVER_COMPILED = ("adapters", "cli", "dashboard", "live", "look", "testing", "theory")
+"""Rooms of which the compiled engine has nothing: a change there need not compile it anew."""
+
+
 def folder_of_this_version() -> Path:
     """Return where to keep what is compiled of this version of the package; a new folder makes an old one go."""
     package = Path(cobandit.__file__).parent
     digest = hashlib.sha256(numba.__version__.encode())
     for source in sorted(package.rglob("*.py")):
-        digest.update(source.read_bytes())
+        if source.relative_to(package).parts[0] not in _NEVER_COMPILED:
+            digest.update(source.read_bytes())
     home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(home) / "cobandit" / digest.hexdigest()[:16]
     if numba.config.DISABLE_JIT:  # nothing will be kept
