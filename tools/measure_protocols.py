@@ -9,7 +9,7 @@ import math
 import sys
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 
 from cobandit import immediate, on_demand, silent
 from cobandit.core import Geometric
@@ -17,7 +17,7 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.protocols.plug_in import plug_in
 from cobandit.protocols.registry import PLUG_INS
 from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
-from cobandit.simulator.result import Result
+from cobandit.simulator.interval import estimate, half_width
 from cobandit.simulator.trials import jobs_for, run_jobs
 
 ROOT = Path(__file__).parent.parent
@@ -50,16 +50,12 @@ def measure(names: list[str] | None = None) -> dict[str, dict[str, list[float]]]
     """Return what every trial of some protocols, or of all, measured."""
     wanted = {name: world for name, world in worlds().items() if names is None or name in names}
     rows: dict[str, dict[str, list[float]]] = {name: {column: [] for column in COLUMNS} for name in wanted}
-    jobs = jobs_for(wanted, trials=TRIALS, seed=SEED, engine="reference", measure=_agent_rounds)
+    jobs = jobs_for(wanted, trials=TRIALS, seed=SEED, engine="reference")
     done = sorted(run_jobs(jobs, workers=1), key=lambda trial: trial.trial)
     for trial in done:
         for column in COLUMNS:
             rows[trial.name][column].append(trial.totals[column])
     return rows
-
-
-def _agent_rounds(_: Scenario, result: Result) -> dict[str, float]:
-    return {"agent_rounds": result.communication.agent_rounds}
 
 
 def table(rows: dict[str, dict[str, list[float]]]) -> str:
@@ -68,7 +64,7 @@ def table(rows: dict[str, dict[str, list[float]]]) -> str:
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for name, row in rows.items():
         told = f"`{name}`" if name in PLUG_INS else name
-        spread = f" ± {stdev(row['group_regret']):.0f}"
+        spread = f" ± {half_width(estimate(row['group_regret'])):.0f}"
         cells = [f"{fmean(row[column]):,.0f}" for column in COLUMNS]
         cells[-1] = "" if math.isnan(row["staleness"][0]) else f"{fmean(row['staleness']):,.1f}"
         lines.append(f"| {told} | {cells[0]}{spread} | {' | '.join(cells[1:])} |")
