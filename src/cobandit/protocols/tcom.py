@@ -42,6 +42,7 @@ class Tcom:
         ),
         paper="Wang et al. 2023 (ICLR)",
         survives=frozenset({"delay", "loss", "duplication", "reordering"}),
+        compiled=True,
     )
 
     def __init__(self, node: Node, *, beta: float = 2.0) -> None:
