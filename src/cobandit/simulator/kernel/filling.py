@@ -1,4 +1,4 @@
-"""From a scenario and its tape to tables, in plain Python. What has no compiled form is refused before (`refusing.py`)."""
+"""From a scenario and its tape to tables, in plain Python. `refusing.py` says what cannot be written as tables."""
 
 from functools import lru_cache
 

@@ -23,15 +23,18 @@ def gossip(t: Tables, slot: int, agent: int, arm: int, reward: int) -> bool:
     drawn = uniform(me.protocol_key, np.uint64(me.picks))
     me.picks += 1
     place = node.edges + np.int64(drawn * neighbours)
-    sent = push(t, slot, place, t.world.pull_back)
-    if sent and t.world.pull_back:
-        push(t, slot, t.edges[place].back, False)
-    return sent
+    push(t, slot, place)
+    if t.world.pull_back:
+        push(t, slot, t.edges[place].back)
+    return True
 
 
 @compiled
-def push(t: Tables, slot: int, place: int, asks: bool) -> bool:
-    """Tell a neighbour what it was not told (`Gossip._push`, `Node.news_for`, `Node.learn`)."""
+def push(t: Tables, slot: int, place: int) -> None:
+    """Tell a neighbour what it was not told (`Gossip._push`, `Node.news_for`, `Node.learn`).
+
+    Who has just pulled has news. An answer may have none, and is not sent then.
+    """
     edge = t.edges[place]
     agent, to, since = edge.sender, edge.receiver, edge.told
     edge.told = t.hubs[agent].number
@@ -50,10 +53,8 @@ def push(t: Tables, slot: int, place: int, asks: bool) -> bool:
             if value >> 32 > known >> 32:
                 set_cell(t, to, source, arm, value, agent)
                 learn(t, to, arm, value - known)
-    if listed == 0 and not asks:
-        return False
-    send_share(t, slot, place, observations, 2 + size + list_size(listed))
-    return True
+    if listed > 0:
+        send_share(t, slot, place, observations, 2 + size + list_size(listed))
 
 
 @inlined
