@@ -19,7 +19,7 @@ def test_every_protocol_is_listed_with_its_paper_and_parameters(capsys: pytest.C
         "title": "gossip",
         "paper": "Demers et al. 1987; Boyd et al. 2006",
         "parameters": {"period": 4, "pull": False},
-        "compiled": False,
+        "compiled": True,
         "observations": True,
         "hubs": 0,
     }
@@ -29,8 +29,9 @@ def test_every_protocol_is_listed_with_its_paper_and_parameters(capsys: pytest.C
 def test_people_get_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["protocols"]) == 0
     told = capsys.readouterr().out
-    lines = ("tcom".ljust(14) + "TCOM (readable engine)", " " * 14 + "Wang et al. 2023 (ICLR)")
-    assert "\n".join((*lines, " " * 14 + "alpha = 1.2, beta = 2.0")) in told
+    lines = ("tcom".ljust(14) + "TCOM", " " * 14 + "Wang et al. 2023 (ICLR)", " " * 14 + "alpha = 1.2, beta = 2.0")
+    assert "\n".join(lines) in told
+    assert "comex".ljust(14) + "ComEx (readable engine)\n" in told
 
 
 def test_a_file_with_a_plug_in_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,12 @@ from cobandit.core import (
     silent,
 )
 from cobandit.core.protocols.rules import Input, Rule, Rules, rules
+from cobandit.protocols import plug_in
+from cobandit.protocols.aac import AccuracyAdaptive
+from cobandit.protocols.event_hub import EventHub
+from cobandit.protocols.gossip import Gossip
+from cobandit.protocols.periodic_hub import PeriodicHub
+from cobandit.protocols.tcom import Tcom
 from cobandit.scenario import (
     Absence,
     AgentSpec,
@@ -51,6 +57,9 @@ from cobandit.simulator.result import Result
 
 HORIZON = 100
 WORLDS = 300
+PLUGGED_WORLDS = 60
+"""And after them so many with plug-ins."""
+
 CHECKPOINTS = (0, 50)
 THRESHOLDS: list[Threshold] = [
     Constant(1),
@@ -101,7 +110,7 @@ def judged(mutant: Mutant) -> str:
 
 def first_difference(first: int = 0) -> str:
     """Say in which world the kernel differs, or fails, or goes on for ever; the first one is tried first."""
-    for number in (first, *(other for other in range(WORLDS) if other != first)):
+    for number in (first, *(other for other in range(WORLDS + PLUGGED_WORLDS) if other != first)):
         signal.setitimer(signal.ITIMER_VIRTUAL, MAX_CPU_SECONDS)
         try:
             is_same = equals_the_reference(number)
@@ -127,7 +136,13 @@ def equals_the_reference(number: int) -> bool:
 @cache
 def readable(number: int) -> tuple[Scenario, Result, list[Row]]:
     """Return a world, and what the readable engine does in it."""
-    world = SPECIAL[number]() if number < len(SPECIAL) else random_world(random.Random(number))
+    luck = random.Random(number)
+    if number < len(SPECIAL):
+        world = SPECIAL[number]()
+    elif number == WORLDS + PLUGGED_WORLDS - 1:
+        world = sure_world()
+    else:
+        world = random_world(luck) if number < WORLDS else plugged_world(luck)
     world = replace(world, luck="arm" if number % 5 == 4 else "pull")
     trace: list[Row] = []
     return world, reference.run(world, seed=number, trace=trace, checkpoints=CHECKPOINTS), trace
@@ -170,6 +185,34 @@ def random_world(luck: random.Random) -> Scenario:
     if luck.random() < 0.1:
         sharing = Sharing(random_table(luck), luck.choice(THRESHOLDS), retry)
     return replace(world, sharing=sharing, faults=faults)
+
+
+def plugged_world(luck: random.Random) -> Scenario:
+    """Return a world with a plug-in that has a compiled form."""
+    arms = Arms.of([luck.choice([0.05, 0.5, 0.55, 0.95]) for _ in range(luck.choice([1, 2, 3, 20]))])
+    agents = tuple(AgentSpec(random_schedule(luck)) for _ in range(luck.randint(3, 6)))
+    plugged = luck.choice(
+        [
+            plug_in(PeriodicHub, period=luck.randint(1, 8)),
+            plug_in(EventHub, alpha=luck.choice([0.05, 0.5]), weight=luck.choice([0.5, 2.0])),
+            plug_in(Gossip, period=luck.randint(1, 4), pull=luck.random() < 0.5),
+            plug_in(AccuracyAdaptive, alpha=1.3, release=luck.random() < 0.7, others_count=luck.random() < 0.7),
+            plug_in(Tcom, beta=luck.choice([1.1, 1.5])),
+        ]
+    )
+    topology: Relays | Graph | None = None
+    if plugged.hubs:
+        topology = Relays(1, absences=(RelayAbsence(0, 40, 60),) if luck.random() < 0.5 else ())
+    elif plugged.build is not AccuracyAdaptive and luck.random() < 0.3:
+        topology = Graph.ring(len(agents))
+    policy = BuiltIn(luck.choice(["ucb", "aae", "thompson"]), luck.choice([0.02, 0.1, 3.0]), "own")
+    return Scenario(HORIZON, arms, agents, policy, plugged, topology=topology)
+
+
+def sure_world() -> Scenario:
+    """Return a world with TCOM in which an arm is surely the best."""
+    agents = (AgentSpec(Rate(1.0)),) * 6
+    return Scenario(HORIZON, Arms.of([0.0, 1.0]), agents, BuiltIn("ucb", 20.0, "own"), plug_in(Tcom, beta=1.1))
 
 
 def connected_world(luck: random.Random, world: Scenario) -> Scenario:

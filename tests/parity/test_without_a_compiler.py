@@ -5,11 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-WITH_ONE = Path(__file__).with_name("test_kernel_equals_reference.py")
+import pytest
+
+WITH_ONE = ("test_kernel_equals_reference.py", "test_protocols_equal.py")
 
 
-def test_without_a_compiler() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(WITH_ONE)]
+@pytest.mark.parametrize("name", WITH_ONE)
+def test_without_a_compiler(name: str) -> None:
+    file = str(Path(__file__).with_name(name))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", file]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]

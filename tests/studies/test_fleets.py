@@ -1,26 +1,38 @@
 """The study of fleets: the hub against a literal version of itself, and a small study from beginning to end."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from cobandit import LocalError
-from cobandit.core import on_demand
 from cobandit.policies.registry import BuiltIn
-from cobandit.scenario import AgentSpec, Arms, Halving, Rate, Scenario, Slots
+from cobandit.protocols import plug_in
+from cobandit.protocols.event_hub import EventHub
+from cobandit.protocols.periodic_hub import PeriodicHub
+from cobandit.scenario import AgentSpec, Arms, Rate, RelayAbsence, Relays, Scenario, Slots
 from cobandit.scenario.tape import Stream, Tape, bernoulli_reward
-from cobandit.studies import fleets, hub
+from cobandit.simulator import kernel
+from cobandit.studies import fleets
 from cobandit.studies.fleets import Plan, find, measure
 from cobandit.studies.fleets_report import as_text, verdict, write
-from cobandit.studies.hub import Hub, HubRun
 from cobandit.values.tally import ArmTally
 
 ARMS = Arms.of([0.2, 0.5, 0.55, 0.9])
 
 
-def literal(world: Scenario, one: Hub, seed: int) -> HubRun:
-    """Do what the hub does, with the policies of the library and dictionaries."""
+class Hub(NamedTuple):
+    """A hub: periodic with a period, else event-triggered; it may die."""
+
+    period: int = 0
+    alpha: float = 1.0
+    weight: float = 1.0
+    leave: int | None = None
+
+
+def literal(world: Scenario, one: Hub, seed: int) -> tuple[int, int, float, float]:
+    """Do what the hub does, with the policies of the library and dictionaries. Sums are not cumulative here."""
     names, tape, count = world.arms.names, Tape(seed), len(world.agents)
     policies = [world.policy(names, tape.policy_seed(agent)) for agent in range(count)]
     clocks = [spec.schedule.clock(tape.clock_keys(agent, world.horizon)) for agent, spec in enumerate(world.agents)]
@@ -54,7 +66,7 @@ def literal(world: Scenario, one: Hub, seed: int) -> HubRun:
                 more = (total[name][0] - policy.tally.counts[name], total[name][1] - policy.tally.sums[name])
                 policy.learn((ArmTally(name, more[0], more[1], more[1]),) if more[0] else ())
                 mine[name] = (0, 0)
-    return HubRun(len(due), messages, regret, lacking / max(1, len(due)))
+    return len(due), messages, lacking / max(1, len(due)), regret
 
 
 @pytest.mark.parametrize(
@@ -64,29 +76,22 @@ def literal(world: Scenario, one: Hub, seed: int) -> HubRun:
 def test_the_hub_does_what_a_literal_one_does(one: Hub, policy: str) -> None:
     agents = (AgentSpec(Rate(0.5)), AgentSpec(Rate(0.05)), AgentSpec(Slots((3, 4, 5, 80))), AgentSpec(Rate(0.9)))
     world = Scenario(120, ARMS, agents, BuiltIn(policy))
+    away = () if one.leave is None else (RelayAbsence(0, one.leave),)
+    plugged = plug_in(PeriodicHub, period=one.period) if one.period else plug_in(EventHub, alpha=one.alpha)
+    if one.weight != 1.0:
+        plugged = plug_in(EventHub, alpha=one.alpha, weight=one.weight)
+    with_hub = replace(world, sharing=plugged, topology=Relays(1, absences=away))
     for seed in range(3):
-        got, ref = hub.run(world, one, seed=seed), literal(world, one, seed)
-        assert got._replace(group_regret=0.0) == ref._replace(group_regret=0.0)
-        assert got.group_regret == pytest.approx(ref.group_regret, rel=1e-12)
+        got, ref = kernel.run(with_hub, seed=seed), literal(world, one, seed)
+        assert (sum(got.decisions), got.messages, got.staleness) == ref[:3]
+        assert got.group_regret == pytest.approx(ref[3], rel=1e-12)
 
 
 def test_a_hub_that_is_told_after_every_pull_knows_everything() -> None:
-    world = Scenario(100, ARMS, (AgentSpec(Rate(1.0)),) * 3, sharing=on_demand())
-    done = hub.run(world, Hub(1), seed=1)
-    assert (done.decisions, done.messages) == (300, 600)
+    world = Scenario(100, ARMS, (AgentSpec(Rate(1.0)),) * 3, sharing=plug_in(PeriodicHub, period=1))
+    done = kernel.run(world, seed=1)
+    assert (sum(done.decisions), done.messages) == (300, 600)
     assert done.staleness < 2.0  # what the two others did since its own last pull
-
-
-@pytest.mark.parametrize(
-    ("agents", "text"),
-    [
-        ((AgentSpec(Rate(0.5), arms=("0",)),), "agents of a hub have all arms, and are never away"),
-        ((AgentSpec(Halving(0.5)),), "a clock that halves when its agent sends has no meaning with a hub"),
-    ],
-)
-def test_what_has_no_meaning_with_a_hub_is_refused(agents: tuple[AgentSpec, ...], text: str) -> None:
-    with pytest.raises(LocalError, match=text):
-        hub.run(Scenario(50, ARMS, agents), Hub(2), seed=1)
 
 
 def test_a_small_study_from_beginning_to_end(tmp_path: Path) -> None:

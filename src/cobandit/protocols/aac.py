@@ -54,6 +54,7 @@ class AccuracyAdaptive:
         ),
         paper="Wang et al. 2025 (SIGMETRICS)",
         survives=frozenset({"delay", "duplication", "reordering"}),
+        compiled=True,
     )
 
     def __init__(self, node: Node, *, alpha: float = 6.0, release: bool = True, others_count: bool = True) -> None:

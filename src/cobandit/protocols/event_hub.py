@@ -48,6 +48,7 @@ class EventHub:
         paper="He et al. 2022 (FedLinUCB); Li and Wang 2022 (Async-LinUCB)",
         hubs=1,
         survives=SURVIVES,
+        compiled=True,
     )
 
     def __init__(self, node: Node, *, alpha: float = 1.0, weight: float = 1.0) -> None:

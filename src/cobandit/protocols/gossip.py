@@ -42,6 +42,7 @@ class Gossip:
         ),
         paper="Demers et al. 1987; Boyd et al. 2006",
         survives=frozenset({"delay", "loss", "duplication", "reordering"}),
+        compiled=True,
     )
 
     def __init__(self, node: Node, *, period: int = 4, pull: bool = False) -> None:

@@ -41,6 +41,7 @@ class PeriodicHub:
         paper="federated averaging: McMahan et al. 2017; for bandits Shi and Shen 2021",
         hubs=1,
         survives=SURVIVES,
+        compiled=True,
     )
 
     def __init__(self, node: Node, *, period: int = 8) -> None:

@@ -23,6 +23,7 @@ goes along with the next message. t is the number of slots. Nothing is passed on
 import math
 from typing import Any
 
+from cobandit.protocols.accuracy import width_of
 from cobandit.protocols.node import Node
 from cobandit.protocols.plug_in import About
 from cobandit.values.checks import check_positive
@@ -49,6 +50,7 @@ class Tcom:
         ),
         paper="Wang et al. 2023 (ICLR)",
         survives=frozenset({"delay", "loss", "duplication", "reordering"}),
+        compiled=True,
     )
 
     def __init__(self, node: Node, *, alpha: float = 1.2, beta: float = 2.0) -> None:
@@ -83,5 +85,4 @@ class Tcom:
         return any(self.node.policy.mean(other) + self._width(other) > lowest for other in others)
 
     def _width(self, arm: Arm) -> float:
-        count = self.node.policy.tally.counts[arm]
-        return self.alpha * math.sqrt(math.log(self.node.slot + 1) / count) if count else math.inf
+        return width_of(self.alpha, self.node.slot, self.node.policy.tally.counts[arm])

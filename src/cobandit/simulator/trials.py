@@ -11,12 +11,10 @@ from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from cobandit.core import Constant, FromFunction, Geometric, PerCandidate
-from cobandit.policies.registry import BuiltIn
-from cobandit.scenario.scenario import IndexFunction, Scenario
+from cobandit.scenario.scenario import Scenario
 from cobandit.simulator import kernel, reference
 from cobandit.simulator.details import arms_of, details_of, over_time_of
-from cobandit.simulator.kernel.wiring import why_not_compiled
+from cobandit.simulator.kernel.refusing import why_not_compiled
 from cobandit.simulator.result import Result
 from cobandit.values.errors import LocalError
 
@@ -152,8 +150,4 @@ def engine_for(scenario: Scenario, engine: Engine) -> Literal["compiled", "refer
         raise LocalError(f"engine {engine!r} is not one of {', '.join(get_args(Engine))}")
     if engine != "auto":
         return engine
-    if why_not_compiled(scenario):
-        return "reference"
-    threshold = scenario.exchange.threshold
-    has_form = isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction)
-    return "compiled" if has_form and isinstance(scenario.policy, BuiltIn | IndexFunction) else "reference"
+    return "reference" if why_not_compiled(scenario) else "compiled"

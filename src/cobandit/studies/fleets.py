@@ -2,7 +2,7 @@
 
 What is measured is messages for each decision, group regret and staleness, for fleets of different sizes; and what the
 death of a relay, or of the hub, at half time costs. The paper has none of this. This file owns the worlds and the
-measurements; `fleets_report.py` shows them, and `hub.py` is the hub.
+measurements; `fleets_report.py` shows them.
 """
 
 import statistics
@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 from cobandit.core import FromFunction, Geometric, on_demand
 from cobandit.policies.registry import BuiltIn
+from cobandit.protocols import plug_in
+from cobandit.protocols.event_hub import EventHub
+from cobandit.protocols.periodic_hub import PeriodicHub
 from cobandit.scenario import AgentSpec, Rate, RelayAbsence, Relays, Scenario
 from cobandit.simulator import kernel
-from cobandit.studies import hub
-from cobandit.studies.hub import Hub
 from cobandit.studies.paper import surrogate_arms
 from cobandit.theory import fleet_share_bound
 
@@ -38,7 +39,8 @@ ALPHA = 0.01
 FAST, SLOW = 0.3, 0.01
 """One agent of ten decides at the first rate, the others at the second."""
 
-PROTOCOLS = ("mesh", "relays", "relays, doubling", "periodic hub", "event-triggered hub")
+HUBS = {"periodic hub": plug_in(PeriodicHub, period=PERIOD), "event-triggered hub": plug_in(EventHub, alpha=ALPHA)}
+PROTOCOLS = ("mesh", "relays", "relays, doubling", *HUBS)
 POLICIES = {"ucb": "UCB", "thompson": "Thompson"}
 
 LARGE = (10_000, 100_000, 1_000_000)
@@ -155,17 +157,10 @@ def _point(job: _Job, plan: Plan, seed: int) -> Point:
 def _run(job: _Job, plan: Plan, seed: int, trial: int) -> _Measured:
     world = fleet(job.agents, job.policy, plan.slots)
     half = plan.slots // 2
-    if job.protocol.endswith("hub"):
-        one = Hub(PERIOD if job.protocol.startswith("periodic") else 0, ALPHA, leave=half if job.dead else None)
-        done = hub.run(world, one, seed=seed, trial=trial)
-        return {
-            "decisions": done.decisions,
-            "messages": done.messages,
-            "regret": done.group_regret,
-            "staleness": done.staleness,
-        }
+    away = (RelayAbsence(0, half),) if job.dead else ()
+    if job.protocol in HUBS:
+        world = replace(world, sharing=HUBS[job.protocol], topology=Relays(1, absences=away))
     if job.protocol.startswith("relays"):
-        away = (RelayAbsence(0, half),) if job.dead else ()
         threshold = GROWING if job.protocol == "relays" else DOUBLING
         world = replace(world, sharing=on_demand(threshold), topology=Relays(RELAYS, absences=away))
         if job.agents not in plan.sizes:

@@ -12,9 +12,10 @@ from cobandit.policies.base import no_number
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Row
-from cobandit.simulator.kernel import engine, fleet
+from cobandit.simulator.kernel import engine, fleet, plugged, plugging
 from cobandit.simulator.kernel.bits import full_sets
 from cobandit.simulator.kernel.filling import (
+    exchange_of,
     fill_agents,
     fill_arms,
     fill_cuts,
@@ -25,8 +26,9 @@ from cobandit.simulator.kernel.filling import (
     fill_world,
 )
 from cobandit.simulator.kernel.planning import plan
-from cobandit.simulator.kernel.tables import BOND, MESSAGE, MOST_DECISIONS, PAIR, Record, Table, Tables, records
-from cobandit.simulator.kernel.wiring import communication, fill_wiring, why_not_compiled
+from cobandit.simulator.kernel.refusing import why_not_compiled
+from cobandit.simulator.kernel.tables import BOND, MESSAGE, MOST_DECISIONS, PAIR, TOLD, Record, Table, Tables, records
+from cobandit.simulator.kernel.wiring import communication, fill_wiring
 from cobandit.simulator.result import COUNTED_AT, Communication, Result
 from cobandit.values.errors import LocalError
 
@@ -59,7 +61,7 @@ def run(
     """
     if why := why_not_compiled(scenario):
         raise LocalError(f"{why}: use the readable engine")
-    is_lossy = not scenario.faults.are_none or scenario.exchange.retry is not None
+    is_lossy = not scenario.faults.are_none or exchange_of(scenario).retry is not None
     may_wait = is_lossy or scenario.delay > 0 or any(agent.absences for agent in scenario.agents)
     may_wait = may_wait or scenario.topology is not None
     likely = 2 * len(scenario.agents) ** 2 if scenario.topology is None else scenario.node_count
@@ -67,7 +69,9 @@ def run(
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # on purpose; compiled code does not look
         while True:
             tables = prepare(scenario, Tape(seed, trial), checkpoints, room, sizes=sizes)
-            if scenario.topology is None:
+            if scenario.plugged is not None:
+                plugged.run(tables)
+            elif scenario.topology is None:
                 engine.run(tables)
             else:
                 fleet.run(tables)
@@ -108,7 +112,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         raise LocalError(f"{most} decisions are more than the compiled engine counts ({MOST_DECISIONS})")
     if world.one_table:
         agents.row = 0
-    count, is_mesh = len(scenario.agents), scenario.topology is None
+    count, is_mesh, sharing = len(scenario.agents), _is_mesh(scenario), exchange_of(scenario)
     met = count if is_mesh else 0  # who has something for each of the others
     pairs = records((met, met), PAIR)
     pairs.share_number = 1
@@ -118,19 +122,25 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         in_common = members.astype(np.int32) @ members.astype(np.int32).T
         bonds.common = in_common[agents.arm_set][:, agents.arm_set]
     cuts, cut_from, cut_until = fill_cuts(scenario)
+    if scenario.plugged is not None:
+        plugging.fill_parameters(world, scenario, scenario.plugged)
+        wiring, told, tokens = plugging.fill_plugged(scenario, scenario.plugged)
+    else:
+        wiring = fill_wiring(scenario, members, agents.arm_set, room=room.parcels, decisions=most)
+        told, tokens = records((0, 0), TOLD), np.zeros((0, 0), np.int64)
     return Tables(
         world=world,
         agents=agents,
         pairs=pairs,
         bonds=bonds,
-        rules=fill_rules(scenario.exchange.rules),
+        rules=fill_rules(sharing.rules),
         demanded=full_sets(met),
         others=full_sets(met),
         knowledge=np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64),
         seen=seen,
         history=np.zeros(most, np.uint16),
         usable=np.zeros((count, len(members)), np.int64),
-        thresholds=fill_thresholds(scenario.exchange.threshold),
+        thresholds=fill_thresholds(sharing.threshold),
         mail=records((2, room.mail), MESSAGE),
         trace=np.zeros((room.trace, len(Row._fields)), np.int64),
         own_arms=own_arms,
@@ -152,8 +162,15 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         checkpoints=np.array(sorted(checkpoints), np.int64),
         pulls_at=np.zeros((len(checkpoints), count, len(scenario.arms.names)), np.int64),
         counted_at=np.zeros((len(checkpoints), len(COUNTED_AT)), np.int64),
-        **fill_wiring(scenario, members, agents.arm_set, room=room.parcels, decisions=most)._asdict(),
+        told=told,
+        tokens=tokens,
+        **wiring._asdict(),
     )
+
+
+def _is_mesh(scenario: Scenario) -> bool:
+    """Return whether agents have something for each of the others. Plug-ins have edges."""
+    return scenario.topology is None and scenario.plugged is None
 
 
 def _believed(seen: Table, world: Record) -> Table:
@@ -175,19 +192,25 @@ def _result(scenario: Scenario, tables: Tables) -> Result:
         gaps=np.where(tables.seen.position >= 0, best[:, None] - np.array(scenario.arms.means), 0.0),
         rewards=tables.seen.rewards,
         best=best,
-        communication=communication(scenario, tables)
-        if scenario.topology is not None
-        else Communication(
-            shares=tables.pairs.shares,
-            notices=tables.bonds.notices,
-            retries=tables.bonds.retries,
-            acknowledgements=tables.bonds.acknowledgements,
-            bytes=int(world.bytes),
-            definition_bits=float(world.bits),
-            agent_rounds=int(world.agent_rounds),
-        ),
+        communication=_communication(scenario, tables),
         lacking=int(world.lacking),
         checkpoints=tables.checkpoints,
         pulls_at=tables.pulls_at,
         **dict(zip(COUNTED_AT, tables.counted_at.T, strict=True)),
+    )
+
+
+def _communication(scenario: Scenario, tables: Tables) -> Communication:
+    if scenario.plugged is not None:
+        return plugging.communication(scenario, tables)
+    if scenario.topology is not None:
+        return communication(scenario, tables)
+    return Communication(
+        shares=tables.pairs.shares,
+        notices=tables.bonds.notices,
+        retries=tables.bonds.retries,
+        acknowledgements=tables.bonds.acknowledgements,
+        bytes=int(tables.world.bytes),
+        definition_bits=float(tables.world.bits),
+        agent_rounds=int(tables.world.agent_rounds),
     )

@@ -12,3 +12,6 @@ SHARE, ELIMINATED, JOIN, LEAVE, ACKNOWLEDGEMENT = range(5)
 
 OPEN, WAITING, TRUSTING = range(3)
 """Phases of a pair where messages may be lost."""
+
+PERIODIC_HUB, EVENT_HUB, GOSSIP, AAC, TCOM = range(5)
+"""Plug-ins."""

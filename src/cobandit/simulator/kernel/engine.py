@@ -84,16 +84,7 @@ def next_event(t: Tables, now: int, decision: int, next_move: int) -> int:
 def decide(t: Tables, slot: int, agent: int) -> None:
     """Let an agent pull, record and share (`ReferenceRun._decide`)."""
     me = t.agents[agent]
-    if t.world.policy == codes.AAE:
-        eliminate(t, slot, agent)
-    own = t.own_arms[agent, select_arm(t, agent)]
-    arm = own.arm
-    reward = reward_of(t, agent, own)
-    t.world.lacking += lacked(t, agent)
-    t.world.decisions += 1
-    t.observed[arm] += 1
-    observe(t, agent, arm, reward)
-    tell(t, slot, _DECISION, agent, arm, reward, me.own_pulls, 0)
+    arm, _ = pull(t, slot, agent)
     if t.world.lossy:
         sent = after_decision(t, slot, agent, arm)
         turn_round(t, SCRATCH)
@@ -104,6 +95,21 @@ def decide(t: Tables, slot: int, agent: int) -> None:
         sent = broadcast(t, slot, agent, arm) if t.world.one_table else share_with_peers(t, slot, agent, arm)
     if sent and me.clock == codes.HALVING:
         halve(me)
+
+
+@inlined
+def pull(t: Tables, slot: int, agent: int) -> tuple[int, int]:
+    """Let an agent choose, pull and record. Return the arm and the reward."""
+    if t.world.policy == codes.AAE:
+        eliminate(t, slot, agent)
+    own = t.own_arms[agent, select_arm(t, agent)]
+    reward = reward_of(t, agent, own)
+    t.world.lacking += lacked(t, agent)
+    t.world.decisions += 1
+    t.observed[own.arm] += 1
+    observe(t, agent, own.arm, reward)
+    tell(t, slot, _DECISION, agent, own.arm, reward, t.agents[agent].own_pulls, 0)
+    return own.arm, reward
 
 
 @inlined

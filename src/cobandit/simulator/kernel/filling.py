@@ -1,10 +1,10 @@
-"""From a scenario and its tape to tables, in plain Python: what has no compiled form is refused here."""
+"""From a scenario and its tape to tables, in plain Python. `refusing.py` says what cannot be written as tables."""
 
 from functools import lru_cache
 
 import numpy as np
 
-from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
+from cobandit.core import Geometric, PerCandidate, Sharing, Threshold, silent
 from cobandit.core.protocols.rules import Input, Rules, Step
 from cobandit.core.retransmit import UNKNOWN
 from cobandit.core.thresholds import TABULATED_SHARES, answers_wait, phase_key
@@ -25,6 +25,11 @@ from cobandit.values.chance import stream
 from cobandit.values.errors import LocalError
 
 _POLICIES = {"ucb": codes.UCB, "kl-ucb": codes.KL_UCB, "aae": codes.AAE, "thompson": codes.THOMPSON}
+
+
+def exchange_of(scenario: Scenario) -> Sharing:
+    """Return how agents talk by a table. Those of a plug-in do not."""
+    return silent() if scenario.plugged else scenario.exchange
 
 
 def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table:
@@ -48,11 +53,12 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     world.same_order = all(own == scenario.arms.names for own in own_arms)
     world.same_arms = all(set(own) == set(own_arms[0]) for own in own_arms)
     world.agent_names_size = sum(text_size(str(agent)) for agent in range(world.agents))
-    thresholds = fill_thresholds(scenario.exchange.threshold)
+    sharing = exchange_of(scenario)
+    thresholds = fill_thresholds(sharing.threshold)
     constant = len(thresholds) == 1 and not world.per_candidate
     nobody_waits = scenario.delay == 0 and not any(agent.absences for agent in scenario.agents)
     simple = constant and nobody_waits and world.same_order
-    faults, retry = scenario.faults, scenario.exchange.retry
+    faults, retry = scenario.faults, sharing.retry
     world.has_faults = not faults.are_none
     world.tolerant = retry is not None
     world.lossy = world.has_faults or world.tolerant
@@ -64,9 +70,9 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     world.next_wake = np.inf
     world.letters_end = SCRATCH
     simple = simple and not world.lossy and scenario.topology is None
-    world.one_table = simple and thresholds[0] == 1 and _shares_everything(scenario.exchange.rules)
+    world.one_table = simple and thresholds[0] == 1 and _shares_everything(sharing.rules)
     one_size = world.answers_wait or thresholds[0] == 1  # an answer needs as much as any other share
-    world.plain = simple and one_size and _shares_if_asked(scenario.exchange.rules) and not (world.settles or traced)
+    world.plain = simple and one_size and _shares_if_asked(sharing.rules) and not (world.settles or traced)
     return table
 
 
@@ -75,11 +81,10 @@ def _fill_choice(world: Record, scenario: Scenario) -> None:
     confidence: Confidence
     if isinstance(policy, BuiltIn):
         world.policy, world.alpha, confidence = _POLICIES[policy.name], policy.exploration, policy.confidence
-    elif isinstance(policy, IndexFunction):
+    else:
+        assert isinstance(policy, IndexFunction)
         world.policy, world.alpha, confidence = codes.CUSTOM_INDEX, policy.alpha, policy.confidence
         world.own_index = address_of(policy.index)
-    else:
-        raise LocalError("a policy of your own has a compiled form only as an IndexFunction: use the readable engine")
     world.settles = world.policy == codes.AAE and not world.is_graph  # where others further on may want what passes
     if isinstance(confidence, Horizon):
         power = AAE.horizon_power if world.policy == codes.AAE else UCB.horizon_power
@@ -89,7 +94,7 @@ def _fill_choice(world: Record, scenario: Scenario) -> None:
 
 
 def _fill_talk(world: Record, scenario: Scenario) -> None:
-    sharing = scenario.exchange
+    sharing = exchange_of(scenario)
     world.if_asked, world.if_not_asked = (
         np.uint64(2**WORD - 1 if _matters(sharing.rules, demanded=demanded) else 0) for demanded in (True, False)
     )
@@ -129,8 +134,6 @@ def fill_rules(rules: Rules) -> Table:
 @lru_cache(maxsize=64)
 def fill_thresholds(threshold: Threshold) -> Table:
     """Return f(1), f(2), ... up to where it stops growing."""
-    if not isinstance(threshold, Constant | Geometric | PerCandidate | FromFunction):
-        raise LocalError("a threshold class of your own has no compiled form: use FromFunction, or the readable engine")
     values = np.array([threshold.at(number, 1) for number in range(1, TABULATED_SHARES + 1)], np.int64)
     return values[: 1 + int(np.argmax(values == values[-1]))]
 
@@ -153,7 +156,8 @@ def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
     table.arm_count = table.candidates = [len(own) for own in own_arms]
     table.arm_set[:count] = [sets[own] for own in own_arms[:count]]
     table.name_size = [text_size(name) for name in names]
-    if isinstance(scenario.exchange.threshold, Geometric) and scenario.exchange.threshold.phases:
+    threshold = exchange_of(scenario).threshold
+    if isinstance(threshold, Geometric) and threshold.phases:
         table.phase_key = [phase_key(name) for name in names]
     horizon = scenario.horizon
     table.start[:count] = [spec.start for spec in specs]
@@ -169,6 +173,7 @@ def fill_agents(scenario: Scenario, tape: Tape, slots: list[int]) -> Table:
         ("reward_key", Stream.REWARDS),
         ("policy_key", Stream.POLICY),
         ("network_key", Stream.NETWORK),
+        ("protocol_key", Stream.PROTOCOL),
     ):
         kind = np.array([purpose], np.uint64)
         table[column] = stream(tape.trial_key, positions, kind)  # of all agents at once

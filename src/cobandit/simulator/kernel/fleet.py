@@ -8,21 +8,18 @@ import math
 import cobandit.simulator.kernel.passing  # noqa: F401  # Numba learns what t is
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.choosing import select_arm
-from cobandit.simulator.kernel.engine import keep_counts, lacked, next_event, reward_of
+from cobandit.simulator.kernel.engine import keep_counts, next_event, pull
 from cobandit.simulator.kernel.hubs import answer, hear_as_relay, hear_in_graph, observe, observe_in_graph
 from cobandit.simulator.kernel.jit import compiled, entrance, inlined
 from cobandit.simulator.kernel.leaves import hear_as_leaf, notify_relays, observed_by_leaf, rehome, share_down
 from cobandit.simulator.kernel.lossy import CURRENT, SCRATCH, keep_letter, new_letter, turn_round
 from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, first_mail, speak, tell
-from cobandit.simulator.kernel.noticing import eliminate
 from cobandit.simulator.kernel.planning import halve, plan_halving, pop
 from cobandit.simulator.kernel.sizes import notice_size, parcel_size
 from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
 from cobandit.simulator.kernel.talking import JOINED, LEFT
-from cobandit.simulator.kernel.talking import observe as count_observation
 
-_DECISION, _LEAVE, _SHARE, _DELIVERY = int(Kind.DECISION), int(Kind.LEAVE), int(Kind.SHARE), int(Kind.DELIVERY)
+_LEAVE, _SHARE, _DELIVERY = int(Kind.LEAVE), int(Kind.SHARE), int(Kind.DELIVERY)
 _FAR = 2**62
 _AGENT_MASK = (1 << AGENT_BITS) - 1
 
@@ -71,16 +68,7 @@ def run(t: Tables) -> None:  # noqa: PLR0912  # one loop: what happens next is t
 def decide(t: Tables, slot: int, agent: int) -> None:
     """Let an agent pull, record and share (`ReferenceRun._decide`)."""
     me = t.agents[agent]
-    if t.world.policy == codes.AAE:
-        eliminate(t, slot, agent)
-    own = t.own_arms[agent, select_arm(t, agent)]
-    arm = own.arm
-    reward = reward_of(t, agent, own)
-    t.world.lacking += lacked(t, agent)
-    t.world.decisions += 1
-    t.observed[arm] += 1
-    count_observation(t, agent, arm, reward)
-    tell(t, slot, _DECISION, agent, arm, reward, me.own_pulls, 0)
+    arm, reward = pull(t, slot, agent)
     if t.world.policy == codes.AAE:
         for place in range(t.world.dropped):
             notify_all(t, slot, codes.ELIMINATED, agent, t.dropped[place])

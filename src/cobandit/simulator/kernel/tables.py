@@ -67,6 +67,14 @@ WORLD = np.dtype(
         ("first_hub", np.int64),  # the position of the first who holds rows: see `hubs.py`
         ("homes", np.int64),  # of a leaf
         ("luck_by_arm", np.bool_),  # the luck of a reward belongs to an arm's pull, and not to any pull
+        ("plugged", np.int64),  # which plug-in; the next six are its parameters: see `plugging.py`
+        ("period", np.int64),
+        ("factor", np.float64),  # alpha or beta
+        ("weight", np.float64),
+        ("pull_back", np.bool_),
+        ("release", np.bool_),
+        ("others_count", np.bool_),
+        ("spend", np.float64),  # of a radius (`accuracy.spend_of`)
         # What follows changes during a run.
         ("decisions", np.int64),
         ("shares", np.int64),  # with relays or on a graph, as the next three
@@ -139,6 +147,8 @@ AGENT = np.dtype(
         ("last_observed", np.float64),
         ("wake_at", np.float64),
         ("next_retry", np.float64),
+        ("protocol_key", np.uint64),  # the chance of a plug-in
+        ("picks", np.int64),  # how much of it was used; changes during a run
     ],
     align=True,
 )
@@ -241,10 +251,22 @@ HUB = np.dtype(
         ("number", np.int64),  # of its log (`Replica.number`); changes during a run, as do the next two
         ("log_first", np.int64),  # what lies before it everybody was told
         ("log_end", np.int64),
+        ("tokens", np.int64),  # how many tokens it has to return
     ],
     align=True,
 )
-"""Who holds rows: a relay, or an agent of a graph."""
+"""Who holds rows: a relay, or an agent of a graph. With a plug-in, any node."""
+
+TOLD = np.dtype(
+    [
+        ("value", np.int64),  # what it had observed itself when it last told the arm: see `ONE_OBSERVATION`
+        ("radius", np.float64),  # of the confidence interval when the arm was last told
+        ("due_at", np.int64),  # the number of its dues at which the arm was last due; or how much was buffered then
+        ("buffered", np.int64),  # own pulls of the arm that count for the next telling
+    ],
+    align=True,
+)
+"""What an agent of a plug-in keeps for an arm."""
 
 OWN_ARM = np.dtype([("arm", np.int64), ("success", np.float64), ("candidate", np.bool_)], align=True)
 
@@ -385,6 +407,10 @@ class Tables(NamedTuple):
     """What letters tell: by pool, entries of two numbers. Those under way are a ring, those kept a list."""
     groups: Table
     """By agent: in which message it was last counted, and how many of its cells are there."""
+    told: Table
+    """By agent and arm, with a plug-in."""
+    tokens: Table
+    """By agent: the edges over which it has to return a token, in order."""
 
     @property
     def words(self) -> Table:

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cobandit.core import PerCandidate
 from cobandit.core.protocols.rules import Input
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.topology import Graph, Relays
@@ -35,20 +34,23 @@ class Wiring(NamedTuple):
     groups: Table
 
 
-def why_not_compiled(scenario: Scenario) -> str:
-    """Return why a scenario's way to talk or to choose has no compiled form; nothing, if it has one."""
-    if scenario.plugged is not None:
-        return f"{scenario.plugged.about.title} is a plug-in without a compiled form"
-    if any(agent.policy is not None for agent in scenario.agents):
-        return "the compiled engine knows one policy for all agents"
-    if scenario.topology is None:
-        return ""
-    if not scenario.faults.are_none or scenario.exchange.retry is not None:
-        return "with relays and on graphs the compiled engine takes a network without faults, and no loss tolerance"
-    is_per_candidate = isinstance(scenario.exchange.threshold, PerCandidate)
-    if is_per_candidate and getattr(scenario.policy, "name", "") == "aae" and scenario.relay_count > 1:
-        return "with relays the compiled engine knows no thresholds per candidate for AAE"
-    return ""
+def unwired() -> Wiring:
+    """Return the tables of no topology at all."""
+    cells = (0, 0, 0)
+    return Wiring(
+        records((0, 0), UPLINK),
+        np.zeros(cells, np.int64),
+        records(0, HUB),
+        records(0, EDGE),
+        np.zeros(cells, np.int64),
+        np.zeros(cells, np.int32),
+        np.zeros(cells, np.int64),
+        np.zeros((0, 1), np.int64),
+        np.zeros((0, 0), np.int64),
+        np.zeros((0, 0), np.int64),
+        np.zeros((2, 1, 2), np.int64),
+        np.zeros((0, 2), np.int64),
+    )
 
 
 def fill_wiring(scenario: Scenario, members: Table, arm_sets: Table, *, room: int, decisions: int) -> Wiring:
@@ -62,16 +64,16 @@ def fill_wiring(scenario: Scenario, members: Table, arm_sets: Table, *, room: in
         decisions: How many decisions there are at most.
     """
     count, arms, topology = len(scenario.agents), len(scenario.arms.names), scenario.topology
-    if why := why_not_compiled(scenario):
-        raise LocalError(f"{why}: use the readable engine")
+    if topology is None:
+        return unwired()
     known = topology.known if isinstance(topology, Relays) else 0
-    hubs = 0 if topology is None else scenario.relay_count or count
+    hubs = scenario.relay_count or count
     pairs = _pairs(scenario)
-    if hubs and hubs * count * arms >= 2**40:
+    if hubs * count * arms >= 2**40:
         raise LocalError(f"{hubs} rows for each of {count} agents and {arms} arms do not fit any memory")
     logs = hubs if hubs > 1 else 0
-    log_room = 1 if topology is None else max(1, min(room * _FIRST_LOG[type(topology)], decisions + 1))
-    parcel_room = 1 if topology is None else room * _FIRST_PARCELS
+    log_room = max(1, min(room * _FIRST_LOG[type(topology)], decisions + 1))
+    parcel_room = room * _FIRST_PARCELS
     if scenario.delay and known:
         parcel_room = max(parcel_room, room * count * min(arms, 16))
     return Wiring(
@@ -79,14 +81,14 @@ def fill_wiring(scenario: Scenario, members: Table, arm_sets: Table, *, room: in
         np.zeros((count if known else 0, known, arms), np.int64),
         _hubs(scenario, hubs, pairs),
         _edges(scenario, pairs, members, arm_sets),
-        np.zeros((hubs, count if hubs else 0, arms), np.int64),
+        np.zeros((hubs, count, arms), np.int64),
         np.zeros((logs, count if logs else 0, arms), np.int32),
         np.zeros((logs, count if logs else 0, arms), np.int64),
         np.zeros((logs, log_room), np.int64),
         np.zeros((scenario.relay_count, arms), np.int64),
         np.zeros((scenario.relay_count, arms), np.int64),
         np.zeros((2, parcel_room, 2), np.int64),
-        np.zeros((count if hubs else 0, 2), np.int64),
+        np.zeros((count, 2), np.int64),
     )
 
 
@@ -111,11 +113,16 @@ def _pairs(scenario: Scenario) -> Table:
         case Relays(relays):
             one, other = np.nonzero(~np.eye(relays, dtype=np.bool_))
             return np.column_stack((one, other)) + len(scenario.agents)
-        case Graph(edges):
-            there = np.array(edges, np.int64).reshape(-1, 2)
-            both = np.concatenate((there, there[:, ::-1]))
-            return both[np.lexsort((both[:, 1], both[:, 0]))]
+        case Graph() as graph:
+            return both_ways(graph)
     return np.zeros((0, 2), np.int64)
+
+
+def both_ways(graph: Graph) -> Table:
+    """Return sender and receiver of every edge of a graph, by sender, then receiver."""
+    there = np.array(graph.edges, np.int64).reshape(-1, 2)
+    both = np.concatenate((there, there[:, ::-1]))
+    return both[np.lexsort((both[:, 1], both[:, 0]))]
 
 
 def _edges(scenario: Scenario, pairs: Table, members: Table, arm_sets: Table) -> Table:

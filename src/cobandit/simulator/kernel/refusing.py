@@ -1,0 +1,29 @@
+"""What the compiled engine cannot run: one function says why not, in words, and `engine="auto"` goes by it."""
+
+from cobandit.core import Constant, FromFunction, Geometric, PerCandidate
+from cobandit.policies.registry import BuiltIn
+from cobandit.scenario.scenario import IndexFunction, Scenario
+from cobandit.simulator.kernel.plugging import why_not_plugged
+
+
+def why_not_compiled(scenario: Scenario) -> str:
+    """Return why a scenario has no compiled form; nothing, if it has one."""
+    if not isinstance(scenario.policy, BuiltIn | IndexFunction):
+        return "a policy of your own has a compiled form only as an IndexFunction"
+    if any(agent.policy is not None for agent in scenario.agents):
+        return "the compiled engine knows one policy for all agents"
+    if scenario.plugged is not None:
+        return why_not_plugged(scenario, scenario.plugged)
+    if not isinstance(scenario.exchange.threshold, Constant | Geometric | PerCandidate | FromFunction):
+        return "a threshold class of your own has a compiled form only as FromFunction"
+    return "" if scenario.topology is None else _why_not_connected(scenario)
+
+
+def _why_not_connected(scenario: Scenario) -> str:
+    """Return why a scenario with relays or on a graph has no compiled form."""
+    if not scenario.faults.are_none or scenario.exchange.retry is not None:
+        return "with relays and on graphs the compiled engine takes a network without faults, and no loss tolerance"
+    is_per_candidate = isinstance(scenario.exchange.threshold, PerCandidate)
+    if is_per_candidate and getattr(scenario.policy, "name", "") == "aae" and scenario.relay_count > 1:
+        return "with relays the compiled engine knows no thresholds per candidate for AAE"
+    return ""
