@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,7 @@ from cobandit.protocols.plug_in import PlugIn
 from cobandit.protocols.registry import PLUG_INS
 from cobandit.protocols.tcom import Tcom
 from cobandit.scenario import Absence, AgentSpec, Arms, Faults, Graph, Rate, RelayAbsence, Relays, Scenario, Slots
+from cobandit.scenario.tape import Luck
 from cobandit.simulator import kernel, reference
 from cobandit.simulator.kernel.plugging import FORMS
 from cobandit.simulator.trials import engine_for
@@ -64,7 +66,7 @@ def worlds(draw: st.DrawFn) -> Scenario:
         pairs = [(one, other) for one in range(count) for other in range(one)]
         tree = [(agent, draw(st.integers(0, agent - 1))) for agent in range(1, count)]
         topology = Graph(tuple(sorted({*tree, *draw(st.lists(st.sampled_from(pairs), max_size=5))})))
-    luck = draw(st.sampled_from(["pull", "arm"]))
+    luck: Luck = draw(st.sampled_from(get_args(Luck)))
     return Scenario(HORIZON, world_arms, agents, draw(policies), plugged, topology=topology, luck=luck)
 
 

@@ -4,8 +4,8 @@ import asyncio
 import re
 import socket
 import sys
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 
 import pytest
 
@@ -56,6 +56,51 @@ async def opened(transport: Transport, name: str, group: str = "g") -> Diary:
 def test_every_promise_is_kept(kind: tuple[Server, Build]) -> None:
     server, build = kind
     asyncio.run(check_transport(lambda _: build(server.url)))
+
+
+class Stuck(broker.BrokerTransport):
+    """Whose first connection takes a frame and never says so, as a library does whose connection has ended."""
+
+    server, separator, largest_frame = "server", ".", 1000
+
+    def __init__(self) -> None:
+        super().__init__("somewhere")
+        self.connections, self.taken = 0, list[bytes]()
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[broker.Connection]:
+        self.connections += 1
+        yield StuckConnection(self, is_stuck=self.connections == 1)
+
+
+class StuckConnection(broker.Connection):
+    def __init__(self, transport: Stuck, *, is_stuck: bool) -> None:
+        self._transport, self._is_stuck = transport, is_stuck
+
+    async def publish(self, topic: str, frame: bytes) -> None:
+        if self._is_stuck:
+            await asyncio.Event().wait()
+        self._transport.taken.append(frame)
+
+    def ended(self) -> str | None:
+        return None
+
+
+def test_a_connection_that_takes_nothing_any_more_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker, "PUBLISH_WITHIN", 0.05)
+
+    async def scene() -> None:
+        transport = Stuck()
+        diary = await opened(transport, "ann")
+        await diary.until(lambda d: d.reached == [None])
+        assert transport.send("bob", b"lost")
+        await diary.until(lambda d: d.reached == [None, None])
+        assert transport.send("bob", b"taken")
+        await transport.close()
+        assert (transport.connections, transport.taken) == (2, [b"taken"])
+        assert [trouble is None or "took nothing" in trouble for trouble in diary.troubles] == [True] * 3
+
+    asyncio.run(scene())
 
 
 def test_every_mqtt_broker_takes_our_identifiers_and_no_two_are_equal() -> None:

@@ -34,6 +34,9 @@ LONGEST_PAUSE = 2.0
 LOOK_EVERY = 1.0
 """Seconds after which a connection is looked at, in case its library did not say that it has ended."""
 
+PUBLISH_WITHIN = 10.0
+"""Seconds in which a connection must take a frame. A library may wait for ever for a connection that has ended."""
+
 FAREWELL = 1.0
 """Seconds that `close` gives to what was sent."""
 
@@ -271,7 +274,11 @@ class BrokerTransport(Transport):
             while self._waiting:
                 topic, frame = self._waiting.popleft()
                 self._waiting_bytes -= len(frame)
-                await connection.publish(topic, frame)
+                try:
+                    async with asyncio.timeout(PUBLISH_WITHIN):
+                        await connection.publish(topic, frame)
+                except TimeoutError:
+                    raise NotConnectedError(f"it took nothing for {PUBLISH_WITHIN:g} seconds") from None
             reason = connection.ended()
             if reason is not None:
                 raise NotConnectedError(reason)
