@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from cobandit.core import Acknowledgement, Message, Notice, Share, settled
 from cobandit.core.handover import handed_over
-from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of
+from cobandit.core.messages import MAX_INCARNATION
+from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of, pen_name
 from cobandit.core.pens import Book, Whose
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import Claim, is_genuine, read
@@ -25,7 +26,7 @@ from cobandit.live.machine.controls import in_parts
 from cobandit.live.machine.sessions import fresh_session
 from cobandit.values.allowance import Allowance
 from cobandit.values.errors import LocalError, NotNowError
-from cobandit.values.tally import ArmTally
+from cobandit.values.tally import LONGEST_NAME, ArmTally
 
 if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
@@ -93,8 +94,9 @@ class Lending:
             return
         if not self._allowance.take(now):
             return  # it asks again
+        nonce = question.sender.encode() + b"\0" + question.nonce  # who else has seen it gets another pen
         pen = self.book.lend(
-            question.nonce, agent.incarnation, lambda last: fresh_session(last, machine.clock), now, question.prefix
+            nonce, agent.incarnation, lambda last: fresh_session(last, machine.clock), now, question.prefix
         )
         if pen is None:
             why = f"{machine.terms.name} has lent as many pens as it can: start another relay"
@@ -128,6 +130,12 @@ class Lending:
             )
         if SEPARATOR in question.prefix or not question.sender.startswith(question.prefix):
             return f"{question.prefix!r} cannot stand before the name of a pen: take a prefix without {SEPARATOR}"
+        try:
+            longest = pen_name(name, MAX_INCARNATION - 1, 10**9, question.prefix)
+        except LocalError as error:
+            return str(error)
+        if len(longest.encode()) > LONGEST_NAME:
+            return f"{longest!r} is too long for a name: give {name}, or what stands before it, a shorter one"
         if not set(question.arms) & set(self._machine.agent.arms):
             return f"{name} has no arm in common with {', '.join(question.arms[:10])}: give both the same arms"
         return None
@@ -140,7 +148,8 @@ class Lending:
                 self.end(pen, "its holder goes on without it")
             elif self._machine.agent.held_of(pen, message.session) >= message.upto:
                 floor = settled.floor_number(self._machine.agent.endpoint.replica, pen, incarnation_of(pen))
-                book.close(pen, message.next_number, self._lived(now), floor)
+                # Whatever it says: a number that is settled was given out.
+                book.close(pen, max(message.next_number, self._next_number(pen)), self._lived(now), floor)
                 self._over(pen, now)
             else:
                 return  # its last words are still on their way; it asks again
@@ -242,7 +251,8 @@ class Lending:
         except LocalError as error:
             machine.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
             return self._give_up()
-        if claim.arm not in agent.arms:
+        known = (agent.endpoint.replica, pen, incarnation_of(pen), claim.number)
+        if claim.arm not in agent.arms or not settled.has_room(*known):
             return self._give_up()
         if pen not in self.book.pens:
             self.book.end(pen, self._lived(now))
@@ -313,9 +323,12 @@ class Lending:
         return told is not None and told.asked == agent.session and agent.held_of(relay, told.session) >= told.number
 
     def log_told(self, message: control_messages.LogTold) -> None:
-        """Take how far the log of another relay has come."""
-        if not self._has_told(message.sender):
-            self._told[message.sender] = message
+        """Take how far the log of another relay has come, if it was asked: others could name relays that are not."""
+        agent, sender = self._machine.agent, message.sender
+        said = agent.presence_of(sender) if agent.knows(sender) else None
+        is_asked = self._ask_at is not None and message.asked == agent.session
+        if is_asked and said is not None and said.is_relay and not self._has_told(sender):
+            self._told[sender] = message
 
     def log_asked(self, message: control_messages.LogAsked) -> None:
         """Say how far the log has come here, to a relay whose present session is known: earlier ones are not heard."""

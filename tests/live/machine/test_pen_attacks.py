@@ -1,0 +1,124 @@
+"""Pens among liars, floods and accidents: what one holder says, or does not live to say, harms nobody else."""
+
+import pytest
+
+from cobandit.core import Changes, Delivery, Receipt, Share
+from cobandit.core.messages import Cells
+from cobandit.core.pen_names import SettledBlock, incarnation_of
+from cobandit.core.pens import Phase
+from cobandit.core.settled import MAX_BLOCK
+from cobandit.live.auth.refusal import Refusal
+from cobandit.live.decide.decision import Claim, sign
+from cobandit.live.decide.taken import Taken
+from cobandit.live.machine.control_messages import (
+    LogTold,
+    PenAsked,
+    PenLent,
+    PenRefused,
+    PenReturned,
+    RewardsToBring,
+    pack,
+)
+from cobandit.live.machine.lending import pen_key
+from cobandit.live.machine.machine import Machine
+from cobandit.live.machine.rewarding import take_reward
+from cobandit.values.tally import ArmTally
+from tests.live.machine.pen_fleet import ARMS, GROUP, Fleet, counted, decide, name_of
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    return Fleet()
+
+
+def says(fleet: Fleet, pod: Machine, changes: Changes) -> None:
+    """Let the holder of a pen say something to its lender that no machine would."""
+    assert pod.holding is not None
+    share = Share(
+        name_of(pod), pod.holding.lender, 1, 1, changes, delivery=Delivery(pod.agent.session, 0, Receipt(0, 0, 0))
+    )
+    fleet._deliver(name_of(pod), pod.holding.lender, pack(share, GROUP))
+    fleet.work()
+
+
+def lied_id(pod: Machine, number: int) -> str:
+    return sign(Claim(name_of(pod), number, "A", pod.clock.now()), pen_key(b"key", name_of(pod)))
+
+
+# What a holder claims to have decided.
+
+
+@pytest.mark.parametrize("numbers", [[2**60], [256 * place for place in range(5000)]], ids=["huge", "far apart"])
+def test_ids_that_a_holder_made_up_do_not_come_between_relays(fleet: Fleet, numbers: list[int]) -> None:
+    relay, other = fleet.relay("r"), fleet.relay("s")
+    pod = fleet.pod("r")
+    assert relay.lending is not None
+    relay.lending.end(name_of(pod), "")
+    del fleet.machines[name_of(pod)]
+    for number in numbers:
+        take_reward(relay, lied_id(pod, number), 1.0)
+    honest = fleet.pod("r", b"2")
+    decide(honest)
+    fleet.wait(100.0)
+    assert other.guard.refusals[Refusal.ABSURD] == 0
+    assert counted(other) == counted(relay)
+
+
+@pytest.mark.parametrize("block", [SettledBlock("", 0, 40, b"\xff"), SettledBlock("", 0, MAX_BLOCK, b"")])
+def test_a_holder_that_lies_of_its_numbers_does_not_spoil_them_for_the_next_one(
+    fleet: Fleet, block: SettledBlock
+) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    says(fleet, pod, Changes(settled=(block._replace(agent=name_of(pod), incarnation=incarnation_of(name_of(pod))),)))
+    fleet.tell("r", PenReturned(name_of(pod), name_of(pod), pod.agent.session, 0, next_number=0))
+    assert relay.lending is not None
+    assert not relay.lending.book.is_lent(name_of(pod))
+    del fleet.machines[name_of(pod)]
+    fleet.heard.clear()
+    after = fleet.pod("r", b"2")
+    tokens = [decide(after, reward=None) for _ in range(40 * 256 + 8 if block.block == 40 else 8)][-8:]
+    for token in tokens:
+        take_reward(relay, token, 1.0)
+    fleet.wait(30.0)
+    assert counted(relay) == 8
+
+
+# Who asks.
+
+
+def test_who_has_seen_anothers_question_gets_another_pen_and_key(fleet: Fleet) -> None:
+    fleet.relay("r")
+    fleet.tell("r", PenAsked("asker", b"1", ARMS, 1))
+    fleet.tell("r", PenAsked("listener", b"1", ARMS, 1))
+    fleet.tell("r", PenAsked("asker", b"1", ARMS, 1))
+    mine, theirs, again = (lent for lent in fleet.heard if isinstance(lent, PenLent))
+    assert (mine.pen, mine.key) == (again.pen, again.key)
+    assert mine.pen != theirs.pen
+    assert mine.key != theirs.key
+
+
+@pytest.mark.parametrize(
+    ("relay", "prefix", "words"), [("a~b", "", "must not contain ~"), ("r", "p" * 190, "too long")]
+)
+def test_a_relay_that_cannot_name_a_pen_says_so(fleet: Fleet, relay: str, prefix: str, words: str) -> None:
+    fleet.relay(relay)
+    fleet.tell(relay, PenAsked(f"{prefix}asks", b"1", ARMS, 1, prefix))
+    (refused,) = fleet.heard
+    assert isinstance(refused, PenRefused)
+    assert words in refused.why
+
+
+def test_only_relays_that_were_asked_say_how_far_their_log_is(fleet: Fleet) -> None:
+    relay, other = fleet.relay("r"), fleet.relay("s")
+    pod = fleet.pod("r")
+    token = decide(pod, reward=None)
+    fleet.wait(100.0)
+    del fleet.machines["r"], fleet.machines[name_of(pod)]
+    relay = fleet.relay("r")  # without its disk
+    assert take_reward(relay, token, 1.0) is Taken.ON_ITS_WAY
+    for sender in ("s", "mallory"):
+        fleet.tell("r", LogTold(sender, relay.agent.session - 1, 1, 0, ("nobody",)))
+    fleet.tell("r", LogTold("mallory", relay.agent.session, 1, 0, ("nobody",)))
+    fleet.wait(100.0)
+    assert (counted(relay), counted(other)) == (1, 1)
