@@ -1,10 +1,9 @@
-"""What cannot be said of a pen: cells at a relay that did not lend it, or of another life, and settled decisions that
-cannot be.
+"""What cannot be said of a pen: cells at a relay that did not lend it, and settled decisions that cannot be.
 
 What a pen observed comes to a fleet through its lender alone, which judges which of its decisions are settled. So the
-one who holds a pen tells no other relay, and no relay listens. What a lender takes from a holder it must be able to tell
-other relays, in one message: else one liar would come between all of them. As in `credibility.py`, functions raise and
-change nothing.
+one who holds a pen tells no other relay, and no relay listens. What a lender takes from a holder it must be able to
+tell other relays, in one message: else one liar would come between all of them. As in `credibility.py`, functions raise
+and change nothing.
 """
 
 from cobandit.core.messages import MAX_INCARNATION, AgentId, Changes

@@ -1,11 +1,10 @@
 """Pens among liars, floods and accidents: what one holder says, or does not live to say, harms nobody else."""
 
 import pytest
+from tests.live.machine.pen_fleet import ARMS, GROUP, Fleet, counted, decide, name_of
 
 from cobandit.core import Changes, Delivery, Receipt, Share
-from cobandit.core.messages import Cells
 from cobandit.core.pen_names import SettledBlock, incarnation_of
-from cobandit.core.pens import Phase
 from cobandit.core.settled import MAX_BLOCK
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import Claim, sign
@@ -16,14 +15,11 @@ from cobandit.live.machine.control_messages import (
     PenLent,
     PenRefused,
     PenReturned,
-    RewardsToBring,
     pack,
 )
 from cobandit.live.machine.lending import pen_key
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.rewarding import take_reward
-from cobandit.values.tally import ArmTally
-from tests.live.machine.pen_fleet import ARMS, GROUP, Fleet, counted, decide, name_of
 
 
 @pytest.fixture

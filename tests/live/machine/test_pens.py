@@ -1,6 +1,7 @@
 """Pens between machines, without I/O: lent, given back, handed on, ended, and the gate for rewards."""
 
 import pytest
+from tests.live.machine.pen_fleet import ARMS, Fleet, build, counted, decide, name_of
 
 from cobandit.core.pens import Phase
 from cobandit.core.settled import is_settled
@@ -13,7 +14,6 @@ from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.live.store.journal import MemoryJournal
 from cobandit.values.errors import PeerError
-from tests.live.machine.pen_fleet import ARMS, Fleet, build, counted, decide, name_of
 
 
 @pytest.fixture

@@ -348,8 +348,8 @@ def _relayed(content: Message | AnyControlMessage) -> str | None:
         is_relay = isinstance(content, control_messages.Hello) and content.is_relay
     else:
         is_relay = any(presence.is_relay for presence in content.changes.presences)
-        words = (*content.changes.cells, *content.changes.settled)
-        if {told.agent for told in words} - {content.sender, content.receiver}:
+        told_of = {told.agent for told in content.changes.cells} | {told.agent for told in content.changes.settled}
+        if told_of - {content.sender, content.receiver}:
             return "passes on what others observed"
     return "says that it is a relay" if is_relay else None
 
