@@ -32,6 +32,8 @@ class Fleet:
         self.heard: list[object] = []
         """What nobody has a machine for."""
         self.cut: set[str] = set()
+        self.lost: dict[str, type] = {}
+        """What the network loses of what each says."""
 
     def relay(self, name: str, journal: MemoryJournal | None = None) -> Machine:
         self.journals[name] = journal = MemoryJournal() if journal is None else journal
@@ -79,6 +81,8 @@ class Fleet:
         if machine.terms.name in self.journals and not step.is_empty:
             self.journals[machine.terms.name].write([step.batch])
         for receiver, message in step.outgoing:
+            if isinstance(message, self.lost.get(machine.terms.name, ())):
+                continue
             self._deliver(machine.terms.name, receiver, pack(message, GROUP))
         return bool(step.outgoing)
 

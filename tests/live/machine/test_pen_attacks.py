@@ -118,3 +118,48 @@ def test_only_relays_that_were_asked_say_how_far_their_log_is(fleet: Fleet) -> N
     fleet.tell("r", LogTold("mallory", relay.agent.session, 1, 0, ("nobody",)))
     fleet.wait(100.0)
     assert (counted(relay), counted(other)) == (1, 1)
+
+
+# Who is killed.
+
+
+def test_a_reward_that_a_lender_holds_is_not_lost_with_the_pod_it_was_brought_to(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    token = decide(pod, reward=None)
+    fleet.work()
+    lost = fleet.lost = {name_of(pod): Share}  # the pod says that it has it, and is killed before its share arrives
+    assert take_reward(relay, token, 1.0) is Taken.ON_ITS_WAY
+    fleet.wait(2.0)
+    assert (counted(pod), counted(relay)) == (1, 0)
+    del fleet.machines[name_of(pod)]
+    lost.clear()
+    fleet.wait(130.0)
+    assert (counted(relay), relay.outbox.waiting) == (1, 0)
+
+
+def test_a_lender_lets_go_of_a_reward_once_it_is_told_that_it_counts(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod = fleet.pod("r")
+    token = decide(pod, reward=None)
+    fleet.work()
+    assert take_reward(relay, token, 1.0) is Taken.ON_ITS_WAY
+    fleet.wait(1.0)
+    assert (counted(pod), counted(relay), relay.outbox.waiting, relay.rewards_for_others.brought) == (1, 1, 0, 1)
+
+
+def test_rewards_that_cannot_be_judged_do_not_stop_others(fleet: Fleet) -> None:
+    relay, other = fleet.relay("r"), fleet.relay("s")
+    pod = fleet.pod("r")
+    forgotten = [decide(pod, reward=None) for _ in range(300)]
+    fleet.wait(20.0)
+    del fleet.machines["r"], fleet.machines[name_of(pod)], fleet.machines["s"]  # s does not come back
+    fleet.cut = {"s"}
+    relay = fleet.relay("r")  # without its disk
+    bringer, decider = fleet.pod("r", b"2"), fleet.pod("r", b"3")
+    for token in forgotten:
+        take_reward(bringer, token, 1.0)
+    fleet.wait(5.0)
+    assert take_reward(bringer, decide(decider, reward=None), 1.0) is Taken.ON_ITS_WAY
+    fleet.wait(60.0)
+    assert (counted(decider), counted(relay), counted(other)) == (1, 1, 0)

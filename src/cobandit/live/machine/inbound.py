@@ -210,8 +210,11 @@ class Inbound:
             case control_messages.Rewards():
                 taken = tuple(token for token, reward in message.rewards if self._takes(token, reward))
                 machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, taken))
+                if machine.holding is not None:
+                    machine.holding.brought(message.sender)
             case control_messages.RewardsTaken():
-                machine.rewards_for_others.arrived(message.sender, message.tokens)
+                if machine.lending is None or not machine.lending.keeps(message.sender):
+                    machine.rewards_for_others.arrived(message.sender, message.tokens)
                 machine.routing.answered(message.sender)
             case control_messages.RewardsToBring():
                 self._take_over(message, now)

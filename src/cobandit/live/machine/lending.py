@@ -58,6 +58,8 @@ class Lending:
         self._secret = secret
         self._allowance = Allowance(MAX_LENT_PER_SECOND, MAX_LENT_AT_ONCE)
         self._started_at = self._age_at = self._look_at = machine.clock.now()
+        self._bringing: dict[str, None] = {}
+        """Pens whose holders say that they have taken rewards."""
         self._watched = 1
         """How many pens of other relays are peers."""
         self._told: dict[str, control_messages.LogTold] = {}
@@ -165,6 +167,7 @@ class Lending:
         """End pens whose holders are silent, let decisions become too old, and put silent pens of others aside."""
         for pen in self.book.silent(now):
             self.end(pen, f"its holder was not heard for {self.book.lease:g} seconds")
+        self._look_what_is_settled()
         if now >= self._age_at:
             self._age_at = now + self._looks_every
             floors = self.book.age(self._lived(now), self._machine.terms.expire_after, self._next_number)
@@ -268,6 +271,25 @@ class Lending:
         except NotNowError:
             return Taken.NOT_YET
         return Taken.ON_ITS_WAY
+
+    def keeps(self, holder: str) -> bool:
+        """Return whether a peer holds a pen of this relay: it has no disk, so what it takes is kept until it counts."""
+        is_pen = self.book.is_lent(holder)
+        if is_pen:
+            self._bringing[holder] = None
+        return is_pen
+
+    def _look_what_is_settled(self) -> None:
+        """Let go of rewards that were brought to holders of pens, and are settled by what these have told since."""
+        machine, outbox = self._machine, self._machine.outbox
+        for pen in tuple(self._bringing):
+            known = (machine.agent.endpoint.replica, pen, incarnation_of(pen))
+            waiting = [token for token, _ in outbox.of(pen)]
+            done = [token for token in waiting if settled.is_settled(*known, read(token).number)]
+            if done:
+                machine.rewards_for_others.arrived(pen, done)
+            if len(done) == len(waiting):
+                del self._bringing[pen]
 
     def _give_up(self) -> Taken:
         self.given_up += 1
