@@ -1,15 +1,28 @@
 """What a lender's book says, which numbers are settled, and what must not come apart."""
 
+from itertools import pairwise
+
 import pytest
 
 from cobandit import UCB, Agent, on_demand
-from cobandit.core import Changes, Delivery, Notice, Receipt, Share
+from cobandit.core import Changes, Delivery, Notice, Receipt, Share, pens
+from cobandit.core.credibility import check_changes
 from cobandit.core.facts import CellKey, SettledKey
 from cobandit.core.messages import Cells, Presence
 from cobandit.core.pen_names import incarnation_of, lender_of, pen_name
-from cobandit.core.pens import OVER, Book, Phase, Whose, replayed
+from cobandit.core.pens import MAX_MARKS, OVER, Book, Phase, Whose, replayed
 from cobandit.core.replica import Replica
-from cobandit.core.settled import BLOCK, blocks_of, floor_number, floor_of, is_over, is_settled, merge, next_number
+from cobandit.core.settled import (
+    BLOCK,
+    MAX_BLOCKS,
+    blocks_of,
+    floor_number,
+    floor_of,
+    is_over,
+    is_settled,
+    merge,
+    next_number,
+)
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import ArmTally
 
@@ -19,6 +32,7 @@ PEN = "r~5-1"
 def lent(book: Book, nonce: bytes = b"1", now: float = 0.0) -> str:
     pen = book.lend(nonce, 5, lambda last: last + 10, now)
     assert pen is not None
+    assert book.hears(pen.name, pen.session, now)
     return pen.name
 
 
@@ -263,3 +277,66 @@ def test_the_journal_has_every_change() -> None:
         kept = replayed(kept, *book.take_changes())
         assert kept == book.state()
     assert [(pen.name, pen.phase) for pen in kept.pens] == [("r~5-1", "lent")]
+
+
+def test_pens_that_nobody_speaks_with_leave_the_book_and_their_decisions_are_the_lenders() -> None:
+    book = Book("r", now=0.0)
+    names = [pen.name for nonce in (b"1", b"2") if (pen := book.lend(nonce, 5, lambda last: last + 10, 0.0))]
+    for name in names:
+        book.end(name, lived=120.0)
+    assert (book.pens, [book.whose(name) for name in (*names, "r~5-3", "r~4-1")]) == (
+        {},
+        [Whose.LENDER, Whose.LENDER, Whose.NOBODY_YET, Whose.NOBODY_YET],
+    )
+    again = Book("r", replayed(book.state(), *book.take_changes()), now=0.0)
+    assert lent(again, b"3") == "r~5-3"  # no name is made twice
+
+
+def test_pens_that_are_ended_do_not_fill_the_book(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pens, "MAX_PENS", 2)
+    monkeypatch.setattr(pens, "MAX_ENDED", 3)
+    book = Book("r", now=0.0)
+    names = [lent(book, bytes([number])) for number in range(2)]
+    assert book.lend(b"more", 5, lambda last: last + 10, 0.0) is None
+    for number in range(2, 9):
+        book.end(names[-2], lived=1.0)
+        names.append(lent(book, bytes([number])))
+    assert list(book.pens) == names[-5:]
+    assert {book.whose(name) for name in names[:-2]} == {Whose.LENDER}
+
+
+def test_a_pen_that_is_handed_on_every_second_does_not_grow() -> None:
+    book = Book("r", now=0.0)
+    for second in range(1000):
+        book.close(lent(book, second.to_bytes(2)), next_number=second, lived=float(second))
+    (pen,) = book.pens.values()
+    assert len(pen.marks) == MAX_MARKS
+    assert pen.marks[-1] == (999, 999.0)
+    assert max(later[1] - earlier[1] for earlier, later in pairwise(pen.marks)) < 2.5 * 1000.0 / MAX_MARKS
+    assert book.age(1000.0, 500.0, lambda _: 0) == [(pen.name, max(n for n, at in pen.marks if at <= 500.0))]
+
+
+def test_a_pen_whose_numbers_are_used_up_is_ended_and_leaves_the_book_in_time() -> None:
+    book = Book("r", now=0.0)
+    name = lent(book)
+    book.close(name, next_number=2**63, lived=1.0)
+    assert book.pens[name].phase == Phase.ENDED.value
+    assert book.age(90.0, 80.0, lambda _: 0) == [(name, OVER)]
+    assert book.pens == {}
+
+
+# What a lender could not tell other relays.
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        Changes(settled=tuple(blocks_of(PEN, 5, [BLOCK * place for place in range(MAX_BLOCKS + 1)]))),
+        Changes(settled=blocks_of(PEN, 6, [1])),
+        Changes(cells=(Cells(PEN, 6, (ArmTally("A", 1, 1, 1),)),)),
+    ],
+    ids=["blocks far apart", "settled in another life", "cells of another life"],
+)
+def test_what_a_lender_could_not_tell_others_is_refused(changes: Changes) -> None:
+    with pytest.raises(PeerError):
+        check_changes(changes, PEN, replica())

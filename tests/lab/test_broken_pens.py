@@ -130,6 +130,8 @@ def _(patch: pytest.MonkeyPatch) -> None:
 @variant("a holder goes on counting while it gives its pen back", 139)
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Holding, "is_giving_back", property(lambda _: False, lambda *_: None), raising=False)
+    patch.setattr(Lending, "keeps", lambda *_: False)  # or the lender counts itself what it had brought
+    patch.setattr(Holding, "brought", lambda *_: None)
 
 
 @variant("rewards that wait for a holder are forgotten when its pen is over", 1)

@@ -1,14 +1,15 @@
 """What cannot be said of a pen: cells at a relay that did not lend it, and settled decisions that cannot be.
 
 What a pen observed comes to a fleet through its lender alone, which judges which of its decisions are settled. So the
-one who holds a pen tells no other relay, and no relay listens. As in `credibility.py`, functions raise and change
-nothing.
+one who holds a pen tells no other relay, and no relay listens. What a lender takes from a holder it must be able to
+tell other relays, in one message: else one liar would come between all of them. As in `credibility.py`, functions raise
+and change nothing.
 """
 
 from cobandit.core.messages import MAX_INCARNATION, AgentId, Changes
-from cobandit.core.pen_names import lender_of
-from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_FACTS_PER_MESSAGE, Replica
-from cobandit.core.settled import BLOCK, MAX_BLOCK
+from cobandit.core.pen_names import incarnation_of, lender_of
+from cobandit.core.replica import MAX_FACTS_PER_MESSAGE, Replica
+from cobandit.core.settled import BLOCK, MAX_BLOCK, MAX_BLOCKS, known_blocks
 from cobandit.values.errors import PeerError
 from cobandit.values.tally import LONGEST_NAME
 
@@ -27,7 +28,12 @@ def check_pen(sender: AgentId, changes: Changes, replica: Replica, *, is_relay: 
 
 
 def check_settled(changes: Changes, sender: AgentId, replica: Replica) -> None:
-    """Refuse settled decisions that cannot be, from any teller."""
+    """Refuse settled decisions that cannot be, and other lives of pens than their one, from any teller."""
+    for cells in changes.cells:
+        if lender_of(cells.agent) is not None and cells.incarnation != incarnation_of(cells.agent):
+            raise PeerError(
+                f"{sender} tells of incarnation {cells.incarnation} of the pen {cells.agent}: it has one only"
+            )
     if len(changes.settled) > MAX_FACTS_PER_MESSAGE:
         raise PeerError(f"{sender} tells of more than {MAX_FACTS_PER_MESSAGE} blocks of settled decisions")
     if len({(*told[:3], bool(told.bits)) for told in changes.settled}) < len(changes.settled):
@@ -36,7 +42,11 @@ def check_settled(changes: Changes, sender: AgentId, replica: Replica) -> None:
         is_one = 0 <= told.incarnation < MAX_INCARNATION and 0 <= told.block <= MAX_BLOCK
         if not is_one or 8 * len(told.bits) > BLOCK or len(told.agent) > LONGEST_NAME:
             raise PeerError(f"{sender} tells of settled decisions that cannot be: block {told.block} of {told.agent}")
-        if lender_of(told.agent) is None:
+        if lender_of(told.agent) is None or told.incarnation != incarnation_of(told.agent):
             raise PeerError(f"{sender} tells which decisions of {told.agent} are settled, which is not a pen")
-        if len(replica.facts_of(told.agent)) > 2 * MAX_CELLS_PER_AGENT:
-            raise PeerError(f"{sender} tells of more settled decisions of {told.agent} than are kept of one pen")
+    for pen in {told.agent for told in changes.settled}:
+        blocks = {told.block for told in changes.settled if told.agent == pen and told.bits}
+        # Relays may know of a pen what its lender has forgotten.
+        most = MAX_BLOCKS if pen == sender else MAX_BLOCKS + MAX_BLOCKS // 2
+        if len(blocks.union(known_blocks(replica, pen, incarnation_of(pen)))) > most:
+            raise PeerError(f"{sender} tells of more settled decisions of {pen} than are kept of one pen")

@@ -79,3 +79,12 @@ def incarnation_of(pen: str) -> int:
     found = _PEN.fullmatch(pen)
     assert found is not None
     return int(found[2], 16)
+
+
+def number_of(pen: str) -> int:
+    """Return which pen of that incarnation it is.
+
+    >>> number_of("pods~relay-a~19bfcc0-17")
+    17
+    """
+    return int(pen.rsplit("-", 1)[1])

@@ -20,7 +20,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from cobandit.core.messages import AgentId
-from cobandit.core.pen_names import incarnation_of, pen_name, prefix_of
+from cobandit.core.pen_names import incarnation_of, number_of, pen_name, prefix_of
 
 LEASE = 120.0
 """Seconds after which a holder that was not heard has lost its pen."""
@@ -30,6 +30,9 @@ SAY_EVERY = 40.0
 
 MAX_PENS = 1_000_000
 """Pens in one book, those that are over not counted."""
+
+MAX_ENDED = 100_000
+"""Pens in one book that are ended. Of more, the oldest leave it: whose their decisions are is known without."""
 
 MAX_NUMBERS = 2**15
 """With so many decisions that are not over a holder takes another pen, and such a pen is not handed on: all that is
@@ -43,6 +46,9 @@ OVER = 2**53
 
 _MARKS = 8
 """So often in the life of a decision it is noted up to which number a pen has come."""
+
+MAX_MARKS = 3 * _MARKS
+"""So many of these notes are kept of one pen, however often it is handed on."""
 
 
 class Phase(Enum):
@@ -69,7 +75,7 @@ class Pen(NamedTuple):
     session: int
     """In which it is lent, or was last."""
     nonce: bytes
-    """What its holder asked with."""
+    """Who asked for it, and with what."""
     first_number: int
     """The holder's decisions have this number and higher ones: no earlier holder gave out such a number."""
     marks: tuple[tuple[int, float], ...] = ()
@@ -105,6 +111,9 @@ class Book:
         """When each holder was last heard, the longest ago first."""
         self._asked = {pen.nonce: pen.name for pen in state.pens if pen.phase == Phase.LENT.value}
         self._closed = {pen.name: None for pen in state.pens if pen.phase == Phase.CLOSED.value}
+        self._ended = {pen.name: None for pen in state.pens if pen.phase == Phase.ENDED.value}
+        self._unused: set[AgentId] = set()
+        """New pens that nobody has spoken with yet, since this start."""
         self._changed: dict[AgentId, None] = {}
         self.is_complete = False
         """Whether all other relays have told what they know, since this start."""
@@ -117,7 +126,7 @@ class Book:
         """Lend a closed pen, or else a new one; who asks again gets the same. `None` if there are too many.
 
         Args:
-            nonce: What the asker made up.
+            nonce: Who asks, and what it made up.
             incarnation: The lender's.
             fresh_session: Returns a session above one, and different from all others.
             now: The time.
@@ -130,13 +139,14 @@ class Book:
         free = next((pen for pen in fitting if pen.first_number - pen.floor < MAX_NUMBERS), None)
         if free is not None:
             pen = free
-        elif len(self.pens) >= MAX_PENS:
+        elif len(self._heard) + len(self._closed) >= MAX_PENS:
             return None
         else:
             self._made = self._made + 1 if incarnation == self._incarnation else 1
             self._incarnation = incarnation
             name = pen_name(self.lender, incarnation, self._made, prefix)
             pen = Pen(name, Phase.CLOSED.value, incarnation, b"", 0)
+            self._unused.add(name)
         lent = pen._replace(phase=Phase.LENT.value, session=fresh_session(pen.session), nonce=nonce)
         self._note(lent, now)
         return lent
@@ -148,6 +158,7 @@ class Book:
             return False
         self._heard.pop(name, None)
         self._heard[name] = now  # at the end
+        self._unused.discard(name)
         return True
 
     def is_lent(self, name: AgentId) -> bool:
@@ -168,15 +179,24 @@ class Book:
         """
         pen = self.pens[name]
         number = max(next_number, pen.first_number)
-        phase = Phase.CLOSED if number < MAX_FIRST_NUMBER else Phase.ENDED
-        marks = (*pen.marks, (number, lived))
+        if number >= MAX_FIRST_NUMBER:
+            self.end(name, lived)
+            return
+        marks = _fewer((*pen.marks, (number, lived)))
         floor = max(floor, pen.floor)
-        self._note(pen._replace(phase=phase.value, first_number=number, marks=marks, floor=floor))
+        self._note(pen._replace(phase=Phase.CLOSED.value, first_number=number, marks=marks, floor=floor))
 
     def end(self, name: AgentId, lived: float) -> None:
-        """End a pen at what the lender holds; also one that the book does not know."""
+        """End a pen at what the lender holds; also one that the book does not know.
+
+        One that nobody ever spoke with leaves the book: names of askers are easily made up.
+        """
         pen = self.pens.get(name) or Pen(name, Phase.ENDED.value, 0, b"", 0)
         self._note(pen._replace(phase=Phase.ENDED.value, marks=(*pen.marks, (OVER, lived))))
+        if name in self._unused:
+            self._strike(name)
+        elif len(self._ended) > MAX_ENDED:
+            self._strike(next(iter(self._ended)))
 
     def silent(self, now: float) -> list[AgentId]:
         """Return whose lease is over."""
@@ -197,7 +217,8 @@ class Book:
         """Return who rewards decisions of a pen that this relay made: whoever counts with it, so that one does."""
         pen = self.pens.get(name)
         if pen is None:
-            return Whose.LENDER if self.is_complete else Whose.NOBODY_YET
+            is_own = incarnation_of(name) == self._incarnation and number_of(name) <= self._made
+            return Whose.LENDER if self.is_complete or is_own else Whose.NOBODY_YET
         return Whose.HOLDER if pen.phase == Phase.LENT.value else Whose.LENDER
 
     def age(
@@ -220,8 +241,7 @@ class Book:
             if old:
                 floors.append((pen.name, max(old)))
             if old and max(old) == OVER:
-                del self.pens[pen.name]
-                self._changed[pen.name] = None
+                self._strike(pen.name)
             elif tuple(marks) != pen.marks:
                 self._note(pen._replace(marks=tuple(marks), floor=max((pen.floor, *old))))
         return floors
@@ -238,6 +258,13 @@ class Book:
         """Return all of it."""
         return BookState(tuple(self.pens.values()), self._incarnation, self._made)
 
+    def _strike(self, name: AgentId) -> None:
+        """Let a pen that is ended leave the book."""
+        del self.pens[name]
+        self._ended.pop(name, None)
+        self._unused.discard(name)
+        self._changed[name] = None
+
     def _note(self, pen: Pen, now: float | None = None) -> None:
         before = self.pens.get(pen.name)
         if before is not None:
@@ -252,10 +279,22 @@ class Book:
             self._heard[pen.name] = now
         elif not is_lent:
             self._heard.pop(pen.name, None)
-        if pen.phase == Phase.CLOSED.value:
-            self._closed[pen.name] = None
-        else:
-            self._closed.pop(pen.name, None)
+        for phase, names in ((Phase.CLOSED, self._closed), (Phase.ENDED, self._ended)):
+            if pen.phase == phase.value:
+                names[pen.name] = None
+            else:
+                names.pop(pen.name, None)
+
+
+def _fewer(marks: tuple[tuple[int, float], ...]) -> tuple[tuple[int, float], ...]:
+    """Return marks, without one if there are too many: the one after which the least time lies between two others.
+
+    What it was about becomes too old with the next one, a little later.
+    """
+    if len(marks) <= MAX_MARKS:
+        return marks
+    place = min(range(1, len(marks) - 1), key=lambda place: marks[place + 1][1] - marks[place - 1][1])
+    return marks[:place] + marks[place + 1 :]
 
 
 def replayed(state: BookState, changed: Iterable[Pen], gone: Iterable[AgentId]) -> BookState:
@@ -265,7 +304,7 @@ def replayed(state: BookState, changed: Iterable[Pen], gone: Iterable[AgentId]) 
         pens.pop(name, None)
     made, incarnation = state.made, state.incarnation
     for pen in changed:
-        number = int(pen.name.rsplit("-", 1)[1])
+        number = number_of(pen.name)
         made_in = incarnation_of(pen.name)
         if made_in > incarnation or (made_in == incarnation and number > made):
             incarnation, made = made_in, number

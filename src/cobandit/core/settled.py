@@ -31,6 +31,9 @@ FLOOR = -1
 MAX_BLOCK = 2**53 // BLOCK
 """No block has a higher number."""
 
+MAX_BLOCKS = 2048
+"""So many blocks one pen may have that are not over: all of them must fit one message (`parts.py`)."""
+
 
 def blocks_of(agent: AgentId, incarnation: int, numbers: Iterable[int]) -> tuple[SettledBlock, ...]:
     """Return numbers as they are told.
@@ -73,7 +76,7 @@ def merge(replica: "Replica", told: Iterable[SettledBlock], teller: Teller | Non
         risen = _first_open(replica, agent, incarnation, floor if bits else block)
         if risen > floor:
             replica.put(SettledKey(agent, incarnation, FLOOR), risen, teller)
-            over = [SettledKey(agent, incarnation, old) for old in _blocks(replica, agent, incarnation)]
+            over = [SettledKey(agent, incarnation, old) for old in known_blocks(replica, agent, incarnation)]
             replica.drop(key for key in over if key.block < risen)
     return tuple(news)
 
@@ -98,6 +101,15 @@ def is_over(replica: "Replica", agent: AgentId, incarnation: int, number: int) -
     return number // BLOCK < _floor(replica, agent, incarnation)
 
 
+def has_room(replica: "Replica", agent: AgentId, incarnation: int, number: int) -> bool:
+    """Return whether a number can be settled that is not yet: whoever signed for it may have made it up."""
+    block = number // BLOCK
+    if not 0 <= block <= MAX_BLOCK:
+        return False
+    blocks = known_blocks(replica, agent, incarnation)
+    return block in blocks or len(blocks) < MAX_BLOCKS
+
+
 def floor_number(replica: "Replica", agent: AgentId, incarnation: int) -> int:
     """Return the number below which all are over."""
     return _floor(replica, agent, incarnation) * BLOCK
@@ -105,7 +117,7 @@ def floor_number(replica: "Replica", agent: AgentId, incarnation: int) -> int:
 
 def next_number(replica: "Replica", agent: AgentId, incarnation: int) -> int:
     """Return the number above all that are known to be settled."""
-    blocks = _blocks(replica, agent, incarnation)
+    blocks = known_blocks(replica, agent, incarnation)
     if not blocks:
         return _floor(replica, agent, incarnation) * BLOCK
     value = replica.value_of(SettledKey(agent, incarnation, max(blocks)))
@@ -119,7 +131,8 @@ def _floor(replica: "Replica", agent: AgentId, incarnation: int) -> int:
     return value
 
 
-def _blocks(replica: "Replica", agent: AgentId, incarnation: int) -> list[int]:
+def known_blocks(replica: "Replica", agent: AgentId, incarnation: int) -> list[int]:
+    """Return the blocks of which some numbers are settled, and that are not over."""
     keys = (fact.key for fact in replica.facts_of(agent))
     return [
         key.block

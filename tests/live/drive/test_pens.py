@@ -13,9 +13,10 @@ from cobandit import connect
 from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.core.pen_names import lender_of
 from cobandit.live.auth.keys import issue, make_group
-from cobandit.live.drive import pens
+from cobandit.live.drive import node, pens
 from cobandit.live.drive.background import background
 from cobandit.live.drive.member import Member
+from cobandit.live.machine.rewarding import take_reward
 from cobandit.values.errors import LocalError
 from lab.servers import Missing, free_port, nats_server
 
@@ -94,15 +95,15 @@ def crash(member: Member) -> None:
     """End a member as a kill would: nothing more is sent, nor written."""
 
     async def end() -> None:
-        node = member._node
+        killed = member._node
         if member._keeper is not None:
             await member._keeper.end()
-        assert node._task is not None
-        node._task.cancel()
+        assert killed._task is not None
+        killed._task.cancel()
         with suppress(asyncio.CancelledError):
-            await node._task
-        await node._transport.close()
-        await node._writing.close()
+            await killed._task
+        await killed._transport.close()
+        await killed._writing.close()
 
     background().submit(end()).result()
     member._shut("was killed")
@@ -163,6 +164,18 @@ def test_a_pen_of_a_relay_that_dies_is_left_for_another_and_nothing_counts_twice
         until(lambda: known(members) == [364] * 6, lambda: known(members))
         for relay in relays.values():
             stack.callback(relay.close)
+
+
+def test_who_closes_hands_on_all_rewards_for_others_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "FLUSH_WITHIN", WITHIN)
+    with ExitStack() as stack:
+        network = Network("memory", tmp_path, stack)
+        relay = stack.enter_context(network.relay("r1"))
+        decider, bringer = stack.enter_context(network.pod()), network.pod()
+        ids, machine = [decider.select_arm().id for _ in range(3000)], bringer._node.machine
+        bringer._change(lambda: [take_reward(machine, token, 1.0) for token in ids])
+        bringer.close()
+        until(lambda: known([relay]) == [3000], lambda: known([relay]))
 
 
 def test_without_a_relay_it_decides_and_tells_later(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:

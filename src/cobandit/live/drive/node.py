@@ -200,8 +200,9 @@ class Node:
             if not await self._work() or self.machine.succession.superseded_by is not None:
                 return
             self.machine.flush()
-            while self.machine.lacking and asyncio.get_running_loop().time() < deadline:
-                if not await self._work():
+            holding = self.machine.holding  # without a disk, what is on its way to others must be out too
+            while self.machine.lacking or (holding is not None and holding.under_way):
+                if asyncio.get_running_loop().time() >= deadline or not await self._work():
                     return
                 await asyncio.sleep(looking.LOOK_EVERY)
 
@@ -210,6 +211,12 @@ class Node:
         holding, deadline = self.machine.holding, asyncio.get_running_loop().time() + within
         if holding is None or holding.is_over:
             return
+        if holding.under_way:
+            self.machine.alerts.say(
+                logging.WARNING,
+                LogEvent.STOP_UNCLEAN,
+                f"stops before a relay has taken {holding.under_way} rewards for decisions of others: they may be lost",
+            )
         async with self._steps:
             holding.close(self.machine.clock.now())
             while not (holding.is_closed or holding.is_over) and asyncio.get_running_loop().time() < deadline:

@@ -136,8 +136,8 @@ class PenAsker:
         while (now := loop.time()) < until:
             self._say()
             await self._wait(min(until - now, ASK_AGAIN_EVERY))
-            if (answer := self._taken_answer()) is not None:
-                return Lent(self._question, answer, place)
+            if (answer := self._taken_answer()) is not None:  # perhaps late, of one that was asked before
+                return Lent(self._question, answer, self._transport.place_of(answer.sender))
             if self.refusal != said:
                 return None
         return None

@@ -19,7 +19,7 @@ from cobandit.live.drive.node import Node
 from cobandit.live.drive.pen_asking import Lent, PenAsker
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.holding import Leftovers
-from cobandit.values.errors import CobanditError, LocalError
+from cobandit.values.errors import LocalError
 
 FIRST_WITHIN = 5.0
 """Seconds that a process waits at its start for a pen."""
@@ -94,6 +94,13 @@ class PenKeeper:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
         self._gather_late()
+        if self._leftovers is not None and self._node is not None:
+            lost = len(self._leftovers.rewards) + len(self._leftovers.unacknowledged)
+            self._node.machine.alerts.say(
+                logging.WARNING,
+                LogEvent.STOP_UNCLEAN,
+                f"stops before a relay has lent it another pen: {lost} rewards may count nowhere",
+            )
 
     async def _run(self) -> None:
         assert self._node is not None
@@ -101,7 +108,7 @@ class PenKeeper:
             await self._node.pen_wanted.wait()
             try:
                 is_changed = await self._change()
-            except CobanditError as error:
+            except Exception as error:  # noqa: BLE001  # it must not stay without a pen for good
                 self._node.machine.alerts.say_once(
                     logging.ERROR, LogEvent.NO_PEN, f"no other pen can be taken: {error}", str(error)
                 )
@@ -115,7 +122,8 @@ class PenKeeper:
         assert old is not None
         lent = await self._asker(old).ask(NEXT_WITHIN, (self._place,) if old.is_lender_silent else ())
         if lent is None or not old.wants_pen:  # its lender may be back; the pen that is not wanted ends by itself
-            old.pen_wanted.clear()
+            if self._leftovers is None:  # or the old node does nothing more, and would not say again that it wants one
+                old.pen_wanted.clear()
             return False
         if self._leftovers is None:
             self._leftovers = await asyncio.shield(old.abandon())

@@ -141,6 +141,8 @@ class Holding:
         """What was left from earlier pens, and does not fit the outbox yet."""
         self._given_back = {message.pen: message for message in held.given_back}
         self._give_back_at, self._give_back_until = 0.0, machine.clock.now() + 2.0 * held.lease
+        self._is_hurried = False
+        """Whether the lender keeps rewards that were counted here, until it is told which."""
         self._owed_since: float | None = None
         self._probe_at, self._probe_wait = 0.0, _PROBE_FIRST
         self.given_up = 0
@@ -166,6 +168,15 @@ class Holding:
     def unacknowledged(self) -> int:
         """How many settled decisions the lender has not acknowledged: what a kill would lose."""
         return len(self._unacknowledged)
+
+    @property
+    def under_way(self) -> int:
+        """How many rewards of other decisions no relay has taken yet: they are on no disk."""
+        return len(self._to_bring) + self._machine.outbox.waiting
+
+    def brought(self, sender: str) -> None:
+        """Note that somebody has brought rewards. The lender keeps them until it is told that they count."""
+        self._is_hurried = self._is_hurried or sender == self.lender
 
     def reward(self, token: str, reward: float, claim: Claim) -> Taken:
         """Take a reward for a decision with this pen, of this process or of an earlier one."""
@@ -311,7 +322,9 @@ class Holding:
         """Let the lender hear often enough, and what it lacks; ask again if it owes an answer."""
         machine, agent, lender = self._machine, self._machine.agent, self.lender
         is_known = agent.knows(lender)
-        is_due = bool(self._unacknowledged) and now >= self._flushed_at + machine.terms.pens.flush_every
+        flush_at = self._flushed_at + machine.terms.pens.flush_every
+        is_due = bool(self._unacknowledged) and (now >= flush_at or self._is_hurried)
+        self._is_hurried = False
         owes = not is_known or (agent.link(lender).owes and agent.link(lender).shares_sent > 0)
         if not owes and not self.is_closing:
             self._owed_since, self._probe_wait = None, _PROBE_FIRST

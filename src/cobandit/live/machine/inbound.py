@@ -210,8 +210,11 @@ class Inbound:
             case control_messages.Rewards():
                 taken = tuple(token for token, reward in message.rewards if self._takes(token, reward))
                 machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, taken))
+                if machine.holding is not None:
+                    machine.holding.brought(message.sender)
             case control_messages.RewardsTaken():
-                machine.rewards_for_others.arrived(message.sender, message.tokens)
+                if machine.lending is None or not machine.lending.keeps(message.sender):
+                    machine.rewards_for_others.arrived(message.sender, message.tokens)
                 machine.routing.answered(message.sender)
             case control_messages.RewardsToBring():
                 self._take_over(message, now)
@@ -348,7 +351,8 @@ def _relayed(content: Message | AnyControlMessage) -> str | None:
         is_relay = isinstance(content, control_messages.Hello) and content.is_relay
     else:
         is_relay = any(presence.is_relay for presence in content.changes.presences)
-        if {told.agent for told in content.changes.cells} - {content.sender, content.receiver}:
+        told_of = {told.agent for told in content.changes.cells} | {told.agent for told in content.changes.settled}
+        if told_of - {content.sender, content.receiver}:
             return "passes on what others observed"
     return "says that it is a relay" if is_relay else None
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from cobandit.core import Acknowledgement, Message, Notice, Share, settled
 from cobandit.core.handover import handed_over
-from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of
+from cobandit.core.messages import MAX_INCARNATION
+from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of, pen_name
 from cobandit.core.pens import Book, Whose
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import Claim, is_genuine, read
@@ -25,7 +26,7 @@ from cobandit.live.machine.controls import in_parts
 from cobandit.live.machine.sessions import fresh_session
 from cobandit.values.allowance import Allowance
 from cobandit.values.errors import LocalError, NotNowError
-from cobandit.values.tally import ArmTally
+from cobandit.values.tally import LONGEST_NAME, ArmTally
 
 if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
@@ -57,6 +58,8 @@ class Lending:
         self._secret = secret
         self._allowance = Allowance(MAX_LENT_PER_SECOND, MAX_LENT_AT_ONCE)
         self._started_at = self._age_at = self._look_at = machine.clock.now()
+        self._bringing: dict[str, None] = {}
+        """Pens whose holders say that they have taken rewards."""
         self._watched = 1
         """How many pens of other relays are peers."""
         self._told: dict[str, control_messages.LogTold] = {}
@@ -93,8 +96,9 @@ class Lending:
             return
         if not self._allowance.take(now):
             return  # it asks again
+        nonce = question.sender.encode() + b"\0" + question.nonce  # who else has seen it gets another pen
         pen = self.book.lend(
-            question.nonce, agent.incarnation, lambda last: fresh_session(last, machine.clock), now, question.prefix
+            nonce, agent.incarnation, lambda last: fresh_session(last, machine.clock), now, question.prefix
         )
         if pen is None:
             why = f"{machine.terms.name} has lent as many pens as it can: start another relay"
@@ -128,6 +132,12 @@ class Lending:
             )
         if SEPARATOR in question.prefix or not question.sender.startswith(question.prefix):
             return f"{question.prefix!r} cannot stand before the name of a pen: take a prefix without {SEPARATOR}"
+        try:
+            longest = pen_name(name, MAX_INCARNATION - 1, 10**9, question.prefix)
+        except LocalError as error:
+            return str(error)
+        if len(longest.encode()) > LONGEST_NAME:
+            return f"{longest!r} is too long for a name: give {name}, or what stands before it, a shorter one"
         if not set(question.arms) & set(self._machine.agent.arms):
             return f"{name} has no arm in common with {', '.join(question.arms[:10])}: give both the same arms"
         return None
@@ -140,7 +150,8 @@ class Lending:
                 self.end(pen, "its holder goes on without it")
             elif self._machine.agent.held_of(pen, message.session) >= message.upto:
                 floor = settled.floor_number(self._machine.agent.endpoint.replica, pen, incarnation_of(pen))
-                book.close(pen, message.next_number, self._lived(now), floor)
+                # Whatever it says: a number that is settled was given out.
+                book.close(pen, max(message.next_number, self._next_number(pen)), self._lived(now), floor)
                 self._over(pen, now)
             else:
                 return  # its last words are still on their way; it asks again
@@ -156,6 +167,7 @@ class Lending:
         """End pens whose holders are silent, let decisions become too old, and put silent pens of others aside."""
         for pen in self.book.silent(now):
             self.end(pen, f"its holder was not heard for {self.book.lease:g} seconds")
+        self._look_what_is_settled()
         if now >= self._age_at:
             self._age_at = now + self._looks_every
             floors = self.book.age(self._lived(now), self._machine.terms.expire_after, self._next_number)
@@ -242,7 +254,8 @@ class Lending:
         except LocalError as error:
             machine.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
             return self._give_up()
-        if claim.arm not in agent.arms:
+        known = (agent.endpoint.replica, pen, incarnation_of(pen), claim.number)
+        if claim.arm not in agent.arms or not settled.has_room(*known):
             return self._give_up()
         if pen not in self.book.pens:
             self.book.end(pen, self._lived(now))
@@ -258,6 +271,25 @@ class Lending:
         except NotNowError:
             return Taken.NOT_YET
         return Taken.ON_ITS_WAY
+
+    def keeps(self, holder: str) -> bool:
+        """Return whether a peer holds a pen of this relay: it has no disk, so what it takes is kept until it counts."""
+        is_pen = self.book.is_lent(holder)
+        if is_pen:
+            self._bringing[holder] = None
+        return is_pen
+
+    def _look_what_is_settled(self) -> None:
+        """Let go of rewards that were brought to holders of pens, and are settled by what these have told since."""
+        machine, outbox = self._machine, self._machine.outbox
+        for pen in tuple(self._bringing):
+            known = (machine.agent.endpoint.replica, pen, incarnation_of(pen))
+            waiting = [token for token, _ in outbox.of(pen)]
+            done = [token for token in waiting if settled.is_settled(*known, read(token).number)]
+            if done:
+                machine.rewards_for_others.arrived(pen, done)
+            if len(done) == len(waiting):
+                del self._bringing[pen]
 
     def _give_up(self) -> Taken:
         self.given_up += 1
@@ -313,9 +345,12 @@ class Lending:
         return told is not None and told.asked == agent.session and agent.held_of(relay, told.session) >= told.number
 
     def log_told(self, message: control_messages.LogTold) -> None:
-        """Take how far the log of another relay has come."""
-        if not self._has_told(message.sender):
-            self._told[message.sender] = message
+        """Take how far the log of another relay has come, if it was asked: others could name relays that are not."""
+        agent, sender = self._machine.agent, message.sender
+        said = agent.presence_of(sender) if agent.knows(sender) else None
+        is_asked = self._ask_at is not None and message.asked == agent.session
+        if is_asked and said is not None and said.is_relay and not self._has_told(sender):
+            self._told[sender] = message
 
     def log_asked(self, message: control_messages.LogAsked) -> None:
         """Say how far the log has come here, to a relay whose present session is known: earlier ones are not heard."""

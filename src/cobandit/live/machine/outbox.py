@@ -192,7 +192,7 @@ class Outbox:
 
     def of(self, peer: str) -> Iterable[tuple[str, float]]:
         """Return the rewards that wait for a peer."""
-        return self._owed[peer].rewards.items()
+        return self._owed[peer].rewards.items() if peer in self._owed else ()
 
     def owes(self, peer: str, digest: bytes) -> bool:
         """Return whether something was sent to a peer that it has not acknowledged: rewards, or controls."""
@@ -240,11 +240,15 @@ class Outbox:
     def rewards_for(self, peer: str, room: int) -> tuple[tuple[str, float], ...]:
         """Return the next rewards for a peer, as many as fit a control message of so many bytes; one at least."""
         chosen: list[tuple[str, float]] = []
-        for token, reward in self._of(peer).rewards.items():
+        rewards = self._of(peer).rewards
+        for token, reward in rewards.items():
             room -= reward_bytes(token)
             if chosen and (room < 0 or len(chosen) == MOST_REWARDS):
                 break
             chosen.append((token, reward))
+        if len(chosen) < len(rewards):  # each has its turn, also if those before it are not taken
+            for token, _ in chosen:
+                rewards[token] = rewards.pop(token)
         return tuple(chosen)
 
     def due(self, peers: Iterable[str], digest: bytes, now: float) -> Iterator[str]:

@@ -106,8 +106,7 @@ class Routing:
             if chosen and room < 0:
                 break
             chosen.append((token, reward))
-        # What is taken is gone from the list, so that the next ones are where these were.
-        way.place = start + len(chosen) if self._is_relay else 0
+        way.place = start + len(chosen)
         return tuple(chosen)
 
     def _hurry(self) -> None:
