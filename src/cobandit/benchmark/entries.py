@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from cobandit.benchmark.tasks import Task, unknown
-from cobandit.core import Constant, Geometric, RetryTimers, Sharing
+from cobandit.core import Constant, Geometric, RetryTimers, Sharing, Threshold
 from cobandit.core.protocols.registry import PROTOCOLS, protocol_of, sharing_by
 from cobandit.policies.registry import BuiltIn
 from cobandit.protocols.plug_in import PlugIn, plug_in
@@ -23,7 +23,7 @@ from cobandit.simulator.trials import engine_for
 from cobandit.values.errors import LocalError
 from cobandit.values.provenance import provenance, source_hash
 
-THRESHOLDS = {"": Constant(1), "-double": Geometric(2), "-double64": Geometric(2, cap=64)}
+THRESHOLDS: dict[str, Threshold] = {"": Constant(1), "-double": Geometric(2), "-double64": Geometric(2, cap=64)}
 """The thresholds of ODC, by what an entry's name has for them."""
 
 POLICIES = {"ucb": "UCB", "kl-ucb": "KL-UCB", "thompson": "Thompson sampling", "aae": "AAE"}
@@ -31,7 +31,7 @@ POLICIES = {"ucb": "UCB", "kl-ucb": "KL-UCB", "thompson": "Thompson sampling", "
 _THRESHOLD_WORDS = {"": "threshold 1", "-double": "doubling without end", "-double64": "doubling to 64"}
 _EVERY_SLOT = ("coop-ucb2", "dducb")
 MAX_NUMBERS = 1_000_000
-"""Numbers that a protocol that talks in every slot may send in a trial, for each arm and pair of agents one in a slot."""
+"""What a protocol that talks in every slot may send in a trial: agents x agents x slots x arms."""
 
 
 @dataclass(frozen=True)
@@ -102,20 +102,18 @@ class Entry:
 def _why_no_plug_in(plugged: PlugIn, task: Task) -> str:
     """Return why a plug-in does not fit a task, from what its class says of itself."""
     world, about = task.world, plugged.about
-    if isinstance(world.topology, Relays):
-        if plugged.hubs == 0:
-            return "it does not talk over relays"
-    elif world.topology is not None and plugged.hubs:
-        return "it needs a hub, and agents in a graph talk to their neighbours only"
-    if world.delay and "delay" not in about.survives:
-        return "it needs messages that come in at once"
-    if world.faults.loss and "loss" not in about.survives:
-        return "it does not survive lost messages"
-    if any(agent.absences for agent in world.agents) and not about.survives:
-        return "it needs everybody to be there"
-    if any(agent.arms is not None for agent in world.agents) and not about.observations:
-        return "it needs the same arms for all"
-    return ""
+    over_relays = isinstance(world.topology, Relays)
+    reasons = {
+        "it does not talk over relays": over_relays and not plugged.hubs,
+        "it needs a hub, and agents in a graph have neighbours only": world.topology
+        and not over_relays
+        and plugged.hubs,
+        "it needs messages that come in at once": world.delay and "delay" not in about.survives,
+        "it does not survive lost messages": world.faults.loss and "loss" not in about.survives,
+        "it needs everybody to be there": any(agent.absences for agent in world.agents) and not about.survives,
+        "it needs the same arms for all": any(agent.arms for agent in world.agents) and not about.observations,
+    }
+    return next((why for why, is_so in reasons.items() if is_so), "")
 
 
 @cache
@@ -155,7 +153,9 @@ def chosen_entries(names: Sequence[str], own: Sequence[Entry] = ()) -> list[Entr
     return chosen + [entry for entry in own if entry not in chosen] if names else list(known.values())
 
 
-def own_entry(build: type[Any], *, name: str | None = None, policy: BuildPolicy | None = None, **parameters: object) -> Entry:
+def own_entry(
+    build: type[Any], *, name: str | None = None, policy: BuildPolicy | None = None, **parameters: Any
+) -> Entry:
     """Return an entry of a protocol of your own.
 
     Args:

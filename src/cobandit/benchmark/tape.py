@@ -1,8 +1,8 @@
 """What a task's tape is, as lines that a person can compare and as a hash: when agents decide, and what arms pay them.
 
 The lines know nothing of protocols and policies: two programs with the same lines meet the same world by chance. Only
-the beginning of a tape is looked at, of two trials; every number on it is a hash of where it stands, so that a change of
-the rule would show at once.
+the beginning of a tape is looked at, of two trials; every number on it is a hash of where it stands, so that a change
+of the rule would show at once.
 """
 
 import hashlib

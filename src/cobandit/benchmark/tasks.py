@@ -54,14 +54,14 @@ class Task:
         """
         if file_hash(self.path) != self.file:
             raise LocalError(
-                f"{self.path} was changed: it is not task {self.name!r} of benchmark version {VERSION}; get the file of "
-                "the release again, or run your own world with `cobandit simulate`"
+                f"{self.path} was changed: it is not task {self.name!r} of benchmark version {VERSION}; get the file "
+                "of the release again, or run your own world with `cobandit simulate`"
             )
         scenario = read_scenario(self.path).scenario
         if tape_hash(scenario, self.seed) != self.tape:
             raise LocalError(
-                f"this task's tape is not that of benchmark version {VERSION}: {self.name!r} has other decision times or "
-                "rewards in this version of cobandit, so its results cannot be compared; use the version of the entries"
+                f"this task's tape is not that of benchmark version {VERSION}: {self.name!r} has other decision times "
+                "or rewards in this version of cobandit, so it cannot be compared; use the version of the entries"
             )
         return scenario
 
