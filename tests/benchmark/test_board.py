@@ -20,11 +20,6 @@ def test_the_page_is_made_from_the_entries() -> None:
     assert page_with(page, read_cards(DOCS / "benchmark" / "entries")) == page
 
 
-def test_every_task_of_the_page_has_its_picture() -> None:
-    played = {task for card in read_cards(DOCS / "benchmark" / "entries") for task in card.standings}
-    assert {path.stem for path in (DOCS / "benchmark").glob("*.png")} == played
-
-
 def test_an_entry_is_read_as_it_was_written(tmp_path: Path) -> None:
     cards = [_card("ibc-ucb", 100.0, 9_000.0), _card("zebra", 120.0, math.nan)]
     write_cards(cards, tmp_path)

@@ -86,8 +86,8 @@ def test_ones_own_may_not_have_the_name_of_another() -> None:
 
 def test_a_class_is_found_by_its_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "quiet_ones.py").write_text(
-        "class Quiet:\n    def __init__(self, node):\n        pass\n\n    def observed(self, arm, reward):\n        pass\n\n"
-        "    def received(self, sender, message):\n        pass\n"
+        "class Quiet:\n    def __init__(self, node):\n        pass\n\n    def observed(self, arm, reward):\n"
+        "        pass\n\n    def received(self, sender, message):\n        pass\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     found = entry_from("quiet_ones:Quiet")

@@ -77,9 +77,7 @@ def test_any_executor_measures_the_same(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_fails_is_told_and_the_others_go_on(tmp_path: Path) -> None:
-    (played,) = run(
-        ["real-times"], protocols=["gossip"], own=[own_entry(Fragile)], trials=2, out=tmp_path, workers=1
-    )
+    (played,) = run(["real-times"], protocols=["gossip"], own=[own_entry(Fragile)], trials=2, out=tmp_path, workers=1)
     why = "trial 0: ZeroDivisionError: the third pull"
     assert played.failures == {"fragile": why}
     gossip, fragile = cards_of(tmp_path)

@@ -64,8 +64,6 @@ def _section(task: str, cards: Sequence[Card]) -> str:
         "",
         f"{_sentence(tasks()[task].why)} {count} trials.",
         "",
-        f"[![Regret against messages and against agent-rounds: {task}](benchmark/{task}.png)](benchmark/{task}.png)",
-        "",
         task_table(task, cards),
     ]
     lines += [f"- Failed: {card.title}: {card.failures[task]}" for card in cards if task in card.failures]

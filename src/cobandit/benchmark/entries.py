@@ -154,7 +154,11 @@ def chosen_entries(names: Sequence[str], own: Sequence[Entry] = ()) -> list[Entr
 
 
 def own_entry(
-    build: type[Any], *, name: str | None = None, policy: BuildPolicy | None = None, **parameters: Any
+    build: type[Any],
+    *,
+    name: str | None = None,
+    policy: BuildPolicy | None = None,
+    **parameters: Any,  # noqa: ANN401  # the class judges them
 ) -> Entry:
     """Return an entry of a protocol of your own.
 

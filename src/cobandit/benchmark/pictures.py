@@ -41,7 +41,7 @@ def vector_of(task: str, cards: Sequence[Card]) -> bytes:
 
 def _drawing(task: str, cards: Sequence[Card]) -> "partial[None]":
     standings = {card.entry: card.standings[task] for card in cards if task in card.standings}
-    titles = {card.entry: card.title for card in cards}
+    titles = {card.entry: card.entry for card in cards}  # a legend has no room for more
     return partial(_draw, titles=titles, standings=standings)
 
 
@@ -52,7 +52,7 @@ def _draw(figure: "Figure", titles: Mapping[str, str], standings: Mapping[str, S
         _draw_panel(axes, cost, standings, styles, titles)
     panels[0].set_ylabel("group regret")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=6.8, markerscale=0.9)
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=6.8, markerscale=0.9)
 
 
 def _draw_panel(
