@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import cobandit
+from cobandit.cli.bench import add_bench
 from cobandit.cli.control import add_control
 from cobandit.cli.demo import DEMO_AGENT, add_demo, run_agent_of_demo
 from cobandit.cli.explain import add_explain
@@ -71,6 +72,7 @@ def _parser() -> Parser:
     add_simulate(commands.add_parser("simulate", help="run a scenario file: many trials, on one machine or many"))
     add_explain(commands.add_parser("explain", help="show how two agents of a scenario talk: a page with an animation"))
     add_protocols(commands.add_parser("protocols", help="list the ways to talk that scenario files may name"))
+    add_bench(commands.add_parser("bench", help="the benchmark of protocols: frozen tasks, runs, a report"))
     add_reproduce(commands)
     add_keys(commands.add_parser("keys", help="make a group, and the files with which agents prove who they are"))
     _add_live(commands)

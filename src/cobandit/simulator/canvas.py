@@ -1,4 +1,4 @@
-"""How a figure becomes a picture: PNG, once for a light and once for a dark page, and how a page shows it.
+"""How a figure becomes a picture: PNG, once for a light and once for a dark page, or SVG; and how a page shows it.
 
 This file owns size, ink and paper, which are those of `cobandit.look`. It knows nothing of what is drawn, and
 matplotlib only from inside its functions, because the core does not need it.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cobandit.look.tokens import colours
 from cobandit.values.extras import needed_by
@@ -59,6 +59,15 @@ def picture(name: str, caption: str, height: float, draw: "Callable[[Figure], No
     return Picture(name, caption, *(_png(height, draw, dark=dark) for dark in (False, True)))
 
 
+def vector(height: float, draw: "Callable[[Figure], None]") -> bytes:
+    """Draw a figure as SVG, on a light page. The same figure gives the same bytes.
+
+    Raises:
+        LocalError: matplotlib is not installed.
+    """
+    return _drawn(height, draw, dark=False, format="svg", metadata={"Date": None})
+
+
 def series(number: int) -> str:
     """Return a colour of the theme that is being drawn, by its number from 1."""
     from matplotlib import rcParams  # noqa: PLC0415  # the core does not need matplotlib
@@ -68,6 +77,10 @@ def series(number: int) -> str:
 
 
 def _png(height: float, draw: "Callable[[Figure], None]", *, dark: bool) -> bytes:
+    return _drawn(height, draw, dark=dark, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+
+
+def _drawn(height: float, draw: "Callable[[Figure], None]", *, dark: bool, **saved: Any) -> bytes:  # noqa: ANN401
     with needed_by("a plot"):
         from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
 
@@ -75,7 +88,7 @@ def _png(height: float, draw: "Callable[[Figure], None]", *, dark: bool) -> byte
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
         draw(figure)
         file = io.BytesIO()
-        figure.savefig(file, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+        figure.savefig(file, **saved)
     return file.getvalue()
 
 
@@ -107,5 +120,6 @@ def _page(*, dark: bool) -> AbstractContextManager[None]:
             "xtick.color": ink,
             "ytick.color": ink,
             "hatch.linewidth": 0.6,
+            "svg.hashsalt": "cobandit",
         }
     )
