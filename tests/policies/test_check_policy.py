@@ -226,7 +226,7 @@ def test_an_index_that_is_not_a_number_is_found() -> None:
     def index(mean: float, observations: int, budget: float) -> float:
         return math.nan if observations == 1_000 else mean + budget
 
-    said = "the index of mean 0 over 1000 observations with budget 0 is not a number"
+    said = "the index of mean 0 over 1000 observations with budget 0.5 is not a number"
     with pytest.raises(AssertionError, match=re.escape(said)):
         check_policy(lambda arms: FromIndex(arms, index=index))
 

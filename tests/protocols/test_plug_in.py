@@ -271,7 +271,26 @@ def test_a_result_says_which_class_it_was_with_which_source() -> None:
     }
     assert source_hash(Shout) is not None
     assert source_hash(Shout) != source_hash(Ticking)
-    assert source_hash(type("Made", (), {})) == "unknown: the source cannot be read"
+    assert source_hash(lambda: 1) is None
+
+
+def test_a_word_of_your_own_does_not_hide_which_class_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Shout, "about", About(title="shouting", told="They shout", word="shout", observations=False))
+    monkeypatch.setitem(PLUG_INS, "shout", Shout)
+    about = cobandit.simulate(world(plug_in(Shout, times=2), [[3], [5]]), trials=1).about
+    assert about.scenarios["scenario"]["sharing"]["protocol"]["source"] == source_hash(Shout)
+    told = cobandit.simulate(world(plug_in(Gossip, period=2), [[3], [5]]), trials=1).about
+    assert told.scenarios["scenario"]["sharing"]["protocol"] == "gossip"
+
+
+class Echo(Shout):
+    def received(self, sender: int, message: Any) -> None:
+        self.node.send(sender, message)
+
+
+def test_nodes_that_answer_each_other_without_end_are_stopped() -> None:
+    with pytest.raises(LocalError, match="in slot 3 the protocol has sent 10400 messages: nodes answer each other"):
+        run(world(plug_in(Echo), [[3], [5]]), seed=1)
 
 
 def test_agents_may_have_policies_of_their_own() -> None:

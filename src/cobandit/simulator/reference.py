@@ -32,6 +32,9 @@ from cobandit.simulator.result import COUNTED_AT, UNKNOWN, Communication, Counts
 from cobandit.simulator.wiring import links_of
 from cobandit.values.errors import LocalError
 
+MOST_NOTES = 10_000
+"""Messages of plug-ins in one slot, and a hundred more for each pair of nodes: those of more never end."""
+
 Watch = Callable[["ReferenceRun"], None]
 
 
@@ -111,6 +114,8 @@ class ReferenceRun:
         self.lacking = 0 if plugged is None or plugged.about.observations else UNKNOWN
         self._spoke_at = [-1] * len(self._actors)
         """The slot in which each of them last sent something."""
+        self._notes = (-1, 0)
+        """The slot, and how many messages plug-ins have sent in it."""
         self._observed_by_arm = dict.fromkeys(scenario.arms.names, 0)
         self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(len(self._actors))]
         self._wakes: list[float | None] = [agent.wake_at for agent in self._actors]
@@ -331,6 +336,13 @@ class ReferenceRun:
             self.communication.notices[place] += 1
 
     def _count_note(self, note: Note) -> None:
+        slot, count = self._notes
+        self._notes = (self.slot, count + 1 if slot == self.slot else 1)
+        if self._notes[1] > MOST_NOTES + 100 * len(self.nodes) ** 2:
+            raise LocalError(
+                f"in slot {self.slot} the protocol has sent {count} messages: nodes answer each other without end. Let "
+                "`received` send only what is news"
+            )
         sender, receiver = self._position[note.sender], self._position[note.receiver]
         place = self._places.get((sender, receiver), (sender, receiver))
         said = self.communication

@@ -28,7 +28,7 @@ from cobandit.simulator.store import Journal, read_manifest
 from cobandit.simulator.trials import Engine, Trial, engine_for, jobs_for, run_jobs
 from cobandit.values.checks import check_whole, plain_arguments
 from cobandit.values.errors import LocalError
-from cobandit.values.provenance import provenance, source_hash
+from cobandit.values.provenance import is_own, provenance, source_hash
 
 DEFAULT_TRIALS = 30
 DEFAULT_SEED = 1
@@ -255,7 +255,12 @@ def _written(scenario: Scenario, unknown: list[str]) -> dict[str, object]:
             unknown.append(path)
         return told
 
-    return scenario_to_mapping(scenario, own=name)
+    written: dict[str, Any] = scenario_to_mapping(scenario, own=name)
+    plugged = scenario.plugged
+    if plugged is not None and is_own(plugged.build.__module__):  # a word does not say which version it was
+        sharing = {key: value for key, value in written["sharing"].items() if key not in plugged.parameters}
+        written["sharing"] = sharing | {"protocol": name("sharing.protocol", plugged)}
+    return written
 
 
 def _own_protocol(plugged: PlugIn) -> dict[str, object]:

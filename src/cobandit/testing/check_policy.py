@@ -65,7 +65,7 @@ def _has_an_index_that_is_a_number(build: BuildPolicy) -> None:
         return
     for mean in (0.0, 0.5, 1.0):
         for count in (1, 2, 3, 10, 1_000, 1_000_000):
-            for budget in (0.0, 0.5, 3.0, 60.0):
+            for budget in (0.5, 3.0, 60.0):
                 index = policy.index(mean, count, budget)
                 case = f"mean {mean:g} over {count} observations with budget {budget:g}"
                 assert not math.isnan(index), f"the index of {case} is not a number (NaN): let index return one"
