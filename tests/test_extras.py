@@ -127,7 +127,7 @@ def test_without_any_extra_a_group_learns_live(folder: Path) -> None:
         "    print(member.update(member.select_arm(), 1.0))\n"
     )
     done = alone(live, folder=folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Taken.COUNTED\n", "")
 
 
 def test_a_demo_without_its_page_goes_on_and_names_the_extra(folder: Path) -> None:

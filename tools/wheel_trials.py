@@ -284,6 +284,8 @@ TRIALS = (
     _trial("serve sidecar.toml", needs="serve", works=_sidecar),
     _trial("simulate world.toml --trials 2 --out results", needs="sim"),
     _trial("simulate world.toml --cluster tcp://127.0.0.1:1", needs=("sim", "cluster"), works=_cluster),
+    _trial("protocols"),
+    _trial("bench list", needs="sim"),
     _trial("explain --out explanation.html", needs="sim"),
     _trial("reproduce 3 --quick --trials 1 --out reproduction", needs="sim"),
     _trial("demonstrate --trials 1", needs="sim"),

@@ -125,7 +125,7 @@ def replayed_live(scenario: Scenario, seed: int) -> tuple[list[Row], ReferenceRu
     def live(position: int, agent: Agent) -> LiveAgent:
         return LiveAgent(agent, lambda arms: scenario.policy(arms, tape.policy_seed(position)), clock)
 
-    engine.agents = [live(position, agent) for position, agent in enumerate(engine.agents)]  # type: ignore[misc]
+    engine.agents[:] = [live(position, agent) for position, agent in enumerate(engine.agents)]  # type: ignore[misc]
     engine.run()
     return rows, engine
 

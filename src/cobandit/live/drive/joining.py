@@ -193,7 +193,7 @@ def connect(*arguments: Any, **options: Any) -> Member:  # noqa: ANN401  # those
     >>> with connect("memory://docs", group="homepage", name="web-1", arms=["A", "B"]) as member:
     ...     decision = member.select_arm()
     ...     member.update(decision, reward=1.0)
-    True
+    <Taken.COUNTED: 'counted'>
     """
     joining = join(*arguments, **options)
     return result_of(background().submit(joining.start()))
