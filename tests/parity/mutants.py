@@ -231,12 +231,11 @@ MUTANTS = [
     Mutant("adapting.take_back", "t.hubs[edge.sender].number > edge.told", "True", world=303),
     Mutant("adapting.tell_due", "t.told[agent, arm].due_at <= since", "False", world=304),
     Mutant("adapting.tell_due", "t.world.others_count", "True", world=336),
-    Mutant("adapting.tell_all", "is_surely_best(t, agent, arm)", "False", world=359),
+    Mutant("adapting.tell_all", "is_open(t, slot, agent, arm)", "True", world=359),
     Mutant(
         "adapting.tell_all",
-        "pulls < t.world.factor * (told.value >> 32)",
-        "pulls <= t.world.factor * (told.value >> 32)",
+        "told.buffered < t.world.factor * told.due_at",
+        "told.buffered <= t.world.factor * told.due_at",
         world=302,
     ),
-    Mutant("adapting.is_surely_best", "t.world.arms > 1", "True", world=316),
 ]
