@@ -48,7 +48,7 @@ _MARKS = 8
 """So often in the life of a decision it is noted up to which number a pen has come."""
 
 MAX_MARKS = 3 * _MARKS
-"""So many of these notes are kept of one pen, however often it is handed on."""
+"""The most of these notes that are kept of one pen, however often it is handed on."""
 
 
 class Phase(Enum):

@@ -32,7 +32,7 @@ MAX_BLOCK = 2**53 // BLOCK
 """No block has a higher number."""
 
 MAX_BLOCKS = 2048
-"""So many blocks one pen may have that are not over: all of them must fit one message (`parts.py`)."""
+"""The most blocks of one pen that are not over: all of them must fit one message (`parts.py`)."""
 
 
 def blocks_of(agent: AgentId, incarnation: int, numbers: Iterable[int]) -> tuple[SettledBlock, ...]:
@@ -102,7 +102,7 @@ def is_over(replica: "Replica", agent: AgentId, incarnation: int, number: int) -
 
 
 def has_room(replica: "Replica", agent: AgentId, incarnation: int, number: int) -> bool:
-    """Return whether a number can be settled that is not yet: whoever signed for it may have made it up."""
+    """Return whether a number can be settled that is not yet: the signer may have made it up."""
     block = number // BLOCK
     if not 0 <= block <= MAX_BLOCK:
         return False

@@ -27,7 +27,7 @@ SIZE = (6.4, 4.0)
 """In inches: the width of a page's text."""
 
 MOST_AGENTS = 100
-"""So many agents have a place on the axis."""
+"""The most agents that have a place on the axis."""
 
 _LABELS = {"group_regret": "group regret (reward lost)", "shares": "shares sent (messages)"}
 
