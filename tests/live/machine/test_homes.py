@@ -2,6 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
 
 from cobandit.live.machine.homes import CALM, PATIENCE_CUT_OFF, PROBE_EVERY, REVIEW_EVERY, SILENT_AFTER, Homes, Looked
 
@@ -66,9 +69,11 @@ def test_a_home_that_owes_an_answer_is_reminded_and_then_left_for_the_next_one()
     homes = started()
     assert homes.look(100.0, all_owed) == Looked()
     assert homes.due_at() == 100.0 + PROBE_EVERY
-    assert homes.look(101.0, all_owed) == Looked(is_reminded=True)
-    assert homes.look(102.0, all_owed) == Looked(is_reminded=True)
-    assert homes.look(100.0 + SILENT_AFTER, all_owed) == Looked(("relay-b",), ("relay-c",), is_reminded=True)
+    assert homes.look(100.0 + PROBE_EVERY, all_owed) == Looked(is_reminded=True)
+    for times in range(2, round(SILENT_AFTER / PROBE_EVERY)):
+        assert homes.look(100.0 + times * PROBE_EVERY, all_owed) == Looked(is_reminded=True)
+    left = Looked(dropped=("relay-b",), greeted=("relay-c",), is_reminded=True)
+    assert homes.look(100.0 + SILENT_AFTER, all_owed) == left
     assert (homes.wanted, homes.talking, homes.is_cut_off) == (("relay-c",), (), False)
 
 
@@ -91,7 +96,8 @@ def test_without_another_relay_the_home_is_kept_and_reminded_ever_less_often() -
         due = homes.due_at()
         assert due is not None
         now = max(now, due)
-    assert times == [1.0, 2.0, 3.0, 5.0, 9.0, 17.0, 33.0, 63.0, 93.0, 123.0, 153.0, 183.0]
+    gaps = [later - earlier for earlier, later in pairwise([0.0, *times])]
+    assert gaps == pytest.approx([PROBE_EVERY * times for times in (1, 1, 1, 1, 2, 4, 8, 16, 32)] + 5 * [30.0])
     assert homes.is_cut_off
     homes.heard("relay-b")
     assert (homes.look(now, nothing_owed), homes.is_cut_off) == (Looked(), False)
@@ -112,7 +118,7 @@ def test_a_leaf_goes_back_to_the_better_relay_once_that_answers_and_keeps_the_ot
     homes.look(5.0 + 2.0 * REVIEW_EVERY, nothing_owed)
     assert homes.wanted == ("relay-b", "relay-c")
     homes.met("relay-b")
-    assert homes.look(6.0 + 2.0 * REVIEW_EVERY, nothing_owed).dropped == ("relay-c",)
+    assert homes.look(6.0 + 2.0 * REVIEW_EVERY, nothing_owed) == Looked(replaced=("relay-c",))
     assert homes.talking == ("relay-b",)
 
 
@@ -152,13 +158,13 @@ def test_any_relay_will_do_if_none_is_named() -> None:
 def test_while_none_answers_one_that_says_hello_is_taken_at_once() -> None:
     homes = started()
     homes.left("relay-b", 10.0)
-    for seconds in range(10, 40):
-        homes.look(float(seconds), nothing_owed)
+    for looks in range(int(30.0 / PROBE_EVERY)):
+        homes.look(10.0 + looks * PROBE_EVERY, nothing_owed)
     present = homes.wanted[0]
     other = next(relay for relay in RELAYS if relay != present)
     assert homes.is_cut_off
     homes.found(other, 40.0)
-    assert homes.look(40.0, nothing_owed) == Looked((present,), (other,))
+    assert homes.look(40.0, nothing_owed) == Looked(dropped=(present,), greeted=(other,))
 
 
 def test_a_relay_that_is_not_in_the_list_is_nobody() -> None:
@@ -185,9 +191,10 @@ def test_a_silent_place_rests_and_all_that_rest_are_tried_again() -> None:
     assert let_pass(homes, 10.0, 10.0 + SILENT_AFTER, all_owed) == ["relay-b"]
     (first,) = homes.wanted
     # The next one is given twice the time, and then all are tried in turn.
-    assert let_pass(homes, 13.0, 12.9 + 2 * SILENT_AFTER, all_owed) == []
+    left_at = 10.0 + SILENT_AFTER
+    assert let_pass(homes, left_at, left_at - 0.1 + 2 * SILENT_AFTER, all_owed) == []
     assert homes.is_cut_off is False
-    tried = let_pass(homes, 12.9 + 2 * SILENT_AFTER, 60.0, all_owed)
+    tried = let_pass(homes, left_at - 0.1 + 2 * SILENT_AFTER, 60.0, all_owed)
     assert (set(tried), homes.is_cut_off) == ({"relay-a", "relay-b"}, True)
     assert len(tried) <= 2 + 60.0 / PATIENCE_CUT_OFF
     (first,) = homes.wanted
@@ -215,7 +222,7 @@ def test_a_leaf_that_leaves_one_relay_after_the_other_takes_ever_more_time() -> 
         homes.look(now, nothing_owed)
         for name in homes.names:
             homes.met(name)
-    assert gaps == [3.0, 6.0, 12.0, 12.0, 12.0, 12.0, 12.0]
+    assert gaps == pytest.approx([SILENT_AFTER * times for times in (1, 2, 4, 4, 4, 4, 4)])
     let_pass(homes, now, now + CALM)
     assert let_pass(homes, now + CALM, now + CALM + SILENT_AFTER, all_owed) != []
 
@@ -224,8 +231,8 @@ def test_the_time_in_which_a_leaf_was_held_up_itself_does_not_count() -> None:
     homes = started()
     homes.look(100.0, all_owed)
     homes.look(160.0, all_owed)
-    assert let_pass(homes, 160.0, 162.9, all_owed) == []
-    assert let_pass(homes, 162.9, 163.1, all_owed) == ["relay-b"]
+    assert let_pass(homes, 160.0, 160.0 + SILENT_AFTER - 0.1, all_owed) == []
+    assert let_pass(homes, 160.0 + SILENT_AFTER - 0.1, 160.0 + SILENT_AFTER + 0.1, all_owed) == ["relay-b"]
 
 
 def test_a_clock_that_goes_back_does_not_stop_the_wait() -> None:

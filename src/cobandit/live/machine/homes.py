@@ -21,8 +21,8 @@ MAX_PLACES = 1000
 ANY_RELAY = "*"
 """In place of a relay's name: every relay that says that it is here."""
 
-PROBE_EVERY = 1.0
-SILENT_AFTER = 3.0
+PROBE_EVERY = 0.5
+SILENT_AFTER = 2.0
 """Seconds. A home that owes an answer is reminded so often, and is silent after so long."""
 
 LONGEST_PROBE_PAUSE = 30.0
@@ -56,7 +56,9 @@ class Looked(NamedTuple):
     """What a look at the homes says to do."""
 
     dropped: tuple[str, ...] = ()
-    """The names of relays that are no homes any more."""
+    """The names of relays that are no homes any more, because they were silent."""
+    replaced: tuple[str, ...] = ()
+    """The names of those that answer, and were homes only while a better one did not."""
     greeted: tuple[str, ...] = ()
     """The names of those to say hello to: they have not said who they are."""
     is_reminded: bool = False
@@ -235,12 +237,12 @@ class Homes:
                     is_reminded = True
                 elif home.name is not None:
                     greeted.append(home.name)
-        dropped = self._leave(now)
+        dropped, replaced = self._leave(now)
         self._review(now)
         greeted += self._fill(now)
         self._note_whether_cut_off(now)
         self._due = self.due_at()
-        return Looked(tuple(dropped), tuple(greeted), is_reminded)
+        return Looked(tuple(dropped), tuple(replaced), tuple(greeted), is_reminded)
 
     def _note_whether_cut_off(self, now: float) -> None:
         """Once nobody is left to try, it stays so until a relay answers."""
@@ -262,8 +264,8 @@ class Homes:
                 home.waits_since = min(home.waits_since + HELD_UP * late, now)
                 home.probe_at += late
 
-    def _leave(self, now: float) -> list[str]:
-        """Leave silent homes if there is another one to go to, and the worst ones if there are too many."""
+    def _leave(self, now: float) -> tuple[list[str], list[str]]:
+        """Leave silent homes if there is another one to go to, and those that are too many. Return both, apart."""
         left: list[_Home] = []
         working = [place for place in self.wanted if self._homes[place].is_met and not self._homes[place].is_silent]
         if self.is_cut_off:  # then all are tried in turn
@@ -276,11 +278,11 @@ class Homes:
                 if home.is_met:
                     self._strain, self._left_at = min(2 * self._strain, MOST_STRAIN), now
                 self._resting[home.place] = now + REST
-        left += [self._homes[place] for place in working[self._most :]]
-        for home in left:
+        surplus = [self._homes[place] for place in working[self._most :]]
+        for home in (*left, *surplus):
             del self._homes[home.place]
         displaced, self._displaced = self._displaced, []
-        return displaced + [home.name for home in left if home.name is not None]
+        return displaced + _names(left), _names(surplus)
 
     def _review(self, now: float) -> None:
         """Try a relay again that this leaf would rather talk to. The present ones are kept until it has answered."""
@@ -319,6 +321,10 @@ class Homes:
 def _waits_since(home: _Home) -> float | None:
     """Return since when a home has owed an answer, if it is not silent yet."""
     return None if home.is_silent else home.waits_since
+
+
+def _names(homes: Iterable[_Home]) -> list[str]:
+    return [home.name for home in homes if home.name is not None]
 
 
 def _rank(leaf: str, place: str) -> int:

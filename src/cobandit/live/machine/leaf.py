@@ -72,11 +72,12 @@ class Leaf:
             if not machine.agent.is_present(name):
                 self.homes.left(name, now)
         looked = self.homes.look(now, machine.awaits)
-        for name in looked.dropped:
+        for name in (*looked.dropped, *looked.replaced):
             if machine.agent.knows(name):  # or it was never more than tried
-                machine.alerts.say(
-                    logging.WARNING, LogEvent.RELAY_LEFT, f"does not talk to the relay {name} any more", name
-                )
+                level, why = logging.WARNING, "which does not answer: it goes to another one"
+                if name in looked.replaced:
+                    level, why = logging.INFO, "because the one that it prefers answers"
+                machine.alerts.say(level, LogEvent.RELAY_LEFT, f"has left the relay {name}, {why}", name)
                 self._part(name, now)
                 machine.forget(name)
         # A relay may say hello, and be a home again, before it is greeted: it must not go by the farewell.
