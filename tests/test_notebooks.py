@@ -38,14 +38,19 @@ def test_a_notebook_runs_and_shows_what_it_should(path: Path, monkeypatch: pytes
         if cell.cell_type != "code":
             continue
         last = cell.source.rstrip().splitlines()[-1]
-        shown = [set(output.get("data", {})) for output in cell.outputs]
+        outputs = [output for output in cell.outputs if not is_wait_for_the_compiler(output)]
+        shown = [set(output.get("data", {})) for output in outputs]
         if last.startswith("results.plot_"):
             assert shown == [{"image/png", "text/plain"}]
         elif last in {"results", "figure"}:
             assert shown == [{"text/html", "text/plain"}]
-        assert [
-            output for output in cell.outputs if output.output_type == "error" or output.get("name") == "stderr"
-        ] == []
+        assert [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"] == []
+
+
+def is_wait_for_the_compiler(output: Any) -> bool:  # noqa: ANN401  # nbformat has no types
+    """Return whether a notebook says only that another test compiles the engine at this moment."""
+    text: str = output.get("text", "")
+    return text.startswith("another process compiles the engine") and text.count("\n") == 1
 
 
 def at(folder: Path) -> dict[str, dict[str, str]]:

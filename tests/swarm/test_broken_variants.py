@@ -175,12 +175,12 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Totals, "heard", changed)
 
 
-@variant("a leaf passes rows over and says that it has them")
+@variant("a leaf passes rows over and says that it has them", first_seed=140)
 def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(credibility, "is_mistaken", lambda _changes, _members: False)
 
 
-@variant("relays do not tell each other what leaves observed")
+@variant("relays do not tell each other what leaves observed", first_seed=210)
 def _(patch: pytest.MonkeyPatch) -> None:
     wants = Link.wants
 
