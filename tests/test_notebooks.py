@@ -47,7 +47,7 @@ def test_a_notebook_runs_and_shows_what_it_should(path: Path, monkeypatch: pytes
         assert [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"] == []
 
 
-def is_wait_for_the_compiler(output: Any) -> bool:  # noqa: ANN401  # nbformat has no types
+def is_wait_for_the_compiler(output: Any) -> bool:  # nbformat has no types
     """Return whether a notebook says only that another test compiles the engine at this moment."""
     text: str = output.get("text", "")
     return text.startswith("another process compiles the engine") and text.count("\n") == 1
