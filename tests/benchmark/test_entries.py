@@ -14,6 +14,15 @@ from cobandit.protocols.registry import PLUG_INS
 from cobandit.values.errors import LocalError
 
 
+def test_a_protocol_that_refuses_a_world_says_why_and_the_others_play() -> None:
+    why = "LF-Relay needs agents that all talk to each other: leave the topology out"
+    assert {task: entries()["lf-relay"].why_not(tasks()[task]) for task in ("ring", "grid")} == {
+        "ring": why,
+        "grid": why,
+    }
+    assert [name for name, entry in entries().items() if not entry.why_not(tasks()["ring"])] != []
+
+
 def test_every_protocol_has_an_entry() -> None:
     assert Counter(entry.protocol for entry in entries().values()) == {"odc": 12, "ibc": 4, "none": 1} | dict.fromkeys(
         PLUG_INS, 1

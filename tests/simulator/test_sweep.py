@@ -134,7 +134,10 @@ def test_an_interrupted_sweep_goes_on(tmp_path: Path, ran: list[tuple[str, int]]
         ({"seed": 8}, r"holds another run \(seed 7 in place of 8\)"),
         ({"agents": [2], "trials": 3}, r"points that this sweep does not have \(threshold=1, agents=3; threshold=4"),
         ({"trials": 1}, "holds the same run with 2 trials, more than 1"),
-        ({"engine": "auto"}, "holds another scenario as 'threshold=1, agents=2': choose another folder"),
+        (
+            {"engine": "auto"},
+            "holds another scenario as 'threshold=1, agents=2' \\(different: engine\\): choose another folder",
+        ),
     ],
 )
 def test_a_folder_with_another_sweep_is_left_as_it_is(

@@ -8,7 +8,6 @@ what the benchmark compares.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from cobandit.benchmark.tasks import Task, unknown
@@ -16,7 +15,7 @@ from cobandit.core import Constant, Geometric, RetryTimers, Sharing, Threshold
 from cobandit.core.protocols.registry import PROTOCOLS, protocol_of, sharing_by
 from cobandit.policies.registry import BuiltIn
 from cobandit.protocols.plug_in import PlugIn, plug_in
-from cobandit.protocols.registry import PLUG_INS
+from cobandit.protocols.registry import PLUG_INS, class_named
 from cobandit.scenario.scenario import BuildPolicy, Scenario
 from cobandit.scenario.topology import Relays
 from cobandit.simulator.trials import engine_for
@@ -88,7 +87,10 @@ class Entry:
         """
         if isinstance(self.sharing, PlugIn) and (reason := _why_no_plug_in(self.sharing, task)):
             return reason
-        scenario = self.scenario(task)
+        try:
+            scenario = self.scenario(task)
+        except LocalError as error:  # a protocol of anybody may refuse a world
+            return str(error)
         if slow or engine_for(scenario, "auto") == "compiled":
             return ""
         if task.long:
@@ -185,14 +187,7 @@ def entry_from(text: str) -> Entry:
     Raises:
         LocalError: There is no such module or class.
     """
-    module, colon, name = text.partition(":")
-    if not (module and colon and name):
-        raise LocalError(f"a protocol of your own is named module:Class, such as my_protocols:Mine, not {text!r}")
-    try:
-        found = getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise LocalError(f"cannot find {text}: {error}; the module must be on the path of Python") from error
-    return own_entry(found)
+    return own_entry(class_named(text))
 
 
 def _plain(value: object) -> object:

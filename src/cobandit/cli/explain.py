@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cobandit.cli.own_protocols import add_own, register_own
 from cobandit.look.files import write_whole
 from cobandit.scenario import ScenarioFile, read_scenario
 from cobandit.scenario.words import count_of
@@ -38,10 +39,12 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, help="the seed of all chance (default: as the file says, or 1)")
     parser.add_argument("--trial", type=int, default=0, help="which trial with that seed (default: 0)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the page (default: named after the scenario)")
+    add_own(parser)
     parser.set_defaults(command=_explain)
 
 
 def _explain(options: argparse.Namespace) -> int:
+    register_own(options)
     if options.scenario is not None and options.figure is not None:
         raise LocalError("name a scenario file or a figure of the paper, not both")
     stem = f"figure-{options.figure or '1'}" if options.scenario is None else options.scenario.stem

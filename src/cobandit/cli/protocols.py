@@ -33,7 +33,8 @@ def run(options: argparse.Namespace) -> int:
     for one in found:
         given = ", ".join(f"{name} = {json.dumps(value)}" for name, value in one["parameters"].items())
         print(f"{one['word']:14}{one['title']}{'' if one['compiled'] else ' (readable engine)'}")
-        for line in (one["paper"], given):
+        survives = f"survives {', '.join(one['survives'])}" if one["survives"] else ""
+        for line in (one["paper"], given, survives):
             if line:
                 print(f"{'':14}{line}")
     return 0
@@ -50,6 +51,7 @@ def _table(word: str) -> dict[str, Any]:
         "compiled": True,
         "observations": True,
         "hubs": 0,
+        "survives": ["delay", "duplication", "loss", "reordering"] if protocol.tolerant else ["delay"],
     }
 
 
@@ -66,4 +68,5 @@ def _plug_in(word: str) -> dict[str, Any]:
         "compiled": said.compiled,
         "observations": said.observations,
         "hubs": said.hubs,
+        "survives": sorted(said.survives),
     }

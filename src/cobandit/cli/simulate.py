@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cobandit.cli.own_protocols import add_own, register_own
 from cobandit.cli.progress import Progress, notes
 from cobandit.core.protocols.immediate import IMMEDIATE
 
@@ -45,6 +46,7 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="keep a larger table as well; may be repeated",
     )
+    add_own(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", type=int, metavar="N", help="how many threads (default: one for each core)")
     where.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler, such as tcp://scheduler:8786")
@@ -56,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     from cobandit.simulator.cluster import cluster  # noqa: PLC0415  # frames take long to load
     from cobandit.simulator.simulate import simulate  # noqa: PLC0415
 
+    register_own(options)
     progress = Progress(sys.stderr)
     try:
         with ExitStack() as stack:

@@ -1,5 +1,6 @@
 """Which protocols come as plug-ins. One more is one more file and one more name here; `register` takes one of yours."""
 
+from importlib import import_module
 from typing import Any
 
 from cobandit.protocols.aac import AccuracyAdaptive
@@ -40,6 +41,22 @@ def register(build: type[Any]) -> None:
     if word in BY_TABLE or is_new:
         raise LocalError(f"{build.__qualname__} has the word {word!r}, which another protocol has already")
     PLUG_INS[word] = build
+
+
+def class_named(text: str) -> type[Any]:
+    """Return the class that is named as `module:Class`.
+
+    Raises:
+        LocalError: There is no such module or class.
+    """
+    module, colon, name = text.partition(":")
+    if not (module and colon and name):
+        raise LocalError(f"a protocol of your own is named module:Class, such as my_protocols:Mine, not {text!r}")
+    try:
+        found: type[Any] = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise LocalError(f"cannot find {text}: {error}; the module must be on the path of Python") from error
+    return found
 
 
 for _protocol in (

@@ -120,8 +120,12 @@ class Journal:
     def _add(self, worlds: Mapping[str, Any]) -> None:
         """Add the scenarios of a sweep that are new, if none of the others is another one of the same name."""
         for name, world in worlds.items():
-            if self.worlds.get(name, world) != world:
-                raise LocalError(f"{self.path.parent} holds another scenario as {name!r}: choose another folder")
+            held = self.worlds.get(name, world)
+            if held != world:
+                raise LocalError(
+                    f"{self.path.parent} holds another scenario as {name!r} (different: {_differing(held, world)}): "
+                    "choose another folder"
+                )
         with _failing(self.path):
             for name, world in worlds.items():
                 if name not in self.worlds:
@@ -223,6 +227,19 @@ def check_same(folder: Path, theirs: Mapping[str, Any], ours: Identity) -> None:
             for key in different
         ]
         raise LocalError(f"{folder} holds another run ({', '.join(told)}): choose another folder")
+
+
+def _differing(held: object, ours: object) -> str:
+    """Return which keys of two tellings differ, a dot between those inside each other."""
+    if not (isinstance(held, dict) and isinstance(ours, dict)):
+        return f"{held!r} in place of {ours!r}" if _is_short(held, ours) else "its text"
+    keys = [key for key in {**held, **ours} if held.get(key) != ours.get(key)]
+    return ", ".join(
+        f"{key}.{_differing(held[key], ours[key])}"
+        if isinstance(held.get(key), dict) and isinstance(ours.get(key), dict)
+        else str(key)
+        for key in keys
+    )
 
 
 def check_not_shorter(folder: Path, manifest: Mapping[str, Any], trials: int) -> None:

@@ -1,0 +1,26 @@
+"""The option `--own MODULE:CLASS`: protocols of one's own for a command that reads scenario files."""
+
+import argparse
+import sys
+
+
+def add_own(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the option."""
+    parser.add_argument(
+        "--own",
+        action="append",
+        default=[],
+        metavar="MODULE:CLASS",
+        help="a protocol of your own, which the file may name; may be repeated",
+    )
+
+
+def register_own(options: argparse.Namespace) -> None:
+    """Let files of this process name the protocols that were given, found as `python -m` finds them."""
+    if not options.own:
+        return
+    from cobandit.protocols.registry import class_named, register  # noqa: PLC0415  # most commands need none
+
+    sys.path.insert(0, "")
+    for text in options.own:
+        register(class_named(text))
