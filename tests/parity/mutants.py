@@ -89,6 +89,17 @@ MUTANTS = [
     Mutant("noticing.receive_notice", "take(t, LEFT, receiver, sender, False)", "", world=68),
     Mutant("noticing.deliver_kept", "left = 0", "left = before", world=77),
     Mutant("choosing.highest_index", "index[arm] == best_index", "index[arm] >= best_index - 0.01", world=2),
+    Mutant("divergence.highest_kl_index", "other > bound", "False", world=18),
+    Mutant("divergence.highest_kl_index", "spend <= 0.0", "False", world=37),
+    Mutant("divergence.judged", "index[arm] > index[best]", "index[arm] >= index[best]", world=10),
+    Mutant("divergence.entropy_of", "kept.known != value", "kept.known == 0", world=10),
+    Mutant("choosing.highest_draw", "draw > best_draw", "draw < best_draw", world=22),
+    Mutant(
+        "choosing.highest_draw",
+        "x < ROUNDED * best_draw * (x + chance.least_gamma(1.0 + misses))",
+        "x < best_draw * (x + 2.0 + misses)",
+        world=22,
+    ),
     Mutant(
         "choosing.least_observed",
         "known[arm] >> 32 < known[best] >> 32",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-WITH_ONE = ("test_kernel_equals_reference.py", "test_protocols_equal.py")
+FILES = ("test_kernel_equals_reference.py", "test_protocols_equal.py", "choosing_alone.py")
 
 
-@pytest.mark.parametrize("name", WITH_ONE)
+@pytest.mark.parametrize("name", FILES)
 def test_without_a_compiler(name: str) -> None:
     file = str(Path(__file__).with_name(name))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", file]

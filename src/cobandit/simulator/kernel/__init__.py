@@ -12,7 +12,7 @@ from cobandit.policies.base import no_number
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Row
-from cobandit.simulator.kernel import engine, fleet, plugged, plugging
+from cobandit.simulator.kernel import codes, engine, fleet, plugged, plugging
 from cobandit.simulator.kernel.bits import full_sets
 from cobandit.simulator.kernel.filling import (
     exchange_of,
@@ -27,7 +27,18 @@ from cobandit.simulator.kernel.filling import (
 )
 from cobandit.simulator.kernel.planning import plan
 from cobandit.simulator.kernel.refusing import why_not_compiled
-from cobandit.simulator.kernel.tables import BOND, MESSAGE, MOST_DECISIONS, PAIR, TOLD, Record, Table, Tables, records
+from cobandit.simulator.kernel.tables import (
+    BOND,
+    ENTROPY,
+    MESSAGE,
+    MOST_DECISIONS,
+    PAIR,
+    TOLD,
+    Record,
+    Table,
+    Tables,
+    records,
+)
 from cobandit.simulator.kernel.wiring import communication, fill_wiring
 from cobandit.simulator.result import COUNTED_AT, Communication, Result
 from cobandit.values.errors import LocalError
@@ -128,6 +139,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
     else:
         wiring = fill_wiring(scenario, members, agents.arm_set, room=room.parcels, decisions=most)
         told, tokens = records((0, 0), TOLD), np.zeros((0, 0), np.int64)
+    knowledge = np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64)
     return Tables(
         world=world,
         agents=agents,
@@ -136,7 +148,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         rules=fill_rules(sharing.rules),
         demanded=full_sets(met),
         others=full_sets(met),
-        knowledge=np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64),
+        knowledge=knowledge,
         seen=seen,
         history=np.zeros(most, np.uint16),
         usable=np.zeros((count, len(members)), np.int64),
@@ -146,6 +158,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         own_arms=own_arms,
         members=members,
         index=np.zeros(own_arms.shape[1]),
+        entropies=records(knowledge.shape if world.policy == codes.KL_UCB else (0, 0), ENTROPY),
         dropped=np.zeros(own_arms.shape[1], np.int64),
         planned=np.sort(planned),
         heap=np.zeros(count, np.int64),

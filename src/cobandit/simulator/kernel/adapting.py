@@ -2,7 +2,7 @@
 
 from cobandit.protocols import accuracy
 from cobandit.protocols.accuracy import radius_of, width_of
-from cobandit.simulator.kernel.choosing import observations, rewards
+from cobandit.simulator.kernel.halves import observations, rewards
 from cobandit.simulator.kernel.jit import borrow, compiled, inlined
 from cobandit.simulator.kernel.notes import cell_size, learn, list_size, own_value, send_notice, send_share
 from cobandit.simulator.kernel.tables import Tables

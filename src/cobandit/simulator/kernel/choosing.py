@@ -5,11 +5,12 @@ import math
 import numpy as np
 
 from cobandit.policies import kl_ucb, thompson, ucb
-from cobandit.policies.kl_ucb import kl_ucb_index
 from cobandit.policies.thompson import thompson_index
 from cobandit.policies.ucb import confidence_width, ucb_index
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.custom import call_index
+from cobandit.simulator.kernel.divergence import highest_kl_index
+from cobandit.simulator.kernel.halves import observations, rewards
 from cobandit.simulator.kernel.jit import borrow, inlined
 from cobandit.simulator.kernel.tables import Record, Table, Tables
 from cobandit.values import chance
@@ -20,6 +21,8 @@ for _formula in (
     chance.successor,
     chance.stream,
     chance.gamma,
+    chance.least_gamma,
+    chance.other,
     chance.beta,
     ucb.confidence_width,
     ucb.ucb_index,
@@ -29,17 +32,8 @@ for _formula in (
 ):
     borrow(_formula)
 
-
-@inlined
-def observations(known: int) -> float:
-    """Return the upper half of what is known of an arm, as a float because floats divide faster."""
-    return np.float64(np.int32(known >> 32))
-
-
-@inlined
-def rewards(known: int) -> float:
-    """Return the lower half."""
-    return np.float64(np.int32(known & 0xFFFFFFFF))
+ROUNDED = 1.0 - 1e-12
+"""Makes a bound hold though its numbers are rounded."""
 
 
 @inlined
@@ -62,7 +56,10 @@ def select_arm(t: Tables, position: int) -> int:
         return least_observed(t.knowledge[row], t.own_arms[row], t.agents[position].arm_count)
     if t.world.policy == codes.THOMPSON:
         return highest_draw(t.agents[position], t.knowledge[row])
-    best = highest_index(t, budget(t, position), t.knowledge[row], t.index[: t.agents[position].arm_count])
+    index = t.index[: t.agents[position].arm_count]
+    if t.world.policy == codes.KL_UCB:
+        return highest_kl_index(budget(t, position), t.knowledge[row], index, t.entropies[row])
+    best = highest_index(t, budget(t, position), t.knowledge[row], index)
     if t.world.policy == codes.CUSTOM_INDEX and t.world.no_number > 0:
         t.world.no_number_of = position
     return best
@@ -77,10 +74,6 @@ def highest_index(t: Tables, spend: float, known: Table, index: Table) -> int:
             n = observations(known[arm])
             bound = ucb_index(rewards(known[arm]) / n, n, spend)
             index[arm] = math.inf if n == 0.0 else bound
-    elif t.world.policy == codes.KL_UCB:
-        for arm in range(count):
-            n = observations(known[arm])
-            index[arm] = math.inf if n == 0.0 else kl_ucb_index(rewards(known[arm]) / n, n, spend)
     else:
         own_indices(t, spend, known, index)
     # Two plain walks are faster than one that remembers where it was.
@@ -117,14 +110,44 @@ def own_index(t: Tables, mean: float, count: float, spend: float) -> float:
 
 @inlined
 def highest_draw(agent: Record, known: Table) -> int:
-    """Return the arm with the highest draw from its posterior (`Thompson.select_arm`)."""
-    best, best_draw = 0, -1.0
+    """Return the arm with the highest draw from its posterior (`Thompson.select_arm`).
+
+    The arm with the highest mean is drawn first. The second half of a draw is left out where it cannot win any more.
+    """
+    first = highest_mean(known, agent.arm_count)
+    best, best_draw = (
+        first,
+        thompson_index(rewards(known[first]), observations(known[first]), key_of_draw(agent, first)),
+    )
     for arm in range(agent.arm_count):
-        key = chance.stream(agent.policy_key, np.uint64(agent.own_pulls), np.uint64(arm))
-        draw = thompson_index(rewards(known[arm]), observations(known[arm]), key)
-        if draw > best_draw:
+        if arm == first:
+            continue
+        hits, key = rewards(known[arm]), key_of_draw(agent, arm)
+        misses = observations(known[arm]) - hits
+        x = chance.gamma(1.0 + hits, key)
+        if x < ROUNDED * best_draw * (x + chance.least_gamma(1.0 + misses)):
+            continue
+        draw = x / (x + chance.gamma(1.0 + misses, chance.other(key)))  # as `chance.beta`
+        if draw > best_draw or (draw == best_draw and arm < best):
             best, best_draw = arm, draw
     return best
+
+
+@inlined
+def highest_mean(known: Table, count: int) -> int:
+    """Return the arm with the highest mean of its posterior."""
+    best, highest = 0, -1.0
+    for arm in range(count):
+        mean = (1.0 + rewards(known[arm])) / (2.0 + observations(known[arm]))
+        if mean > highest:
+            best, highest = arm, mean
+    return best
+
+
+@inlined
+def key_of_draw(agent: Record, arm: int) -> np.uint64:
+    """Return the key of the draw for an arm's position (`Thompson._draw`)."""
+    return chance.stream(agent.policy_key, np.uint64(agent.own_pulls), np.uint64(arm))
 
 
 @inlined

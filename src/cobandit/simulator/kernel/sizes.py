@@ -68,14 +68,16 @@ def share_size(t: Tables, sender: int, receiver: int, number: int, count: int, b
     if version - base < t.seen.shape[1]:
         for place in range(base, version):  # an arm is listed for its last observation in the slice
             arm = t.history[me.history + place] >> 1
-            if t.seen[sender, arm].changed_at == place + 1 and t.seen[receiver, arm].position >= 0:
+            mine = t.seen[sender, arm]
+            if mine.changed_at == place + 1 and (t.world.same_arms or t.seen[receiver, arm].position >= 0):
                 listed += 1
-                size += t.seen[sender, arm].entry_size
+                size += mine.entry_size
     else:
         for arm in range(t.seen.shape[1]):
-            if t.seen[sender, arm].changed_at > base and t.seen[receiver, arm].position >= 0:
+            mine = t.seen[sender, arm]
+            if mine.changed_at > base and (t.world.same_arms or t.seen[receiver, arm].position >= 0):
                 listed += 1
-                size += t.seen[sender, arm].entry_size
+                size += mine.entry_size
     return size + (0 if listed < 16 else 2)
 
 

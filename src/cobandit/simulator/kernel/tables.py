@@ -282,6 +282,8 @@ SEEN = np.dtype(
     align=True,
 )
 
+ENTROPY = np.dtype([("known", np.int64), ("entropy", np.float64)], align=True)
+
 MESSAGE = np.dtype(
     [
         ("arrival", np.int64),
@@ -355,6 +357,8 @@ class Tables(NamedTuple):
     """By arm set and arm: whether it is in the set."""
     index: Table
     """Room for the indices of one decision."""
+    entropies: Table
+    """By row and own position, for KL-UCB: see `divergence.entropy_of`."""
     dropped: Table
     """Room for the arms that one decision rules out."""
     planned: Table

@@ -158,7 +158,8 @@ def share_received(t: Tables, agent: int, peer: int) -> bool:
 def count_size(t: Tables, sender: int, receiver: int, number: int, count: int, base: int) -> None:
     """Add the size of a share of `count` observations, in bytes on the wire and in bits of Definition 1."""
     t.world.bytes += share_size(t, sender, receiver, number, count, base)
-    t.world.bits += 2 * t.bonds[sender, receiver].common * (1.0 if count == 1 else math.log2(count + 1))
+    common = t.agents[sender].arm_count if t.world.same_arms else t.bonds[sender, receiver].common
+    t.world.bits += 2 * common * (1.0 if count == 1 else math.log2(count + 1))
 
 
 @inlined
