@@ -1,12 +1,14 @@
 """Members whose clocks are wrong: what was decided does not expire because of that, and nobody falls silent."""
 
+from random import Random
+
 import pytest
 
 from cobandit import UCB, Constant, RetryTimers, on_demand
 from cobandit.live.drive.clock import VirtualClock
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.machine import NOTE_LIFE_EVERY, Machine
-from cobandit.live.machine.sessions import fresh_session
+from cobandit.live.machine.sessions import CHANCE_BITS, EPOCH, fresh_session, latest_session
 from cobandit.live.machine.step import Terms
 from cobandit.live.store.journal import MemoryJournal
 from cobandit.live.store.restoring import restore
@@ -180,3 +182,15 @@ def test_a_real_twin_that_speaks_after_it_was_superseded_stops_the_other() -> No
         newer.machine.agent.session,
         None,
     )
+
+
+def test_starts_from_one_disk_with_a_clock_that_is_behind_get_different_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cobandit.live.machine.sessions.secrets.randbits", Random(1).getrandbits)
+    clock, last = VirtualClock(), int(3600.0 * 1000.0) << CHANCE_BITS
+    clock.time = EPOCH + 10.0
+    numbers = [fresh_session(last, clock) for _ in range(300)]
+    assert len(set(numbers)) == 300
+    assert all(last < number < latest_session(clock.now()) for number in numbers)
+    assert fresh_session(0, clock) >> CHANCE_BITS == 10_000  # a clock that is right needs no more chance

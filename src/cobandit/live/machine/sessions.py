@@ -15,7 +15,11 @@ EPOCH = 1_767_225_600.0
 """The beginning of 2026: sessions count milliseconds from here."""
 
 CHANCE_BITS = 10
-"""So much of a number is chance, always: two starts from one disk do not get the same, even if the clock is behind."""
+"""So much of a number is chance, always: two starts at the same time do not get the same."""
+
+BEHIND_BITS = 16
+"""So much more is chance if the clock is behind the last number, and cannot tell two starts from one disk apart: up to
+a minute. A clock that stands still for good is then a year behind after half a million starts."""
 
 FURTHEST_AHEAD = 366 * 86_400.0
 """Seconds by which a session may lie ahead of this member's clock. Clocks are wrong; there is room for centuries."""
@@ -26,8 +30,10 @@ def fresh_session(last: int, clock: Clock) -> int:
 
     It numbers a session, and an incarnation if one begins with it.
     """
-    since_epoch = int(max(0.0, clock.now() - EPOCH) * 1000.0)
-    return max((last >> CHANCE_BITS) + 1, since_epoch) << CHANCE_BITS | secrets.randbits(CHANCE_BITS)
+    number, least = int(max(0.0, clock.now() - EPOCH) * 1000.0), (last >> CHANCE_BITS) + 1
+    if number < least:
+        number = least + secrets.randbits(BEHIND_BITS)
+    return number << CHANCE_BITS | secrets.randbits(CHANCE_BITS)
 
 
 def latest_session(now: float) -> int:
