@@ -31,7 +31,7 @@ COPIES = 3
 GIVEN_AWAY = 0.3
 """This share of decisions is rewarded when the pod is gone."""
 
-ALL_KNOW_WITHIN = 90.0
+ALL_KNOW_WITHIN = 240.0
 """Seconds until everything is counted, once nobody decides: leases have to end."""
 
 RATE = 10.0
