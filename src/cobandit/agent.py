@@ -137,6 +137,15 @@ class Agent:
         self._learners.declare(bandit, build, self._known())
 
     @property
+    def has_plain(self) -> bool:
+        """Whether it has a plain bandit, without a name."""
+        return self._plain is not None
+
+    def serves(self, at: At, arm: Arm) -> bool:
+        """Return whether an arm of a bandit is served here, or was."""
+        return self.endpoint.replica.has(at[0], arm)
+
+    @property
     def bandits(self) -> tuple[Bandit, ...]:
         """The bandits with names that this agent serves."""
         return tuple(bandit for name, bandit in self.endpoint.members.bandits.items() if name)
@@ -472,10 +481,10 @@ class Agent:
         retransmit = self.endpoint.links[peer].retransmit
         return 0 if retransmit is None else retransmit.observations_at(number)
 
-    def audience(self, arm: Arm) -> int:
+    def audience(self, arm: Arm, bandit: str = "") -> int:
         """Return how many peers that are here serve an arm."""
         peers = (link.peer for link in self.endpoint.links.values())
-        return sum(peer.is_present and arm in peer.common_set for peer in peers)
+        return sum(peer.is_present and peer.serves(bandit, arm) for peer in peers)
 
     def own_observations(self) -> dict[Arm, int]:
         """Return how often each arm was observed by this agent itself, in every incarnation that is known."""
@@ -484,6 +493,16 @@ class Agent:
             if key.agent == self.name and not key.bandit:
                 counts[key.arm] += entry.observations
         return counts
+
+    def observations_by_bandit(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return how many observations are known of each bandit, and how many of them are this agent's own."""
+        known: dict[str, int] = {}
+        own: dict[str, int] = {}
+        for change in self._known():
+            known[change.bandit] = known.get(change.bandit, 0) + change.tally.observations
+            if change.is_own:
+                own[change.bandit] = own.get(change.bandit, 0) + change.tally.observations
+        return known, own
 
     def snapshot(self) -> Snapshot:
         """Return all that this agent knows."""

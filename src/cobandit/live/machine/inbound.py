@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cobandit.core import Acknowledgement, Changes, Message, Notice, Outcome, Presence, Share
 from cobandit.core.pen_names import lender_of
+from cobandit.core.places import difference
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import read
 from cobandit.live.decide.taken import Taken
@@ -290,6 +291,7 @@ class Inbound:
             units_per_reward=hello.units_per_reward,
             is_relay=hello.is_relay,
             is_leaf=hello.is_leaf,
+            bandits=hello.bandits,
         )
         self._receive(Notice(hello.sender, machine.terms.name, Changes(presences=(presence,)), hello.session), now)
         machine.peer_versions.heard(hello.sender, hello.reads)
@@ -304,6 +306,7 @@ class Inbound:
         is_news = known is None or (known.session, known.number) != (hello.session, hello.notice)
         if is_news:
             self._compare_arms(hello)
+            self._compare_bandits(hello)
         # Its question may come again because the answer was lost; or because the network doubles packets.
         is_question = hello.answers is None and (is_news or hello.wants_answer)
         is_later = known is not None and is_news  # few enough: see `_is_affordable`
@@ -323,6 +326,28 @@ class Inbound:
             "the same arms",
             hello.sender,
         )
+
+    def _compare_bandits(self, hello: control_messages.Hello) -> None:
+        """Say in which value a bandit is declared differently there. A relay serves what others declare."""
+        machine = self._machine
+        served = {one.name: one for one in machine.agent.bandits}
+        for theirs in hello.bandits:
+            mine = served.get(theirs.name)
+            what = None if mine is None else difference(mine, theirs)
+            if what is not None:
+                machine.alerts.say_once(
+                    logging.WARNING,
+                    LogEvent.BANDITS_DIFFER,
+                    f"{hello.sender} declares bandit {theirs.name!r} differently ({what}): the two share nothing of it "
+                    "until both declare it alike",
+                    f"{hello.sender} {theirs.name}",
+                )
+            elif machine.terms.is_relay and theirs.name:
+                arms = tuple(dict.fromkeys((*(() if mine is None else mine.arms), *theirs.arms)))
+                if mine is None or arms != mine.arms:
+                    served[theirs.name] = theirs._replace(arms=arms)
+        if tuple(served.values()) != machine.agent.bandits:
+            machine.bandits_wanted = tuple(served.values())
 
     def _hear_controls(self, message: control_messages.ControlsTold) -> None:
         """Take settings, from whomever: an operator, a member, or one whose greeting was lost."""
