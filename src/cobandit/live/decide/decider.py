@@ -148,7 +148,9 @@ class Decider:
         self._at, self.prefix = at, prefix_of(at)
         self._rewards, self.default_units = rewards, default_units
         self.desks: dict[At, Decider] = {}
-        """Where bandits with names are decided, if this is the root."""
+        """Where bandits with names are decided, if this is a member's first decider."""
+        self.declared: dict[str, DeskTerms] = {}
+        """What holds for each of those."""
         self._first_number = first_number
         self._allocation = allocation
         self._chance_key = stream(seed)
@@ -167,14 +169,15 @@ class Decider:
         if known.arms:
             self._take_over(known)
 
-    def desk(self, at: At, known: Known, build: Callable[[Sequence[Arm]], Policy], terms: "DeskTerms") -> "Decider":
-        """Return where one place is decided, which may be new. May be called from any thread."""
+    def desk(self, at: At) -> "Decider":
+        """Return where one place of a declared bandit is decided, which may be new. May be called from any thread."""
         with self._lock:
             desk = self.desks.get(at)
             if desk is None:
+                terms = self.declared[at[0]]
                 desk = self.desks[at] = Decider(
-                    build,
-                    known,
+                    terms.build,
+                    terms.blank,
                     self._clock,
                     self.signer,
                     first_number=0,
@@ -287,13 +290,14 @@ class Decider:
         at, _ = split(arm)
         if at == self._at:
             return self.units_here(reward)
-        return self._desk_at(at).units_here(reward)
-
-    def _desk_at(self, at: At) -> "Decider":
-        desk = self.desks.get(at) or next((one for (bandit, _), one in self.desks.items() if bandit == at[0]), None)
-        if desk is None:
+        if at[0] not in self.declared:
             raise NotNowError(f"bandit {at[0]!r} is not declared at {self.signer.name}: declare it, then reward")
-        return desk
+        return self.declared[at[0]].units(reward)
+
+    def knows(self, arm: str) -> bool:
+        """Return whether the bandit of a full name is decided here: the plain one, or one that is declared."""
+        at, _ = split(arm)
+        return at == self._at or at[0] in self.declared
 
     @property
     def decisions(self) -> int:
@@ -344,7 +348,7 @@ class Decider:
     def add_unrecorded(self, number: int, arm: Arm, units: int) -> None:
         """Count the reward of a decision that a crash had kept from the journal: nobody knows of it but its token."""
         place, bare = split(arm)
-        desk = self if place == self._at else self._desk_at(place)
+        desk = self if place == self._at else self.desk(place)
         desk.elsewhere.append((bare, 1, units))
         self._settled.append(Settled(number, arm, units, self._now()))
 
@@ -449,7 +453,7 @@ class Decider:
         if self._taken_over is None or known.arms != self._taken_over.arms:
             self._policy = self._build(known.arms)
             self._half = self._policy.quantum.per_reward // 2
-            self.units_here = _units_of(self._policy.quantum.units, self._rewards)
+            self.units_here = units_of(self._policy.quantum.units, self._rewards)
             self._certainty = None if self._policy.draws else 1.0
             self._counts = {arm: self._counts.get(arm, 0) for arm in known.arms}
             self._sums = {arm: self._sums.get(arm, 0) for arm in known.arms}
@@ -497,6 +501,12 @@ class Decider:
 class DeskTerms(NamedTuple):
     """What holds for all segments of one bandit."""
 
+    build: Callable[[Sequence[Arm]], Policy]
+    """Makes a policy for one segment."""
+    units: Callable[[float], int]
+    """Turns a reward into quanta, or says what is wrong with it."""
+    blank: Known = NOTHING
+    """What is known of a segment of which nothing is."""
     rewards: tuple[float, float] = (0.0, 1.0)
     """The smallest and the largest reward."""
     default_units: int | None = None
@@ -505,7 +515,7 @@ class DeskTerms(NamedTuple):
     seed: int = 0
 
 
-def _units_of(units: Callable[[float], int], rewards: tuple[float, float]) -> Callable[[float], int]:
+def units_of(units: Callable[[float], int], rewards: tuple[float, float]) -> Callable[[float], int]:
     """Return what turns rewards of a range into quanta."""
     if rewards == (0.0, 1.0):
         return units

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cobandit.core.places import Bandit, check_bandits
 from cobandit.learning import Build, Learner
 from cobandit.live.decide.allocation import Allocation
-from cobandit.live.decide.decider import DeskTerms
+from cobandit.live.decide.decider import DeskTerms, units_of
 from cobandit.live.decide.full_names import check_part
 from cobandit.live.machine.bandits import MAX_SEGMENTS, Declared
 from cobandit.policies import Policy
@@ -95,16 +95,10 @@ def declared(said: Said, group: str, member: str) -> Declared:
         allocation = Allocation(said.floors, said.ceilings)
         allocation.check(arms)
     check_whole("max_segments", said.max_segments, 1, 2**20)
-    default = None if said.default_reward is None else units(said.default_reward, rewards, quantum)
-    return Declared(bandit, build, DeskTerms(rewards, default, allocation, seed), said.max_segments)
-
-
-def units(reward: float, rewards: tuple[float, float], quantum: Quantum) -> int:
-    """Return a reward of a range in quanta."""
-    low, high = rewards
-    if not (is_number(reward) and low <= reward <= high):
-        raise LocalError(f"reward {reward!r} is not a number from {low:g} to {high:g}, as the bandit was declared")
-    return quantum.units((float(reward) - low) / (high - low))
+    units = units_of(quantum.units, rewards)
+    default = None if said.default_reward is None else units(said.default_reward)
+    terms = DeskTerms(build, units, rewards=rewards, default_units=default, allocation=allocation, seed=seed)
+    return Declared(bandit, terms, said.max_segments)
 
 
 def _range(rewards: tuple[float, float]) -> tuple[float, float]:

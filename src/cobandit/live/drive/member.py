@@ -222,8 +222,10 @@ class Member:
     def _update_at_decider(self, token: str, reward: float) -> Taken | None:
         """Reward a decision by its id if that needs no waiting; `None` if only the network side can tell."""
         decider, claim = self._decider, read(token)
-        decider.units(reward, claim.arm)
-        if claim.member != decider.signer.name:
+        is_own = claim.member == decider.signer.name
+        if is_own or decider.knows(claim.arm):
+            decider.units(reward, claim.arm)
+        if not is_own:
             return None
         _check_genuine(token, decider.signer)
         if decider.open_since(claim.number) == claim.at:
@@ -254,7 +256,10 @@ class Member:
         self._change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=False))
 
     def kill(self, control_arm: Arm) -> None:
-        """Turn the kill switch on: every member pulls this arm and no other, until `lift`."""
+        """Turn the kill switch on: every member pulls this arm and no other, until `lift`.
+
+        In a fleet, of every bandit that has the arm; `NamedBandit.kill` is for one of them.
+        """
         self._change(lambda: self._node.machine.operations.set_control_arm(control_arm))
 
     def lift(self) -> None:
@@ -272,6 +277,8 @@ class Member:
     def add_arm(self, arm: Arm) -> None:
         """Offer one more arm, at this member: others may not have it, or not yet."""
         self._check_open()
+        if not self.machine.agent.has_plain:
+            raise StateError("arms are of bandits with names here: declare the bandit again, with more arms")
         result_of(self._background.submit(self._node.add_arm(arm)))
 
     def remove_arm(self, arm: Arm) -> None:

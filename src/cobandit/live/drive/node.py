@@ -302,7 +302,8 @@ class Node:
         async with self._steps:
             bandits = machine.bandits.check(declared)
             if bandits is not None:
-                await self._begin_session(bandits=bandits)
+                await self._begin_session(bandits=bandits, is_said=False)
+                machine.introduce_soon()
             machine.bandits.declare(declared, machine.open_decisions)
             self._event.set()
 
@@ -468,6 +469,7 @@ class Node:
         incarnation: int | None = None,
         arms: tuple[Arm, ...] | None = None,
         bandits: tuple[Bandit, ...] | None = None,
+        is_said: bool = True,
     ) -> None:
         """Begin a session, in a new incarnation or with more arms or bandits, once what came before is written."""
         if not await self._work():
@@ -475,7 +477,8 @@ class Node:
         machine = self.machine
         session = incarnation or fresh_session(machine.agent.session, machine.clock)
         machine.begin_session(session, incarnation=incarnation, arms=arms, bandits=bandits)
-        machine.introduce()
+        if is_said:
+            machine.introduce()
         await self._work()
         self._sending.announce_soon()
         self._event.set()

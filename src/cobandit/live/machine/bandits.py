@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from cobandit.agent import Agent
 from cobandit.core.places import At, Bandit, Change, Placed, difference
-from cobandit.learning import Build
 from cobandit.live.decide.allocation import drawn_by
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Decider, DeskTerms, Known, Settled
@@ -32,8 +31,6 @@ class Declared(NamedTuple):
     """A bandit, as this member declared it."""
 
     bandit: Bandit
-    build: Build
-    """Makes a policy for one segment."""
     desk: DeskTerms
     max_segments: int = MAX_SEGMENTS
 
@@ -93,8 +90,6 @@ class Bandits:
         """What must be published, in the order of change."""
         self._asked: dict[At, None] = {}
         """Of which the odds must be looked at."""
-        self._blank: dict[str, Known] = {}
-        """Of each bandit, what is known of a segment of which nothing is."""
         self.decider: Decider
         self.immediate = 0
 
@@ -124,9 +119,9 @@ class Bandits:
         name = declared.bandit.name
         served = next(one for one in self._agent.bandits if one.name == name)
         declared = declared._replace(bandit=declared.bandit._replace(arms=served.arms))
-        self._agent.declare(name, declared.build)
+        self._agent.declare(name, declared.desk.build)
         self.declared[name], self._offers[name] = declared, _Offer(declared, self._controls)
-        self._blank[name] = self._unknown(declared)
+        self._make_blank(declared)
         waiting = [(number, *split(arm)) for number, (arm, _) in open_decisions.open.items()]
         segments = {*self._agent.segments_of(name), *(at[1] for _, at, _ in waiting if at[0] == name)}
         for segment in sorted(segments):
@@ -157,7 +152,7 @@ class Bandits:
                 f"bandit {bandit!r} has {count} segments already, which is its limit: use fewer, or declare it with "
                 "a larger max_segments"
             )
-        return self.decider.desk(at, self._blank[bandit], declared.build, declared.desk)
+        return self.decider.desk(at)
 
     # What happens.
 
@@ -189,21 +184,20 @@ class Bandits:
 
     def publish_all(self) -> None:
         """Publish everything again, because controls have changed."""
-        self._blank = {name: self._unknown(declared) for name, declared in self.declared.items()}
+        for declared in self.declared.values():
+            self._make_blank(declared)
         self._changed |= dict.fromkeys(self._places)
         for at, desk in tuple(self.decider.desks.items()):
             if at not in self._places:
-                desk.published = self._blank[at[0]]
+                desk.published = self.decider.declared[at[0]].blank
         self.publish()
 
     def publish(self) -> None:
         """Let the deciders know what has changed."""
         for at in self._changed:
-            place = self._place(at)
-            declared = self.declared[at[0]]
-            desk = self.decider.desk(at, self._blank[at[0]], declared.build, declared.desk)
+            place, desk = self._place(at), self.decider.desk(at)
             if place.odds.last is None:
-                place.odds.last = self._blank[at[0]].odds
+                place.odds.last = self.decider.declared[at[0]].blank.odds
             desk.published = place.knowledge.known()
             self._asked[at] = None
         self._changed.clear()
@@ -272,12 +266,13 @@ class Bandits:
             place = self._places[at] = _Place(self._agent, at, self._offers[at[0]], declared)
         return place
 
-    def _unknown(self, declared: Declared) -> Known:
-        """Return what is known of a segment of which nothing is: all arms are alike."""
+    def _make_blank(self, declared: Declared) -> None:
+        """Say what is known of a segment of which nothing is: all arms are alike."""
         offer, arms = self._offers[declared.bandit.name], declared.bandit.arms
         candidates, nothing = offer.available, (0,) * len(arms)
         odds = None
-        if declared.build(arms).posteriors() is not None:
+        if declared.desk.build(arms).posteriors() is not None:
             odds = dict.fromkeys(candidates, 1.0 / len(candidates))
         draw = None if odds is None else drawn_by(odds, candidates, declared.desk.allocation)
-        return Known(arms, nothing, nothing, 0, nothing, nothing, candidates, offer.control_arm, odds, draw, arms)
+        blank = Known(arms, nothing, nothing, 0, nothing, nothing, candidates, offer.control_arm, odds, draw, arms)
+        self.decider.declared[declared.bandit.name] = declared.desk._replace(blank=blank)

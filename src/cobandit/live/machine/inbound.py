@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cobandit.core import Acknowledgement, Changes, Message, Notice, Outcome, Presence, Share
 from cobandit.core.pen_names import lender_of
-from cobandit.core.places import difference
+from cobandit.core.places import Bandit, difference
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import read
 from cobandit.live.decide.taken import Taken
@@ -98,6 +98,9 @@ class Inbound:
         machine, sender = self._machine, message.sender
         outcome = machine.agent.receive(message, now)
         machine.take(outcome)
+        if outcome.records and not isinstance(message, Acknowledgement):
+            for presence in message.changes.presences:
+                self._compare_bandits(sender, presence.bandits)
         is_gone = machine.agent.knows(sender) and not machine.agent.is_present(sender)
         if is_gone and machine.terms.sharing.retry is not None:
             machine.forget(sender)
@@ -306,7 +309,6 @@ class Inbound:
         is_news = known is None or (known.session, known.number) != (hello.session, hello.notice)
         if is_news:
             self._compare_arms(hello)
-            self._compare_bandits(hello)
         # Its question may come again because the answer was lost; or because the network doubles packets.
         is_question = hello.answers is None and (is_news or hello.wants_answer)
         is_later = known is not None and is_news  # few enough: see `_is_affordable`
@@ -327,20 +329,20 @@ class Inbound:
             hello.sender,
         )
 
-    def _compare_bandits(self, hello: control_messages.Hello) -> None:
+    def _compare_bandits(self, sender: str, bandits: tuple[Bandit, ...]) -> None:
         """Say in which value a bandit is declared differently there. A relay serves what others declare."""
         machine = self._machine
         served = {one.name: one for one in machine.agent.bandits}
-        for theirs in hello.bandits:
+        for theirs in bandits:
             mine = served.get(theirs.name)
             what = None if mine is None else difference(mine, theirs)
             if what is not None:
                 machine.alerts.say_once(
                     logging.WARNING,
                     LogEvent.BANDITS_DIFFER,
-                    f"{hello.sender} declares bandit {theirs.name!r} differently ({what}): the two share nothing of it "
+                    f"{sender} declares bandit {theirs.name!r} differently ({what}): the two share nothing of it "
                     "until both declare it alike",
-                    f"{hello.sender} {theirs.name}",
+                    f"{sender} {theirs.name}",
                 )
             elif machine.terms.is_relay and theirs.name:
                 arms = tuple(dict.fromkeys((*(() if mine is None else mine.arms), *theirs.arms)))

@@ -56,6 +56,10 @@ NOTE_LIFE_EVERY = 600.0
 """Seconds after which a member with open decisions writes down that it has run, though nothing else has happened."""
 
 
+DECLARE_WITHIN = 0.1
+"""Seconds after which the others hear of a bandit that was declared, and of all that were since."""
+
+
 class Machine:
     """One member's business. Everything here happens on one thread."""
 
@@ -92,6 +96,8 @@ class Machine:
             self.agent, self.outbox, self.alerts, terms.expire_after, is_leaf=terms.is_leaf
         )
         self.succession = Succession(self.agent, self.alerts, clock)
+        self._introduce_at: float | None = None
+        """When to say that this member is here again, with more bandits."""
         self.bandits_wanted: tuple[Bandit, ...] | None = None
         """What a relay must serve because others do: a session begins with it."""
         self.bandits = Bandits(
@@ -191,6 +197,7 @@ class Machine:
             self.outbox.next_due(self.peers, self.controls.digest),
             self.discovery.due_at(),
             self._forgetting.due_at,
+            self._introduce_at,
             self.routing.due_at(),
             None if self.leaf is None else self.leaf.homes.due_at(),
             None if self.lending is None else self.lending.due_at(),
@@ -251,10 +258,15 @@ class Machine:
 
     def introduce(self) -> None:
         """Say to every known peer that this member is here."""
-        now, terms = self.clock.now(), self.terms
+        now, terms, self._introduce_at = self.clock.now(), self.terms, None
         self.take(self.agent.join(now, is_relay=terms.is_relay, is_leaf=terms.is_leaf))
         if self.introduced_as is None:
             self.introduced_as = (self.agent.session, self.agent.presence.number)
+
+    def introduce_soon(self) -> None:
+        """Say that this member is here within a moment: of several bandits that are declared in a row, only once."""
+        if self._introduce_at is None:
+            self._introduce_at = self.clock.now() + DECLARE_WITHIN
 
     def flush(self) -> None:
         """Send to everybody who is here what it lacks."""
@@ -425,6 +437,8 @@ class Machine:
             self.settling.distrust_earlier_starts()
 
     def _empty_outbox(self, now: float) -> None:
+        if self._introduce_at is not None and now >= self._introduce_at:
+            self.introduce()
         digest = self.controls.digest
         for way, brought, is_doubtful in self.routing.due(self.room, now):
             self.answer_with(way, control_messages.RewardsToBring(self.terms.name, brought, is_doubtful))
