@@ -4,7 +4,7 @@ A check that never fails proves nothing. Every variant here is a small change th
 is broken, and seeds that pass otherwise find it.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from cobandit.core import replica as replica_module
 from cobandit.core.agenda import Agenda
 from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Exchange
-from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, Teller
+from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, Teller, cell_key
 from cobandit.core.link import Link
 from cobandit.core.members import Members, Peer
 from cobandit.core.messages import MAX_NUMBER
@@ -26,6 +26,7 @@ from cobandit.core.retransmit import Event, Phase, Retransmit
 from cobandit.core.running_totals import RunningTotals
 from cobandit.core.speech import Speech
 from cobandit.core.totals import Place, Totals
+from cobandit.learning import Learners
 from cobandit.values.errors import CobanditError
 from cobandit.values.tally import ArmTally
 from lab.swarm import run_seed
@@ -582,6 +583,60 @@ def _(patch: pytest.MonkeyPatch) -> None:
         return outcome._replace(wake_at=None) if isinstance(message, Notice) else outcome
 
     patch.setattr(Agent, "receive", changed)
+
+
+# Places.
+
+
+@variant("a period is dropped too early", first_seed=5)
+def _(patch: pytest.MonkeyPatch) -> None:
+    def changed(self: Replica, bandit: str, period: int) -> bool:
+        periods = self.bandits[bandit].periods
+        return period <= self._periods[bandit] - (periods - 1 if periods > 1 else periods)
+
+    patch.setattr(Replica, "_is_over", changed)
+
+
+@variant("cells of another bandit are added", first_seed=8)
+def _(patch: pytest.MonkeyPatch) -> None:
+    learn = Learners.learn
+
+    def changed(self: Learners, changes: Iterable[Change]) -> None:
+        learn(self, [one._replace(bandit=min(self._build)) if one.bandit and self._build else one for one in changes])
+
+    patch.setattr(Learners, "learn", changed)
+
+
+@variant("a total is that of another segment", first_seed=42)
+def _(patch: pytest.MonkeyPatch) -> None:
+    but = RunningTotals.but
+
+    def changed(
+        self: RunningTotals, agent: str, arm: str, bandit: str = "", segment: str = "", period: int = 0
+    ) -> ArmTally:
+        del segment
+        return but(self, agent, arm, bandit, "", period)
+
+    patch.setattr(RunningTotals, "but", changed)
+
+
+@variant("a cell forgets its segment", first_seed=5)
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(replica_module, "cell_key", lambda told, arm: cell_key(told._replace(segment=""), arm))
+
+
+@variant("a bandit that was not served is taken to be known", first_seed=13)
+def _(patch: pytest.MonkeyPatch) -> None:
+    begin = Endpoint.begin
+
+    def changed(self: Endpoint, session: int, incarnation: int, arms: Any, now: float, bandits: Any = None) -> Outcome:
+        held = {name: link.held for name, link in self.links.items()}
+        outcome = begin(self, session, incarnation, arms, now, bandits)
+        for name, link in self.links.items():
+            link.held = held[name] if bandits else link.held
+        return outcome
+
+    patch.setattr(Endpoint, "begin", changed)
 
 
 TRIED = 10

@@ -100,7 +100,7 @@ class Replica:
         """The bandits that this agent serves, or has served: by their names, the plain one without a name."""
         self._arms: dict[str, set[Arm]] = {"": self.arms}
         self.time = 0.0
-        """What the calendar last said. It never goes back in one incarnation, or a cell would be begun twice."""
+        """What the calendar said when a period last began. It never goes back, or a cell would be begun twice."""
         self._periods: dict[str, int] = {"": 0}
         """Of each bandit, the present period."""
         self._turns_at = math.inf
@@ -184,13 +184,14 @@ class Replica:
 
     def turn(self, time: float) -> Turn | None:
         """Take the time of the calendar, and drop what is outside of its window now. `None` if no period begins."""
-        self.time = max(self.time, time)
-        if self.time < self._turns_at:
+        if time < self._turns_at:
             return None
-        before = self._periods
+        self.time, before = time, self._periods
         own = {bandit for _, bandit, _, period in self._own if period == before[bandit]}
         self._look_up()
         turned = {name for name, period in self._periods.items() if period != before[name]}
+        if not turned:
+            return None
         gone = [(key, entry) for key, entry in self.cells() if self._is_over(key.bandit, key.period)]
         self.drop([key for key, _ in gone])
         return Turn(is_own=bool(own & turned), gone=tuple(gone))

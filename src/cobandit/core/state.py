@@ -113,7 +113,7 @@ class EndpointState(NamedTuple):
     retired: tuple[Bandit, ...] = ()
     """Those that it has served."""
     time: float = 0.0
-    """What the calendar last said."""
+    """What the calendar said when a period last began."""
     dropped: int = 0
     """How many own observations of the incarnation are outside their windows."""
 

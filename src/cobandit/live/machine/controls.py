@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cobandit.codec.serializer import write
 from cobandit.core.places import MAX_BANDITS
-from cobandit.live.decide.full_names import prefix_of
+from cobandit.live.decide.full_names import SEPARATOR, prefix_of
 from cobandit.values.checks import check_name
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
@@ -211,7 +211,8 @@ def _wrong_with(setting: Setting, time_of_day: float) -> str | None:
     key, value, stamp, by = setting
     try:
         check_name("who turned a control", by, LONGEST_NAME)
-        check_name("a control", key, 2 * LONGEST_NAME + 2 + max(len(_FREEZE), len(_FORGET)))
+        names = 2 if SEPARATOR in key else 1
+        check_name("a control", key, names * (LONGEST_NAME + 2) - 2 + max(len(_FREEZE), len(_FORGET)))
         if value is not None:
             check_name("the value of a control", value, LONGEST_NAME)
     except LocalError as error:

@@ -62,7 +62,6 @@ def restore(
     stored = journal.read()
     if stored.state is None:
         agent = Agent(name, build(offered) if offered else None, sharing, incarnation=fresh_session(0, clock))
-        agent.turn(clock.time_of_day(), clock.now())
         start = snapshot()
         if start is not None:
             agent = start_from_another(start, agent, build, sharing)
