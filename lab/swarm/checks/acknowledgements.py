@@ -23,6 +23,6 @@ def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:
         if fact.number <= link.acknowledged
         and isinstance(fact.key, CellKey)
         and other.replica.has(fact.key.bandit, fact.key.arm)
-        and other.replica.is_served(Cells(*fact.key[:2], (), *fact.key[3:]))  # or it is too old there
+        and other.replica.is_served(Cells(fact.key.agent, fact.key.incarnation, (), *fact.key[3:]))
         and (fact.key not in held or held[fact.key].observations < fact.cell[0])
     ]

@@ -159,6 +159,23 @@ class Member:
         return NamedBandit(self, self.machine.bandits, name)
 
     @property
+    def bandits(self) -> tuple[str, ...]:
+        """The names of the bandits that are declared here."""
+        return tuple(self.machine.bandits.declared)
+
+    def declared_bandit(self, name: str) -> NamedBandit:
+        """Return a bandit that is declared here.
+
+        Raises:
+            UnknownError: It is not.
+        """
+        if name not in self.machine.bandits.declared:
+            raise UnknownError(
+                f"bandit {name!r} is not declared at {self.name}, only {', '.join(self.bandits) or 'none'}"
+            )
+        return NamedBandit(self, self.machine.bandits, name)
+
+    @property
     def machine(self) -> Machine:
         """What the bandits of a fleet look at, on the loop."""
         return self._node.machine
