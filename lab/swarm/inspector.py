@@ -11,6 +11,7 @@ from lab.swarm.checks import (
     ShareCounts,
     deadlock,
     incompleteness,
+    lost_in_window,
     not_passed_on,
     told_in_vain,
     unfollowed,
@@ -21,7 +22,7 @@ from lab.swarm.checks import (
     wrong_totals,
 )
 from lab.swarm.checks.pace import endless_chain
-from lab.swarm.history import History
+from lab.swarm.history import History, Where
 from lab.swarm.process import Process
 
 
@@ -35,14 +36,18 @@ class Inspector:
         self.violations: list[str] = []
         self._paces: defaultdict[tuple[AgentId, int, AgentId], Pace] = defaultdict(lambda: Pace(patience))
 
-    def observed(self, process: Process, arm: str, units: int) -> None:
+    def observed(self, process: Process, where: Where, units: int) -> None:
         """Note that a process is about to observe something."""
         made = process.endpoint.replica.observations
         if self.history.of(process.name, process.incarnation).observations != made:
             self.violations.append(
                 f"{process.name}, incarnation {process.incarnation}, makes observation {made + 1} again"
             )
-        self.history.observe(process.name, process.incarnation, arm, units)
+        self.history.observe(process.name, process.incarnation, where, units)
+
+    def turned(self, name: AgentId) -> None:
+        """Note that a period has begun at an agent, which then counts its shares from the first again."""
+        self.counts.starts[name] += 1
 
     def started(self, name: AgentId) -> None:
         """Note that an agent was started again, or came back."""
@@ -96,6 +101,7 @@ class Inspector:
         for process in processes:
             self.violations += endpoint_violations(process.agent.endpoint)
             self.violations += untrue_holding(process.name, process.endpoint.replica, self.history)
+            self.violations += lost_in_window(process.agent, self.history)
             self.after(process, processes)
         for one in agents:
             for other in agents:

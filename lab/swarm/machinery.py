@@ -10,17 +10,19 @@ from collections.abc import Callable
 from functools import partial
 
 from cobandit.codec import decode, encode
-from cobandit.core import AgentId, Message, Notice, Outcome, Share
+from cobandit.core import AgentId, Message, Notice, Outcome, Placed, Share
 from cobandit.scenario.faults import DOUBLED, FIRST_COPY, LOST, SECOND_COPY, holdup
 from cobandit.values.chance import stream, uniform
 from cobandit.values.errors import PeerError
+from cobandit.values.tally import ArmTally
 from lab.swarm.dice import Dice
+from lab.swarm.history import plainly
 from lab.swarm.inspector import Inspector
-from lab.swarm.plan import Plan
+from lab.swarm.plan import SEGMENTS, Plan
 from lab.swarm.process import Process
 from lab.swarm.transcript import Transcript
 
-_NETWORK, _REWARDS, _PULLS, _DOUBLES = 2, 3, 4, 5
+_NETWORK, _REWARDS, _PULLS, _DOUBLES, _PLACES = 2, 3, 4, 5, 9
 """Which stream of chance is whose."""
 
 _A_MOMENT = 1e-6
@@ -49,6 +51,7 @@ class Machinery(ABC):
         self._told: dict[tuple[AgentId, AgentId], int] = {}
         """Up to which number of its log one told another last."""
         self._pull_dice = [Dice(plan.seed, _PULLS, position) for position in range(len(plan.members))]
+        self._place_dice = [Dice(plan.seed, _PLACES, position) for position in range(len(plan.members))]
         self._double_dice = Dice(plan.seed, _DOUBLES)
         self._reward_keys = [stream(plan.seed, _REWARDS, position) for position in range(len(plan.members))]
 
@@ -87,12 +90,43 @@ class Machinery(ABC):
 
     def _observe(self, process: Process) -> None:
         agent, position = process.agent, process.position
-        arm = agent.select_arm()
+        self._turn(process)
         self._pulls[position] += 1
+        if agent.bandits and self._place_dice[position].happens(0.6):
+            self._observe_elsewhere(process)
+            return
+        arm = agent.select_arm()
         reward = float(uniform(self._reward_keys[position], self._pulls[position]) < self.plan.means[arm])
         self._transcript.note(self.time, process.name, f"pulls {arm}: {reward:g}")
-        self.inspector.observed(process, arm, int(reward))
+        self.inspector.observed(process, plainly(arm), int(reward))
         self._take(process, agent.update(arm, reward, self._now(process)))
+
+    def _observe_elsewhere(self, process: Process) -> None:
+        """Let a process pull an arm of a bandit with a name."""
+        agent, position = process.agent, process.position
+        dice = self._place_dice[position]
+        bandit, segment = dice.pick(agent.bandits), dice.pick(SEGMENTS)
+        arm = agent.policy_at(bandit.name, segment).select_arm()
+        units = int(uniform(self._reward_keys[position], self._pulls[position]) < (0.3 if arm == "c0" else 0.7))
+        self._transcript.note(self.time, process.name, f"pulls {arm} of {bandit.name}/{segment}: {units}")
+        period = agent.endpoint.replica.period_of(bandit.name)
+        self.inspector.observed(process, (arm, bandit.name, segment, period), units)
+        placed = Placed(bandit.name, segment, (ArmTally(arm, 1, units, units),))
+        self._take(process, agent.update_all((), self._now(process), elsewhere=(placed,)))
+
+    def _calendar(self, position: int) -> float:
+        """Return what an agent's calendar says. In the end all stand still, so that there is a window to look at."""
+        return min(self.time, self.plan.stops_at) + self.plan.members[position].calendar
+
+    def _turn(self, process: Process) -> None:
+        """Let a process look at its calendar."""
+        if self.plan.bandits:
+            outcome = process.agent.turn(self._calendar(process.position), self._now(process))
+            if outcome.records:
+                self._transcript.note(self.time, process.name, "begins a period")
+                self.inspector.turned(process.name)
+                self.inspector.disturbed(process.name)
+                self._take(process, outcome)
 
     def _join(self, process: Process) -> None:
         """Let a process say that it is here, and what it does."""
@@ -108,6 +142,7 @@ class Machinery(ABC):
             self._set_alarm(process)
             return
         self._transcript.note(self.time, process.name, "wakes")
+        self._turn(process)
         self._take(process, process.agent.wake(self._now(process)))
 
     def _take(self, process: Process, outcome: Outcome, chain: int = 0) -> None:
@@ -187,6 +222,7 @@ class Machinery(ABC):
         if not process.is_running:
             return
         message = decode(frame)
+        self._turn(process)
         self._transcript.note(self.time, process.name, "hears", frame, message)
         try:
             outcome = process.agent.receive(message, self._now(process))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from cobandit.core import Constant, Geometric, PerCandidate, Sharing, Threshold, on_demand
+from cobandit.core import Bandit, Constant, Geometric, PerCandidate, Sharing, Threshold, on_demand
 from cobandit.core.retransmit import RetryTimers
 from cobandit.scenario.faults import Faults, Partition
 from cobandit.values.tally import Arm
@@ -19,7 +19,10 @@ NEW_ARMS = ("b0", "b1")
 PULLS = 900
 """About how many pulls the whole group makes while faults are on."""
 
-_DICE_OF_PLANS, _DICE_OF_GROWTH, _DICE_OF_RELAYS = 1, 6, 7
+_DICE_OF_PLANS, _DICE_OF_GROWTH, _DICE_OF_RELAYS, _DICE_OF_PLACES = 1, 6, 7, 8
+
+SEGMENTS = ("", "s")
+"""Of bandits with names."""
 _NEVER = 1e9
 
 
@@ -37,6 +40,7 @@ class Kind(Enum):
     GROW = "is given more arms while it runs"
     GROW_UNCLEANLY = "crashes, to come back with more arms"
     SHRINK = "crashes, its disk is lost, and it has its first arms again"
+    SERVE = "serves another bandit, or one less"
 
 
 class Incident(NamedTuple):
@@ -65,6 +69,10 @@ class Member(NamedTuple):
     """Whether its disk says that it has written what it has not (a missing fsync)."""
     further_arms: tuple[Arm, ...] = ()
     """Arms that it may come back with, in this order."""
+    bandits: tuple[Bandit, ...] = ()
+    """The bandits with names that it serves at first."""
+    calendar: float = 0.0
+    """By how much its calendar is ahead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +97,13 @@ class Plan:
     """Who passes on what others observed."""
     has_leaves: bool = False
     """Whether all others are leaves, who know only relays. Then nobody talks to a leaf but they."""
+    bandits: tuple[Bandit, ...] = ()
+    """All bandits with names."""
+
+    @property
+    def first_session(self) -> int:
+        """The session of first starts: not 0 where there is more to say of an agent than the operators know."""
+        return int(bool(self.bandits))
 
     def are_linked(self, one: int, other: int) -> bool:
         """Return whether two agents talk to each other."""
@@ -115,6 +130,11 @@ def plan(seed: int) -> Plan:
     if growth.happens(0.4):
         members = tuple(_with_further_arms(growth, member, arm_count) for member in members)
         incidents = tuple(sorted((*incidents, *_growth(growth, count, heals_at)), key=lambda incident: incident.time))
+    placing = Dice(seed, _DICE_OF_PLACES)
+    bandits = _bandits(placing, heals_at) if placing.happens(0.3) else ()
+    if bandits:
+        members = tuple(_with_bandits(placing, member, bandits) for member in members)
+        incidents = tuple(sorted((*incidents, *_serving(placing, count, heals_at)), key=lambda incident: incident.time))
     jumps = sum(abs(incident.amount) for incident in incidents if incident.kind is Kind.JUMP)
     stops_at = heals_at + dice.pick((0.0, 100.0, 300.0))
     return Plan(
@@ -134,7 +154,35 @@ def plan(seed: int) -> Plan:
         ends_at=stops_at + jumps + 60.0 * (patience.longest + patience.tick),
         relays=frozenset(relays),
         has_leaves=has_leaves,
+        bandits=bandits,
     )
+
+
+def _bandits(dice: Dice, heals_at: float) -> tuple[Bandit, ...]:
+    """Return bandits, of which most have a window: with periods that end while faults are on."""
+    return tuple(
+        Bandit(
+            name,
+            ("c0", "c1"),
+            1,
+            period=heals_at / dice.pick((2.0, 5.0, 12.0)) if dice.happens(0.7) else 0.0,
+            periods=dice.pick((1, 2, 3)),
+        )
+        for name in dice.some(("x", "y"), dice.whole(1, 2))
+    )
+
+
+def _with_bandits(dice: Dice, member: Member, bandits: tuple[Bandit, ...]) -> Member:
+    served = dice.some(bandits, dice.whole(0 if len(bandits) > 1 else 1, len(bandits)))
+    shortest = min((bandit.period for bandit in bandits if bandit.period), default=0.0)
+    return member._replace(bandits=served, calendar=dice.real(0.0, 0.1) * shortest)
+
+
+def _serving(dice: Dice, count: int, heals_at: float) -> list[Incident]:
+    return [
+        Incident(dice.real(0.05, 0.98) * heals_at, Kind.SERVE, dice.whole(0, count - 1), amount=dice.unit())
+        for _ in range(dice.pick((0, 1, 3)))
+    ]
 
 
 def _patience(dice: Dice) -> RetryTimers:

@@ -2,7 +2,7 @@
 
 from cobandit.agent import Agent
 from cobandit.codec import decode_record, decode_snapshot, encode_snapshot
-from cobandit.core import AgentId, Began, Endpoint
+from cobandit.core import AgentId, Bandit, Began, Endpoint
 from cobandit.policies import AAE, UCB, Policy
 from cobandit.values.tally import Arm
 from lab.swarm.disk import Disk
@@ -54,15 +54,31 @@ def next_session(remembered: int, starts: int) -> int:
     return (remembered // STARTS_APART + 1) * STARTS_APART + starts
 
 
-def first_start(plan: Plan, position: int, incarnation: int, arms: tuple[Arm, ...]) -> Process:
-    """Start an agent that has no disk."""
+def first_start(
+    plan: Plan,
+    position: int,
+    incarnation: int,
+    arms: tuple[Arm, ...],
+    bandits: tuple[Bandit, ...] = (),
+    time: float = 0.0,
+) -> Process:
+    """Start an agent that has no disk, when the calendar says so."""
     member = plan.members[position]
-    agent = Agent(str(position), _policy(plan, arms), plan.sharing, incarnation=incarnation)
+    agent = Agent(str(position), _policy(plan, arms), plan.sharing, incarnation=incarnation, bandits=bandits)
+    declare(agent)
+    agent.turn(time, time)
     return Process(position, agent, Disk(encode_snapshot(agent.snapshot()), forgets=member.forgets))
 
 
 def start_from(
-    plan: Plan, position: int, disk: Disk, above: int | None, starts: int, arms: tuple[Arm, ...], now: float
+    plan: Plan,
+    position: int,
+    disk: Disk,
+    above: int | None,
+    starts: int,
+    arms: tuple[Arm, ...],
+    now: float,
+    bandits: tuple[Bandit, ...] = (),
 ) -> Process:
     """Start an agent from its disk.
 
@@ -74,6 +90,7 @@ def start_from(
         starts: How many starts there were of this agent.
         arms: The arms that its operator wants it to have: in a new incarnation it gets those that it has not.
         now: The time.
+        bandits: The bandits that its operator wants it to serve: in a new incarnation it does.
     """
     snapshot, records = decode_snapshot(disk.snapshot), [decode_record(record) for record in disk.records]
     further = tuple(arm for record in records if isinstance(record, Began) for arm in record.arms)
@@ -82,9 +99,17 @@ def start_from(
     if above is not None:
         session = next_session(max(above, agent.session), starts)
         all_arms = tuple(dict.fromkeys((*agent.arms, *arms)))
-        agent.begin(session, now, incarnation=session, arms=all_arms)
+        other = None if bandits == agent.bandits else bandits
+        agent.begin(session, now, incarnation=session, arms=all_arms, bandits=other)
+    declare(agent)
     disk.start(agent)
     return Process(position, agent, disk)
+
+
+def declare(agent: Agent) -> None:
+    """Let an agent have policies for the bandits that it serves."""
+    for bandit in agent.bandits:
+        agent.declare(bandit.name, lambda arms: UCB(arms, quantum=1.0))
 
 
 def _policy(plan: Plan, arms: tuple[Arm, ...]) -> Policy:

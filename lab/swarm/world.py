@@ -8,12 +8,12 @@ everyone must know everything.
 import heapq
 from functools import partial
 
-from cobandit.core import AgentId
+from cobandit.core import AgentId, Bandit
 from cobandit.scenario.faults import Faults
 from lab.swarm.disk import Disk
 from lab.swarm.machinery import Machinery
 from lab.swarm.plan import Incident, Kind, Plan
-from lab.swarm.process import Process, first_start, next_session, start_from
+from lab.swarm.process import Process, declare, first_start, next_session, start_from
 from lab.swarm.transcript import Transcript
 
 MOST_EVENTS = 60_000
@@ -37,6 +37,8 @@ class World(Machinery):
         self._starts = [0] * len(plan.members)
         self._arms = [member.arms for member in plan.members]
         """Which arms the operators want each agent to have."""
+        self._bandits = [member.bandits for member in plan.members]
+        """Which bandits the operators want each agent to serve."""
         self._is_over = False
         """Whether the operators have told everyone who is here and who is not."""
 
@@ -52,13 +54,16 @@ class World(Machinery):
                 return
             act()
         if not inspector.violations:
+            for process in self.running.values():  # all calendars are the same at last
+                latest = max(member.calendar for member in self.plan.members)
+                process.agent.turn(self.plan.stops_at + latest, self._now(process))
             inspector.at_rest(list(self.running.values()))
 
     def _begin(self) -> None:
         plan = self.plan
         for position, member in enumerate(plan.members):
             if not member.joins_at:
-                self.running[str(position)] = first_start(plan, position, 0, member.arms)
+                self.running[str(position)] = first_start(plan, position, plan.first_session, *self._served(position))
             else:
                 self._at(member.joins_at, partial(self._arrive, position))
             self._plan_pull(position, member.joins_at)
@@ -68,7 +73,7 @@ class World(Machinery):
                 if plan.are_linked(peer.position, process.position):
                     self._take(process, process.agent.peer_joined(peer.name, peer.agent.arms, self._now(process)))
             process.disk.sync()
-        for position in range(len(plan.members)) if plan.has_leaves else sorted(plan.relays):
+        for position in range(len(plan.members)) if plan.has_leaves or plan.bandits else sorted(plan.relays):
             if str(position) in self.running:  # the others are known to all, and what they do is what all do
                 self.inspector.started(str(position))
                 self._join(self.running[str(position)])
@@ -97,6 +102,8 @@ class World(Machinery):
             case Kind.GROW:
                 self._grow(incident.agent, incident.amount)
                 self._serve_more(process)
+            case Kind.SERVE:
+                self._serve_others(process, incident.amount)
             case Kind.STOP:
                 process.disk.forgets, forgets = False, process.disk.forgets
                 process.disk.sync()
@@ -141,6 +148,20 @@ class World(Machinery):
         if process.is_running:
             self._join(process)
 
+    def _serve_others(self, process: Process, amount: float) -> None:
+        """Let a process serve a bandit more, or one less, and say so."""
+        position, bandits = process.position, self.plan.bandits
+        chosen, has = bandits[int(amount * len(bandits))], process.agent.bandits
+        wanted = tuple(one for one in has if one.name != chosen.name) if chosen in has else (*has, chosen)
+        self._bandits[position] = wanted
+        self._starts[position] += 1
+        session = next_session(process.endpoint.session, self._starts[position])
+        self.inspector.started(process.name)
+        self._take(process, process.agent.begin(session, self._now(process), bandits=wanted))
+        declare(process.agent)
+        if process.is_running:
+            self._join(process)
+
     def _crash(self, process: Process) -> None:
         self._transcript.note(self.time, process.name, "crashes in the middle of sending")
         is_double = self.doubles.get(process.name) is process
@@ -171,14 +192,19 @@ class World(Machinery):
                 self._starts[position],
                 self._arms[position],
                 self.time + self._clocks[position],
+                self._bandits[position],
             )
         else:
             incarnation = next_session(above or 0, self._starts[position])
-            process = first_start(self.plan, position, incarnation, self._arms[position])
+            process = first_start(self.plan, position, incarnation, *self._served(position))
         self._introduce(process)
 
     def _arrive(self, position: int) -> None:
-        self._introduce(first_start(self.plan, position, 0, self._arms[position]))
+        self._introduce(first_start(self.plan, position, self.plan.first_session, *self._served(position)))
+
+    def _served(self, position: int) -> tuple[tuple[str, ...], tuple[Bandit, ...], float]:
+        """Return what the operator wants an agent to serve, and what its calendar says."""
+        return self._arms[position], self._bandits[position], self._calendar(position)
 
     def _introduce(self, process: Process) -> None:
         """Let a process say that it is here, to everyone whom its operator knows."""

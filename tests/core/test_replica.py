@@ -271,7 +271,7 @@ def test_every_place_is_a_cell_of_its_own() -> None:
     assert total(receiver) == tally(rewards("A", *range(len(places))))
 
 
-@pytest.mark.parametrize("place", [{"bandit": "b"}, {"segment": "s" * 200}, {"period": 3}, {"period": -1}])
+@pytest.mark.parametrize("place", [{"bandit": "b"}, {"segment": "s" * 200}, {"period": 3}])
 def test_what_is_not_served_is_passed_over(place: dict[str, str | int]) -> None:
     receiver = replica()
     assert take(receiver, Changes(cells=(Cells("p", 0, (rewards("A", 1),), **place),))) == News()  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ from lab.swarm.checks import (
     wrong_totals,
 )
 from lab.swarm.disk import Disk
-from lab.swarm.history import History
+from lab.swarm.history import History, plainly
 
 WRONG = "WRONG: "
 
@@ -136,7 +136,7 @@ class Stage:
         outcome = agent.update_all(tallies, self.now)
         for arm, count, total, _ in tallies:
             for place in range(count):
-                self.history.observe(agent.name, agent.incarnation, arm, int(place < total))
+                self.history.observe(agent.name, agent.incarnation, plainly(arm), int(place < total))
         self._take(self._running(label), outcome)
 
     def _deliver(self, number: int, label: str | None = None) -> None:

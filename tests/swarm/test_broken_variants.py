@@ -4,7 +4,7 @@ A check that never fails proves nothing. Every variant here is a small change th
 is broken, and seeds that pass otherwise find it.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
@@ -15,18 +15,20 @@ from cobandit.core import replica as replica_module
 from cobandit.core.agenda import Agenda
 from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Exchange
-from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, Teller
+from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, Teller, cell_key
 from cobandit.core.link import Link
 from cobandit.core.members import Members, Peer
 from cobandit.core.messages import MAX_NUMBER
 from cobandit.core.peers import Peers
+from cobandit.core.places import Change
 from cobandit.core.replica import News, Replica
 from cobandit.core.retransmit import Event, Phase, Retransmit
 from cobandit.core.running_totals import RunningTotals
 from cobandit.core.speech import Speech
-from cobandit.core.totals import Totals
+from cobandit.core.totals import Place, Totals
+from cobandit.learning import Learners
 from cobandit.values.errors import CobanditError
-from cobandit.values.tally import Arm, ArmTally
+from cobandit.values.tally import ArmTally
 from lab.swarm import run_seed
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -140,26 +142,26 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("the totals of two relays are added", first_seed=58)
 def _(patch: pytest.MonkeyPatch) -> None:
-    def changed(self: Totals, arm: Arm) -> ArmTally:
-        known = [heard[arm].tally[1:] for heard in self._heard.values() if arm in heard]
-        return ArmTally(arm, *map(sum, zip((0, 0, 0), *known, strict=True)))
+    def changed(self: Totals, place: Place) -> ArmTally:
+        known = [heard[place].tally[1:] for heard in self._heard.values() if place in heard]
+        return ArmTally(place[3], *map(sum, zip((0, 0, 0), *known, strict=True)))
 
-    patch.setattr(Totals, "of", changed)
+    patch.setattr(Totals, "at", changed)
 
 
 @variant("a total contains what the leaf observed itself", first_seed=10)
 def _(patch: pytest.MonkeyPatch) -> None:
     but = RunningTotals.but
-    patch.setattr(RunningTotals, "but", lambda self, _agent, arm: but(self, "nobody", arm))
+    patch.setattr(RunningTotals, "but", lambda self, _agent, *place: but(self, "nobody", *place))
 
 
 @variant("of one relay the larger total counts, not the newest", first_seed=140)
 def _(patch: pytest.MonkeyPatch) -> None:
     heard = Totals.heard
 
-    def changed(self: Totals, relay: str, session: int, base: int, upto: int, tallies: Any) -> tuple[ArmTally, ...]:
+    def changed(self: Totals, relay: str, session: int, base: int, upto: int, tallies: Any) -> tuple[Change, ...]:
         known = self._heard.get(relay, {})
-        larger = [one for one in tallies if one.arm not in known or one[1:] > known[one.arm].tally[1:]]
+        larger = [(place, one) for place, one in tallies if place not in known or one[1:] > known[place].tally[1:]]
         return heard(self, relay, session, max(1, base), upto, larger)
 
     patch.setattr(Totals, "heard", changed)
@@ -169,7 +171,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     heard = Totals.heard
 
-    def changed(self: Totals, relay: str, session: int, base: int, _upto: int, tallies: Any) -> tuple[ArmTally, ...]:
+    def changed(self: Totals, relay: str, session: int, base: int, _upto: int, tallies: Any) -> tuple[Change, ...]:
         return heard(self, relay, session, base, MAX_NUMBER + sum(len(one) for one in self._heard.values()), tallies)
 
     patch.setattr(Totals, "heard", changed)
@@ -177,7 +179,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("a leaf passes rows over and says that it has them", first_seed=140)
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(credibility, "is_mistaken", lambda _changes, _members: False)
+    patch.setattr(credibility, "is_mistaken", lambda _changes, _members, _replica: False)
 
 
 @variant("relays do not tell each other what leaves observed", first_seed=210)
@@ -581,6 +583,60 @@ def _(patch: pytest.MonkeyPatch) -> None:
         return outcome._replace(wake_at=None) if isinstance(message, Notice) else outcome
 
     patch.setattr(Agent, "receive", changed)
+
+
+# Places.
+
+
+@variant("a period is dropped too early", first_seed=5)
+def _(patch: pytest.MonkeyPatch) -> None:
+    def changed(self: Replica, bandit: str, period: int) -> bool:
+        periods = self.bandits[bandit].periods
+        return period <= self._periods[bandit] - (periods - 1 if periods > 1 else periods)
+
+    patch.setattr(Replica, "_is_over", changed)
+
+
+@variant("cells of another bandit are added", first_seed=8)
+def _(patch: pytest.MonkeyPatch) -> None:
+    learn = Learners.learn
+
+    def changed(self: Learners, changes: Iterable[Change]) -> None:
+        learn(self, [one._replace(bandit=min(self._build)) if one.bandit and self._build else one for one in changes])
+
+    patch.setattr(Learners, "learn", changed)
+
+
+@variant("a total is that of another segment", first_seed=42)
+def _(patch: pytest.MonkeyPatch) -> None:
+    but = RunningTotals.but
+
+    def changed(
+        self: RunningTotals, agent: str, arm: str, bandit: str = "", segment: str = "", period: int = 0
+    ) -> ArmTally:
+        del segment
+        return but(self, agent, arm, bandit, "", period)
+
+    patch.setattr(RunningTotals, "but", changed)
+
+
+@variant("a cell forgets its segment", first_seed=5)
+def _(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(replica_module, "cell_key", lambda told, arm: cell_key(told._replace(segment=""), arm))
+
+
+@variant("a bandit that was not served is taken to be known", first_seed=13)
+def _(patch: pytest.MonkeyPatch) -> None:
+    begin = Endpoint.begin
+
+    def changed(self: Endpoint, session: int, incarnation: int, arms: Any, now: float, bandits: Any = None) -> Outcome:
+        held = {name: link.held for name, link in self.links.items()}
+        outcome = begin(self, session, incarnation, arms, now, bandits)
+        for name, link in self.links.items():
+            link.held = held[name] if bandits else link.held
+        return outcome
+
+    patch.setattr(Endpoint, "begin", changed)
 
 
 TRIED = 10

@@ -21,7 +21,7 @@ from lab.swarm.checks import (
     wrong_totals,
 )
 from lab.swarm.checks.pace import LONGEST_CHAIN, endless_chain
-from lab.swarm.history import History
+from lab.swarm.history import History, plainly
 
 ARMS = ("A", "B")
 Pair = tuple[Agent, Agent]
@@ -49,7 +49,7 @@ def history() -> History:
     """What happened in a pair; and then j pulled B with 0, and A with 1."""
     history = History()
     for agent, arm, units in (("j", "A", 1), ("p", "B", 0), ("j", "B", 0), ("j", "A", 1)):
-        history.observe(agent, 0, arm, units)
+        history.observe(agent, 0, plainly(arm), units)
     return history
 
 

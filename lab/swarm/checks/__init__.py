@@ -15,6 +15,7 @@ from lab.swarm.checks.passing_on import not_passed_on
 from lab.swarm.checks.sameness import difference
 from lab.swarm.checks.share_counts import ShareCounts
 from lab.swarm.checks.totals import wrong_totals
+from lab.swarm.checks.windows import lost_in_window
 
 __all__ = [
     "Pace",
@@ -22,6 +23,7 @@ __all__ = [
     "deadlock",
     "difference",
     "incompleteness",
+    "lost_in_window",
     "not_passed_on",
     "told_in_vain",
     "unfollowed",

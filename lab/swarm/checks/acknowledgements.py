@@ -1,7 +1,7 @@
 """Invariant 9: `acknowledged` never runs ahead of what the neighbour holds: what counts as told, the neighbour has."""
 
-from cobandit.core import Endpoint
-from cobandit.core.facts import CellKey
+from cobandit.core import Cells, Endpoint
+from cobandit.core.facts import CellKey, cell_key
 
 
 def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:
@@ -14,9 +14,7 @@ def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:
     held = dict(other.replica.cells())
     for claim in other.witnesses.claims:  # kept apart until a second one says so, and not to be told again
         if claim.peer == one.name:
-            held |= {
-                CellKey(claim.told.agent, claim.told.incarnation, entry.arm): entry for entry in claim.told.tallies
-            }
+            held |= {cell_key(claim.told, entry.arm): entry for entry in claim.told.tallies}
     if other.members.is_leaf:
         return []
     return [
@@ -24,6 +22,7 @@ def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:
         for fact in one.replica.wanted(0, link.wants)
         if fact.number <= link.acknowledged
         and isinstance(fact.key, CellKey)
-        and fact.key.arm in other.arms
+        and other.replica.has(fact.key.bandit, fact.key.arm)
+        and other.replica.is_served(Cells(fact.key.agent, fact.key.incarnation, (), *fact.key[3:]))
         and (fact.key not in held or held[fact.key].observations < fact.cell[0])
     ]

@@ -40,13 +40,18 @@ def _lacking(owner: Agent, other: Agent) -> list[str]:
     return [
         f"{other.name} lacks observations of {owner.name}: of {key} it holds {held.get(key)}, not {entry}"
         for key, entry in owner.endpoint.replica.cells()
-        if key[:2] == (owner.name, owner.incarnation) and key.arm in other.arms and held.get(key) != entry
+        if key[:2] == (owner.name, owner.incarnation)
+        and link.peer.serves(key.bandit, key.arm)
+        and held.get(key) != entry
     ]
 
 
 def _mistaken(owner: Endpoint, other: Agent) -> list[str]:
-    known = owner.links[other.name].peer.arms
+    peer = owner.links[other.name].peer
+    known = peer.arms
     if set(known) == set(other.arms):
+        if peer.bandits != other.bandits:
+            return [f"{owner.name} takes {other.name} to serve {peer.bandits}: it serves {other.bandits}"]
         return []
     return [f"{owner.name} takes {other.name} to have arms {', '.join(known)}: it has {', '.join(other.arms)}"]
 

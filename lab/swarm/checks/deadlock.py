@@ -12,7 +12,7 @@ from cobandit.core.retransmit import Phase
 def deadlock(one: Endpoint, other: Endpoint) -> list[str]:
     """Return whether nobody of a pair has anything to do but wait."""
     there, back = one.links.get(other.name), other.links.get(one.name)
-    if there is None or back is None or not there.peer.common:
+    if there is None or back is None or not there.peer.has_common:
         return []  # they have not met, or have nothing to tell each other
     if there.exchange.demanded or back.exchange.demanded or one.agenda.owes(there) or other.agenda.owes(back):
         return []

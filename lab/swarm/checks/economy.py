@@ -17,7 +17,9 @@ def told_in_vain(sender: Endpoint, share: Share) -> list[str]:
         for fact in sender.replica.wanted(share.changes.base, lambda fact: fact.teller == (peer.name, peer.session))
     }
     foreign = [
-        f"{sender.name} tells {peer.name} of {key}, which it does not serve" for key in told if key.arm not in peer.arms
+        f"{sender.name} tells {peer.name} of {key}, which it does not serve"
+        for key in told
+        if not peer.serves(key.bandit, key.arm)
     ]
     return foreign + [
         f"{sender.name} tells {peer.name} of {key}, as it has told itself" for key in told if key in itself

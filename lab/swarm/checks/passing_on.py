@@ -30,20 +30,22 @@ def not_passed_on(agents: Sequence[Agent]) -> list[str]:
             wrong += [
                 f"{relay.name} is a relay and holds {count} of {key}: {other.name} has {known[other.name].get(key, 0)}"
                 for key, count in known[relay.name].items()
-                if key.arm in other.arms and known[other.name].get(key, 0) < count
+                if endpoint.links[other.name].peer.serves(key.bandit, key.arm) and known[other.name].get(key, 0) < count
             ]
     return wrong
 
 
 def _wrong_total(relay: Agent, leaf: Agent) -> list[str]:
     """Return in which arms a leaf does not know what a relay knows."""
-    heard = {one.tally.arm: one.tally for one in leaf.endpoint.totals.state() if one.relay == relay.name}
+    heard = {(*one[4:], one.tally.arm): one.tally for one in leaf.endpoint.totals.state() if one.relay == relay.name}
     wrong: list[str] = []
     totals = relay.endpoint.replica.totals
     assert totals is not None  # every relay keeps them
-    for arm in leaf.endpoint.links[relay.name].peer.common:
-        ours, used = totals.but(leaf.name, arm), leaf.endpoint.totals.of(arm)
-        theirs = heard.get(arm, ArmTally(arm, 0, 0, 0))
+    peer = leaf.endpoint.links[relay.name].peer
+    held = {(*key[3:], key.arm) for key, _ in relay.endpoint.replica.cells() if peer.serves(key.bandit, key.arm)}
+    for place in sorted(held):
+        ours, used = totals.but(leaf.name, place[3], *place[:3]), leaf.endpoint.totals.at(place)
+        theirs = heard.get(place, ArmTally(place[3], 0, 0, 0))
         if not ours.observations:
             continue  # it has forgotten all, and says nothing that would be newer than what it once said
         if theirs != ours or used.observations < ours.observations:

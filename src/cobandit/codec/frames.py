@@ -5,7 +5,7 @@ from typing import Any
 
 from cobandit.codec.format import Format, Formats, UnreadableError, Why, check_bytes
 from cobandit.codec.tables import MESSAGES, WIRE_VERSION
-from cobandit.core import Message
+from cobandit.core import Bandit, Message
 from cobandit.values.errors import (
     ForeignGroupError,
     FutureError,
@@ -24,11 +24,11 @@ ENVELOPE, _FACT = 1024, 64
 """Bytes, more than enough: everything around the facts of a message but the arms' names; the numbers of one fact."""
 
 
-def facts_that_fit(largest: int, arms: Iterable[Arm]) -> int:
+def facts_that_fit(largest: int, arms: Iterable[Arm], bandits: Iterable[Bandit] = ()) -> int:
     """Return how many facts a message can tell that must not be larger than so many bytes.
 
-    Whatever the names of the agents are; beside the facts there is room for the arms twice, as a presence and as
-    eliminations.
+    Whatever the names of the agents and segments are; beside the facts there is room for the arms twice, as a presence
+    and as eliminations, and for the bandits.
 
     Raises:
         LocalError: Not even one.
@@ -36,8 +36,16 @@ def facts_that_fit(largest: int, arms: Iterable[Arm]) -> int:
     >>> facts_that_fit(65_536, ["A", "B"])
     239
     """
-    sizes = [len(arm.encode()) + 3 for arm in arms]
-    facts = (largest - ENVELOPE - 2 * LONGEST_NAME - 2 * sum(sizes)) // (LONGEST_NAME + max(sizes) + _FACT)
+    sizes, places = [len(arm.encode()) + 3 for arm in arms], list(bandits)
+    taken = ENVELOPE + 2 * LONGEST_NAME + 2 * sum(sizes)
+    each = LONGEST_NAME + _FACT
+    for bandit in places:
+        own = [len(arm.encode()) + 3 for arm in bandit.arms]
+        taken += len(bandit.name.encode()) + sum(own) + _FACT
+        sizes += own
+    if places:
+        each += max(len(bandit.name.encode()) for bandit in places) + LONGEST_NAME
+    facts = (largest - taken) // (each + max(sizes, default=0))
     if facts < 1:
         raise LocalError(
             f"the names of {len(sizes)} arms leave no room in a packet of {largest} bytes: use fewer arms, shorter "

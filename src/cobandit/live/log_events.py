@@ -17,6 +17,7 @@ class LogEvent(Enum):
     ARMS_ALL_FROZEN = "arms_all_frozen"
     ARMS_DIFFER = "arms_differ"
     ARMS_TOO_MANY = "arms_too_many"
+    BANDITS_DIFFER = "bandits_differ"
     CERTIFICATE_EXPIRES = "certificate_expires"
     CONTROL_ARM_MISSING = "control_arm_missing"
     CONTROLS_CHANGED = "controls_changed"

@@ -31,13 +31,13 @@ def decide(member: Member, times: int) -> None:
 def count_wakes(member: Member, monkeypatch: pytest.MonkeyPatch) -> list[None]:
     decider = member._node.machine.decider
     wakes: list[None] = []
-    wake = decider._wake
+    wake = decider._common._wake
 
     def counting() -> None:
         wakes.append(None)
         wake()
 
-    monkeypatch.setattr(decider, "_wake", counting)
+    monkeypatch.setattr(decider._common, "_wake", counting)
     return wakes
 
 

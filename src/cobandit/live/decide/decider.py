@@ -21,13 +21,15 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from cobandit.core.places import PLAIN, At
 from cobandit.live.decide.allocation import Allocation, Draw, Lottery, drawn_by
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decision import Decision, Signer
+from cobandit.live.decide.full_names import prefix_of, split
 from cobandit.policies import Policy
 from cobandit.values.chance import stream, uniform
-from cobandit.values.checks import check_name
-from cobandit.values.errors import NotNowError, StateError
+from cobandit.values.checks import check_name, is_number
+from cobandit.values.errors import LocalError, NotNowError, StateError
 from cobandit.values.tally import Arm
 
 Event = TypeVar("Event")
@@ -63,6 +65,10 @@ class Known(NamedTuple):
     """The arms that the member serves: all but the removed ones."""
 
 
+NOTHING = Known((), (), (), 0, (), (), (), None)
+"""What a member knows of the plain bandit that has none."""
+
+
 class Open(NamedTuple):
     """A decision that waits for its reward."""
 
@@ -70,6 +76,8 @@ class Open(NamedTuple):
     guess: int
     """The reward, in quanta, that it counts with until it is known."""
     at: float
+    desk: "Decider | None" = None
+    """Where it was made. `None` if its bandit is not declared since the start: then `arm` is a full name."""
 
 
 class Decided(NamedTuple):
@@ -94,8 +102,28 @@ class Settled(NamedTuple):
     is_expired: bool = False
 
 
+class Common:
+    """What all places of a member have in common: numbers, queues, open decisions, and one lock."""
+
+    def __init__(self, first_number: int, wake: Callable[[], None]) -> None:
+        self.lock = threading.Lock()
+        self.next_number = first_number
+        self.open: dict[int, Open] = {}
+        self.subjects: OrderedDict[str, tuple[Arm, float | None]] = OrderedDict()
+        self.decided: deque[Decided] = deque()
+        self.settled: deque[Settled] = deque()
+        self.is_awake = True
+        self.refusal: str | None = None
+        self._wake = wake
+
+    def call(self) -> None:
+        """Wake the network side."""
+        self.is_awake = True
+        self._wake()
+
+
 class Decider:
-    """The decision side of one member. Every method may be called from any thread."""
+    """The decision side of one member, for one place. Every method may be called from any thread."""
 
     def __init__(
         self,
@@ -108,25 +136,28 @@ class Decider:
         allocation: Allocation | None = None,
         seed: int = 0,
         wake: Callable[[], None] = lambda: None,
+        common: "Common | None" = None,
+        at: At = PLAIN,
+        rewards: tuple[float, float] = (0.0, 1.0),
+        default_units: int | None = None,
     ) -> None:
         self._build = build
-        self._now = clock.now
+        self._now, self._clock = clock.now, clock
         self.signer = signer
-        self._first_number = self._next_number = first_number
+        self._common = common or Common(first_number, wake)
+        self._at, self.prefix = at, prefix_of(at)
+        self._rewards, self.default_units = rewards, default_units
+        self.desks: dict[At, Decider] = {}
+        """Where bandits with names are decided, if this is a member's first decider."""
+        self.declared: dict[str, DeskTerms] = {}
+        """What holds for each of those."""
+        self._first_number = first_number
         self._allocation = allocation
         self._chance_key = stream(seed)
-        self._wake = wake
-        self._lock = threading.Lock()
-        self._open: dict[int, Open] = {}
-        self._subjects: OrderedDict[str, tuple[Arm, float | None]] = OrderedDict()
-        self._decided: deque[Decided] = deque()
-        self._settled: deque[Settled] = deque()
-        self._elsewhere: deque[tuple[Arm, int, int]] = deque()
+        self._lock, self._open, self._subjects = self._common.lock, self._common.open, self._common.subjects
+        self._decided, self._settled = self._common.decided, self._common.settled
+        self.elsewhere: deque[tuple[Arm, int, int]] = deque()
         """What changed here by what happened on the network side: an arm, how many pulls more, how many quanta more."""
-        self.is_awake = True
-        """Whether the network side will look at the queues anyway, so that nobody needs to wake it."""
-        self.refusal: str | None = None
-        """Why no more rewards are taken, if the journal has failed for long."""
         self.published = known
         """Set by the network side, read here."""
         self._taken_over: Known | None = None
@@ -134,7 +165,30 @@ class Decider:
         self._lottery: Lottery | None = None
         self._counts: dict[Arm, int] = {}
         self._sums: dict[Arm, int] = {}
-        self._take_over(known)
+        self.units_here: Callable[[float], int] = _unknown
+        if known.arms:
+            self._take_over(known)
+
+    def desk(self, at: At) -> "Decider":
+        """Return where one place of a declared bandit is decided, which may be new. May be called from any thread."""
+        with self._lock:
+            desk = self.desks.get(at)
+            if desk is None:
+                terms = self.declared[at[0]]
+                desk = self.desks[at] = Decider(
+                    terms.build,
+                    terms.blank,
+                    self._clock,
+                    self.signer,
+                    first_number=0,
+                    allocation=terms.allocation,
+                    seed=terms.seed,
+                    common=self._common,
+                    at=at,
+                    rewards=terms.rewards,
+                    default_units=terms.default_units,
+                )
+            return desk
 
     # For callers.
 
@@ -144,32 +198,34 @@ class Decider:
             check_name("a subject", subject, LONGEST_SUBJECT)  # it is written down, and must be readable again
         now = self._now()
         with self._lock:
-            if self._elsewhere:
+            if self.elsewhere:
                 self._take_settled()
             if self.published is not self._taken_over:
                 self._take_over(self.published)
-            number = self._next_number
+            common = self._common
+            number = common.next_number
             if among is not None:
                 arm, propensity = self._choose_among(among, subject, number)
             else:
                 arm, propensity = self._choose(number) if subject is None else self._choose_for(subject, number)
-            self._next_number = number + 1
+            common.next_number = number + 1
             tally = self._policy.tally
             count = tally.counts[arm]
             guess = tally.sums[arm] // count if count else self._half
             self._count(arm, 1, guess)
-            self._open[number] = Open(arm, guess, now)
+            self._open[number] = Open(arm, guess, now, self)
             is_forced = self._control_arm is not None
-        if self.refusal is None:  # otherwise nobody knows of it but its id, which will do
-            self._decided.append(Decided(number, arm, propensity, now, subject, is_forced))
-        if not self.is_awake:
-            self._call()
-        return Decision(arm, propensity, number, now, self.signer)
+        if common.refusal is None:  # otherwise nobody knows of it but its id, which will do
+            whom = subject if subject is None else self.prefix + subject
+            self._decided.append(Decided(number, self.prefix + arm, propensity, now, whom, is_forced))
+        if not common.is_awake:
+            common.call()
+        return Decision(arm, propensity, number, now, self.signer, *self._at)
 
     def check_choice(self, among: Collection[Arm]) -> None:
         """Raise `StateError` if none of these may be chosen now."""
         with self._lock:
-            if self._elsewhere:
+            if self.elsewhere:
                 self._take_settled()
             if self.published is not self._taken_over:
                 self._take_over(self.published)
@@ -181,27 +237,39 @@ class Decider:
         Raises:
             LocalError: The reward cannot be. Nothing changed, and the decision is still open.
         """
-        units = self._units(reward)
-        if self.refusal is not None:
-            raise NotNowError(self.refusal)
+        desk = self._desk_of(number)
+        if desk is None:
+            return False
+        units, common = desk.units_here(reward), self._common
+        if common.refusal is not None:
+            raise NotNowError(common.refusal)
         entry = self._open.pop(number, None)  # one step, so that of two threads only one gets it
         if entry is None:
             return False
-        arm, guess, _ = entry
-        with self._lock:
-            self._sums[arm] += units - guess
-            self._policy.tally.sums[arm] += units - guess
-        self._settled.append(Settled(number, arm, units, self._now()))
-        if not self.is_awake:
-            self._call()
+        arm, guess = entry[:2]
+        desk.correct(arm, units - guess)
+        self._settled.append(Settled(number, desk.prefix + arm, units, self._now()))
+        if not common.is_awake:
+            common.call()
         return True
+
+    def correct(self, arm: Arm, units: int) -> None:
+        """Take by how much a reward differs from what it was taken to be."""
+        with self._lock:
+            self._sums[arm] += units
+            self._policy.tally.sums[arm] += units
+
+    def _desk_of(self, number: int) -> "Decider | None":
+        """Return where a decision was made, if that is open and declared; or where a reward is to be looked at."""
+        entry = self._open.get(number)
+        return entry.desk if entry is not None else self if self._taken_over is not None else None
 
     def withdraw(self, number: int) -> bool:
         """Take a decision back, as if it had not been made. Return whether it was open."""
         if not self.settle_elsewhere(number, None):
             return False
-        if not self.is_awake:
-            self._call()
+        if not self._common.is_awake:
+            self._common.call()
         return True
 
     def open_since(self, number: int) -> float | None:
@@ -209,14 +277,32 @@ class Decider:
         entry = self._open.get(number)
         return None if entry is None else entry.at
 
-    def units(self, reward: float) -> int:
-        """Return a reward in quanta, or say what is wrong with it."""
-        return self._units(reward)
+    def units(self, reward: float, arm: str = "") -> int:
+        """Return a reward in quanta, or say what is wrong with it.
+
+        Args:
+            reward: The reward.
+            arm: The full name of its arm, if that may be one of a bandit with a name.
+
+        Raises:
+            NotNowError: The bandit is not declared here.
+        """
+        at, _ = split(arm)
+        if at == self._at:
+            return self.units_here(reward)
+        if at[0] not in self.declared:
+            raise NotNowError(f"bandit {at[0]!r} is not declared at {self.signer.name}: declare it, then reward")
+        return self.declared[at[0]].units(reward)
+
+    def knows(self, arm: str) -> bool:
+        """Return whether the bandit of a full name is decided here: the plain one, or one that is declared."""
+        at, _ = split(arm)
+        return at == self._at or at[0] in self.declared
 
     @property
     def decisions(self) -> int:
         """How many decisions were made since the start."""
-        return self._next_number - self._first_number
+        return self._common.next_number - self._first_number
 
     @property
     def open_count(self) -> int:
@@ -245,28 +331,54 @@ class Decider:
         entry = self._open.pop(number, None)
         if entry is None:
             return False
-        change = (entry.arm, -1, -entry.guess) if units is None else (entry.arm, 0, units - entry.guess)
-        self._elsewhere.append(change)
-        self._settled.append(Settled(number, entry.arm, units, self._now(), is_expired))
+        arm, desk = entry.arm, entry.desk
+        if desk is not None:
+            change = (arm, -1, -entry.guess) if units is None else (arm, 0, units - entry.guess)
+            desk.elsewhere.append(change)
+            arm = desk.prefix + arm
+        self._settled.append(Settled(number, arm, units, self._now(), is_expired))
         return True
+
+    def expire(self, number: int) -> None:
+        """Give up a decision that got no reward: it counts with what its bandit says, or not at all."""
+        entry = self._open.get(number)
+        default = None if entry is None or entry.desk is None else entry.desk.default_units
+        self.settle_elsewhere(number, default, is_expired=True)
 
     def add_unrecorded(self, number: int, arm: Arm, units: int) -> None:
         """Count the reward of a decision that a crash had kept from the journal: nobody knows of it but its token."""
-        self._elsewhere.append((arm, 1, units))
+        place, bare = split(arm)
+        desk = self if place == self._at else self.desk(place)
+        desk.elsewhere.append((bare, 1, units))
         self._settled.append(Settled(number, arm, units, self._now()))
 
     def reopen(self, decisions: Iterable[tuple[int, Arm, float]]) -> None:
-        """Open the decisions that were open when the member last stopped."""
-        tally = self._policy.tally
-        for number, arm, at in decisions:
+        """Open the decisions that were open when the member last stopped: here, or elsewhere once that is declared."""
+        for number, full_name, at in decisions:
+            place, arm = split(full_name)
+            if place != self._at:
+                self._open[number] = Open(full_name, 0, at)
+                continue
+            tally = self._policy.tally
             count = tally.counts[arm]
             guess = tally.sums[arm] // count if count else self._half
             self._count(arm, 1, guess)
-            self._open[number] = Open(arm, guess, at)
+            self._open[number] = Open(arm, guess, at, self)
+
+    def attach(self, number: int, arm: Arm) -> None:
+        """Open a decision here that was open when the member last stopped, now that its bandit is declared."""
+        entry = self._open.get(number)
+        if entry is None or entry.desk is not None:
+            return
+        tally = self._policy.tally
+        count = tally.counts[arm]
+        guess = tally.sums[arm] // count if count else self._half
+        self.elsewhere.append((arm, 1, guess))
+        self._open[number] = Open(arm, guess, entry.at, self)
 
     def remember_subjects(self, subjects: Iterable[tuple[str, Arm, float | None]]) -> None:
         """Keep the arms of these subjects, as before the member last stopped."""
-        self._subjects.update((subject, (arm, propensity)) for subject, arm, propensity in subjects)
+        self._subjects.update((subject, (split(arm)[1], propensity)) for subject, arm, propensity in subjects)
 
     # How.
 
@@ -285,12 +397,13 @@ class Decider:
         """Choose the arm that the subject had, if it may still be chosen."""
         if self._control_arm is not None:  # it does not forget what it had before
             return self._control_arm, 1.0
-        kept = self._subjects.get(subject)
+        whom = self.prefix + subject
+        kept = self._subjects.get(whom)
         if kept is None or kept[0] not in self._policy.candidates:
-            kept = self._subjects[subject] = self._choose(number)
+            kept = self._subjects[whom] = self._choose(number)
             if len(self._subjects) > MOST_SUBJECTS:
                 self._subjects.popitem(last=False)
-        self._subjects.move_to_end(subject)
+        self._subjects.move_to_end(whom)
         return kept
 
     def _choose_among(self, among: Collection[Arm], subject: str | None, number: int) -> tuple[Arm, float | None]:
@@ -332,15 +445,15 @@ class Decider:
         self._policy.own_pulls += count
 
     def _take_settled(self) -> None:
-        while self._elsewhere:
-            self._count(*self._elsewhere.popleft())
+        while self.elsewhere:
+            self._count(*self.elsewhere.popleft())
 
     def _take_over(self, known: Known) -> None:
         """Let decisions rest on what the network side knows now."""
         if self._taken_over is None or known.arms != self._taken_over.arms:
             self._policy = self._build(known.arms)
             self._half = self._policy.quantum.per_reward // 2
-            self._units = self._policy.quantum.units
+            self.units_here = units_of(self._policy.quantum.units, self._rewards)
             self._certainty = None if self._policy.draws else 1.0
             self._counts = {arm: self._counts.get(arm, 0) for arm in known.arms}
             self._sums = {arm: self._sums.get(arm, 0) for arm in known.arms}
@@ -366,9 +479,58 @@ class Decider:
         tally.observations = sum(tally.counts.values())
         policy.own_pulls = known.own_pulls + pulls
 
-    def _call(self) -> None:
-        self.is_awake = True
-        self._wake()
+    @property
+    def is_awake(self) -> bool:
+        """Whether the network side will look at the queues anyway, so that nobody needs to wake it."""
+        return self._common.is_awake
+
+    @is_awake.setter
+    def is_awake(self, is_awake: bool) -> None:
+        self._common.is_awake = is_awake
+
+    @property
+    def refusal(self) -> str | None:
+        """Why no more rewards are taken, if the journal has failed for long."""
+        return self._common.refusal
+
+    @refusal.setter
+    def refusal(self, why: str | None) -> None:
+        self._common.refusal = why
+
+
+class DeskTerms(NamedTuple):
+    """What holds for all segments of one bandit."""
+
+    build: Callable[[Sequence[Arm]], Policy]
+    """Makes a policy for one segment."""
+    units: Callable[[float], int]
+    """Turns a reward into quanta, or says what is wrong with it."""
+    blank: Known = NOTHING
+    """What is known of a segment of which nothing is."""
+    rewards: tuple[float, float] = (0.0, 1.0)
+    """The smallest and the largest reward."""
+    default_units: int | None = None
+    """What a decision counts with that was never rewarded."""
+    allocation: Allocation | None = None
+    seed: int = 0
+
+
+def units_of(units: Callable[[float], int], rewards: tuple[float, float]) -> Callable[[float], int]:
+    """Return what turns rewards of a range into quanta."""
+    if rewards == (0.0, 1.0):
+        return units
+    low, high = rewards
+
+    def of_range(reward: float) -> int:
+        if not (is_number(reward) and low <= reward <= high):
+            raise LocalError(f"reward {reward!r} is not a number from {low:g} to {high:g}, as the bandit was declared")
+        return units((float(reward) - low) / (high - low))
+
+    return of_range
+
+
+def _unknown(reward: float) -> int:
+    raise LocalError(f"reward {reward!r} is for no bandit: say for which one")
 
 
 def _emptied(queue: "deque[Event]") -> "list[Event]":

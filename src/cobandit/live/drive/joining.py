@@ -53,8 +53,9 @@ ONE_DAY = 24 * 3600.0
 def join(
     url: str | Transport,
     *,
-    group: str,
-    arms: Sequence[Arm],
+    group: str | None = None,
+    arms: Sequence[Arm] | None = None,
+    fleet: str | None = None,
     name: str | None = None,
     state: str | Path | None = None,
     policy: str | BuiltIn | PolicyOf = LIVE_POLICY,
@@ -85,7 +86,9 @@ def join(
     Args:
         url: Where the others are: `memory://name`, `tls://host:port`, `nats://host:port`, `mqtt://host:port`,
             `udp://host:port`; or a transport of your own.
-        group: The group that learns together. Others on the same network are not heard.
+        group: The group that learns together, with one bandit. Others on the same network are not heard.
+        fleet: Instead of group and arms: a fleet that learns together, with any number of bandits. Declare them with
+            `Member.bandit`; what else concerns a bandit is said there.
         name: This member's name, unique in its group and always the same. A star, in name and state, stands for the
             first number that no running process has taken: for worker processes that are all started alike. Then a
             star in keys stands for it too, and a port may be given as `7100+*`, which is 7101 for the first.
@@ -129,6 +132,9 @@ def join(
         LocalError: Something here is wrong, and says what to do. An unreachable network is not: the member decides, and
             goes on trying.
     """
+    group, arms = _group(group, arms, fleet)
+    if fleet is not None and (floors, ceilings, default_reward, snapshot) != (None,) * 4:
+        raise LocalError("floors, ceilings and default_reward are of a bandit: say them with fleet.bandit(...)")
     if close_on_sigterm:
         exit_on_sigterm()
     return Joining(
@@ -160,6 +166,19 @@ def join(
             )
         )
     )
+
+
+def _group(group: str | None, arms: Sequence[Arm] | None, fleet: str | None) -> tuple[str, Sequence[Arm]]:
+    """Return the name of the group, and the arms of its one bandit, if it has one."""
+    if fleet is not None:
+        if group is not None or arms is not None:
+            raise LocalError("say fleet=..., for many bandits, or group=... and arms=[...], for one; not both")
+        return fleet, ()
+    if group is None or arms is None:
+        raise LocalError("a member needs group=... and arms=[...]; or fleet=..., and its bandits are declared later")
+    if not isinstance(arms, str) and not len(arms):
+        raise LocalError("the arm set is empty: name at least one arm")
+    return group, arms
 
 
 def _relays(relays: Sequence[str] | None) -> tuple[str, ...]:

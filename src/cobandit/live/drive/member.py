@@ -9,21 +9,27 @@ or is asked for on the loop.
 import asyncio
 import os
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from cobandit.core.pen_names import lender_of
+from cobandit.learning import Build
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import Decision, Signer, is_genuine, read
 from cobandit.live.decide.taken import Taken
 from cobandit.live.drive.background import Background, at_end, result_of
+from cobandit.live.drive.declaring import Said, declared
+from cobandit.live.drive.named_bandit import NamedBandit
 from cobandit.live.drive.node import Node
 from cobandit.live.drive.pens import PenKeeper
+from cobandit.live.machine.bandits import MAX_SEGMENTS
+from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import Statistics
 from cobandit.live.store.history import DecisionLog, LogEntry
+from cobandit.policies.registry import THOMPSON, BuiltIn
 from cobandit.values.checks import check_positive
 from cobandit.values.errors import LocalError, NotNowError, StateError, UnknownError
 from cobandit.values.tally import Arm
@@ -48,7 +54,7 @@ class Member:
         machine = node.machine
         self._name, self._group = machine.terms.name, machine.terms.group
         self._clock, self._expire_after = machine.clock, machine.terms.expire_after
-        self._per_reward = machine.agent.policy.quantum.per_reward
+        self._per_reward = machine.agent.presence.units_per_reward
         self._source = machine.decider
         """Publishes what the machine knows, also when this member is closed."""
         self._decider: Decider | _Shut = machine.decider
@@ -105,6 +111,75 @@ class Member:
         """
         return self._decider.select_arm(subject, among)
 
+    def bandit(
+        self,
+        name: str,
+        arms: Sequence[Arm],
+        *,
+        policy: str | BuiltIn | Build = THOMPSON,
+        rewards: tuple[float, float] = (0.0, 1.0),
+        quantum: float | None = None,
+        window: str | float | None = None,
+        half_life: str | float | None = None,
+        floors: Mapping[Arm, float] | None = None,
+        ceilings: Mapping[Arm, float] | None = None,
+        default_reward: float | None = None,
+        max_segments: int = MAX_SEGMENTS,
+    ) -> NamedBandit:
+        """Declare one of the bandits of a fleet, and return it. Members that declare the same learn together.
+
+        May be called at any time, and again, with more arms. It outlives a restart: declare it again then.
+
+        Args:
+            name: Its name in the fleet.
+            arms: Its arms.
+            policy: As in `join`; one for each segment.
+            rewards: The smallest and the largest reward: money, seconds, anything.
+            quantum: The smallest step of a reward; a millionth of the range by default.
+            window: Forget what is older: `"7d"`, or seconds.
+            half_life: Let an observation count half after this, and so on: `"2d"`, or seconds.
+            floors: For some arms, the least share of decisions, in each segment.
+            ceilings: For some arms, the greatest share.
+            default_reward: What a decision counts with that is given up; `None` to forget it.
+            max_segments: How many segments it may have at this member.
+
+        Raises:
+            LocalError: Something about it cannot be, or it is declared differently than before. Nothing changed.
+        """
+        self._check_open()
+        if self.machine.agent.has_plain:
+            raise StateError(f"{self.name} is in a group with one bandit: open a member with fleet={self._group!r}")
+        said = Said(
+            name,
+            arms,
+            policy,
+            *(rewards, quantum, window, half_life, floors, ceilings, default_reward, max_segments),
+        )
+        result_of(self._background.submit(self._node.declare(declared(said, self._group, self.name))))
+        return NamedBandit(self, self.machine.bandits, name)
+
+    @property
+    def bandits(self) -> tuple[str, ...]:
+        """The names of the bandits that are declared here."""
+        return tuple(self.machine.bandits.declared)
+
+    def declared_bandit(self, name: str) -> NamedBandit:
+        """Return a bandit that is declared here.
+
+        Raises:
+            UnknownError: It is not.
+        """
+        if name not in self.machine.bandits.declared:
+            raise UnknownError(
+                f"bandit {name!r} is not declared at {self.name}, only {', '.join(self.bandits) or 'none'}"
+            )
+        return NamedBandit(self, self.machine.bandits, name)
+
+    @property
+    def machine(self) -> Machine:
+        """What the bandits of a fleet look at, on the loop."""
+        return self._node.machine
+
     def check_choice(self, among: Collection[Arm]) -> None:
         """Look whether `select_arm(among=...)` could choose one of these now, without deciding.
 
@@ -124,8 +199,8 @@ class Member:
             how many wait, were brought, and were given up because their member did not come.
 
         Raises:
-            LocalError: The reward is not a number in [0, 1], or the id is not one, or too many rewards wait for members
-                that cannot be reached. Nothing changed.
+            LocalError: The reward is not in the range of its bandit, which is [0, 1] by default; or the id is not one;
+                or too many rewards wait for members that cannot be reached. Nothing changed.
         """
         if isinstance(reward, bool):  # clicked, or not
             reward = float(reward)
@@ -164,8 +239,10 @@ class Member:
     def _update_at_decider(self, token: str, reward: float) -> Taken | None:
         """Reward a decision by its id if that needs no waiting; `None` if only the network side can tell."""
         decider, claim = self._decider, read(token)
-        decider.units(reward)
-        if claim.member != decider.signer.name:
+        is_own = claim.member == decider.signer.name
+        if is_own or decider.knows(claim.arm):
+            decider.units(reward, claim.arm)
+        if not is_own:
             return None
         _check_genuine(token, decider.signer)
         if decider.open_since(claim.number) == claim.at:
@@ -196,7 +273,10 @@ class Member:
         self._change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=False))
 
     def kill(self, control_arm: Arm) -> None:
-        """Turn the kill switch on: every member pulls this arm and no other, until `lift`."""
+        """Turn the kill switch on: every member pulls this arm and no other, until `lift`.
+
+        In a fleet, of every bandit that has the arm; `NamedBandit.kill` is for one of them.
+        """
         self._change(lambda: self._node.machine.operations.set_control_arm(control_arm))
 
     def lift(self) -> None:
@@ -214,6 +294,8 @@ class Member:
     def add_arm(self, arm: Arm) -> None:
         """Offer one more arm, at this member: others may not have it, or not yet."""
         self._check_open()
+        if not self.machine.agent.has_plain:
+            raise StateError("arms are of bandits with names here: declare the bandit again, with more arms")
         result_of(self._background.submit(self._node.add_arm(arm)))
 
     def remove_arm(self, arm: Arm) -> None:
@@ -316,6 +398,18 @@ class Member:
         self._forget_end()
         _MEMBERS.discard(self)
         return was_open
+
+    def check_open(self) -> None:
+        """Raise `NotNowError` if it is closed."""
+        self._check_open()
+
+    def on_loop(self, work: Callable[[], Value]) -> Value:
+        """Look at something where it lives: for the bandits of a fleet."""
+        return self._on_loop(work)
+
+    def change(self, work: Callable[[], Value]) -> Value:
+        """Change something where it lives, between two steps: for the bandits of a fleet."""
+        return self._change(work)
 
     def _check_open(self) -> None:
         if isinstance(self._decider, _Shut):

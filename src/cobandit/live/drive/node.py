@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from typing import TypeVar
 
+from cobandit.core.places import Bandit
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.drive import looking
 from cobandit.live.drive.first_settings import FirstSettings
@@ -24,6 +25,7 @@ from cobandit.live.drive.rounds import MemberRounds
 from cobandit.live.drive.sending import Sending
 from cobandit.live.drive.writing import Writing
 from cobandit.live.log_events import LogEvent
+from cobandit.live.machine.bandits import Declared
 from cobandit.live.machine.batch import Batch
 from cobandit.live.machine.holding import Leftovers
 from cobandit.live.machine.machine import Machine
@@ -294,6 +296,17 @@ class Node:
                 await self._begin_session(arms=(*machine.agent.arms, arm))
             machine.publish()
 
+    async def declare(self, declared: Declared) -> None:
+        """Declare a bandit. One that is not served yet begins a new session, which tells the others."""
+        machine = self.machine
+        async with self._steps:
+            bandits = machine.bandits.check(declared)
+            if bandits is not None:
+                await self._begin_session(bandits=bandits, is_said=False)
+                machine.introduce_soon()
+            machine.bandits.declare(declared, machine.open_decisions)
+            self._event.set()
+
     async def act(self, work: Callable[[], Value]) -> Value:
         """Let the machine do something that operators asked for, between two steps, and tell the others soon."""
         async with self._steps:
@@ -346,6 +359,9 @@ class Node:
                     await self._work()
                     if (wanted := self.machine.succession.session_wanted) is not None:
                         await self._begin_session(incarnation=wanted)
+                    if self.machine.bandits_wanted is not None:
+                        bandits, self.machine.bandits_wanted = self.machine.bandits_wanted, None
+                        await self._begin_session(bandits=bandits)
                     self._matching.look()
             except JournalError as error:
                 self._writing.failed(error)
@@ -447,14 +463,22 @@ class Node:
                     if asker != member.name:
                         self._sending.ask(asker, message)
 
-    async def _begin_session(self, *, incarnation: int | None = None, arms: tuple[Arm, ...] | None = None) -> None:
-        """Begin a session, in a new incarnation or with more arms, once what came before is written."""
+    async def _begin_session(
+        self,
+        *,
+        incarnation: int | None = None,
+        arms: tuple[Arm, ...] | None = None,
+        bandits: tuple[Bandit, ...] | None = None,
+        is_said: bool = True,
+    ) -> None:
+        """Begin a session, in a new incarnation or with more arms or bandits, once what came before is written."""
         if not await self._work():
             raise JournalError("the journal cannot be written now, so nothing can change: see statistics().troubles")
         machine = self.machine
         session = incarnation or fresh_session(machine.agent.session, machine.clock)
-        machine.begin_session(session, incarnation=incarnation, arms=arms)
-        machine.introduce()
+        machine.begin_session(session, incarnation=incarnation, arms=arms, bandits=bandits)
+        if is_said:
+            machine.introduce()
         await self._work()
         self._sending.announce_soon()
         self._event.set()

@@ -8,6 +8,7 @@ from cobandit.live.drive.receiving import Receiving
 from cobandit.live.drive.sending import Sending
 from cobandit.live.drive.writing import Writing
 from cobandit.live.machine.machine import Machine
+from cobandit.live.status.bandit_statistics import bandits_of
 from cobandit.live.status.roles import role_of
 from cobandit.live.status.statistics import MAX_GONE_NAMED, Communication, Statistics, arms_of, peers_of
 from cobandit.live.transports.base import Transport
@@ -22,12 +23,15 @@ class Reporting:
         self._machine, self._transport = machine, transport
         self._receiving, self._sending, self._writing = receiving, sending, writing
         self.started_at = machine.clock.now()
-        self._own_at_start = sum(machine.agent.own_observations().values())
+        self._own_at_start = self._own()
+
+    def _own(self) -> int:
+        return sum(self._machine.agent.observations_by_bandit()[1].values())
 
     def statistics(self) -> Statistics:
         """Return how this member is."""
         machine, decider, now = self._machine, self._machine.decider, self._machine.clock.now()
-        own = sum(machine.agent.own_observations().values())
+        own = self._own()
         counts, digest = self._receiving.counts + self._sending.counts, machine.controls.digest
         terms = machine.terms
         return Statistics(
@@ -36,12 +40,20 @@ class Reporting:
             at=now,
             uptime_s=max(0.0, now - self.started_at),
             incarnation=machine.agent.incarnation,
-            policy=type(machine.agent.policy).__name__,
+            policy=type(machine.agent.policy).__name__ if machine.agent.has_plain else "",
             decisions=decider.decisions,
             own_observations=own,
-            observations=machine.agent.policy.tally.observations,
+            observations=(
+                machine.agent.policy.tally.observations
+                if machine.agent.has_plain
+                else sum(machine.agent.observations_by_bandit()[0].values())
+            ),
             open_decisions=decider.open_count,
-            arms=arms_of(machine.agent, machine.controls.frozen, machine.operations.removed),
+            arms=(
+                arms_of(machine.agent, machine.controls.frozen, machine.operations.removed)
+                if machine.agent.has_plain
+                else ()
+            ),
             control_arm=machine.controls.control_arm,
             peers=peers_of(
                 machine.agent,
@@ -75,4 +87,5 @@ class Reporting:
             role=role_of(is_relay=terms.is_relay, is_leaf=terms.is_leaf),
             homes=() if machine.leaf is None else machine.leaf.homes.talking,
             rewards_handed_on=machine.rewards_for_others.handed_on,
+            bandits=bandits_of(machine.agent, machine.bandits),
         )

@@ -8,7 +8,7 @@ from collections import Counter
 
 from cobandit.codec import NotSpokenError, facts_that_fit
 from cobandit.codec.frames import ENVELOPE
-from cobandit.core import Acknowledgement, Message, Share
+from cobandit.core import Acknowledgement, Bandit, Message, Share
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
@@ -31,7 +31,7 @@ class Sending:
         self._machine, self._transport = machine, transport
         self.counts: Counter[str] = Counter()
         """By kind, as `Communication` names them."""
-        self._fitted: tuple[int, tuple[Arm, ...]] | None = None
+        self._fitted: tuple[int, tuple[Arm, ...], tuple[Bandit, ...]] | None = None
         """For which size of packets, and which arms, it was computed how much fits a message."""
         self._unsent: dict[str, set[str | None]] = {}
         """By kind of message, to whom the last one was too large to be sent."""
@@ -59,11 +59,12 @@ class Sending:
     def fit_packets(self) -> None:
         """See to it that what the agent says in one message fits a packet of the transport."""
         machine, largest = self._machine, self._transport.largest_frame
-        if (largest, machine.agent.arms) != self._fitted:
-            self._fitted = (largest, machine.agent.arms)
+        bandits = machine.agent.bandits
+        if (largest, machine.agent.arms, bandits) != self._fitted:
+            self._fitted = (largest, machine.agent.arms, bandits)
             machine.room = min(machine.room, max(1, largest - 2 * ENVELOPE))
             try:
-                machine.agent.limit_facts(facts_that_fit(largest, machine.agent.arms))
+                machine.agent.limit_facts(facts_that_fit(largest, machine.agent.arms, bandits))
                 machine.alerts.trouble(LogEvent.ARMS_TOO_MANY, None)
             except LocalError as error:
                 machine.alerts.trouble(LogEvent.ARMS_TOO_MANY, str(error))

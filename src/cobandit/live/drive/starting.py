@@ -166,7 +166,6 @@ async def _start_with(
 
 def _terms(options: Options, restored: Restored, versions: Versions) -> Terms:
     assert options.name is not None
-    quantum = restored.agent.policy.quantum
     relays, are_names = relay_places(options.url, options.relays)
     return Terms(
         options.name,
@@ -174,7 +173,7 @@ def _terms(options: Options, restored: Restored, versions: Versions) -> Terms:
         options.sharing,
         builder(options),
         options.expire_after,
-        None if options.default_reward is None else quantum.units(options.default_reward),
+        None if options.default_reward is None else restored.agent.policy.quantum.units(options.default_reward),
         versions,
         options.relay,
         options.forget_after,
@@ -315,6 +314,8 @@ def checked(options: Options) -> Options:
 
 def _check_nameless(options: Options) -> None:
     """Refuse a member without a name that needs one."""
+    if not options.arms:
+        raise LocalError("a member of a fleet needs a name, always the same: relays lend names to groups only, so far")
     if options.state is not None:
         raise LocalError("a member with a state file needs a name, always the same: what is in the file is its own")
     if options.relay:
@@ -345,9 +346,16 @@ def _check_relays(options: Options) -> None:
     check_whole("homes", options.homes, 1, MAX_HOMES)
 
 
+def _no_plain(arms: Sequence[Arm]) -> Policy:
+    del arms
+    raise LocalError("a fleet has bandits with names: decide with fleet.bandit(...).select_arm()")
+
+
 def builder(options: Options) -> PolicyOf:
     """Return what makes policies for a list of arms, as the options say."""
     policy, quantum = options.policy, options.quantum
+    if not options.arms:
+        return _no_plain
     if isinstance(policy, str):
         policy = BuiltIn(policy)
     if not isinstance(policy, BuiltIn):

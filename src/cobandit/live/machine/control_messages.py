@@ -11,11 +11,12 @@ import msgspec
 from msgspec import Meta
 
 from cobandit.codec import Format, FrameCodec
-from cobandit.codec.format import Kinds
+from cobandit.codec.format import Kinds, Translated
 from cobandit.codec.tables import MESSAGES, WIRE_VERSION
 from cobandit.core import Message
 from cobandit.core.pen_names import SettledBlock
 from cobandit.core.pens import MAX_NUMBERS
+from cobandit.core.places import MAX_BANDITS, Bandit
 from cobandit.core.settled import BLOCK
 from cobandit.live.decide.decision import LONGEST_TOKEN
 from cobandit.live.machine.controls import MOST_FROZEN, Setting
@@ -73,6 +74,8 @@ class Hello(ControlMessage, frozen=True):
     """Whether the sender passes on what others observed."""
     is_leaf: bool = False
     """Whether the sender talks to relays only."""
+    bandits: Annotated[tuple[Bandit, ...], Meta(max_length=MAX_BANDITS + 1)] = ()
+    """The bandits with names that the sender serves."""
 
 
 class ControlsTold(ControlMessage, frozen=True):
@@ -227,7 +230,7 @@ AnyControlMessage = (
 )
 
 CONTROL_MESSAGES: Kinds = {
-    16: Hello,
+    16: Translated(Hello, Hello, None, lambda hello: hello if hello.bandits else msgspec.structs.astuple(hello)[:-1]),
     17: ControlsTold,
     18: ControlsHeard,
     19: Rewards,

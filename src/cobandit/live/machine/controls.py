@@ -10,6 +10,8 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from cobandit.codec.serializer import write
+from cobandit.core.places import MAX_BANDITS
+from cobandit.live.decide.full_names import SEPARATOR, prefix_of
 from cobandit.values.checks import check_name
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
@@ -24,6 +26,8 @@ GONE = "gone"
 """The value of the switch of a member that is to be forgotten."""
 
 _FORGET = "forget "
+
+_KILL_ONE = "kill "
 
 STAMPS_A_SECOND = 1000
 
@@ -44,6 +48,16 @@ MAX_NAMES_TO_FORGET = 256
 def freezing(arm: Arm) -> str:
     """Return the key of the switch that freezes an arm."""
     return _FREEZE + arm
+
+
+def killing(bandit: str) -> str:
+    """Return the key of the kill switch of one bandit."""
+    return _KILL_ONE + bandit
+
+
+def freezing_in(bandit: str, arm: Arm) -> str:
+    """Return the key of the switch that freezes an arm of one bandit."""
+    return _FREEZE + prefix_of((bandit, "")) + arm
 
 
 def forgetting(name: str) -> str:
@@ -127,6 +141,16 @@ class Controls:
         setting = self._settings.get(KILL)
         return None if setting is None else setting.value
 
+    def control_arm_of(self, bandit: str) -> Arm | None:
+        """The arm that everybody pulls of one bandit: by its own kill switch, or by that of the whole fleet."""
+        setting = self._settings.get(killing(bandit))
+        return self.control_arm if setting is None or setting.value is None else setting.value
+
+    def frozen_in(self, bandit: str) -> frozenset[Arm]:
+        """The arms of one bandit that get no traffic."""
+        prefix = prefix_of((bandit, ""))
+        return frozenset(arm.removeprefix(prefix) for arm in self.frozen if arm.startswith(prefix))
+
     @property
     def frozen(self) -> frozenset[Arm]:
         """The arms that get no traffic."""
@@ -176,7 +200,7 @@ class Controls:
 
     def _forget(self) -> None:
         """Keep the latest settings of a kind if there are too many: the same ones in whatever order they were heard."""
-        for prefix, most in ((_FREEZE, MOST_FROZEN), (_FORGET, MAX_NAMES_TO_FORGET)):
+        for prefix, most in ((_FREEZE, MOST_FROZEN), (_FORGET, MAX_NAMES_TO_FORGET), (_KILL_ONE, MAX_BANDITS)):
             alike = sorted((s for s in self._settings.values() if s.key.startswith(prefix)), key=_rank)
             for setting in alike[: max(0, len(alike) - most)]:
                 del self._settings[setting.key]
@@ -187,12 +211,13 @@ def _wrong_with(setting: Setting, time_of_day: float) -> str | None:
     key, value, stamp, by = setting
     try:
         check_name("who turned a control", by, LONGEST_NAME)
-        check_name("a control", key, LONGEST_NAME + max(len(_FREEZE), len(_FORGET)))
+        names = 2 if SEPARATOR in key else 1
+        check_name("a control", key, names * (LONGEST_NAME + 2) - 2 + max(len(_FREEZE), len(_FORGET)))
         if value is not None:
             check_name("the value of a control", value, LONGEST_NAME)
     except LocalError as error:
         return str(error)
-    if stamp <= 0 or not (key == KILL or key.startswith((_FREEZE, _FORGET))):
+    if stamp <= 0 or not (key == KILL or key.startswith((_FREEZE, _FORGET, _KILL_ONE))):
         return f"{by} has set {key!r}, which is no control here"
     ahead = stamp / STAMPS_A_SECOND - time_of_day
     if ahead > FURTHEST_AHEAD:

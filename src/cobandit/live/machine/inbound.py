@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cobandit.core import Acknowledgement, Changes, Message, Notice, Outcome, Presence, Share
 from cobandit.core.pen_names import lender_of
+from cobandit.core.places import Bandit, difference
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import read
 from cobandit.live.decide.taken import Taken
@@ -97,6 +98,9 @@ class Inbound:
         machine, sender = self._machine, message.sender
         outcome = machine.agent.receive(message, now)
         machine.take(outcome)
+        if outcome.records and not isinstance(message, Acknowledgement):
+            for presence in message.changes.presences:
+                self._compare_bandits(sender, presence.bandits)
         is_gone = machine.agent.knows(sender) and not machine.agent.is_present(sender)
         if is_gone and machine.terms.sharing.retry is not None:
             machine.forget(sender)
@@ -290,6 +294,7 @@ class Inbound:
             units_per_reward=hello.units_per_reward,
             is_relay=hello.is_relay,
             is_leaf=hello.is_leaf,
+            bandits=hello.bandits,
         )
         self._receive(Notice(hello.sender, machine.terms.name, Changes(presences=(presence,)), hello.session), now)
         machine.peer_versions.heard(hello.sender, hello.reads)
@@ -323,6 +328,28 @@ class Inbound:
             "the same arms",
             hello.sender,
         )
+
+    def _compare_bandits(self, sender: str, bandits: tuple[Bandit, ...]) -> None:
+        """Say in which value a bandit is declared differently there. A relay serves what others declare."""
+        machine = self._machine
+        served = {one.name: one for one in machine.agent.bandits}
+        for theirs in bandits:
+            mine = served.get(theirs.name)
+            what = None if mine is None else difference(mine, theirs)
+            if what is not None:
+                machine.alerts.say_once(
+                    logging.WARNING,
+                    LogEvent.BANDITS_DIFFER,
+                    f"{sender} declares bandit {theirs.name!r} differently ({what}): the two share nothing of it "
+                    "until both declare it alike",
+                    f"{sender} {theirs.name}",
+                )
+            elif machine.terms.is_relay and theirs.name:
+                arms = tuple(dict.fromkeys((*(() if mine is None else mine.arms), *theirs.arms)))
+                if mine is None or arms != mine.arms:
+                    served[theirs.name] = theirs._replace(arms=arms)
+        if tuple(served.values()) != machine.agent.bandits:
+            machine.bandits_wanted = tuple(served.values())
 
     def _hear_controls(self, message: control_messages.ControlsTold) -> None:
         """Take settings, from whomever: an operator, a member, or one whose greeting was lost."""

@@ -5,22 +5,39 @@ odds.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from cobandit.agent import Agent
 from cobandit.core import Outcome
 from cobandit.core.pen_names import SettledBlock
+from cobandit.core.places import PLAIN, At
 from cobandit.live.decide.decider import Known, Settled
 from cobandit.live.machine.odds import Odds
-from cobandit.live.machine.operations import Operations
 from cobandit.values.tally import Arm, ArmTally
 
 
-class Knowledge:
-    """What one member knows, for its decider."""
+class Offer(Protocol):
+    """What may be chosen: `Operations`, or the part of it that concerns one bandit."""
 
-    def __init__(self, agent: Agent, operations: Operations, odds: Odds) -> None:
-        self._agent, self._operations, self._odds = agent, operations, odds
-        self._absorbed = {arm: [0, 0] for arm in agent.arms}
+    @property
+    def offered(self) -> tuple[Arm, ...]:
+        """The arms that this member serves."""
+
+    @property
+    def available(self) -> tuple[Arm, ...]:
+        """The arms to choose from."""
+
+    @property
+    def control_arm(self) -> Arm | None:
+        """If the kill switch is on: the only arm to choose."""
+
+
+class Knowledge:
+    """What one member knows of one place, for its decider."""
+
+    def __init__(self, agent: Agent, operations: "Offer", odds: Odds, at: At = PLAIN) -> None:
+        self._agent, self._operations, self._odds, self._at = agent, operations, odds, at
+        self._absorbed: dict[Arm, list[int]] = {}
         self.immediate = 0
         """Shares that immediate broadcast would have sent since this start."""
 
@@ -39,25 +56,26 @@ class Knowledge:
         self.immediate += sum(tally[0] * self._agent.audience(arm) for arm, tally in tallies.items())
         outcome = self._agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now, numbers)
         for arm, (count, units, _) in tallies.items():
-            absorbed = self._absorbed[arm]
-            absorbed[0] += count
-            absorbed[1] += units
+            self.absorbed(arm, count, units)
         return outcome
 
-    def arms_changed(self) -> None:
-        """Note that the agent has more arms than before."""
-        self._absorbed = {arm: self._absorbed.get(arm, [0, 0]) for arm in self._agent.arms}
+    def absorbed(self, arm: Arm, count: int, units: int) -> None:
+        """Note that the agent has taken rewards of the decider."""
+        absorbed = self._absorbed.setdefault(arm, [0, 0])
+        absorbed[0] += count
+        absorbed[1] += units
 
     def known(self) -> Known:
         """Return what to publish."""
-        policy, candidates = self._agent.policy, self._operations.available
+        policy, candidates = self._agent.policy_at(*self._at), self._operations.available
+        absorbed = [self._absorbed.get(arm, (0, 0)) for arm in policy.arms]
         return Known(
             arms=policy.arms,
             counts=tuple(policy.tally.counts.values()),
             sums=tuple(policy.tally.sums.values()),
             own_pulls=policy.own_pulls,
-            absorbed_counts=tuple(count for count, _ in self._absorbed.values()),
-            absorbed_sums=tuple(units for _, units in self._absorbed.values()),
+            absorbed_counts=tuple(count for count, _ in absorbed),
+            absorbed_sums=tuple(units for _, units in absorbed),
             candidates=candidates,
             control_arm=self._operations.control_arm,
             odds=self._odds.last,

@@ -14,16 +14,18 @@ import msgspec
 from cobandit.agent import Agent
 from cobandit.core import InputRecord, Message, Outcome
 from cobandit.core.pens import Book, BookState
+from cobandit.core.places import PLAIN, Bandit
 from cobandit.core.settled import blocks_of
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
-from cobandit.live.decide.decider import Decided, Decider, Settled
+from cobandit.live.decide.decider import NOTHING, Decided, Decider, Settled
 from cobandit.live.decide.decision import Signer
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.answers import Answers
+from cobandit.live.machine.bandits import Bandits
 from cobandit.live.machine.batch import Batch, Mail, NodeState
 from cobandit.live.machine.control_messages import AnyControlMessage
 from cobandit.live.machine.controls import Controls, in_parts
@@ -47,10 +49,15 @@ from cobandit.live.machine.succession import Succession
 from cobandit.live.machine.versions import PeerVersions
 from cobandit.live.machine.zero_watch import ZeroWatch
 from cobandit.policies.matching import best_odds
+from cobandit.values.errors import NotNowError
 from cobandit.values.tally import Arm
 
 NOTE_LIFE_EVERY = 600.0
 """Seconds after which a member with open decisions writes down that it has run, though nothing else has happened."""
+
+
+DECLARE_WITHIN = 0.1
+"""Seconds after which the others hear of a bandit that was declared, and of all that were since."""
 
 
 class Machine:
@@ -89,6 +96,14 @@ class Machine:
             self.agent, self.outbox, self.alerts, terms.expire_after, is_leaf=terms.is_leaf
         )
         self.succession = Succession(self.agent, self.alerts, clock)
+        self._introduce_at: float | None = None
+        """When to say that this member is here again, with more bandits."""
+        self.bandits_wanted: tuple[Bandit, ...] | None = None
+        """What a relay must serve because others do: a session begins with it."""
+        self.bandits = Bandits(
+            terms.name, self.agent, self.controls, clock, Effects(self.settings_changed, self.publish)
+        )
+        """The bandits with names."""
         self._odds = Odds(self.agent)
         self._zero_watch = ZeroWatch(self.alerts, has_default=terms.default_units is not None)
         self.knowledge = Knowledge(self.agent, self.operations, self._odds)
@@ -107,7 +122,7 @@ class Machine:
         self.settings_from: str | None = None
         """Who told it the settings first, since this start; `None` if nobody has yet."""
         self._has_new_settings = self._has_news = False
-        self._candidates = self.agent.policy.candidates
+        self._candidates = self.agent.policy.candidates if self.agent.has_plain else ()
         """Those that the decider knows of."""
         self._life_noted_at, self._forgetting = clock.now(), Forgetting(terms.forget_after, clock.now())
         self.discovery = Discovery()
@@ -139,17 +154,18 @@ class Machine:
     def make_decider(self, allocation: Allocation | None, *, seed: int, wake: Callable[[], None]) -> Decider:
         """Make the decider with which this member decides."""
         self._odds.allocation = allocation
-        if (question := self.question()) is not None:
+        if self.agent.has_plain and (question := self.question()) is not None:
             self._odds.take(question, best_odds(question.posteriors))
-        self.decider = Decider(
+        self.bandits.decider = self.decider = Decider(
             self.terms.build,
-            self.knowledge.known(),
+            self.knowledge.known() if self.agent.has_plain else NOTHING,
             self.clock,
             Signer(self.terms.name, self._start.secret),
             first_number=self._start.run << PLACES | self._first_place,
             allocation=allocation,
             seed=seed,
             wake=wake,
+            default_units=self.terms.default_units,
         )
         self.decider.reopen((number, arm, at) for number, (arm, at) in self.open_decisions.open.items())
         self.decider.remember_subjects(self.open_decisions.subjects())
@@ -181,6 +197,7 @@ class Machine:
             self.outbox.next_due(self.peers, self.controls.digest),
             self.discovery.due_at(),
             self._forgetting.due_at,
+            self._introduce_at,
             self.routing.due_at(),
             None if self.leaf is None else self.leaf.homes.due_at(),
             None if self.lending is None else self.lending.due_at(),
@@ -202,8 +219,12 @@ class Machine:
         if not self._is_giving_back:
             self.settling.expire(now)
         mail_done = []
+        self.take(self.agent.turn(self.clock.time_of_day(), now))
         for number, token, reward in mail:
-            self.settling.settle_token(token, reward)
+            try:
+                self.settling.settle_token(token, reward)
+            except NotNowError:  # its bandit will be declared
+                continue
             mail_done.append(number)
         self.rewards_for_others.keep(now)
         for packet, sender in packets:
@@ -230,16 +251,22 @@ class Machine:
             self.leaf.look(now)
         for stranger in self.discovery.due(self.agent.peers, now):
             self.answer_with(stranger, self.hello(wants_answer=True))
-        if self._has_news or self.agent.policy.candidates != self._candidates:
+        if self._has_news or (self.agent.has_plain and self.agent.policy.candidates != self._candidates):
             self.publish()
+        self.bandits.publish()
         return self._collected(decided, settled, mail_done)
 
     def introduce(self) -> None:
         """Say to every known peer that this member is here."""
-        now, terms = self.clock.now(), self.terms
+        now, terms, self._introduce_at = self.clock.now(), self.terms, None
         self.take(self.agent.join(now, is_relay=terms.is_relay, is_leaf=terms.is_leaf))
         if self.introduced_as is None:
             self.introduced_as = (self.agent.session, self.agent.presence.number)
+
+    def introduce_soon(self) -> None:
+        """Say that this member is here within a moment: of several bandits that are declared in a row, only once."""
+        if self._introduce_at is None:
+            self._introduce_at = self.clock.now() + DECLARE_WITHIN
 
     def flush(self) -> None:
         """Send to everybody who is here what it lacks."""
@@ -265,11 +292,15 @@ class Machine:
             self.discovery.greeted(peer, self.clock.now())
 
     def begin_session(
-        self, session: int, *, incarnation: int | None = None, arms: tuple[Arm, ...] | None = None
+        self,
+        session: int,
+        *,
+        incarnation: int | None = None,
+        arms: tuple[Arm, ...] | None = None,
+        bandits: tuple[Bandit, ...] | None = None,
     ) -> None:
-        """Begin a new session: with more arms, or in a new incarnation. It is written down with the next step."""
-        self.take(self.agent.begin(session, self.clock.now(), incarnation=incarnation, arms=arms))
-        self.knowledge.arms_changed()
+        """Begin a new session: with more arms or bandits, or in a new incarnation. It is written with the next step."""
+        self.take(self.agent.begin(session, self.clock.now(), incarnation=incarnation, arms=arms, bandits=bandits))
         self.succession.session_wanted = None
 
     def state(self, *, is_clean: bool) -> NodeState:
@@ -288,16 +319,22 @@ class Machine:
 
     def publish(self) -> None:
         """Let the decider know what is known now."""
-        self.operations.look_for_control_arm()
-        self.decider.published = self.knowledge.known()
-        self._has_news, self._candidates = False, self.agent.policy.candidates
+        self._has_news = False
+        if self.agent.has_plain:
+            self.operations.look_for_control_arm()
+            self.decider.published = self.knowledge.known()
+            self._candidates = self.agent.policy.candidates
 
     def question(self) -> Question | None:
         """Return what to compute since knowledge or arms have changed; `None` if they have not, or nothing is drawn."""
-        return self._odds.question(self.operations.withheld)
+        plain = self._odds.question(self.operations.withheld) if self.agent.has_plain else None
+        return self.bandits.question() if plain is None else plain
 
     def answer(self, question: Question, odds: Sequence[float]) -> None:
         """Let decisions be drawn by these odds from now on."""
+        if question.at != PLAIN:
+            self.bandits.answer(question, list(odds))
+            return
         self._odds.take(question, odds)
         self.publish()
 
@@ -341,7 +378,7 @@ class Machine:
         return control_messages.Hello(
             self.terms.name,
             arms=self.agent.arms,
-            units_per_reward=self.agent.policy.quantum.per_reward,
+            units_per_reward=self.agent.presence.units_per_reward,
             session=self.agent.session,
             notice=self.agent.presence.number,
             incarnation=self.agent.incarnation,
@@ -352,6 +389,7 @@ class Machine:
             reads=self.terms.versions.packets.reads,
             is_relay=self.agent.presence.is_relay,
             is_leaf=self.agent.presence.is_leaf,
+            bandits=self.agent.presence.bandits,
         )
 
     def send(self, message: Message) -> None:
@@ -371,6 +409,15 @@ class Machine:
 
     def _absorb(self, settled: list[Settled], now: float) -> None:
         """Give the agent the rewards of decisions; of a pen's also which these were, in the same record."""
+        if not self.agent.has_plain:
+            if placed := self.bandits.absorb(settled):
+                self.knowledge.immediate += sum(
+                    tally.observations * self.agent.audience(tally.arm, one.bandit)
+                    for one in placed
+                    for tally in one.tallies
+                )
+                self.take(self.agent.update_all((), now, elsewhere=placed))
+            return
         if self.holding is None:
             self.take(self.knowledge.absorb(settled, now))
             return
@@ -384,10 +431,14 @@ class Machine:
         self._outgoing += [(message.receiver, message) for message in outcome.outgoing]
         if outcome.news or outcome.returned or outcome.ruled_out:
             self._has_news = True
-        if outcome.returned:
+        if outcome.elsewhere:
+            self.bandits.learned(outcome.elsewhere)
+        if outcome.returned or any(change.is_own for change in outcome.elsewhere):
             self.settling.distrust_earlier_starts()
 
     def _empty_outbox(self, now: float) -> None:
+        if self._introduce_at is not None and now >= self._introduce_at:
+            self.introduce()
         digest = self.controls.digest
         for way, brought, is_doubtful in self.routing.due(self.room, now):
             self.answer_with(way, control_messages.RewardsToBring(self.terms.name, brought, is_doubtful))
@@ -442,3 +493,4 @@ class Machine:
             self._forget_silent(peer)
         self.outbox.controls_changed()
         self.publish()
+        self.bandits.publish_all()

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from cobandit.agent import Agent
+from cobandit.core.places import PLAIN, At
 from cobandit.live.decide.allocation import Allocation, Draw, drawn_by
 from cobandit.policies.matching import Posterior
 from cobandit.values.tally import Arm
@@ -20,13 +21,15 @@ class Question(NamedTuple):
     posteriors: list[Posterior]
     observations: int
     """How many are known: with more it is another question."""
+    at: At = PLAIN
+    """Of which place."""
 
 
 class Odds:
     """The odds of one member's arms."""
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
+    def __init__(self, agent: Agent, at: At = PLAIN) -> None:
+        self._agent, self._at = agent, at
         self.allocation: Allocation | None = None
         """Floors and ceilings, if there are any."""
         self.last: Mapping[Arm, float] | None = None
@@ -40,13 +43,13 @@ class Odds:
         Args:
             withheld: The arms that are not to be chosen, whatever is known of them.
         """
-        policy = self._agent.policy
+        policy = self._agent.policy_at(*self._at)
         arms = tuple(arm for arm in policy.candidates if arm not in withheld)
         observations = policy.tally.observations
         if self._matched == (observations, arms) or (posteriors := policy.posteriors()) is None:
             return None
         known = dict(zip(policy.candidates, posteriors, strict=True))
-        return Question(arms, [known[arm] for arm in arms], observations)
+        return Question(arms, [known[arm] for arm in arms], observations, self._at)
 
     def take(self, question: Question, odds: Sequence[float]) -> None:
         """Take the answer to a question."""

@@ -84,6 +84,8 @@ class Operations:
 
     def set_frozen(self, arm: Arm, *, is_frozen: bool) -> None:
         """Freeze an arm, or give it back, here and everywhere."""
+        if not self._agent.has_plain:
+            raise StateError(f"arm {arm!r} is of a bandit with a name: freeze it there, with fleet.bandit(...)")
         self._check_offered(arm)
         if is_frozen and not set(self.offered) - self._controls.frozen - {arm}:
             raise StateError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
@@ -131,5 +133,6 @@ class Operations:
         self._effects.settings_changed()
 
     def _check_offered(self, arm: Arm) -> None:
-        if arm not in self.offered:
-            raise UnknownError(f"arm {arm!r} is not one of {', '.join(self.offered)}")
+        offered = self.offered or tuple(dict.fromkeys(name for one in self._agent.bandits for name in one.arms))
+        if arm not in offered:
+            raise UnknownError(f"arm {arm!r} is not one of {', '.join(offered)}")

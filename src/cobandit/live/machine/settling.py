@@ -12,13 +12,14 @@ from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import is_genuine, read
+from cobandit.live.decide.full_names import split
 from cobandit.live.decide.taken import Taken
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.guard import Guard
 from cobandit.live.machine.open_decisions import MOST_OPEN, PLACES, OpenDecisions
 from cobandit.live.machine.step import Terms
-from cobandit.values.errors import LocalError
+from cobandit.values.errors import LocalError, NotNowError
 from cobandit.values.tally import Arm
 
 
@@ -54,10 +55,16 @@ class Settling:
         self._has_new_trust = False
 
     def settle_token(self, token: str, reward: float) -> Taken:
-        """Reward a decision of this member by its token; what is wrong is refused."""
+        """Reward a decision of this member by its token; what is wrong is refused.
+
+        Raises:
+            NotNowError: Its bandit is not declared here since the start.
+        """
         try:
             claim = read(token)
-            units = self._decider.units(reward)
+            units = self._decider.units(reward, claim.arm)
+        except NotNowError:
+            raise
         except LocalError as error:
             self._alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
             return Taken.GIVEN_UP
@@ -68,7 +75,7 @@ class Settling:
             is_open = self._decider.settle_elsewhere(claim.number, units)
             return Taken.COUNTED if is_open else Taken.COUNTED_BEFORE
         expires_at = self._open_decisions.expires_at(claim.number, claim.at, self._terms.expire_after)
-        if expires_at < self._clock.now() or claim.arm not in self._agent.arms:
+        if expires_at < self._clock.now() or not self._agent.serves(*split(claim.arm)):
             return Taken.GIVEN_UP
         if not self._open_decisions.claim_unwritten(claim.number, self._start.run):
             known, number = self._open_decisions, claim.number
@@ -86,7 +93,7 @@ class Settling:
                 break
             expired.append(entry[0])
         for number in expired:
-            self._decider.settle_elsewhere(number, self._terms.default_units, is_expired=True)
+            self._decider.expire(number)
 
     def due_at(self) -> float | None:
         """Return when the oldest open decision expires; `None` if none is open."""

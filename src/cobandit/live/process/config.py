@@ -19,6 +19,7 @@ from cobandit.live.drive.joining import ONE_DAY, THIRTY_DAYS, check_start
 from cobandit.live.drive.starting import LEAST_FORGET_AFTER, LIVE_POLICY
 from cobandit.live.machine.homes import HOMES, MAX_HOMES
 from cobandit.live.machine.step import FLUSH_EVERY
+from cobandit.live.process.bandit_tables import bandits_from
 from cobandit.live.process.logs import LOG_FORMATS, LogFormat
 from cobandit.live.process.serving import SERVING_KEYS, Serving, serving_from
 from cobandit.live.transports.addresses import parse_address
@@ -33,6 +34,7 @@ from cobandit.values.tally import checked_arms
 
 KEYS = (
     "group",
+    "fleet",
     "name",
     "url",
     "arms",
@@ -59,12 +61,16 @@ KEYS = (
     "catch_up_every",
     "log_format",
     "metrics",
+    "bandits",
     *SERVING_KEYS,
 )
 CATCH_UP_EVERY = 60.0
 """The default, in seconds."""
 
 LONGEST_CATCH_UP = 86_400.0
+
+_OF_ONE_BANDIT = ("group", "arms", "policy", "quantum", "floors", "ceilings", "default_reward", "snapshot")
+"""Keys of a member with one bandit."""
 
 _REACHABLE = tuple(scheme for scheme in SCHEMES if scheme != "memory")
 
@@ -86,11 +92,19 @@ class AgentConfig:
     says_relay: bool = False
     """Whether the file says if it is a relay. If not, `cobandit agent` is one where it may be."""
     says_policy: bool = False
+    bandits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What is declared of each bandit, if it is a member of a fleet."""
     serves: bool = False
     """Whether the file says where to serve HTTP: then `cobandit relay` does so too."""
 
     def __repr__(self) -> str:
-        return f"AgentConfig(name={self.member['name']!r}, group={self.member['group']!r}, url={masked(self.url)!r})"
+        return f"AgentConfig(name={self.member['name']!r}, group={self.group!r}, url={masked(self.url)!r})"
+
+    @property
+    def group(self) -> str:
+        """The name of its group, or of its fleet."""
+        name: str = self.member["fleet"] or self.member["group"]
+        return name
 
 
 def read_config(path: Path | str) -> AgentConfig:
@@ -124,9 +138,15 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
     """
     table, folder = Table(content, "", KEYS), Path(folder)
     url = _url(table)
-    arms = _arms(table)
+    is_fleet = "fleet" in table
+    if is_fleet:
+        table.refuse(_OF_ONE_BANDIT, "fleet is given: say it of a bandit, in its table [bandits.NAME]")
+    elif "bandits" in table:
+        raise wrong("bandits", "in the file of a fleet: say fleet = ..., not group", table.get("bandits"))
+    arms = None if is_fleet else _arms(table)
     member = {
-        "group": table.text("group"),
+        "group": None if is_fleet else table.text("group"),
+        "fleet": table.text("fleet") if is_fleet else None,
         "name": _name(table),
         "arms": arms,
         "state": _state(table, folder),
@@ -147,7 +167,7 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         "homes": table.whole("homes", 1, MAX_HOMES, default=HOMES),
         "lease": table.positive("lease") if "lease" in table else LEASE,
         "flush_every": table.positive("flush_every") if "flush_every" in table else FLUSH_EVERY,
-        **_shares(table, arms),
+        **({} if arms is None else _shares(table, arms)),
     }
     metrics = table.text("metrics") if "metrics" in table else None
     if metrics is not None:
@@ -162,6 +182,7 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         serving_from(table, folder),
         says_relay="relay" in table,
         says_policy="policy" in table,
+        bandits=bandits_from(table),
         serves="listen" in table,
     )
 
@@ -206,7 +227,7 @@ def check_files(config: AgentConfig) -> None:
         with located("keys"):
             credentials = Credentials(_proof(config).identity(), member["trust"])
             name = member["name"] or f"{credentials.identity.name}x"  # a relay lends it one that begins so
-            credentials.begin(name, member["group"], time.time())
+            credentials.begin(name, config.group, time.time())
     if config.metrics is not None:
         with located("metrics"):
             importlib.import_module("cobandit.live.status.metrics")  # says what to install if something is missing

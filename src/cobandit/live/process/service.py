@@ -50,6 +50,8 @@ def run_agent(
     configure_logging(config.log_format, also=logs_of)
     with stop_signals() as signals, ExitStack() as stack:
         member = stack.enter_context(connect(config.url, **config.member))
+        for name, options in config.bandits.items():
+            member.bandit(name, **options)
         if config.metrics is not None:
             from cobandit.live.process.metrics_server import serve_metrics  # noqa: PLC0415  # needs the extra `metrics`
 

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from typing import TypeVar
 
+import msgspec
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import generate_latest
 
@@ -64,17 +65,17 @@ class Api:
 
     async def select(self, wanted: schemas.SelectRequest) -> schemas.SelectedArm:
         """Decide which arm to pull."""
-        return _told(self._member.select_arm(wanted.subject, among=wanted.among))
+        return _told(self._select(wanted))
 
     async def select_many(self, wanted: schemas.SelectManyRequest) -> schemas.SelectedArms:
         """Decide several times: all are made, or none."""
         for one in wanted.requests:
-            if one.among is not None:
+            if one.among is not None and one.bandit is None:
                 self._member.check_choice(one.among)
         made: list[Decision] = []
         try:
             for one in wanted.requests:
-                made.append(self._member.select_arm(one.subject, among=one.among))
+                made.append(self._select(one))
                 if len(made) % DECIDE_AT_ONCE == 0:
                     await asyncio.sleep(0)
         except BaseException:  # the arms have changed since
@@ -82,6 +83,12 @@ class Api:
                 self._member.withdraw(decision)
             raise
         return schemas.SelectedArms(tuple(map(_told, made)))
+
+    def _select(self, wanted: schemas.SelectRequest) -> Decision:
+        if wanted.bandit is None:
+            return self._member.select_arm(wanted.subject, among=wanted.among)
+        bandit = self._member.declared_bandit(wanted.bandit)
+        return bandit.select_arm(wanted.segment, wanted.subject, among=wanted.among)
 
     async def update(self, given: schemas.UpdateRequest) -> schemas.Counted:
         """Reward a decision. It counts once, however often it is repeated."""
@@ -102,6 +109,16 @@ class Api:
         return schemas.Withdrawn(self._member.withdraw(given.id))
 
     # Operating.
+
+    async def bandits(self) -> schemas.Bandits:
+        """Return the bandits of a fleet."""
+        return schemas.Bandits((await self.statistics()).bandits)
+
+    async def declare(self, new: schemas.NewBandit) -> schemas.Bandits:
+        """Declare a bandit of a fleet, or more arms of one."""
+        said = msgspec.structs.asdict(new)
+        await self._elsewhere(partial(self._member.bandit, said.pop("name"), said.pop("arms"), **said))
+        return await self.bandits()
 
     async def arms(self) -> schemas.Arms:
         """Return the arms."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from cobandit.live.sidecar import schemas
+from cobandit.live.status.bandit_statistics import BanditStatistics
 from cobandit.live.status.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
 
 JSON, PLAIN = "application/json", "text/plain"
@@ -111,6 +112,15 @@ _FLEET_ARM = {
     "frozen_at": 0,
     "offered_at": 1,
 }
+_BANDIT = BanditStatistics(
+    name="homepage",
+    arms=("red", "green"),
+    segments=2,
+    observations=412,
+    own_observations=140,
+    rewards=(0.0, 200.0),
+    window_s=604_800.0,
+)
 _SELECTED = {"id": ID, "arm": "red", "propensity": 1.0}
 
 OPERATIONS = (
@@ -176,6 +186,27 @@ OPERATIONS = (
         example={"id": ID},
         answer={"withdrawn": True},
         refused=(404, 409),
+    ),
+    Operation(
+        name="bandits",
+        method="GET",
+        path="/v1/bandits",
+        summary="The bandits of a fleet, as this member sees them",
+        given=schemas.Bandits,
+        answer=schemas.Bandits((_BANDIT,)),
+    ),
+    Operation(
+        name="declare",
+        method="POST",
+        path="/v1/bandits",
+        summary="Declare a bandit of a fleet, or more arms of one",
+        description="Members that declare it alike learn together. To declare it again is harmless; declared "
+        "differently, it is refused, and the text says which value differs.",
+        taken=schemas.NewBandit,
+        given=schemas.Bandits,
+        example={"name": "homepage", "arms": ["red", "green"], "window": "7d", "rewards": [0, 200]},
+        answer=schemas.Bandits((_BANDIT,)),
+        refused=(409,),
     ),
     Operation(
         name="arms",

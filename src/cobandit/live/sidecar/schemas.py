@@ -8,7 +8,9 @@ from msgspec import Meta, Struct
 
 from cobandit.live.decide.decider import LONGEST_SUBJECT
 from cobandit.live.decide.decision import LONGEST_TOKEN
+from cobandit.live.machine.bandits import MAX_SEGMENTS
 from cobandit.live.sidecar.problems import Problem
+from cobandit.live.status.bandit_statistics import BanditStatistics
 from cobandit.live.status.fleet import FleetArm
 from cobandit.live.status.statistics import ArmStatistics, Statistics
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
@@ -31,7 +33,10 @@ Among = Annotated[
 DecisionId = Annotated[
     str, Meta(pattern=r"^d1\.[A-Za-z0-9_-]+$", max_length=LONGEST_TOKEN, description="The id of a decision.")
 ]
-Reward = Annotated[float, Meta(ge=0.0, le=1.0, description="How good it was, from 0 to 1.")]
+Reward = Annotated[float, Meta(description="How good it was: from 0 to 1, or in the range of its bandit.")]
+BanditName = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="The name of a bandit of a fleet.")]
+Segment = Annotated[str, Meta(max_length=LONGEST_NAME, description="A segment of the bandit, which learns for itself.")]
+Duration = Annotated[str | float, Meta(description="Seconds, or such as 30min, 12h or 7d.")]
 IsCounted = Annotated[
     bool,
     Meta(
@@ -58,6 +63,30 @@ class SelectRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
     subject: Subject | None = None
     among: Among | None = None
+    bandit: BanditName | None = None
+    segment: Segment = ""
+
+
+class NewBandit(Struct, frozen=True, forbid_unknown_fields=True):
+    """A bandit of a fleet, to be declared: what `fleet.bandit` takes."""
+
+    name: BanditName
+    arms: Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS)]
+    policy: str = "thompson"
+    rewards: tuple[float, float] = (0.0, 1.0)
+    quantum: float | None = None
+    window: Duration | None = None
+    half_life: Duration | None = None
+    floors: dict[ArmName, float] | None = None
+    ceilings: dict[ArmName, float] | None = None
+    default_reward: float | None = None
+    max_segments: int = MAX_SEGMENTS
+
+
+class Bandits(Struct, frozen=True):
+    """The bandits of a fleet, as this member sees them."""
+
+    bandits: tuple[BanditStatistics, ...]
 
 
 class SelectedArm(Struct, frozen=True):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
+from cobandit.live.status.bandit_statistics import BanditStatistics
 from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
 from cobandit.values.errors import LocalError
@@ -108,6 +109,10 @@ def _leaves(member: Statistics) -> float:
     return float(sum(peer.is_present and peer.role is Role.LEAF for peer in member.peers))
 
 
+def _bandits(measure: Callable[[BanditStatistics], float | None]) -> Rows:
+    return lambda member: [((bandit.name,), measure(bandit)) for bandit in member.bandits]
+
+
 def _sent(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
     return [((kind,), getattr(member.communication, kind)) for kind in KINDS]
 
@@ -117,7 +122,7 @@ def _refused(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
 
 
 _COUNTER, _GAUGE = CounterMetricFamily, GaugeMetricFamily
-_ARM, _PEER = ("arm",), ("peer",)
+_ARM, _PEER, _BANDIT = ("arm",), ("peer",), ("bandit",)
 
 _FAMILIES = (
     _Family(_COUNTER, "cobandit_decisions", "Decisions since the start.", (), _one(lambda m: m.decisions)),
@@ -146,6 +151,10 @@ _FAMILIES = (
     _Family(_GAUGE, "cobandit_arm_reward_low_ratio", "Lower end of its interval.", _ARM, _arms(lambda a: a.low)),
     _Family(_GAUGE, "cobandit_arm_reward_high_ratio", "Upper end of its interval.", _ARM, _arms(lambda a: a.high)),
     _Family(_GAUGE, "cobandit_arm_available", "1 if it may be chosen.", _ARM, _arms(lambda a: a.is_candidate)),
+    _Family(_GAUGE, "cobandit_bandit_observations", "Known.", _BANDIT, _bandits(lambda b: b.observations)),
+    _Family(_GAUGE, "cobandit_bandit_own_observations", "Own.", _BANDIT, _bandits(lambda b: b.own_observations)),
+    _Family(_GAUGE, "cobandit_bandit_segments", "Segments here.", _BANDIT, _bandits(lambda b: b.segments)),
+    _Family(_GAUGE, "cobandit_bandit_kill_switch", "1 if on.", _BANDIT, _bandits(lambda b: b.control_arm is not None)),
     _Family(_GAUGE, "cobandit_peer_silence_seconds", "Time since it was heard.", _PEER, _peers(lambda p: p.heard_s)),
     _Family(_GAUGE, "cobandit_peer_present", "1 without a farewell.", _PEER, _peers(lambda p: p.is_present)),
     _Family(_GAUGE, "cobandit_peer_lacking_observations", "Not acknowledged.", _PEER, _peers(lambda p: p.lacks)),

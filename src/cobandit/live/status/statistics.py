@@ -13,6 +13,8 @@ from msgspec import Meta
 from cobandit.agent import Agent
 from cobandit.codec import WIRE_VERSION
 from cobandit.codec.serializer import NotSoError, reader, write
+from cobandit.core.places import MAX_BANDITS
+from cobandit.live.status.bandit_statistics import BanditStatistics
 from cobandit.live.status.roles import Role, role_of
 from cobandit.policies import Policy
 from cobandit.policies.confident import Confident
@@ -170,6 +172,8 @@ class Statistics(msgspec.Struct, frozen=True):
     """Of a leaf: the relays that it talks to, and that answer."""
     rewards_handed_on: Count = 0
     """Rewards for other members' decisions that relays took over since the start, to bring them on."""
+    bandits: Annotated[tuple[BanditStatistics, ...], Meta(max_length=MAX_BANDITS)] = ()
+    """The bandits with names that it serves."""
 
     @property
     def started_at(self) -> float:

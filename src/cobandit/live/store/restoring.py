@@ -58,10 +58,10 @@ def restore(
     Raises:
         LocalError: The journal is another member's, is damaged, or was written under rules that do not fit.
     """
-    offered = checked_arms(arms)
+    offered = checked_arms(arms) if arms else ()
     stored = journal.read()
     if stored.state is None:
-        agent = Agent(name, build(offered), sharing, incarnation=fresh_session(0, clock))
+        agent = Agent(name, build(offered) if offered else None, sharing, incarnation=fresh_session(0, clock))
         start = snapshot()
         if start is not None:
             agent = start_from_another(start, agent, build, sharing)
@@ -90,7 +90,13 @@ def restore(
         )
     records = [layout.records.decode(record) for batch in stored.batches for record in batch.records]
     later = [arm for record in records if isinstance(record, Began) for arm in record.arms]
-    policy, remark = build(tuple(dict.fromkeys((*found.endpoint.arms, *later)))), None
+    all_arms = tuple(dict.fromkeys((*found.endpoint.arms, *later)))
+    if bool(all_arms) != bool(offered):
+        raise LocalError(
+            f"{journal.name} belongs to a member of {'a group' if all_arms else 'a fleet'}, with "
+            f"{'arms' if all_arms else 'bandits with names'}: give every member its own state"
+        )
+    policy, remark = build(all_arms) if all_arms else None, None
     if not records or found.sharing == repr(sharing):
         agent = Agent.restore(found, records, policy=policy, sharing=sharing)
     else:
@@ -104,7 +110,7 @@ def restore(
     is_clean = state.is_clean and not stored.batches
     if not (is_clean and grown == agent.arms and is_leaf == agent.presence.is_leaf):
         session = fresh_session(agent.session, clock)
-        agent.begin(session, clock.now(), incarnation=None if is_clean else session, arms=grown)
+        agent.begin(session, clock.now(), incarnation=None if is_clean else session, arms=grown or None)
     controls, open_decisions = Controls(state.settings), OpenDecisions(state.open_decisions)
     rewards = {(peer, token): reward for peer, token, reward in state.rewards}
     book = state.book

@@ -1,0 +1,25 @@
+"""Invariant 13: what an agent observed in its present life is not lost as long as it is inside the window.
+
+And what is outside is kept by nobody. The rule is written down here again, apart from the code that it judges.
+"""
+
+import math
+
+from cobandit.agent import Agent
+from cobandit.core.facts import CellKey
+from lab.swarm.history import History
+
+
+def lost_in_window(agent: Agent, history: History) -> list[str]:
+    """Return what an agent has lost of its own, or keeps though it is too old."""
+    replica, wrong = agent.endpoint.replica, list[str]()
+    held = {key: entry.observations for key, entry in replica.cells()}
+    for where, sums in history.of(agent.name, agent.incarnation).sums.items():
+        _, name, _, period = where
+        bandit = replica.bandits[name]
+        present = math.floor(replica.time / bandit.period) if bandit.period else 0
+        is_inside = present - bandit.periods < period <= present
+        count, known = len(sums) - 1, held.get(CellKey(agent.name, agent.incarnation, *where), 0)
+        if known != (count if is_inside else 0):
+            wrong.append(f"{agent.name} has {known} of its {count} observations of {where} in period {present}")
+    return wrong

@@ -1,0 +1,95 @@
+"""One bandit of a fleet, for humans. Every method may be called from any thread.
+
+It decides here and now, as a member with one bandit does; all bandits of a member share its links, its journal and its
+name. This file owns no state but which bandit it is.
+"""
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from cobandit.live.decide.decision import Decision
+from cobandit.live.decide.taken import Taken
+from cobandit.live.machine.bandits import Bandits
+from cobandit.live.status.bandit_statistics import SegmentStatistics, segment_of
+from cobandit.values.tally import Arm
+
+if TYPE_CHECKING:
+    from cobandit.live.drive.member import Member
+
+
+class NamedBandit:
+    """One bandit of a fleet, as `Member.bandit` returns it.
+
+    Args:
+        member: The member that declared it.
+        bandits: The bandits of that member.
+        name: Its name.
+    """
+
+    def __init__(self, member: "Member", bandits: Bandits, name: str) -> None:
+        self._member, self._bandits, self.name = member, bandits, name
+        self._desks = bandits.decider.desks
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """Its arms."""
+        return self._bandits.declared[self.name].bandit.arms
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """The segments that there are: asked for here, or heard of."""
+        return tuple(segment for name, segment in tuple(self._desks) if name == self.name)
+
+    def select_arm(
+        self, segment: str = "", subject: str | None = None, *, among: Collection[Arm] | None = None
+    ) -> Decision:
+        """Decide which arm to pull. Local: no I/O, and no waiting for the network.
+
+        Args:
+            segment: For which of its segments, each of which learns for itself. It appears when it is first asked for.
+            subject: Who it is for, as in `Member.select_arm`.
+            among: Choose one of these.
+
+        Raises:
+            LocalError: There are as many segments as may be, or none of the arms to choose from is on offer.
+        """
+        desk = self._desks.get((self.name, segment))
+        if desk is None:
+            self._member.check_open()
+            desk = self._bandits.desk(self.name, segment)
+        return desk.select_arm(subject, among)
+
+    def update(self, decision: Decision | str, reward: float | bool) -> Taken:
+        """Reward a decision, given itself or its id: as `Member.update` does, which takes those of all bandits."""
+        return self._member.update(decision, reward)
+
+    def withdraw(self, decision: Decision | str) -> bool:
+        """Take a decision back that was never carried out."""
+        return self._member.withdraw(decision)
+
+    def freeze_arm(self, arm: Arm) -> None:
+        """Give an arm of this bandit no more traffic, here and at every member, until `unfreeze_arm`."""
+        self._change(lambda: self._bandits.set_frozen(self.name, arm, is_frozen=True))
+
+    def unfreeze_arm(self, arm: Arm) -> None:
+        """Give an arm back to the policy, here and at every member."""
+        self._change(lambda: self._bandits.set_frozen(self.name, arm, is_frozen=False))
+
+    def kill(self, control_arm: Arm) -> None:
+        """Turn the kill switch of this bandit on: every member pulls this arm of it and no other, until `lift`."""
+        self._change(lambda: self._bandits.set_control_arm(self.name, control_arm))
+
+    def lift(self) -> None:
+        """Turn the kill switch of this bandit off, here and at every member."""
+        self._change(lambda: self._bandits.set_control_arm(self.name, None))
+
+    def statistics(self, segment: str = "") -> SegmentStatistics:
+        """Return what is known of a segment: all its arms, with rewards in the range of this bandit."""
+        machine = self._member.machine
+        return self._member.on_loop(lambda: segment_of(machine.agent, machine.bandits, self.name, segment))
+
+    def _change(self, work: Callable[[], None]) -> None:
+        self._member.change(work)
+
+    def __repr__(self) -> str:
+        return f"<bandit {self.name!r} of {self._member!r}>"

@@ -1,0 +1,278 @@
+"""The bandits with names that a member has declared, and what its deciders are told of each segment of them.
+
+A segment appears when it is first asked for here, or heard of. For each there is what is published (`Knowledge`), the
+odds (`Odds`) and a desk of the decider. This file owns which segments there are, how many may be, and which must be
+published again. It does not know how bandits are told to others: the agent's sessions do that.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from cobandit.agent import Agent
+from cobandit.core.places import At, Bandit, Change, Placed, difference
+from cobandit.live.decide.allocation import drawn_by
+from cobandit.live.decide.clock import Clock
+from cobandit.live.decide.decider import Decider, DeskTerms, Known, Settled
+from cobandit.live.decide.full_names import check_part, split
+from cobandit.live.machine.controls import FROZEN, Controls, freezing_in, killing
+from cobandit.live.machine.knowledge import Knowledge
+from cobandit.live.machine.odds import Odds, Question
+from cobandit.live.machine.open_decisions import OpenDecisions
+from cobandit.live.machine.operations import Effects
+from cobandit.values.checks import check_name
+from cobandit.values.errors import LocalError, StateError, UnknownError
+from cobandit.values.tally import LONGEST_NAME, Arm, ArmTally
+
+MAX_SEGMENTS = 1000
+"""Segments that one bandit may have at one member, if it does not say otherwise."""
+
+
+class Declared(NamedTuple):
+    """A bandit, as this member declared it."""
+
+    bandit: Bandit
+    desk: DeskTerms
+    max_segments: int = MAX_SEGMENTS
+
+
+class _Offer:
+    """What may be chosen of one bandit: `knowledge.Offer`."""
+
+    def __init__(self, declared: Declared, controls: Controls) -> None:
+        self._declared, self._controls = declared, controls
+
+    @property
+    def offered(self) -> tuple[Arm, ...]:
+        """The arms that this member serves."""
+        return self._declared.bandit.arms
+
+    @property
+    def withheld(self) -> frozenset[Arm]:
+        """The arms that operators let nobody choose."""
+        return self._controls.frozen_in(self._declared.bandit.name)
+
+    @property
+    def control_arm(self) -> Arm | None:
+        """If a kill switch is on, to an arm that is offered: that arm."""
+        control_arm = self._controls.control_arm_of(self._declared.bandit.name)
+        return control_arm if control_arm in self.offered else None
+
+    @property
+    def available(self) -> tuple[Arm, ...]:
+        """The arms to choose from. If all are frozen nobody can obey, so none is."""
+        if self.control_arm is not None:
+            return (self.control_arm,)
+        frozen = self.withheld
+        return tuple(arm for arm in self.offered if arm not in frozen) or self.offered
+
+
+class _Place:
+    """One segment: what is known of it, and its odds."""
+
+    __slots__ = ("knowledge", "odds")
+
+    def __init__(self, agent: Agent, at: At, offer: _Offer, declared: Declared) -> None:
+        self.odds = Odds(agent, at)
+        self.odds.allocation = declared.desk.allocation
+        self.knowledge = Knowledge(agent, offer, self.odds, at)
+
+
+class Bandits:
+    """The bandits with names of one member. Of it, `desk` alone may be called from any thread."""
+
+    def __init__(self, name: str, agent: Agent, controls: Controls, clock: Clock, effects: Effects) -> None:
+        self._name, self._agent, self._controls = name, agent, controls
+        self._clock, self._effects = clock, effects
+        self.declared: dict[str, Declared] = {}
+        self._offers: dict[str, _Offer] = {}
+        self._places: dict[At, _Place] = {}
+        self._changed: dict[At, None] = {}
+        """What must be published, in the order of change."""
+        self._asked: dict[At, None] = {}
+        """Of which the odds must be looked at."""
+        self.decider: Decider
+        self.immediate = 0
+
+    # Declaring.
+
+    def check(self, declared: Declared) -> tuple[Bandit, ...] | None:
+        """Return all bandits to serve, if another session must begin for this one; `None` if it is served already.
+
+        Raises:
+            LocalError: It is declared here already, and differently.
+        """
+        bandit = declared.bandit
+        served = {one.name: one for one in self._agent.bandits}
+        before = served.get(bandit.name)
+        if before is not None and (what := difference(before, bandit)) is not None:
+            raise LocalError(
+                f"bandit {bandit.name!r} is declared differently than before, in {what}: declare it as it was, or "
+                "under another name"
+            )
+        if before is not None and set(bandit.arms) <= set(before.arms):
+            return None
+        arms = bandit.arms if before is None else tuple(dict.fromkeys((*before.arms, *bandit.arms)))
+        return tuple((served | {bandit.name: bandit._replace(arms=arms)}).values())
+
+    def declare(self, declared: Declared, open_decisions: OpenDecisions) -> None:
+        """Take a bandit that the agent serves: what is known of its segments is published."""
+        name = declared.bandit.name
+        served = next(one for one in self._agent.bandits if one.name == name)
+        declared = declared._replace(bandit=declared.bandit._replace(arms=served.arms))
+        self._agent.declare(name, declared.desk.build)
+        self.declared[name], self._offers[name] = declared, _Offer(declared, self._controls)
+        self._make_blank(declared)
+        waiting = [(number, *split(arm)) for number, (arm, _) in open_decisions.open.items()]
+        segments = {*self._agent.segments_of(name), *(at[1] for _, at, _ in waiting if at[0] == name)}
+        for segment in sorted(segments):
+            self._place((name, segment))
+            self._changed[name, segment] = None
+        self.publish()
+        for number, at, arm in waiting:
+            if at[0] == name:
+                self.decider.desks[at].attach(number, arm)
+
+    def desk(self, bandit: str, segment: str) -> Decider:
+        """Return where a segment is decided, which appears when it is first asked for. From any thread.
+
+        Raises:
+            LocalError: It cannot be a segment, or there are as many as may be.
+        """
+        at = (bandit, segment)
+        desk = self.decider.desks.get(at)
+        if desk is not None:
+            return desk
+        declared = self.declared[bandit]
+        if segment:
+            check_name("a segment", segment, LONGEST_NAME)
+            check_part("a segment", segment)
+        count = sum(1 for name, _ in tuple(self.decider.desks) if name == bandit)
+        if count >= declared.max_segments:
+            raise StateError(
+                f"bandit {bandit!r} has {count} segments already, which is its limit: use fewer, or declare it with "
+                "a larger max_segments"
+            )
+        return self.decider.desk(at)
+
+    # What happens.
+
+    def absorb(self, settled: Iterable[Settled]) -> tuple[Placed, ...]:
+        """Return the rewards of decisions of bandits with names, for the agent."""
+        sums: dict[At, dict[Arm, list[int]]] = {}
+        for entry in settled:
+            at, arm = split(entry.arm)
+            if not at[0] or entry.units is None:
+                continue
+            tally = sums.setdefault(at, {}).setdefault(arm, [0, 0, 0])
+            tally[0] += 1
+            tally[1] += entry.units
+            tally[2] += self._agent.policy_at(*at).quantum.square(entry.units)
+        placed = []
+        for at, tallies in sums.items():
+            place = self._place(at)
+            for arm, (count, units, _) in tallies.items():
+                place.knowledge.absorbed(arm, count, units)
+            self._changed[at] = None
+            placed.append(Placed(*at, tuple(ArmTally(arm, *tally) for arm, tally in tallies.items())))
+        return tuple(placed)
+
+    def learned(self, changes: Iterable[Change]) -> None:
+        """Take that more is known, or less."""
+        for change in changes:
+            if change.bandit in self.declared:
+                self._changed[change[:2]] = None
+
+    def publish_all(self) -> None:
+        """Publish everything again, because controls have changed."""
+        for declared in self.declared.values():
+            self._make_blank(declared)
+        self._changed |= dict.fromkeys(self._places)
+        for at, desk in tuple(self.decider.desks.items()):
+            if at not in self._places:
+                desk.published = self.decider.declared[at[0]].blank
+        self.publish()
+
+    def publish(self) -> None:
+        """Let the deciders know what has changed."""
+        for at in self._changed:
+            place, desk = self._place(at), self.decider.desk(at)
+            if place.odds.last is None:
+                place.odds.last = self.decider.declared[at[0]].blank.odds
+            desk.published = place.knowledge.known()
+            self._asked[at] = None
+        self._changed.clear()
+
+    def question(self) -> Question | None:
+        """Return the next question about odds; `None` if there is none."""
+        while self._asked:
+            at = next(iter(self._asked))
+            del self._asked[at]
+            question = self._place(at).odds.question(self._offers[at[0]].withheld)
+            if question is not None:
+                return question
+        return None
+
+    def answer(self, question: Question, odds: list[float]) -> None:
+        """Let decisions be drawn by these odds from now on."""
+        place = self._place(question.at)
+        place.odds.take(question, odds)
+        self.decider.desks[question.at].published = place.knowledge.known()
+
+    # What operators do.
+
+    def set_control_arm(self, bandit: str, arm: Arm | None) -> None:
+        """Turn the kill switch of one bandit on or off, here and everywhere."""
+        if arm is not None:
+            self._check_offered(bandit, arm)
+        self._set(killing(bandit), arm)
+
+    def set_frozen(self, bandit: str, arm: Arm, *, is_frozen: bool) -> None:
+        """Freeze an arm of one bandit, or give it back, here and everywhere."""
+        self._check_offered(bandit, arm)
+        offer = self._offers[bandit]
+        if is_frozen and not set(offer.offered) - offer.withheld - {arm}:
+            raise StateError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
+        self._set(freezing_in(bandit, arm), FROZEN if is_frozen else None)
+
+    def frozen(self, bandit: str) -> frozenset[Arm]:
+        """Return the arms of a bandit that get no traffic."""
+        return self._controls.frozen_in(bandit)
+
+    def control_arm_of(self, bandit: str) -> Arm | None:
+        """Return the arm of a bandit's kill switch, or of the fleet's, if one is on and the bandit has the arm."""
+        offer = self._offers.get(bandit)
+        return None if offer is None else offer.control_arm
+
+    def odds_of(self, at: At) -> Mapping[Arm, float] | None:
+        """Return how likely each arm of a place is the best, as last computed."""
+        place = self._places.get(at)
+        return None if place is None else place.odds.last
+
+    # How.
+
+    def _set(self, key: str, value: str | None) -> None:
+        self._controls.turn(key, value, self._clock.time_of_day(), by=self._name)
+        self._effects.settings_changed()
+
+    def _check_offered(self, bandit: str, arm: Arm) -> None:
+        arms = self.declared[bandit].bandit.arms
+        if arm not in arms:
+            raise UnknownError(f"arm {arm!r} is not one of {', '.join(arms)}")
+
+    def _place(self, at: At) -> _Place:
+        place = self._places.get(at)
+        if place is None:
+            declared = self.declared[at[0]]
+            place = self._places[at] = _Place(self._agent, at, self._offers[at[0]], declared)
+        return place
+
+    def _make_blank(self, declared: Declared) -> None:
+        """Say what is known of a segment of which nothing is: all arms are alike."""
+        offer, arms = self._offers[declared.bandit.name], declared.bandit.arms
+        candidates, nothing = offer.available, (0,) * len(arms)
+        odds = None
+        if declared.desk.build(arms).posteriors() is not None:
+            odds = dict.fromkeys(candidates, 1.0 / len(candidates))
+        draw = None if odds is None else drawn_by(odds, candidates, declared.desk.allocation)
+        blank = Known(arms, nothing, nothing, 0, nothing, nothing, candidates, offer.control_arm, odds, draw, arms)
+        self.decider.declared[declared.bandit.name] = declared.desk._replace(blank=blank)

@@ -1,0 +1,113 @@
+"""How the bandits with names are, as values: in short for all of them, and arm by arm for one segment.
+
+A member may have thousands of segments, so what travels to others says how much is known of each bandit, and no more.
+This file reads; it changes nothing.
+"""
+
+from typing import Annotated, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from cobandit.agent import Agent
+from cobandit.core.places import Bandit
+from cobandit.values.tally import LONGEST_NAME, Arm
+
+_Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
+
+
+class BanditStatistics(msgspec.Struct, frozen=True):
+    """One bandit at one member."""
+
+    name: _Name
+    arms: tuple[_Name, ...]
+    segments: int
+    """How many there are here."""
+    observations: int
+    """All that this member knows of, inside the window."""
+    own_observations: int
+    rewards: tuple[float, float]
+    """The smallest and the largest reward."""
+    window_s: float | None = None
+    half_life_s: float | None = None
+    control_arm: _Name | None = None
+    """The arm of its kill switch, or of the fleet's, if one is on."""
+    frozen: tuple[_Name, ...] = ()
+
+
+class SegmentArm(msgspec.Struct, frozen=True):
+    """One arm of one segment."""
+
+    arm: _Name
+    observations: int
+    mean: float | None
+    """In the range of the bandit's rewards; `None` if nothing is known."""
+    odds: float | None
+    """How likely it is the best, as last computed; `None` if the policy has no posteriors."""
+    is_frozen: bool
+
+
+class SegmentStatistics(msgspec.Struct, frozen=True):
+    """One segment of one bandit at one member."""
+
+    bandit: _Name
+    segment: str
+    policy: str
+    observations: int
+    arms: tuple[SegmentArm, ...]
+
+
+class _Bandits(Protocol):
+    def frozen(self, bandit: str) -> frozenset[Arm]:
+        """Return the arms of a bandit that get no traffic."""
+
+    def control_arm_of(self, bandit: str) -> Arm | None:
+        """Return the arm of a kill switch that is on."""
+
+    def odds_of(self, at: tuple[str, str]) -> "object":
+        """Return how likely each arm of a place is the best."""
+
+
+def bandits_of(agent: Agent, bandits: _Bandits) -> tuple[BanditStatistics, ...]:
+    """Return every bandit with a name that an agent serves."""
+    known, own = agent.observations_by_bandit()
+    return tuple(
+        BanditStatistics(
+            name=bandit.name,
+            arms=bandit.arms,
+            segments=len(agent.segments_of(bandit.name)),
+            observations=known.get(bandit.name, 0),
+            own_observations=own.get(bandit.name, 0),
+            rewards=bandit.rewards,
+            window_s=bandit.period * bandit.periods if bandit.period and not bandit.half_life else None,
+            half_life_s=bandit.half_life or None,
+            control_arm=bandits.control_arm_of(bandit.name),
+            frozen=tuple(sorted(bandits.frozen(bandit.name))),
+        )
+        for bandit in agent.bandits
+    )
+
+
+def segment_of(agent: Agent, bandits: _Bandits, name: str, segment: str) -> SegmentStatistics:
+    """Return one segment, arm by arm."""
+    bandit: Bandit = next(one for one in agent.bandits if one.name == name)
+    policy, frozen = agent.policy_at(name, segment), bandits.frozen(name)
+    odds = bandits.odds_of((name, segment))
+    chances = odds if isinstance(odds, dict) else {}
+    low, high = bandit.rewards
+    return SegmentStatistics(
+        bandit=name,
+        segment=segment,
+        policy=type(policy).__name__,
+        observations=policy.tally.observations,
+        arms=tuple(
+            SegmentArm(
+                arm=arm,
+                observations=policy.tally.counts[arm],
+                mean=low + (high - low) * policy.mean(arm) if policy.tally.counts[arm] else None,
+                odds=chances.get(arm),
+                is_frozen=arm in frozen,
+            )
+            for arm in policy.arms
+        ),
+    )

@@ -1,0 +1,265 @@
+"""One fleet, many bandits: what people do with bandits that have names, through the public door, over memory."""
+
+import itertools
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cobandit
+from cobandit import Constant, RetryTimers, on_demand
+from cobandit.live.decide.decision import read
+from cobandit.live.decide.full_names import split
+from cobandit.live.decide.taken import Taken
+from cobandit.live.drive.declaring import seconds
+from cobandit.live.drive.member import Member
+from cobandit.live.drive.named_bandit import NamedBandit
+from cobandit.values.errors import LocalError, NotNowError
+
+QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
+WITHIN = 30.0
+_networks = itertools.count()
+
+
+class Clock:
+    """A real clock that a test may put forward."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def now(self) -> float:
+        return time.time()
+
+    def time_of_day(self) -> float:
+        return time.time() + self.ahead
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[..., Member]]:
+    """Connects members of one fleet of this test's own, and closes them in the end."""
+    url, members = f"memory://bandits-{next(_networks)}", list[Member]()
+
+    def connected(name: str, **options: Any) -> Member:
+        member = cobandit.connect(url, fleet="shop", name=name, **{"sharing": QUICK, **options})
+        members.append(member)
+        return member
+
+    yield connected
+    for member in members:
+        member.close()
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + WITHIN
+    while not holds():
+        assert time.monotonic() < until, "it never came to hold"
+        time.sleep(0.01)
+
+
+def home_of(member: Member, **options: Any) -> NamedBandit:
+    return member.bandit("home", ["A", "B"], **{"policy": "ucb", **options})
+
+
+def counts(bandit: NamedBandit, segment: str = "") -> dict[str, int]:
+    return {arm.arm: arm.observations for arm in bandit.statistics(segment).arms if arm.observations}
+
+
+def pull(bandit: NamedBandit, times: int, segment: str = "", reward: float = 1.0) -> None:
+    for _ in range(times):
+        assert bandit.update(bandit.select_arm(segment, among=["A"]), reward) is Taken.COUNTED
+
+
+def test_members_learn_together_about_each_segment_of_each_bandit(connect: Callable[..., Member]) -> None:
+    one, other = connect("one"), connect("other")
+    first, second = home_of(one), home_of(other)
+    mail = one.bandit("mail", ["A", "C"], policy="ucb")
+    pull(first, 3, "de")
+    pull(second, 2, "de")
+    pull(second, 1, "fr")
+    pull(mail, 4)
+    eventually(lambda: counts(first, "de") == counts(second, "de") == {"A": 5} and counts(first, "fr") == {"A": 1})
+    assert counts(second) == {}
+    assert counts(mail) == {"A": 4}
+    assert [(b.name, b.segments, b.own_observations) for b in one.statistics().bandits] == [
+        ("home", 2, 3),
+        ("mail", 1, 4),
+    ]
+    assert [b.name for b in other.statistics().bandits] == ["home"]
+    late = other.bandit("mail", ["A", "C"], policy="ucb")
+    eventually(lambda: counts(late) == {"A": 4})
+
+
+def test_rewards_of_any_range_are_taken_and_others_are_refused_with_the_range(connect: Callable[..., Member]) -> None:
+    bandit = connect("one").bandit("profit", ["A", "B"], rewards=(-50, 200), policy="ucb")
+    for reward in (-50, 200, 12.5):
+        bandit.update(bandit.select_arm(among=["A"]), reward)
+    decision = bandit.select_arm()
+    for wrong in (200.01, -51, float("nan"), "12"):
+        with pytest.raises(LocalError, match="from -50 to 200"):
+            bandit.update(decision, wrong)  # type: ignore[arg-type]
+        with pytest.raises(LocalError, match="from -50 to 200"):
+            bandit.update(decision.id, wrong)  # type: ignore[arg-type]
+    assert bandit.withdraw(decision)
+    eventually(lambda: counts(bandit) == {"A": 3})
+    mean = bandit.statistics().arms[0].mean
+    assert mean is not None
+    assert abs(mean - (-50 + 200 + 12.5) / 3) < 1e-3
+
+
+def test_an_id_says_bandit_and_segment_and_counts_once_wherever_it_is_brought(connect: Callable[..., Member]) -> None:
+    one, other = connect("one"), connect("other")
+    first, second = home_of(one), home_of(other)
+    decision = first.select_arm("de", "user-17")
+    assert first.select_arm("de", "user-17").arm == decision.arm
+    assert (decision.bandit, decision.segment) == ("home", "de")
+    assert split(read(decision.id).arm) == (("home", "de"), decision.arm)
+    assert pickle.loads(pickle.dumps(decision)).id == decision.id
+    assert second.update(decision.id, 1.0) is Taken.ON_ITS_WAY
+    eventually(lambda: counts(first, "de") == {decision.arm: 1})
+    assert one.update(decision.id, 1.0) is Taken.COUNTED_BEFORE
+    assert first.update(decision, 1.0) is Taken.COUNTED_BEFORE
+    eventually(lambda: counts(second, "de") == {decision.arm: 1})
+
+
+def test_a_restart_keeps_bandits_segments_and_open_decisions(connect: Callable[..., Member], tmp_path: Path) -> None:
+    state = tmp_path / "one.db"
+    member = connect("one", state=state)
+    bandit = home_of(member, rewards=(0, 10), window="1h")
+    pull(bandit, 3, "de", 5.0)
+    waiting, given_back = bandit.select_arm("de", "user-1"), bandit.select_arm("fr")
+    member.close()
+    member = connect("one", state=state)
+    with pytest.raises(NotNowError, match="declare it"):
+        member.update(waiting.id, 5.0)
+    with pytest.raises(LocalError, match="rewards"):
+        home_of(member, rewards=(0, 20), window="1h")
+    bandit = home_of(member, rewards=(0, 10), window="1h")
+    assert counts(bandit, "de") == {"A": 3}
+    assert bandit.select_arm("de", "user-1").arm == waiting.arm
+    assert bandit.update(waiting.id, 5.0) is Taken.COUNTED
+    assert bandit.update(waiting.id, 5.0) is Taken.COUNTED_BEFORE
+    assert member.withdraw(given_back.id)
+    eventually(lambda: sum(counts(bandit, "de").values()) == 4)
+
+
+def test_segments_have_a_limit_and_one_beyond_it_changes_nothing(connect: Callable[..., Member]) -> None:
+    member = connect("one")
+    bandit = home_of(member, max_segments=2)
+    bandit.select_arm("de")
+    bandit.select_arm("fr")
+    with pytest.raises(LocalError, match="2 segments already"):
+        bandit.select_arm("it")
+    with pytest.raises(LocalError, match="a segment"):
+        home_of(member, max_segments=9).select_arm("x" * 201)
+    assert bandit.segments == ("de", "fr")
+
+
+def test_two_definitions_of_one_bandit_are_told_which_value_differs(
+    connect: Callable[..., Member], caplog: pytest.LogCaptureFixture
+) -> None:
+    one, other = connect("one"), connect("other")
+    first = home_of(one)
+    with pytest.raises(LocalError, match=r"rewards: \(0.0, 1.0\) here, \(0.0, 5.0\) there"):
+        home_of(one, rewards=(0, 5))
+    second = home_of(other, rewards=(0, 5))
+    pull(first, 2)
+    pull(second, 3)
+    eventually(lambda: "declares bandit 'home' differently (rewards: " in caplog.text)
+    eventually(lambda: counts(first) == {"A": 2} and counts(second) == {"A": 3})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"window": "9s"}, "at least 10 seconds"),
+        ({"half_life": 3}, "at least 4 seconds"),
+        ({"window": "1h", "half_life": "1h"}, "not both"),
+        ({"window": "soon"}, "such as"),
+        ({"window": "1h", "policy": "aae"}, "cannot have a window"),
+        ({"rewards": (5, 5)}, "smallest and the largest"),
+        ({"rewards": 5}, "smallest and the largest"),
+        ({"quantum": 0.3}, "whole steps"),
+        ({"policy": "magic"}, "not one of"),
+        ({"floors": {"C": 0.1}}, "not one of A, B"),
+        ({"default_reward": 2.0}, "a reward"),
+        ({"max_segments": 0}, "max_segments"),
+    ],
+)
+def test_bandits_that_cannot_be_are_refused_and_nothing_changes(
+    connect: Callable[..., Member], options: dict[str, Any], words: str
+) -> None:
+    member = connect("one")
+    with pytest.raises(LocalError, match=words):
+        home_of(member, **options)
+    assert member.statistics().bandits == ()
+
+
+def test_arms_are_frozen_and_killed_for_one_bandit_and_for_the_fleet(connect: Callable[..., Member]) -> None:
+    one, other = connect("one"), connect("other")
+    home, mail = home_of(one), other.bandit("mail", ["A", "B"])
+    there = home_of(other)
+    home.freeze_arm("A")
+    eventually(lambda: {there.select_arm().arm for _ in range(20)} == {"B"})
+    assert {mail.select_arm().arm for _ in range(60)} == {"A", "B"}
+    with pytest.raises(LocalError, match="last one"):
+        home.freeze_arm("B")
+    home.unfreeze_arm("A")
+    home.kill("A")
+    eventually(lambda: {there.select_arm("new").arm for _ in range(20)} == {"A"})
+    home.lift()
+    one.kill("B")
+    eventually(lambda: {desk.select_arm().arm for desk in (home, there, mail) for _ in range(20)} == {"B"})
+    assert [bandit.control_arm for bandit in other.statistics().bandits] == ["B", "B"]
+
+
+def test_a_relay_serves_what_its_leaves_declare(connect: Callable[..., Member]) -> None:
+    connect("relay", relay=True)
+    one, other = (connect(name, relays=["relay"]) for name in ("one", "other"))
+    first, second = home_of(one, window="1h"), home_of(other, window="1h")
+    pull(first, 3, "de")
+    pull(second, 2, "de")
+    eventually(lambda: counts(first, "de") == counts(second, "de") == {"A": 5})
+
+
+def test_what_is_older_than_the_window_is_forgotten_everywhere(connect: Callable[..., Member]) -> None:
+    clock = Clock()
+    one, other = (connect(name, clock=clock) for name in ("one", "other"))
+    first, second = home_of(one, window="10h"), home_of(other, window="10h")
+    kept = one.bandit("mail", ["A"], policy="ucb")
+    pull(first, 5)
+    pull(kept, 1)
+    eventually(lambda: counts(second) == {"A": 5})
+    clock.ahead = 5 * 3600.0
+    pull(first, 2)
+    eventually(lambda: counts(second) == {"A": 7})
+    clock.ahead = 11 * 3600.0
+    pull(second, 1)
+    pull(first, 1)
+    eventually(lambda: counts(first) == counts(second) == {"A": 4})
+    assert counts(kept) == {"A": 1}
+
+
+def test_a_fleet_has_no_bandit_without_a_name_and_a_group_no_other(connect: Callable[..., Member]) -> None:
+    member = connect("one")
+    with pytest.raises(LocalError, match="bandits with names"):
+        member.select_arm()
+    with (
+        cobandit.connect("memory://one-group", group="g", arms=["A"], name="x") as plain,
+        pytest.raises(LocalError, match="one bandit"),
+    ):
+        plain.bandit("home", ["A"])
+    with pytest.raises(LocalError, match="not both"):
+        cobandit.connect("memory://x", fleet="shop", group="g", arms=["A"], name="x")
+    with pytest.raises(LocalError, match="group="):
+        cobandit.connect("memory://x", name="x")
+    with pytest.raises(LocalError, match="needs a name"):
+        cobandit.connect("memory://x", fleet="shop", relays=["*"])
+
+
+def test_durations() -> None:
+    assert [seconds("window", said) for said in ("90s", "2min", "1.5h", "7d", "1w", 3)] == [
+        *(90.0, 120.0, 5400.0, 604_800.0, 604_800.0, 3.0)
+    ]
