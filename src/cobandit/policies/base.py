@@ -115,9 +115,31 @@ class Policy(ABC):
         count = self.tally.counts[arm]
         return self.tally.sums[arm] / (count * self.quantum.per_reward) if count else 0.0
 
+    def rewards(self, arm: Arm) -> float:
+        """Return the rewards of an arm, added up: shares of their range, from 0 to 1 each."""
+        return self.tally.sums[arm] / self.quantum.per_reward
+
+    def squares(self, arm: Arm) -> float:
+        """Return the squares of the rewards of an arm, added up."""
+        return self.tally.squares[arm] * self.quantum.square_size
+
+    def variance(self, arm: Arm) -> float:
+        """Return the variance of the rewards of an arm, over everything known of it; 0 when nothing is."""
+        count = self.tally.counts[arm]
+        return variance_of(self.mean(arm), self.squares(arm), count) if count else 0.0
+
     def _check_arm(self, arm: Arm) -> None:
         if not isinstance(arm, str) or arm not in self.tally.counts:
             raise LocalError(f"arm {arm!r} is not one of {', '.join(self.arms)}")
+
+
+def variance_of(mean: float, squares: float, count: float) -> float:
+    """Return the variance of rewards with this mean and these squares added up; rounding never makes it negative.
+
+    >>> variance_of(mean=0.5, squares=3.0, count=8)
+    0.125
+    """
+    return max(0.0, squares / count - mean * mean)
 
 
 def no_number(arm: Arm, count: int) -> LocalError:

@@ -6,7 +6,7 @@ determines a run.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import get_args
 
@@ -18,13 +18,14 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.protocols.node import Node, Place
 from cobandit.protocols.plug_in import PlugIn
 from cobandit.scenario.arms import Arms
+from cobandit.scenario.changes import Course
 from cobandit.scenario.faults import Faults
 from cobandit.scenario.schedules import Schedule
 from cobandit.scenario.tape import Luck
 from cobandit.scenario.topology import Graph, Relays, Topology
 from cobandit.values.checks import check_positive, check_whole, keep_plain
 from cobandit.values.errors import LocalError
-from cobandit.values.quantum import BERNOULLI
+from cobandit.values.quantum import BERNOULLI, Quantum
 from cobandit.values.tally import Arm, checked_arms
 
 LONGEST_HORIZON = 2**40
@@ -115,9 +116,9 @@ class IndexFunction:
         check_positive("alpha", self.alpha)
         checked_confidence(self.confidence)
 
-    def __call__(self, arms: Sequence[Arm], seed: int) -> Policy:  # noqa: ARG002  # an index uses no chance
-        """Return a fresh policy."""
-        return FromIndex(arms, index=self.index, alpha=self.alpha, confidence=self.confidence, quantum=BERNOULLI)
+    def __call__(self, arms: Sequence[Arm], seed: int, quantum: float = BERNOULLI) -> Policy:  # noqa: ARG002
+        """Return a fresh policy: for rewards that are 0 or 1, unless the quantum says otherwise. It uses no chance."""
+        return FromIndex(arms, index=self.index, alpha=self.alpha, confidence=self.confidence, quantum=quantum)
 
 
 @dataclass(frozen=True)
@@ -126,9 +127,10 @@ class Scenario:
 
     Args:
         horizon: How many slots there are.
-        arms: The arms and their means.
+        arms: The arms, their means and how they pay.
         agents: The agents, in the order in which they decide inside a slot.
-        policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1.
+        policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1; for arms that
+            pay in another way, one with a quantum of 1e-6, which counts shares of their range.
         sharing: How they talk: `on_demand(...)`, `immediate(...)`, `silent()`, or a `plug_in(...)`.
         delay: How many slots a message takes; 0 means within the slot.
         faults: What the network does to messages; nothing by default.
@@ -170,6 +172,7 @@ class Scenario:
         for position, agent in enumerate(self.agents):
             if agent.arms is not None and not set(agent.arms) <= set(self.arms.names):
                 raise LocalError(f"agent {position} has arms {agent.arms!r}: name some of {', '.join(self.arms.names)}")
+        _ = self.course  # it may leave the range, and says so
         if isinstance(self.sharing, PlugIn):
             _check_plug_in(self, self.sharing)
 
@@ -208,6 +211,11 @@ class Scenario:
             return Relays(self.sharing.hubs, homes=self.sharing.hubs)
         return self.topology
 
+    @cached_property
+    def course(self) -> Course | None:
+        """The means of the arms over time, if they change."""
+        return self.arms.course(self.horizon)
+
     @property
     def relay_count(self) -> int:
         """How many relays or hubs there are."""
@@ -226,6 +234,23 @@ class Scenario:
     def policy_of(self, agent: int) -> BuildPolicy:
         """Return how an agent chooses."""
         return self.agents[agent].policy or self.policy
+
+    def new_policy(self, agent: int, seed: int) -> Policy:
+        """Return a fresh policy of an agent, which counts rewards as the arms pay them.
+
+        Raises:
+            LocalError: A policy of the user's counts in another quantum.
+        """
+        build, arms = self.policy_of(agent), self.arms_of(agent)
+        if isinstance(build, BuiltIn | IndexFunction):
+            return build(arms, seed, self.arms.quantum)
+        policy = build(arms, seed)
+        if not self.arms.are_binary and policy.quantum != Quantum(self.arms.quantum):
+            raise LocalError(
+                f"the policy of agent {agent} counts rewards in steps of {policy.quantum.step:g}, but these arms pay "
+                f"in steps of {self.arms.quantum:g} of their range: build it with quantum={self.arms.quantum:g}"
+            )
+        return policy
 
     def peers_of(self, position: int) -> Iterator[int]:
         """Return whom an agent or a relay knows, in order."""
@@ -277,7 +302,7 @@ def _check_plug_in(scenario: Scenario, plugged: PlugIn) -> None:
         )
     names = [scenario.node_name(position) for position in range(scenario.node_count)]
     place = place_of(scenario, 0, names, chance_key=0, graph=peers_of_all(scenario))
-    plugged(Node(place, scenario.policy_of(0)(scenario.arms_of(0), 0)))
+    plugged(Node(place, scenario.new_policy(0, 0)))
 
 
 def place_of(scenario: Scenario, position: int, names: Sequence[str], chance_key: int, graph: Peers) -> Place:

@@ -17,11 +17,13 @@ from cobandit.policies import Horizon
 from cobandit.policies.registry import BuiltIn
 from cobandit.protocols.plug_in import PlugIn
 from cobandit.protocols.registry import PLUG_INS
+from cobandit.scenario.arms_file import arms_written
 from cobandit.scenario.faults import Faults
 from cobandit.scenario.scenario import Absence, AgentSpec, BuildPolicy, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
 from cobandit.scenario.topology_file import topology_written
 from cobandit.values.errors import LocalError
+from cobandit.values.reward_range import UNIT
 
 Written = dict[str, object]
 Own = Callable[[str, object], object]
@@ -54,8 +56,10 @@ def scenario_to_mapping(
         content["seed"] = seed
     if scenario.luck != "pull":  # so that files without it stay as they are
         content["luck"] = scenario.luck
-    names = list(scenario.arms.names)
-    content["arms"] = {"means": [float(mean) for mean in scenario.arms.means], "names": names}
+    rewards = scenario.arms.rewards
+    if rewards != UNIT:
+        content["rewards"] = [rewards.low, rewards.high]
+    content["arms"] = arms_written(scenario.arms, own)
     content["agents"] = [
         {"count": len(list(same)), **_agent(agent, f"agents[{position}]", own)}
         for position, (agent, same) in enumerate(groupby(_before(scenario.horizon, one) for one in scenario.agents))
@@ -99,7 +103,7 @@ def scenario_to_toml(scenario: Scenario, *, trials: int | None = None, seed: int
     for key, value in scenario_to_mapping(scenario, trials=trials, seed=seed).items():
         if isinstance(value, dict):
             lines += ["", f"[{key}]", *_entries(value)]
-        elif isinstance(value, list):
+        elif isinstance(value, list) and isinstance(value[0], dict):
             for table in value:
                 lines += ["", f"[[{key}]]", *_entries(table)]
         else:

@@ -21,6 +21,7 @@ from cobandit.theory import (
     ucb_regret_bound,
     ucb_share_counts,
 )
+from cobandit.values.reward_range import UNIT
 
 MOST_AGENTS_BY_PAIR = 400
 """Where arms differ, or thresholds grow, every pair is looked at; of more agents that takes too long for a report."""
@@ -85,6 +86,8 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
     """
     if scenario.plugged or any(agent.policy is not None for agent in scenario.agents):
         return None
+    if scenario.course is not None or scenario.arms.rewards != UNIT:  # it is about rewards in [0, 1] and fixed means
+        return None
     threshold, policy = scenario.exchange.threshold, scenario.policy
     is_small = isinstance(threshold, Constant) or len(scenario.agents) <= MOST_AGENTS_BY_PAIR
     if not (_is_printed(scenario) and is_bounded(threshold) and is_small and _have_same_arms(scenario)):
@@ -94,7 +97,7 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
     theorem = aae_regret_bound if policy.name == "aae" else ucb_regret_bound
     return statistics.fmean(
         theorem(
-            gaps_of(scenario.arms.means),
+            gaps_of(scenario.arms.expected),
             agent_count=len(scenario.agents),
             alpha=policy.exploration,
             total_decisions=max(1, sum(trial)),

@@ -13,16 +13,15 @@ from cobandit.policies import UCB
 from cobandit.scenario.scenario import Scenario, relay_name
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.topology import Graph, RelayAbsence, Relays
-from cobandit.values.quantum import BERNOULLI
 
 
 def meet(scenario: Scenario, tape: Tape) -> list[Agent]:
     """Build the agents, and after them the relays. Everybody knows its neighbours."""
     sharing = scenario.exchange._replace(forwards=isinstance(scenario.topology, Graph))
-    agents = []
-    for position in range(len(scenario.agents)):
-        policy = scenario.policy_of(position)(scenario.arms_of(position), tape.policy_seed(position))
-        agents.append(Agent(str(position), policy, sharing))
+    agents = [
+        Agent(str(position), scenario.new_policy(position, tape.policy_seed(position)), sharing)
+        for position in range(len(scenario.agents))
+    ]
     agents += [_relay(scenario, relay) for relay in range(scenario.relay_count)]
     for position, agent in enumerate(agents):
         for peer in scenario.peers_of(position):
@@ -45,7 +44,7 @@ def role_of(scenario: Scenario, position: int) -> dict[str, bool]:
 
 def _relay(scenario: Scenario, relay: int, incarnation: int = 0) -> Agent:
     """Build a relay. It never decides, so its policy is of no account."""
-    name, policy = relay_name(relay), UCB(scenario.arms.names, quantum=BERNOULLI)
+    name, policy = relay_name(relay), UCB(scenario.arms.names, quantum=scenario.arms.quantum)
     return Agent(name, policy, scenario.exchange, incarnation=incarnation)
 
 

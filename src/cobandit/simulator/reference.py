@@ -21,14 +21,16 @@ import numpy as np
 from cobandit.codec import encode
 from cobandit.core import Acknowledgement, Message, Share
 from cobandit.protocols.node import Note
+from cobandit.scenario.payments import Payments
 from cobandit.scenario.scenario import Scenario
-from cobandit.scenario.tape import Stream, Tape, bernoulli_reward, luck_of_arm
+from cobandit.scenario.tape import Stream, Tape
 from cobandit.scenario.topology import Relays
 from cobandit.scenario.trace import Kind, Row
 from cobandit.simulator.meeting import Fleet, meet, role_of
+from cobandit.simulator.moving import Account
 from cobandit.simulator.network import Network
 from cobandit.simulator.plugged import Actor, Produced, meet_plugged
-from cobandit.simulator.result import COUNTED_AT, UNKNOWN, Communication, Counts, Result
+from cobandit.simulator.result import COUNTED_AT, UNKNOWN, Communication, Counts, Result, received
 from cobandit.simulator.wiring import links_of
 from cobandit.values.errors import LocalError
 
@@ -97,14 +99,15 @@ class ReferenceRun:
         self._watch = watch
         self._position = {agent.name: position for position, agent in enumerate(self._actors)}
         self._arm_position = {arm: position for position, arm in enumerate(scenario.arms.names)}
-        self._means = dict(zip(scenario.arms.names, scenario.arms.means, strict=True))
-        self._reward_keys = [tape.key(position, Stream.REWARDS) for position in range(count)]
+        self._payments = Payments(scenario, tape)
+        self._account = None if scenario.course is None else Account(scenario, self._payments.expected)
         self._clocks = [
             spec.schedule.clock(tape.clock_keys(position, scenario.horizon))
             for position, spec in enumerate(scenario.agents)
         ]
         self._pulls = np.zeros((count, len(scenario.arms.names)), np.int64)
-        self._rewards = np.zeros(self._pulls.shape, np.int64)
+        self._units = np.zeros(self._pulls.shape, np.int64)
+        """Rewards, in quanta."""
         self._pull_counts = [0] * count
         self.communication = Communication.none(count, links)
         self._places: dict[tuple[int, int], Any] = {}
@@ -164,6 +167,8 @@ class ReferenceRun:
         said = self.communication
         while len(self._pulls_at) < len(self._checkpoints) and self._checkpoints[len(self._pulls_at)] <= until:
             self._pulls_at.append(self._pulls.copy())
+            if self._account is not None:
+                self._account.remember()
             shares = int(said.shares.sum())
             messages = shares + int(said.retries.sum()) + int(said.acknowledgements.sum())
             self._counted_at.append((shares, messages, said.bytes, said.agent_rounds, self.lacking))
@@ -175,23 +180,25 @@ class ReferenceRun:
     def result(self) -> Result:
         """Return what the run has measured so far."""
         gaps = np.zeros(self._pulls.shape)
-        agents = self._actors[: len(self._pulls)]
+        agents, expected = self._actors[: len(self._pulls)], self.scenario.arms.expected
         best = np.array([self.scenario.arms.best(agent.arms) for agent in agents])
         for position, agent in enumerate(agents):
             for arm in agent.arms:
-                gaps[position, self._arm_position[arm]] = best[position] - self._means[arm]
+                place = self._arm_position[arm]
+                gaps[position, place] = best[position] - expected[place]
         names = tuple(agent.name for agent in agents)
         return Result(
             names,
             self._pulls,
             gaps,
-            self._rewards,
+            received(self.scenario.arms, self._pulls, self._units),
             best,
             self.communication,
             self.lacking,
             np.array(self._checkpoints, np.int64),
             np.array(self._pulls_at, np.int64).reshape(-1, *self._pulls.shape),
-            *np.array(self._counted_at, np.int64).reshape(-1, len(COUNTED_AT)).T,
+            **dict(zip(COUNTED_AT, np.array(self._counted_at, np.int64).reshape(-1, len(COUNTED_AT)).T, strict=True)),
+            moving=None if self._account is None else self._account.moving(),
         )
 
     def _plan(self, decisions: list[tuple[int, int]], position: int, after: int) -> None:
@@ -203,24 +210,23 @@ class ReferenceRun:
     def _decide(self, position: int) -> None:
         agent = self._actors[position]
         arm = agent.select_arm()
-        if arm not in self._means:
+        if arm not in self._arm_position:
             raise LocalError(f"the policy of agent {agent.name} chose {arm!r}, which is not an arm")
         pull, place = self._pull_counts[position], self._arm_position[arm]
-        key, number = self._reward_keys[position], pull
-        if self.scenario.luck == "arm":
-            key, number = luck_of_arm(key, place), int(self._pulls[position, place])
-        reward = bernoulli_reward(key, number, self._means[arm])
+        units = self._payments.draw(position, place, self.slot, pull, int(self._pulls[position, place]))
+        if self._account is not None:
+            self._account.add(position, place, self._payments.step)
         self._pull_counts[position] = pull + 1
         self._pulls[position, place] += 1
-        self._rewards[position, place] += reward
+        self._units[position, place] += units
         if self.lacking != UNKNOWN:
             self.lacking += self._lacked(agent)
         self._observed_by_arm[arm] += 1
         candidates_before = agent.policy.candidates
-        outcome = agent.update(arm, reward, self.slot)
+        outcome = agent.update(arm, units / self._payments.per_reward, self.slot)
         if agent.policy.candidates is not candidates_before:
             self._tell_eliminations(position, candidates_before)
-        self._tell(Kind.DECISION, position, place, reward, pull + 1)
+        self._tell(Kind.DECISION, position, place, units, pull + 1)
         self._take(position, outcome)
         self._send_all()
         self._clocks[position].decided(sent=any(map(_is_new_share, outcome.outgoing)))

@@ -88,3 +88,13 @@ def gamma(shape: float, key: int) -> float:
         v = t * t * t
         if v > 0.0 and math.log(1.0 - unit(key)) < 0.5 * x * x + d - d * v + d * math.log(v):
             return d * v
+
+
+def normal(key: int) -> float:
+    """Draw from the standard normal distribution (Box and Muller), using only the stream `key`.
+
+    >>> -9.0 < normal(stream(1)) < 9.0
+    True
+    """
+    first = successor(key)
+    return math.sqrt(-2.0 * math.log(1.0 - unit(first))) * math.cos(2.0 * math.pi * unit(successor(first)))

@@ -12,6 +12,10 @@ def why_not_compiled(scenario: Scenario) -> str:
         return "a policy of your own has a compiled form only as an IndexFunction"
     if any(agent.policy is not None for agent in scenario.agents):
         return "the compiled engine knows one policy for all agents"
+    if not scenario.arms.are_binary and (scenario.plugged is not None or scenario.topology is not None):
+        return (
+            "with relays, on graphs and for plug-ins the compiled engine knows two rewards, the lowest and the highest"
+        )
     if scenario.plugged is not None:
         return why_not_plugged(scenario, scenario.plugged)
     if not isinstance(scenario.exchange.threshold, Constant | Geometric | PerCandidate | FromFunction):
