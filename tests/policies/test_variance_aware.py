@@ -102,12 +102,12 @@ def test_the_registry_names_them_and_says_what_they_take() -> None:
 
 
 def test_where_rewards_vary_little_knowing_the_variance_saves_most_of_the_regret() -> None:
-    """The means of 5 trials; without the variance the regret is more than twice as high."""
+    """The means of 5 trials; without the variance at least half as much again is lost."""
     arms = Arms.of([0.45, 0.5, 0.55], pays=Normal(0.02))
 
     def lost(name: str) -> float:
         world = Scenario(4_000, arms, (AgentSpec(Rate(0.5)),) * 3, BuiltIn(name))
         return statistics.fmean(kernel.run(world, seed=1, trial=trial).group_regret for trial in range(5))
 
-    assert lost("ucb-v") < lost("ucb") / 2
-    assert lost("normal-thompson") < lost("thompson") / 2
+    assert 1.5 * lost("ucb-v") < lost("ucb")
+    assert 1.5 * lost("normal-thompson") < lost("thompson")

@@ -5,6 +5,7 @@ from cobandit.scenario.arms import Arms
 from cobandit.scenario.changes import Linear, Sinusoid, Switches, Walk
 from cobandit.scenario.faults import Faults, Partition
 from cobandit.scenario.file import ScenarioFile, read_scenario, scenario_from_mapping
+from cobandit.scenario.forgetting import Forgetting
 from cobandit.scenario.paying import Bernoulli, Beta, Discrete, Normal, OwnReward, Replay
 from cobandit.scenario.scenario import Absence, AgentSpec, BuildPolicy, IndexFunction, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots, schedules_from_csv
@@ -24,6 +25,7 @@ __all__ = [
     "BuiltIn",
     "Discrete",
     "Faults",
+    "Forgetting",
     "Graph",
     "Halving",
     "IndexFunction",

@@ -20,6 +20,7 @@ from cobandit.protocols.registry import PLUG_INS
 from cobandit.scenario.arms import Arms
 from cobandit.scenario.arms_file import arms_from, rewards_from
 from cobandit.scenario.faults import LONGEST_HOLDUP, Faults, Partition
+from cobandit.scenario.forgetting import LONGEST_WINDOW, Forgetting
 from cobandit.scenario.keys import MISSING, Table, as_whole, is_whole, located, read_toml, wrong
 from cobandit.scenario.scenario import (
     LONGEST_DELAY,
@@ -96,12 +97,13 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
         horizon=horizon,
         arms=arms,
         agents=tuple(agents),
-        policy=policy_from(top.get("policy") if "policy" in top else {}, default="ucb"),
+        policy=policy_from(_without(top.get("policy"), _FORGETTING) if "policy" in top else {}, default="ucb"),
         sharing=talks,
         delay=sharing.whole("delay", 0, LONGEST_DELAY, default=0),
         faults=_faults(sharing, len(agents) + relays),
         topology=topology,
         luck=cast("Luck", top.choice("luck", get_args(Luck), default="pull")),
+        forgetting=_forgetting(top.get("policy")),
     )
     return ScenarioFile(
         scenario,
@@ -212,6 +214,8 @@ def policy_from(value: object, *, default: str, path: str = "policy") -> BuiltIn
     Raises:
         LocalError: A key is unknown, or a value is not allowed. The text names the key.
     """
+    if path != "policy" and isinstance(value, Mapping):
+        Table(value, path, tuple(value)).refuse(_FORGETTING, "all agents have one window, written in [policy]")
     table = Table(value, path, ("name", "alpha", "confidence"))
     name = table.choice("name", POLICIES, default=default, spelled=policy_name)
     alpha = table.positive("alpha") if "alpha" in table else None
@@ -226,6 +230,23 @@ def policy_from(value: object, *, default: str, path: str = "policy") -> BuiltIn
             named = ", ".join(f'"{name}"' for name in NAMED)
             raise wrong(table.key("confidence"), f"{named} or {{ horizon = decisions }}", given)
     return BuiltIn(name, alpha, confidence)
+
+
+_FORGETTING = ("window", "half_life")
+"""Keys of the table `policy` that are the whole fleet's."""
+
+
+def _without(value: object, keys: tuple[str, ...]) -> object:
+    return {key: one for key, one in value.items() if key not in keys} if isinstance(value, Mapping) else value
+
+
+def _forgetting(value: object) -> Forgetting | None:
+    if not isinstance(value, Mapping) or not any(key in value for key in _FORGETTING):
+        return None
+    table = Table({key: value[key] for key in _FORGETTING if key in value}, "policy", _FORGETTING)
+    if table.one_of(_FORGETTING) == "window":
+        return Forgetting(window=table.whole("window", 1, LONGEST_WINDOW))
+    return Forgetting(half_life=table.positive("half_life"))
 
 
 _PATIENCE_KEYS = ("first", "least", "growth", "tick", "longest")

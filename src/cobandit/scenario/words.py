@@ -10,6 +10,7 @@ from cobandit.policies.registry import DRAWING, BuiltIn
 from cobandit.scenario.arms import Arms
 from cobandit.scenario.changes import Linear, Sinusoid, Switches, Walk
 from cobandit.scenario.faults import Faults
+from cobandit.scenario.forgetting import Forgetting
 from cobandit.scenario.paying import Bernoulli, Beta, Discrete, Normal, OwnReward, Replay
 from cobandit.scenario.scenario import AgentSpec, BuildPolicy, IndexFunction, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
@@ -63,7 +64,7 @@ def scenario_in_words(scenario: Scenario) -> list[str]:
         f"{size}; {_best(scenario.arms)}.",
         *_arms(scenario),
         _agents(scenario),
-        f"They choose by {_policy(scenario.policy)}.",
+        f"They choose by {_policy(scenario.policy)}{_forgetting(scenario.forgetting)}.",
         sharing_in_words(scenario),
         *_topology(scenario),
         _network(scenario),
@@ -192,6 +193,14 @@ def _policy(policy: BuildPolicy) -> str:
         case IndexFunction():
             return "an index of your own"
     return "a policy of your own"
+
+
+def _forgetting(forgetting: Forgetting | None) -> str:
+    if forgetting is None:
+        return ""
+    if forgetting.window is not None:
+        return f", from the last {count_of(forgetting.window, 'slot')}"
+    return f", and what is {forgetting.half_life:,g} slots old counts half"
 
 
 def _topology(scenario: Scenario) -> list[str]:

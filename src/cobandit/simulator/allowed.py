@@ -42,6 +42,8 @@ def why_theorem_2_is_silent(scenario: Scenario, agents: Iterable[int] | None = N
     """
     if scenario.topology is not None:
         return "it is about agents that talk to everybody"
+    if scenario.forgetting is not None:
+        return "it is about agents that forget nothing"
     if scenario.plugged or 2 not in protocol_of(scenario.exchange.rules).theorems:
         return "it is about communication on demand"
     if not is_bounded(scenario.exchange.threshold):
@@ -85,6 +87,8 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
     decisions can reach stand in for them, so the number is larger than the theorem's, and still a bound.
     """
     if scenario.plugged or any(agent.policy is not None for agent in scenario.agents):
+        return None
+    if scenario.forgetting is not None:
         return None
     if scenario.course is not None or scenario.arms.rewards != UNIT:  # it is about rewards in [0, 1] and fixed means
         return None

@@ -114,12 +114,14 @@ class ReferenceRun:
         """Where the messages of a link are counted; of pairs in a mesh, the two positions say it."""
         if links is not None:
             self._places = {(one, other): place for place, (one, other) in enumerate(links.tolist())}
-        self.lacking = 0 if plugged is None or plugged.about.observations else UNKNOWN
+        fades = scenario.forgetting is not None and scenario.forgetting.half_life is not None
+        self.lacking = UNKNOWN if fades or (plugged is not None and not plugged.about.observations) else 0
         self._spoke_at = [-1] * len(self._actors)
         """The slot in which each of them last sent something."""
         self._notes = (-1, 0)
         """The slot, and how many messages plug-ins have sent in it."""
-        self._observed_by_arm = dict.fromkeys(scenario.arms.names, 0)
+        self._made = Made(scenario)
+        self._turns_at = 0.0 if scenario.forgetting is not None else math.inf
         self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(len(self._actors))]
         self._wakes: list[float | None] = [agent.wake_at for agent in self._actors]
         self._fleet = Fleet(scenario, self.agents) if isinstance(scenario.topology, Relays) and not plugged else None
@@ -140,6 +142,8 @@ class ReferenceRun:
             self._remember(until=min(self.slot, self.scenario.horizon))
             if self.slot >= self.scenario.horizon:
                 return
+            if self.slot >= self._turns_at:
+                self._turn()
             while moves and moves[0][0] == self.slot:
                 _, position, kind = heapq.heappop(moves)
                 self._move(position, kind)
@@ -154,6 +158,16 @@ class ReferenceRun:
                 if self._actors[position].name not in self.away:
                     self._decide(position)
                 self._plan(decisions, position, after=self.slot)
+
+    def _turn(self) -> None:
+        """Let everybody know that a period has begun, and forget what is outside the window."""
+        forgetting = self.scenario.forgetting
+        assert forgetting is not None
+        for position, agent in enumerate(self.agents):
+            wake_at = agent.turn(self.slot, self.slot).wake_at
+            self._wakes[position] = None if agent.name in self.away else wake_at
+        self._turns_at = forgetting.period * (self.slot // forgetting.period + 1)
+        self._made.turn(self.slot)
 
     def _next_sleeper(self) -> int | None:
         """Return the first agent whose time to wake has come."""
@@ -221,7 +235,7 @@ class ReferenceRun:
         self._units[position, place] += units
         if self.lacking != UNKNOWN:
             self.lacking += self._lacked(agent)
-        self._observed_by_arm[arm] += 1
+        self._made.add(arm)
         candidates_before = agent.policy.candidates
         outcome = agent.update(arm, units / self._payments.per_reward, self.slot)
         if agent.policy.candidates is not candidates_before:
@@ -233,7 +247,7 @@ class ReferenceRun:
 
     def _lacked(self, agent: Actor) -> int:
         """Return how many observations of others, of arms that it has, an agent does not know of."""
-        known, made = agent.policy.tally.observations, sum(self._observed_by_arm[own] for own in agent.arms)
+        known, made = agent.policy.tally.observations, self._made.of(agent.arms)
         if known > made:
             raise LocalError(f"agent {agent.name} knows {known} observations, but {made} were made: some counted twice")
         return made - known
@@ -258,6 +272,7 @@ class ReferenceRun:
         self.away.discard(agent.name)
         if is_relay and self._fleet is not None:
             self._take(position, self._fleet.start(position, self.slot))
+            self.agents[position].turn(self.slot, self.slot)
         else:
             self._take(position, agent.join(self.slot, **role_of(self.scenario, position)))
         self._rehome()
@@ -378,6 +393,32 @@ class ReferenceRun:
     def _tell(self, kind: Kind, agent: int, other: int = 0, a: int = 0, b: int = 0, c: int = 0) -> None:
         if self._trace is not None:
             self._trace.append(Row(self.slot, int(kind), agent, other, a, b, c))
+
+
+class Made:
+    """How many observations were made of each arm, by everybody: those that count."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._forgetting = scenario.forgetting
+        self._arms = scenario.arms.names
+        self._by_period: dict[int, dict[str, int]] = {0: dict.fromkeys(self._arms, 0)}
+        self._present = 0
+
+    def add(self, arm: str) -> None:
+        """Count one."""
+        self._by_period[self._present][arm] += 1
+
+    def of(self, arms: Sequence[str]) -> int:
+        """Return how many there are of these arms."""
+        return sum(counts[arm] for counts in self._by_period.values() for arm in arms)
+
+    def turn(self, slot: int) -> None:
+        """Forget what is outside the window."""
+        assert self._forgetting is not None
+        self._present = int(slot // self._forgetting.period)
+        self._by_period.setdefault(self._present, dict.fromkeys(self._arms, 0))
+        first = self._present - self._forgetting.periods
+        self._by_period = {period: counts for period, counts in self._by_period.items() if period > first}
 
 
 def _is_new_share(message: Message | Note) -> bool:

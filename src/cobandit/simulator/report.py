@@ -177,7 +177,7 @@ class _Part:
             "decisions": "decisions",
             "regret": "regret",
             "realised_regret": "realised regret",
-            "dynamic_regret": "dynamic regret",
+            **({"dynamic_regret": "dynamic regret"} if self._is_told("dynamic_regret") else {}),
             "shares_sent": "sent",
             "shares_received": "received",
         }
