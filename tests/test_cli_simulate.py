@@ -76,6 +76,7 @@ def test_a_table_is_printed_for_people(world: Path, capsys: pytest.CaptureFixtur
         "decisions",
         "group regret",
         "realised regret",
+        "dynamic regret",
     ]
     assert rows[0].split() == ["shares", mean, sd, low, "to", high]
     assert printed.err == ""

@@ -9,7 +9,7 @@ import pytest
 from cobandit.protocols.registry import PLUG_INS
 
 FOLDER = Path(__file__).parent.parent / "examples"
-EXAMPLES = sorted([*FOLDER.glob("*.py"), *(FOLDER / "protocols").glob("*.py")])
+EXAMPLES = sorted([*FOLDER.glob("*.py"), *(FOLDER / "protocols").glob("*.py"), *(FOLDER / "policies").glob("*.py")])
 
 
 @pytest.fixture(autouse=True)
@@ -29,3 +29,9 @@ def test_the_example_runs(example: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 3
+
+
+def test_policies_of_one_s_own_fit_on_a_page() -> None:
+    longest = {path.name: len(path.read_text().splitlines()) for path in (FOLDER / "policies").glob("*.py")}
+    assert len(longest) == 3
+    assert max(longest.values()) <= 60

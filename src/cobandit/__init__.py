@@ -19,7 +19,7 @@ from cobandit.core import (
     silent,
 )
 from cobandit.core.state import Snapshot
-from cobandit.policies import AAE, KLUCB, UCB, Horizon, IndexPolicy, Policy, Thompson
+from cobandit.policies import AAE, KLUCB, UCB, UCBV, Horizon, IndexPolicy, NormalThompson, Policy, Thompson
 from cobandit.values.errors import CobanditError, LocalError, MissingExtraError, PeerError, StrangerError
 from cobandit.values.extras import needed_by
 
@@ -41,6 +41,7 @@ __all__ = [
     "AAE",
     "KLUCB",
     "UCB",
+    "UCBV",
     "Agent",
     "CobanditError",
     "Constant",
@@ -50,6 +51,7 @@ __all__ = [
     "IndexPolicy",
     "LocalError",
     "MissingExtraError",
+    "NormalThompson",
     "Outcome",
     "PeerError",
     "PerCandidate",

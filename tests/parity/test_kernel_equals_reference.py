@@ -118,6 +118,7 @@ confidences = st.sampled_from(["own", "own+2", "observed", Horizon(500)])
 policies: st.SearchStrategy[BuildPolicy] = st.one_of(
     st.builds(BuiltIn, st.sampled_from(["ucb", "aae"]), st.sampled_from([0.1, 3.0]), confidences),
     st.builds(BuiltIn, st.sampled_from(["kl-ucb", "thompson", "aae"]), st.sampled_from([0.05, None]), confidences),
+    st.builds(BuiltIn, st.sampled_from(["ucb-v", "normal-thompson"]), st.sampled_from([0.05, None]), confidences),
     st.builds(IndexFunction, st.just(optimist), st.just(1.0), confidences),
 )
 

@@ -259,10 +259,10 @@ WRONG: list[tuple[str, object, str]] = [
         5,
         (
             "x = 5 is not a key that cobandit knows: "
-            "the keys here are horizon, trials, seed, luck, arms, agents, policy, sharing"
+            "the keys here are horizon, trials, seed, luck, rewards, arms, agents, policy, sharing"
         ),
     ),
-    ("arms", 3, "arms must be a table, written [arms], with means, file or uniform, not 3"),
+    ("arms", 3, "arms must be a table, written [arms], with means, file, uniform, pays or replay, not 3"),
     ("arms.means", [], "arms.means must be a list of numbers in [0, 1], at least one, not []"),
     ("arms.means", [0.5, 1.5], "arms.means[1] must be a number in [0, 1], not 1.5"),
     ("arms.means", [True], "arms.means[0] must be a number in [0, 1], not true"),
@@ -379,7 +379,11 @@ WRONG: list[tuple[str, object, str]] = [
     ("agents[1]", {"schedule": {"slots": [5, 3]}}, "agents[1].schedule.slots: decision slots must increase, but 3"),
     ("agents[1]", {"schedule": {"slots": [1], "agent": "b"}}, "agents[1].schedule.agent = 'b' is not allowed here: it"),
     ("agents[1]", {"schedule": {"trace": "none.csv"}}, "agents[1].schedule.trace: cannot read none.csv"),
-    ("policy.name", "usb", 'policy.name must be "ucb" or "aae" or "kl-ucb" or "thompson", not \'usb\''),
+    (
+        "policy.name",
+        "usb",
+        'policy.name must be "ucb" or "aae" or "kl-ucb" or "ucb-v" or "thompson" or "normal-thompson", not \'usb\'',
+    ),
     ("policy.alhpa", 3.0, "policy.alhpa = 3.0 is not a key that cobandit knows: did you mean policy.alpha?"),
     ("policy.alpha", 0, "policy.alpha must be a positive number below 1e+300"),
     ("policy.alpha", 1e308, "policy.alpha must be a positive number below 1e+300, not 1e+308"),
@@ -514,7 +518,7 @@ def test_an_error_names_the_key_the_value_and_what_is_allowed(path: str, value: 
     ("key", "allowed"),
     [
         ("horizon", "a whole number from 1 to 1099511627776"),
-        ("arms", "a table, written [arms], with means, file or uniform"),
+        ("arms", "a table, written [arms], with means, file, uniform, pays or replay"),
         ("agents", "a list of tables, each written [[agents]], at least one"),
     ],
 )

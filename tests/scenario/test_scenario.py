@@ -120,7 +120,9 @@ def test_a_policy_has_one_name_however_it_is_spelled() -> None:
 
 @pytest.mark.parametrize("name", ["exp3", "UCB", ""])
 def test_an_unknown_policy_is_refused(name: str) -> None:
-    with pytest.raises(LocalError, match=f"policy '{name}' is not one of ucb, aae, kl-ucb, thompson"):
+    with pytest.raises(
+        LocalError, match=f"policy '{name}' is not one of ucb, aae, kl-ucb, ucb-v, thompson, normal-thompson"
+    ):
         BuiltIn(name)
 
 

@@ -115,6 +115,7 @@ def test_a_row_per_trial_per_agent_and_per_checkpoint_is_what_the_runs_measured(
             "staleness": ref.staleness,
             "group_regret": ref.group_regret,
             "realised_regret": ref.realised_regret,
+            "dynamic_regret": ref.dynamic_regret,
         }
         for name, trial, ref in refs
     ]
@@ -126,6 +127,7 @@ def test_a_row_per_trial_per_agent_and_per_checkpoint_is_what_the_runs_measured(
             "decisions": ref.decisions[agent],
             "regret": ref.regrets[agent],
             "realised_regret": ref.realised_regrets[agent],
+            "dynamic_regret": ref.dynamic_regrets[agent],
             "shares_sent": ref.communication.shares[agent].sum(),
             "shares_received": ref.communication.shares[:, agent].sum(),
             "notices_sent": ref.communication.notices[agent].sum(),
@@ -140,6 +142,7 @@ def test_a_row_per_trial_per_agent_and_per_checkpoint_is_what_the_runs_measured(
             "slot": slot,
             "decisions": ref.pulls_at[place].sum(),
             "group_regret": ref.group_regret_at[place],
+            "dynamic_regret": ref.dynamic_regret_at[place],
             "shares": ref.shares_at[place],
             "messages": ref.messages_at[place],
             "agent_rounds": ref.agent_rounds_at[place],
@@ -265,6 +268,7 @@ def test_counts_are_whole_numbers_and_the_frames_are_there_without_checkpoints()
             "staleness": "f",
             "group_regret": "f",
             "realised_regret": "f",
+            "dynamic_regret": "f",
         },
         "agents": {
             "trial": "i",
@@ -272,6 +276,7 @@ def test_counts_are_whole_numbers_and_the_frames_are_there_without_checkpoints()
             "decisions": "i",
             "regret": "f",
             "realised_regret": "f",
+            "dynamic_regret": "f",
             "shares_sent": "i",
             "shares_received": "i",
             "notices_sent": "i",
@@ -281,14 +286,15 @@ def test_counts_are_whole_numbers_and_the_frames_are_there_without_checkpoints()
             "slot": "i",
             "decisions": "i",
             "group_regret": "f",
+            "dynamic_regret": "f",
             "shares": "i",
             "messages": "i",
             "agent_rounds": "i",
             "bytes": "i",
             "staleness": "f",
         },
-        "arms": {"trial": "i", "pulls": "i", "rewards": "i"},
-        "pulls": {"trial": "i", "agent": "i", "pulls": "i", "rewards": "i"},
+        "arms": {"trial": "i", "pulls": "i", "rewards": "f"},
+        "pulls": {"trial": "i", "agent": "i", "pulls": "i", "rewards": "f"},
         "links": {
             "trial": "i",
             "sender": "i",
@@ -328,6 +334,7 @@ def test_a_summary_has_mean_sd_and_interval_of_every_quantity() -> None:
             "decisions",
             "group_regret",
             "realised_regret",
+            "dynamic_regret",
         ]
         for name in PAIR
     }

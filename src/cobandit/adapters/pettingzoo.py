@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from cobandit.scenario.file import read_scenario
+from cobandit.scenario.payments import Payments
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.schedules import NEVER, Clock
-from cobandit.scenario.tape import Stream, Tape, bernoulli_reward
+from cobandit.scenario.tape import Tape
 from cobandit.values.checks import plain
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
@@ -82,11 +83,11 @@ class ScenarioEnv(ParallelEnv[str, Observation, int]):  # type: ignore[misc]  # 
         """The slot of the decisions that the next step takes."""
         self.pulls = np.zeros(self._has.shape, np.int64)
         """Pulls by agent and arm, as in `cobandit.simulator.Result`."""
-        self.rewards = np.zeros(self._has.shape, np.int64)
+        self.rewards = np.zeros(self._has.shape)
         """Rewards received, by agent and arm."""
         self._clocks: list[Clock] = []
         self._next: list[int] = []
-        self._keys: list[int] = []
+        self._payments = Payments(self.scenario, Tape(0))
 
     def observation_space(self, agent: str) -> Dict:
         """Return what an agent's observations are like."""
@@ -116,7 +117,7 @@ class ScenarioEnv(ParallelEnv[str, Observation, int]):  # type: ignore[misc]  # 
         self.agents = list(self.possible_agents)
         self.pulls[:] = 0
         self.rewards[:] = 0
-        self._keys = [tape.key(position, Stream.REWARDS) for position in agents]
+        self._payments = Payments(self.scenario, tape)
         self._clocks = [
             spec.schedule.clock(tape.clock_keys(position, self.scenario.horizon))
             for position, spec in enumerate(self.scenario.agents)
@@ -137,7 +138,7 @@ class ScenarioEnv(ParallelEnv[str, Observation, int]):  # type: ignore[misc]  # 
         """
         stepped = self.agents
         chosen = [self._arm(agent, actions) for agent in stepped]
-        rewards = {agent: float(self._pull(agent, arm)) for agent, arm in zip(stepped, chosen, strict=True)}
+        rewards = {agent: self._pull(agent, arm) for agent, arm in zip(stepped, chosen, strict=True)}
         for agent in stepped:
             position = self._position[agent]
             if self._next[position] == self.slot:
@@ -169,12 +170,12 @@ class ScenarioEnv(ParallelEnv[str, Observation, int]):  # type: ignore[misc]  # 
             raise LocalError(f"agent {agent} cannot pull arm {action}: choose by its action mask")
         return int(action)
 
-    def _pull(self, agent: str, arm: int) -> int:
+    def _pull(self, agent: str, arm: int) -> float:
         if arm == self._pass:
-            return 0
+            return 0.0
         position = self._position[agent]
-        pull = int(self.pulls[position].sum())
-        reward = bernoulli_reward(self._keys[position], pull, self.scenario.arms.means[arm])
+        pull, arm_pull = int(self.pulls[position].sum()), int(self.pulls[position, arm])
+        reward = self._payments.reward_of(self._payments.draw(position, arm, self.slot, pull, arm_pull))
         self.pulls[position, arm] += 1
         self.rewards[position, arm] += reward
         return reward

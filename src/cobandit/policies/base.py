@@ -1,18 +1,24 @@
 """What every policy is: a rule that chooses an arm from what is known about the arms.
 
-A policy knows tallies, not peers. Its state is a tally of everything known (own and received), the number of its own
-pulls, and the arms it still considers. Nothing else may influence a choice, so a policy can be rebuilt from those
-three at any time, and `cobandit.testing.check_policy` holds every policy to that.
+A policy knows tallies, not peers. It has a tally of everything known (own and received), the number of its own pulls,
+and the arms it still considers. Nothing else may influence a choice, so a policy can be rebuilt from those three at
+any time. One that needs more, such as the weights of EXP3, says so (`stateful`): it changes its state in `noticed`
+alone, and `state` gives it as plain values, with which it can be rebuilt all the same.
+`cobandit.testing.check_policy` holds every policy to that.
 """
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from cobandit.policies.matching import Posterior
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import MILLIONTH, Quantum
 from cobandit.values.tally import Arm, ArmTally, Tally, checked_arms
+
+State = dict[str, Any]
+"""Plain values by name: what JSON can write."""
 
 
 class Policy(ABC):
@@ -28,6 +34,9 @@ class Policy(ABC):
 
     eliminates = False
     """Whether the policy rules arms out for good. If so, pairs of agents fall silent when one arm is left."""
+
+    stateful = False
+    """Whether choices depend on more than tallies: then `noticed`, `state` and `set_state` are the policy's own."""
 
     def __init__(self, arms: Sequence[Arm], *, quantum: float = MILLIONTH) -> None:
         self.arms = checked_arms(arms)
@@ -56,8 +65,11 @@ class Policy(ABC):
     def update_units(self, arm: Arm, units: int) -> None:
         """Take the reward of an own pull, in quanta. What the decision before it ruled out is ruled out for good."""
         self.candidates = self.survivors()
-        self.tally.add(arm, 1, units, units * units // self.quantum.square_unit)
+        square = units * units // self.quantum.square_unit
+        self.tally.add(arm, 1, units, square)
         self.own_pulls += 1
+        if self.stateful:
+            self.noticed((ArmTally(arm, 1, units, square),), own=True)
 
     def update_all(self, tallies: Iterable[ArmTally]) -> None:
         """Take the rewards of several own pulls, in quanta, as `update_units` takes one."""
@@ -80,10 +92,26 @@ class Policy(ABC):
 
     def learn(self, news: Iterable[ArmTally], *, own: bool = False) -> None:
         """Take observations in bulk: those of other agents, or (`own`) this agent's, when it is rebuilt."""
-        for entry in news:
+        entries = tuple(news)
+        for entry in entries:
             self.tally.add(*entry)
             if own:
                 self.own_pulls += entry.observations
+        if self.stateful and entries:
+            self.noticed(entries, own=own)
+
+    def noticed(self, tallies: Sequence[ArmTally], *, own: bool) -> None:  # noqa: B027  # most have nothing to do
+        """Take what was just counted, of own pulls or of others: a policy with state changes it here, and only here.
+
+        Where a fleet forgets, what leaves the window comes with negative counts.
+        """
+
+    def state(self) -> State:
+        """Return the state of a policy that has one, as plain values: numbers, texts, lists and tables of them."""
+        return {}
+
+    def set_state(self, state: State) -> None:  # noqa: B027  # most have none
+        """Take a state that `state` gave, after what is known was counted."""
 
     def eliminate(self, arm: Arm) -> None:
         """Stop considering an arm, because another agent has ruled it out.
@@ -115,9 +143,31 @@ class Policy(ABC):
         count = self.tally.counts[arm]
         return self.tally.sums[arm] / (count * self.quantum.per_reward) if count else 0.0
 
+    def rewards(self, arm: Arm) -> float:
+        """Return the rewards of an arm, added up: shares of their range, from 0 to 1 each."""
+        return self.tally.sums[arm] / self.quantum.per_reward
+
+    def squares(self, arm: Arm) -> float:
+        """Return the squares of the rewards of an arm, added up."""
+        return self.tally.squares[arm] * self.quantum.square_size
+
+    def variance(self, arm: Arm) -> float:
+        """Return the variance of the rewards of an arm, over everything known of it; 0 when nothing is."""
+        count = self.tally.counts[arm]
+        return variance_of(self.mean(arm), self.squares(arm), count) if count else 0.0
+
     def _check_arm(self, arm: Arm) -> None:
         if not isinstance(arm, str) or arm not in self.tally.counts:
             raise LocalError(f"arm {arm!r} is not one of {', '.join(self.arms)}")
+
+
+def variance_of(mean: float, squares: float, count: float) -> float:
+    """Return the variance of rewards with this mean and these squares added up; rounding never makes it negative.
+
+    >>> variance_of(mean=0.5, squares=3.0, count=8)
+    0.125
+    """
+    return max(0.0, squares / count - mean * mean)
 
 
 def no_number(arm: Arm, count: int) -> LocalError:

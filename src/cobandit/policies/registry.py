@@ -7,20 +7,26 @@ from cobandit.policies.aae import AAE
 from cobandit.policies.base import Policy
 from cobandit.policies.confidence import Confidence, checked_confidence
 from cobandit.policies.confident import Confident
+from cobandit.policies.drawing import Drawing
 from cobandit.policies.kl_ucb import KLUCB
+from cobandit.policies.normal_thompson import NormalThompson
 from cobandit.policies.thompson import Thompson
 from cobandit.policies.ucb import UCB
+from cobandit.policies.ucb_v import UCBV
 from cobandit.values.checks import check_positive, keep_plain
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import BERNOULLI
 from cobandit.values.tally import Arm
 
-_CONFIDENT: dict[str, type[Confident]] = {"ucb": UCB, "aae": AAE, "kl-ucb": KLUCB}
+_CONFIDENT: dict[str, type[Confident]] = {"ucb": UCB, "aae": AAE, "kl-ucb": KLUCB, "ucb-v": UCBV}
 THOMPSON = "thompson"
-POLICIES = (*_CONFIDENT, THOMPSON)
+DRAWING: dict[str, type[Drawing]] = {THOMPSON: Thompson, "normal-thompson": NormalThompson}
+"""Those that draw. They have neither alpha nor a confidence."""
+
+POLICIES = (*_CONFIDENT, *DRAWING)
 """Their names. The paper's comes first, and is what a simulation takes unless it is told."""
 
-_OTHER_SPELLINGS = {"klucb": "kl-ucb"}
+_OTHER_SPELLINGS = {"klucb": "kl-ucb", "ucbv": "ucb-v"}
 
 
 def policy_name(written: str) -> str:
@@ -38,8 +44,8 @@ class BuiltIn:
 
     Args:
         name: One of `POLICIES`.
-        alpha: How much to explore; the policy's usual one by default. Thompson sampling has none.
-        confidence: What delta is. Thompson sampling has none.
+        alpha: How much to explore; the policy's usual one by default. Policies that draw have none.
+        confidence: What delta is. Policies that draw have none.
 
     >>> BuiltIn("ucb", alpha=3.0, confidence="own")(["A", "B"], seed=1).select_arm()
     'A'
@@ -60,13 +66,13 @@ class BuiltIn:
 
     def __call__(self, arms: Sequence[Arm], seed: int, quantum: float = BERNOULLI) -> Policy:
         """Return a fresh policy: for rewards that are 0 or 1, unless the quantum says otherwise."""
-        if self.name == THOMPSON:
-            return Thompson(arms, seed=seed, quantum=quantum)
+        if self.name in DRAWING:
+            return DRAWING[self.name](arms, seed=seed, quantum=quantum)
         return _CONFIDENT[self.name](arms, alpha=self.alpha, confidence=self.confidence, quantum=quantum)
 
     @property
     def exploration(self) -> float:
-        """The alpha in use: the one given, or the policy's usual one; Thompson sampling has none."""
-        if self.name == THOMPSON:
+        """The alpha in use: the one given, or the policy's usual one; policies that draw have none."""
+        if self.name in DRAWING:
             return 0.0
         return _CONFIDENT[self.name].usual_alpha if self.alpha is None else self.alpha

@@ -1,21 +1,36 @@
-"""The arms of a world: their names and the mean of their Bernoulli rewards."""
+"""The arms of a world: their names, their means, how they pay, in which range, and how their means change.
 
-import csv
-import io
+An arm of the paper pays 1 or 0, with a fixed mean; that is what stands here if nothing else is said. Means and
+rewards are in the same unit, whatever the range; shares of the range are behind the door
+(`cobandit.values.reward_range`).
+"""
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cobandit.scenario.keys import read_bytes
+from cobandit.scenario import changes as changing
+from cobandit.scenario.changes import Changes, Course, course_of
+from cobandit.scenario.csv_files import as_number, read_csv
+from cobandit.scenario.paying import BERNOULLI_PAY, KINDS, Bernoulli, ByValues, Discrete, Pay, Replay, log_rows
 from cobandit.values.chance import stream, uniform
-from cobandit.values.checks import check_probability, check_whole, keep_plain, plain_arguments
+from cobandit.values.checks import check_whole, keep_plain, plain_arguments
 from cobandit.values.errors import LocalError
+from cobandit.values.quantum import BERNOULLI, MILLIONTH
+from cobandit.values.reward_range import UNIT, RewardRange, as_range
 from cobandit.values.tally import MOST_ARMS, Arm, checked_arms
 
 
 @dataclass(frozen=True)
 class Arms:
-    """Named arms that pay 1 with a fixed probability and 0 otherwise.
+    """Named arms with their means. They pay 1 with that probability, and 0 otherwise, unless they pay in another way.
+
+    Args:
+        names: What the arms are called.
+        means: The mean of each, in units of the reward.
+        rewards: The range of rewards: a `RewardRange`, or its two ends.
+        pays: How the arms pay: one for all, or one for each.
+        changes: How the means change with time; they do not, by default.
 
     >>> arms = Arms.of([0.2, 0.7])
     >>> arms.names, arms.best(arms.names)
@@ -24,19 +39,76 @@ class Arms:
 
     names: tuple[Arm, ...]
     means: tuple[float, ...]
+    rewards: RewardRange = UNIT
+    pays: Pay | tuple[Pay, ...] = BERNOULLI_PAY
+    changes: Changes | None = None
 
     def __post_init__(self) -> None:
-        keep_plain(self, "names", "means")
+        keep_plain(self, "names", "means", "rewards")
         checked_arms(self.names)
+        object.__setattr__(self, "rewards", as_range(self.rewards))
         if len(self.names) != len(self.means):
             raise LocalError(f"{len(self.names)} arm names but {len(self.means)} means: give one mean for each arm")
+        for name, pay in zip(self.names, self.each_pays, strict=False):
+            for value in pay.values if isinstance(pay, Discrete) else pay.log if isinstance(pay, Replay) else ():
+                self.rewards.check(f"a reward of arm {name}", value)
         for name, mean in zip(self.names, self.means, strict=True):
-            check_probability(f"the mean of arm {name}", mean)
+            self.rewards.check(f"the mean of arm {name}", mean)
+        self._check_pays()
+        if self.changes is not None and not isinstance(self.changes, changing.KINDS):
+            raise LocalError(f"changes must be Switches, Linear, Sinusoid or Walk, not {self.changes!r}")
+
+    def _check_pays(self) -> None:
+        if not isinstance(self.pays, tuple | list):
+            object.__setattr__(self, "pays", self.pays)
+        elif len(self.pays) != len(self.names):
+            raise LocalError(
+                f"{len(self.names)} arms but {len(self.pays)} ways to pay: give one for all, or one for each"
+            )
+        else:
+            alike = all(pay == self.pays[0] for pay in self.pays)  # equal arms are written in one way
+            object.__setattr__(self, "pays", self.pays[0] if alike else tuple(self.pays))
+        for name, mean, pay in zip(self.names, self.means, self.each_pays, strict=True):
+            if not isinstance(pay, KINDS):
+                raise LocalError(f"arm {name} pays by Bernoulli(), Normal(sd) or another, not by {pay!r}")
+            if not isinstance(pay, ByValues):
+                continue
+            if abs(pay.mean - mean) > 1e-9 * self.rewards.width:
+                raise LocalError(
+                    f"arm {name} pays {pay.mean:g} on average by its values, so its mean cannot be {mean!r}"
+                )
+            if self.changes is not None:
+                raise LocalError(
+                    f"arm {name} pays values of its own, so its mean cannot change: let it pay by its mean"
+                )
 
     @classmethod
-    def of(cls, means: Sequence[float]) -> "Arms":
+    def of(
+        cls,
+        means: Sequence[float],
+        *,
+        rewards: RewardRange | tuple[float, float] = UNIT,
+        pays: Pay | tuple[Pay, ...] = BERNOULLI_PAY,
+        changes: Changes | None = None,
+    ) -> "Arms":
         """Name the arms 0, 1, 2, ..."""
-        return cls(tuple(str(position) for position in range(len(means))), tuple(means))
+        names = tuple(str(position) for position in range(len(means)))
+        return cls(names, tuple(means), rewards, pays, changes)  # type: ignore[arg-type]  # two numbers become a range
+
+    @classmethod
+    def paying(
+        cls, pays: Sequence[ByValues], names: Sequence[Arm] = (), *, rewards: RewardRange | tuple[float, float] = UNIT
+    ) -> "Arms":
+        """Return arms whose means follow from what they pay: `Discrete` or `Replay`.
+
+        >>> Arms.paying([Discrete((0.0, 9.0), (0.5, 0.5)), Replay((1.0, 2.0))], rewards=(0, 10)).means
+        (4.5, 1.5)
+        """
+        for pay in pays:
+            if not isinstance(pay, ByValues):
+                raise LocalError(f"{pay!r} has no mean of its own: use Discrete(...) or Replay(...), or give means")
+        given = tuple(names) or tuple(str(position) for position in range(len(pays)))
+        return cls(given, tuple(pay.mean for pay in pays), rewards, tuple(pays))  # type: ignore[arg-type]
 
     @classmethod
     @plain_arguments
@@ -44,55 +116,73 @@ class Arms:
         """Draw the means uniformly from [low, high]."""
         if not 0.0 <= low <= high <= 1.0:
             raise LocalError(f"means are drawn from a range inside [0, 1], not [{low!r}, {high!r}]")
-        check_whole("the number of arms", count, 1, MOST_ARMS)
-        key = stream(seed, 0xA12)
-        return cls.of([low + (high - low) * uniform(key, position) for position in range(count)])
+        return cls.of(drawn_means(count, low, high, seed=seed))
 
     @classmethod
     def from_csv(cls, path: Path | str) -> "Arms":
         """Read a file with the columns `arm` and `mean`."""
-        rows = read_csv(path, ("arm", "mean"))
-        return cls(
-            tuple(row["arm"] for _, row in rows),
-            tuple(as_number(path, line, "mean", row["mean"]) for line, row in rows),
+        return cls(*read_means(path))
+
+    @classmethod
+    def replay(cls, path: Path | str, *, rewards: RewardRange | tuple[float, float] = UNIT) -> "Arms":
+        """Read a log with the columns `arm` and `reward`: an arm pays what the log has of it (`Replay`)."""
+        logs = log_rows(path, read_csv(path, ("arm", "reward")), as_number)
+        return cls.paying(list(logs.values()), list(logs), rewards=rewards)
+
+    @property
+    def each_pays(self) -> tuple[Pay, ...]:
+        """How each arm pays."""
+        return self.pays if isinstance(self.pays, tuple) else (self.pays,) * len(self.names)
+
+    @property
+    def are_binary(self) -> bool:
+        """Whether all arms pay the highest or the lowest reward, and nothing between."""
+        return isinstance(self.pays, Bernoulli)
+
+    @property
+    def quantum(self) -> float:
+        """The smallest step of a reward, as a share of the range: what policies of this world count in."""
+        return BERNOULLI if self.are_binary else MILLIONTH
+
+    @property
+    def expected(self) -> tuple[float, ...]:
+        """What each arm pays on average (at first, if means change): its mean, or what clipping makes of it."""
+        return self.expected_of(self.means)
+
+    def expected_of(self, means: Sequence[float]) -> tuple[float, ...]:
+        """Return what each arm pays on average when arms have these means."""
+        return tuple(
+            mean if isinstance(pay, ByValues) else pay.expected(mean, self.rewards)
+            for mean, pay in zip(means, self.each_pays, strict=True)
         )
+
+    def course(self, horizon: int) -> Course | None:
+        """Return the means over time, if they change."""
+        if self.changes is None:
+            return None
+        return course_of(self.changes, self.names, self.means, self.rewards, horizon)
 
     def mean(self, arm: Arm) -> float:
         """Return the mean of one arm."""
         return self.means[self.names.index(arm)]
 
     def best(self, names: Sequence[Arm]) -> float:
-        """Return the highest mean among these arms."""
-        return max(self.mean(name) for name in names)
+        """Return the most that one of these arms pays on average."""
+        expected = self.expected
+        return max(expected[self.names.index(name)] for name in names)
 
 
-def read_csv(path: Path | str, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    """Return the rows of a CSV file that has at least these columns, each with its line number."""
-    try:
-        reader = csv.DictReader(io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=""))
-        rows = [(reader.line_num, row) for row in reader]
-        header = reader.fieldnames or ()
-    except OSError as error:
-        raise LocalError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise LocalError(f"cannot read {path}: {error}") from error
-    if not rows:
-        raise LocalError(f"{path} has no rows: it needs a header {','.join(columns)} and at least one row")
-    for column in columns:
-        if column not in header:
-            raise LocalError(f"{path} has no column {column!r}: it needs {','.join(columns)}")
-    for line, row in rows:
-        for column in columns:
-            if row[column] is None:
-                raise LocalError(f"{path}, line {line}: the cell of {column} is missing: write {','.join(header)}")
-        if None in row:  # where the reader puts what no column is for, such as the 5 of a mean written 0,5
-            raise LocalError(f"{path}, line {line}: more cells than columns: write {','.join(header)}")
-    return rows
+def drawn_means(count: int, low: float, high: float, *, seed: int) -> list[float]:
+    """Draw means uniformly from [low, high]."""
+    check_whole("the number of arms", count, 1, MOST_ARMS)
+    key = stream(seed, 0xA12)
+    return [low + (high - low) * uniform(key, position) for position in range(count)]
 
 
-def as_number(path: Path | str, line: int, column: str, text: str) -> float:
-    """Return a cell as a number, or say where it is not one."""
-    try:
-        return float(text)
-    except ValueError as error:
-        raise LocalError(f"{path}, line {line}: {column} must be a number, not {text!r}") from error
+def read_means(path: Path | str) -> tuple[tuple[Arm, ...], tuple[float, ...]]:
+    """Return names and means from a file with the columns `arm` and `mean`."""
+    rows = read_csv(path, ("arm", "mean"))
+    return (
+        tuple(row["arm"] for _, row in rows),
+        tuple(as_number(path, line, "mean", row["mean"]) for line, row in rows),
+    )

@@ -18,8 +18,10 @@ from cobandit.policies.registry import POLICIES, BuiltIn, policy_name
 from cobandit.protocols.plug_in import PlugIn, parameters_of, plug_in
 from cobandit.protocols.registry import PLUG_INS
 from cobandit.scenario.arms import Arms
+from cobandit.scenario.arms_file import arms_from, rewards_from
 from cobandit.scenario.faults import LONGEST_HOLDUP, Faults, Partition
-from cobandit.scenario.keys import MISSING, Table, as_number, as_whole, is_whole, located, read_toml, wrong
+from cobandit.scenario.forgetting import LONGEST_WINDOW, Forgetting
+from cobandit.scenario.keys import MISSING, Table, as_whole, is_whole, located, read_toml, wrong
 from cobandit.scenario.scenario import (
     LONGEST_DELAY,
     LONGEST_HORIZON,
@@ -34,9 +36,10 @@ from cobandit.scenario.tape import LARGEST_SEED, Luck
 from cobandit.scenario.topology import Relays
 from cobandit.scenario.topology_file import topology_from
 from cobandit.values.errors import LocalError
-from cobandit.values.tally import MOST_ARMS
 
 MOST_TRIALS = 10_000_000
+
+_TOP_KEYS = ("horizon", "trials", "seed", "luck", "rewards", "arms", "agents", "policy", "sharing", "network")
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,11 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
     >>> [agent.schedule for agent in world.agents]
     [Rate(rate=0.5), Rate(rate=0.5)]
     """
-    top = Table(content, "", ("horizon", "trials", "seed", "luck", "arms", "agents", "policy", "sharing", "network"))
+    top = Table(content, "", _TOP_KEYS)
     horizon = top.whole("horizon", 1, LONGEST_HORIZON)
-    arms = _arms(Table(top.get("arms"), "arms", _ARM_KEYS, wanted=_WANTED_ARMS), Path(folder))
+    arms = arms_from(top.get("arms"), rewards_from(top), Path(folder))
+    with located("arms.changes"):
+        arms.course(horizon)
     agents: list[AgentSpec] = []
     most = MAX_LEAVES if _has_relays(top) else MOST_AGENTS
     for path, entry in top.rows("agents", "tables, each written [[agents]]"):
@@ -92,12 +97,13 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
         horizon=horizon,
         arms=arms,
         agents=tuple(agents),
-        policy=policy_from(top.get("policy") if "policy" in top else {}, default="ucb"),
+        policy=policy_from(_without(top.get("policy"), _FORGETTING) if "policy" in top else {}, default="ucb"),
         sharing=talks,
         delay=sharing.whole("delay", 0, LONGEST_DELAY, default=0),
         faults=_faults(sharing, len(agents) + relays),
         topology=topology,
         luck=cast("Luck", top.choice("luck", get_args(Luck), default="pull")),
+        forgetting=_forgetting(top.get("policy")),
     )
     return ScenarioFile(
         scenario,
@@ -109,45 +115,6 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
 def _has_relays(top: Table) -> bool:
     network = top.get("network")
     return isinstance(network, Mapping) and network.get("topology") == "relays"
-
-
-_ARM_KEYS = ("means", "file", "uniform", "count", "seed", "names")
-_WANTED_ARMS = "a table, written [arms], with means, file or uniform"
-
-
-def _arms(table: Table, folder: Path) -> Arms:
-    kind = table.one_of(("means", "file", "uniform"))
-    if kind != "uniform":
-        table.refuse(("count", "seed"), "it belongs to uniform")
-    if kind == "file":
-        table.refuse(("names",), "the file has the names")
-        file = folder / table.text("file")
-        with located(table.key("file")):
-            return Arms.from_csv(file)
-    if kind == "means":
-        given = table.rows("means", "numbers in [0, 1]")
-        means = [as_number(path, mean, low=0.0, high=1.0) for path, mean in given]
-        with located(table.key("means")):
-            arms = Arms.of(means)
-    else:
-        low, high = _range(table)
-        count = table.whole("count", 1, MOST_ARMS)
-        arms = Arms.uniform(count, low, high, seed=table.whole("seed", 0, LARGEST_SEED, default=0))
-    if "names" not in table:
-        return arms
-    names = tuple(_as_text(path, name) for path, name in table.rows("names", "strings"))
-    if len(names) != len(arms.means):
-        raise wrong(table.key("names"), f"a list of {len(arms.means)} strings, one for each arm", list(names))
-    with located(table.key("names")):
-        return Arms(names, arms.means)
-
-
-def _range(table: Table) -> tuple[float, float]:
-    given = table.rows("uniform", "two numbers, the lowest and the highest mean", may_be_empty=True)
-    numbers = [as_number(path, bound, low=0.0, high=1.0) for path, bound in given]
-    if len(numbers) != 2 or numbers[0] > numbers[1]:
-        raise wrong(table.key("uniform"), "[lowest, highest] with 0 <= lowest <= highest <= 1", table.get("uniform"))
-    return numbers[0], numbers[1]
 
 
 _AGENT_KEYS = ("count", "rate", "schedule", "start", "stop", "arms", "absences", "policy")
@@ -247,6 +214,8 @@ def policy_from(value: object, *, default: str, path: str = "policy") -> BuiltIn
     Raises:
         LocalError: A key is unknown, or a value is not allowed. The text names the key.
     """
+    if path != "policy" and isinstance(value, Mapping):
+        Table(value, path, tuple(value)).refuse(_FORGETTING, "all agents have one window, written in [policy]")
     table = Table(value, path, ("name", "alpha", "confidence"))
     name = table.choice("name", POLICIES, default=default, spelled=policy_name)
     alpha = table.positive("alpha") if "alpha" in table else None
@@ -261,6 +230,23 @@ def policy_from(value: object, *, default: str, path: str = "policy") -> BuiltIn
             named = ", ".join(f'"{name}"' for name in NAMED)
             raise wrong(table.key("confidence"), f"{named} or {{ horizon = decisions }}", given)
     return BuiltIn(name, alpha, confidence)
+
+
+_FORGETTING = ("window", "half_life")
+"""Keys of the table `policy` that are the whole fleet's."""
+
+
+def _without(value: object, keys: tuple[str, ...]) -> object:
+    return {key: one for key, one in value.items() if key not in keys} if isinstance(value, Mapping) else value
+
+
+def _forgetting(value: object) -> Forgetting | None:
+    if not isinstance(value, Mapping) or not any(key in value for key in _FORGETTING):
+        return None
+    table = Table({key: value[key] for key in _FORGETTING if key in value}, "policy", _FORGETTING)
+    if table.one_of(_FORGETTING) == "window":
+        return Forgetting(window=table.whole("window", 1, LONGEST_WINDOW))
+    return Forgetting(half_life=table.positive("half_life"))
 
 
 _PATIENCE_KEYS = ("first", "least", "growth", "tick", "longest")
@@ -373,12 +359,6 @@ def _threshold(sharing: Table) -> Threshold:
     table.refuse(("cap",), "write { per-candidate = { cap = 64 } }")
     inner = Table(table.get(kind), table.key(kind), ("cap",))
     return PerCandidate(inner.whole("cap", 1, LARGEST_THRESHOLD, default=LARGEST_THRESHOLD), **answers)
-
-
-def _as_text(path: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise wrong(path, "a string", value)
-    return value
 
 
 def _as_arm(path: str, value: object, arms: Arms) -> str:

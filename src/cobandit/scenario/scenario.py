@@ -4,11 +4,11 @@ A scenario holds no chance and no state. Together with a seed and a trial number
 determines a run.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
-from typing import get_args
+from typing import Any, get_args
 
 from cobandit.core import Sharing, on_demand
 from cobandit.policies import Confidence, Policy
@@ -18,13 +18,15 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.protocols.node import Node, Place
 from cobandit.protocols.plug_in import PlugIn
 from cobandit.scenario.arms import Arms
+from cobandit.scenario.changes import Course
 from cobandit.scenario.faults import Faults
+from cobandit.scenario.forgetting import Forgetting
 from cobandit.scenario.schedules import Schedule
 from cobandit.scenario.tape import Luck
 from cobandit.scenario.topology import Graph, Relays, Topology
 from cobandit.values.checks import check_positive, check_whole, keep_plain
 from cobandit.values.errors import LocalError
-from cobandit.values.quantum import BERNOULLI
+from cobandit.values.quantum import BERNOULLI, Quantum
 from cobandit.values.tally import Arm, checked_arms
 
 LONGEST_HORIZON = 2**40
@@ -61,6 +63,7 @@ class AgentSpec:
         arms: The arms that it can pull; all arms of the world by default.
         absences: When it is away, with notices.
         policy: How it chooses, if not as the scenario says.
+        settings: Settings of its own for a policy of yours: passed on to the function that builds it, by name.
     """
 
     schedule: Schedule
@@ -69,11 +72,14 @@ class AgentSpec:
     arms: tuple[Arm, ...] | None = None
     absences: tuple[Absence, ...] = ()
     policy: "BuildPolicy | None" = None
+    settings: "Mapping[str, Any] | tuple[tuple[str, Any], ...]" = ()
 
     def __post_init__(self) -> None:
         keep_plain(self, "start", "stop", "arms")
         if self.policy is not None:
             _check_policy("an agent's policy", self.policy)
+        pairs = self.settings.items() if isinstance(self.settings, Mapping) else self.settings
+        object.__setattr__(self, "settings", tuple(sorted(pairs)))  # equal agents have equal settings
         if not hasattr(self.schedule, "clock"):
             raise LocalError(f"an agent needs a schedule such as Rate(0.5), not {self.schedule!r}")
         check_slot("start", self.start)
@@ -88,8 +94,8 @@ class AgentSpec:
                 raise LocalError(f"an agent away since slot {before.leave} cannot leave again in slot {absence.leave}")
 
 
-BuildPolicy = Callable[[Sequence[Arm], int], Policy]
-"""Returns a fresh policy for an agent with these arms; the number is that agent's own seed."""
+BuildPolicy = Callable[..., Policy]
+"""Returns a fresh policy for an agent with these arms; the number is that agent's own seed. Settings come by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +121,9 @@ class IndexFunction:
         check_positive("alpha", self.alpha)
         checked_confidence(self.confidence)
 
-    def __call__(self, arms: Sequence[Arm], seed: int) -> Policy:  # noqa: ARG002  # an index uses no chance
-        """Return a fresh policy."""
-        return FromIndex(arms, index=self.index, alpha=self.alpha, confidence=self.confidence, quantum=BERNOULLI)
+    def __call__(self, arms: Sequence[Arm], seed: int, quantum: float = BERNOULLI) -> Policy:  # noqa: ARG002
+        """Return a fresh policy: for rewards that are 0 or 1, unless the quantum says otherwise. It uses no chance."""
+        return FromIndex(arms, index=self.index, alpha=self.alpha, confidence=self.confidence, quantum=quantum)
 
 
 @dataclass(frozen=True)
@@ -126,9 +132,10 @@ class Scenario:
 
     Args:
         horizon: How many slots there are.
-        arms: The arms and their means.
+        arms: The arms, their means and how they pay.
         agents: The agents, in the order in which they decide inside a slot.
-        policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1.
+        policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1; for arms that
+            pay in another way, one with a quantum of 1e-6, which counts shares of their range.
         sharing: How they talk: `on_demand(...)`, `immediate(...)`, `silent()`, or a `plug_in(...)`.
         delay: How many slots a message takes; 0 means within the slot.
         faults: What the network does to messages; nothing by default.
@@ -136,6 +143,8 @@ class Scenario:
         luck: What the luck of a reward belongs to: `"pull"`, the n-th pull of an agent, whatever the arm; or `"arm"`,
             its n-th pull of that arm, so that two algorithms on the same tape see the same rewards of an arm
             (docs/experiments.md).
+        forgetting: What counts of the past, for everybody: `Forgetting(window=...)` or `Forgetting(half_life=...)`, in
+            slots; everything by default (docs/drift.md).
     """
 
     horizon: int
@@ -147,6 +156,7 @@ class Scenario:
     faults: Faults = field(default_factory=Faults)
     topology: Topology | None = None
     luck: Luck = "pull"
+    forgetting: Forgetting | None = None
 
     def __post_init__(self) -> None:
         keep_plain(self, "horizon", "delay")
@@ -170,6 +180,8 @@ class Scenario:
         for position, agent in enumerate(self.agents):
             if agent.arms is not None and not set(agent.arms) <= set(self.arms.names):
                 raise LocalError(f"agent {position} has arms {agent.arms!r}: name some of {', '.join(self.arms.names)}")
+        _ = self.course  # it may leave the range, and says so
+        self._check_forgetting()
         if isinstance(self.sharing, PlugIn):
             _check_plug_in(self, self.sharing)
 
@@ -184,6 +196,20 @@ class Scenario:
                 raise LocalError("a relay that forgets needs agents that are loss-tolerant: nobody else tells it again")
         elif topology is not None:
             raise LocalError(f"topology must be Relays(...), a Graph or None, not {topology!r}")
+
+    def _check_forgetting(self) -> None:
+        if self.forgetting is None:
+            return
+        if not isinstance(self.forgetting, Forgetting):
+            raise LocalError(f"forgetting must be Forgetting(window=...) or None, not {self.forgetting!r}")
+        if isinstance(self.sharing, PlugIn):
+            raise LocalError(
+                f"{self.sharing.about.title} is a plug-in, which keeps no periods: agents with a window talk by "
+                "on_demand(...), immediate(...) or silent()"
+            )
+        builds = {self.policy, *(agent.policy for agent in self.agents)}
+        if any(isinstance(build, BuiltIn) and build.name == "aae" for build in builds):
+            raise LocalError("AAE rules arms out for good: it cannot have a window or a half_life; take another policy")
 
     @property
     def exchange(self) -> Sharing:
@@ -208,6 +234,11 @@ class Scenario:
             return Relays(self.sharing.hubs, homes=self.sharing.hubs)
         return self.topology
 
+    @cached_property
+    def course(self) -> Course | None:
+        """The means of the arms over time, if they change."""
+        return self.arms.course(self.horizon)
+
     @property
     def relay_count(self) -> int:
         """How many relays or hubs there are."""
@@ -226,6 +257,28 @@ class Scenario:
     def policy_of(self, agent: int) -> BuildPolicy:
         """Return how an agent chooses."""
         return self.agents[agent].policy or self.policy
+
+    def new_policy(self, agent: int, seed: int) -> Policy:
+        """Return a fresh policy of an agent, which counts rewards as the arms pay them.
+
+        Raises:
+            LocalError: A policy of the user's counts in another quantum.
+        """
+        build, arms, settings = self.policy_of(agent), self.arms_of(agent), dict(self.agents[agent].settings)
+        if isinstance(build, BuiltIn | IndexFunction):
+            if settings:
+                raise LocalError(f"agent {agent} has settings, which are for policies of your own: give it a policy")
+            return build(arms, seed, self.arms.quantum)
+        try:
+            policy = build(arms, seed, **settings)
+        except TypeError as error:
+            raise LocalError(f"the policy of agent {agent} cannot be built with {settings}: {error}") from error
+        if not self.arms.are_binary and policy.quantum != Quantum(self.arms.quantum):
+            raise LocalError(
+                f"the policy of agent {agent} counts rewards in steps of {policy.quantum.step:g}, but these arms pay "
+                f"in steps of {self.arms.quantum:g} of their range: build it with quantum={self.arms.quantum:g}"
+            )
+        return policy
 
     def peers_of(self, position: int) -> Iterator[int]:
         """Return whom an agent or a relay knows, in order."""
@@ -277,7 +330,7 @@ def _check_plug_in(scenario: Scenario, plugged: PlugIn) -> None:
         )
     names = [scenario.node_name(position) for position in range(scenario.node_count)]
     place = place_of(scenario, 0, names, chance_key=0, graph=peers_of_all(scenario))
-    plugged(Node(place, scenario.policy_of(0)(scenario.arms_of(0), 0)))
+    plugged(Node(place, scenario.new_policy(0, 0)))
 
 
 def place_of(scenario: Scenario, position: int, names: Sequence[str], chance_key: int, graph: Peers) -> Place:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from cobandit.scenario.arms import as_number, read_csv
+from cobandit.scenario.csv_files import as_number, read_csv
 from cobandit.values.chance import uniform
 from cobandit.values.checks import (
     check_positive,

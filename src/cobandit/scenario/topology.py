@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cobandit.scenario.arms import read_csv
+from cobandit.scenario.csv_files import read_csv
 from cobandit.values.chance import stream, uniform
 from cobandit.values.checks import check_whole, keep_plain, plain_arguments
 from cobandit.values.errors import LocalError

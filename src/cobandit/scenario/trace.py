@@ -4,7 +4,7 @@ Two engines agree when their traces are equal, row by row. Agents and arms stand
 depends on the kind of the row.
 
     kind         agent      other       a                b                   c
-    DECISION     who        arm         reward, 0 or 1   pull number from 1  0
+    DECISION     who        arm         reward, quanta   pull number from 1  0
     SHARE        sender     receiver    share number     observations in it  sender's version
     ELIMINATION  who        arm         candidates left  0                   0
     DELIVERY     receiver   sender      share number     0                   0

@@ -6,13 +6,40 @@ from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Thres
 from cobandit.core.protocols.registry import protocol_of
 from cobandit.core.thresholds import LARGEST_THRESHOLD, answers_wait
 from cobandit.policies import Horizon
-from cobandit.policies.registry import BuiltIn
+from cobandit.policies.registry import DRAWING, BuiltIn
+from cobandit.scenario.arms import Arms
+from cobandit.scenario.changes import Linear, Sinusoid, Switches, Walk
 from cobandit.scenario.faults import Faults
+from cobandit.scenario.forgetting import Forgetting
+from cobandit.scenario.paying import Bernoulli, Beta, Discrete, Normal, OwnReward, Replay
 from cobandit.scenario.scenario import AgentSpec, BuildPolicy, IndexFunction, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
 from cobandit.scenario.topology import Graph, Relays
+from cobandit.values.reward_range import UNIT
 
-_POLICY_NAMES = {"ucb": "UCB", "aae": "AAE", "kl-ucb": "KL-UCB", "thompson": "Thompson sampling"}
+_POLICY_NAMES = {
+    "ucb": "UCB",
+    "aae": "AAE",
+    "kl-ucb": "KL-UCB",
+    "ucb-v": "UCB-V",
+    "thompson": "Thompson sampling",
+    "normal-thompson": "Thompson sampling with normal posteriors",
+}
+
+_PAYS: dict[type, str] = {
+    Bernoulli: "the highest or the lowest reward",
+    Beta: "by a Beta distribution",
+    Normal: "by a normal distribution, clipped to the range",
+    Discrete: "one of a few values",
+    Replay: "what a log has",
+    OwnReward: "by a function of your own",
+}
+_CHANGES: dict[type, str] = {
+    Switches: "switch",
+    Linear: "drift along a line",
+    Sinusoid: "follow a sine",
+    Walk: "walk by chance",
+}
 
 MOST_KINDS_TOLD = 6
 """Of more kinds of agents only the first are described."""
@@ -34,9 +61,10 @@ def scenario_in_words(scenario: Scenario) -> list[str]:
     size = f"{count_of(scenario.horizon, 'slot')}, {count_of(len(scenario.arms.names), 'arm')}"
     by_arm = scenario.luck == "arm"
     return [
-        f"{size}; the best pays with probability {max(scenario.arms.means):g}.",
+        f"{size}; {_best(scenario.arms)}.",
+        *_arms(scenario),
         _agents(scenario),
-        f"They choose by {_policy(scenario.policy)}.",
+        f"They choose by {_policy(scenario.policy)}{_forgetting(scenario.forgetting)}.",
         sharing_in_words(scenario),
         *_topology(scenario),
         _network(scenario),
@@ -45,6 +73,24 @@ def scenario_in_words(scenario: Scenario) -> list[str]:
             * by_arm
         ),
     ]
+
+
+def _best(arms: Arms) -> str:
+    if arms.are_binary and arms.rewards == UNIT:
+        return f"the best pays with probability {max(arms.means):g}"
+    return f"the best pays {max(arms.expected):g} on average, of {arms.rewards.low:g} to {arms.rewards.high:g}"
+
+
+def _arms(scenario: Scenario) -> list[str]:
+    """Return how arms pay and change, unless they are the paper's."""
+    arms, told = scenario.arms, []
+    if not arms.are_binary:
+        ways = dict.fromkeys(_PAYS[type(pay)] for pay in arms.each_pays)
+        told.append(f"Arms pay {' or '.join(ways)}.")
+    if scenario.course is not None:
+        times = len(scenario.course.starts) - 1
+        told.append(f"Their means {_CHANGES[type(arms.changes)]}: they change {count_of(times, 'time')}.")
+    return told
 
 
 def count_of(number: int, noun: str) -> str:
@@ -139,14 +185,22 @@ def _schedule(schedule: Schedule) -> str:
 
 def _policy(policy: BuildPolicy) -> str:
     match policy:
-        case BuiltIn("thompson"):
-            return _POLICY_NAMES["thompson"]
+        case BuiltIn(name) if name in DRAWING:
+            return _POLICY_NAMES[name]
         case BuiltIn(name, _, confidence) as built_in:
             sure = f"{confidence.decisions:,} decisions" if isinstance(confidence, Horizon) else confidence
             return f"{_POLICY_NAMES[name]} (alpha {built_in.exploration:g}, confidence {sure})"
         case IndexFunction():
             return "an index of your own"
     return "a policy of your own"
+
+
+def _forgetting(forgetting: Forgetting | None) -> str:
+    if forgetting is None:
+        return ""
+    if forgetting.window is not None:
+        return f", from the last {count_of(forgetting.window, 'slot')}"
+    return f", and what is {forgetting.half_life:,g} slots old counts half"
 
 
 def _topology(scenario: Scenario) -> list[str]:

@@ -17,11 +17,14 @@ from cobandit.policies import Horizon
 from cobandit.policies.registry import BuiltIn
 from cobandit.protocols.plug_in import PlugIn
 from cobandit.protocols.registry import PLUG_INS
+from cobandit.scenario.arms_file import arms_written
 from cobandit.scenario.faults import Faults
+from cobandit.scenario.forgetting import Forgetting
 from cobandit.scenario.scenario import Absence, AgentSpec, BuildPolicy, Scenario
 from cobandit.scenario.schedules import Halving, OnOff, Rate, Schedule, Sine, Slots
 from cobandit.scenario.topology_file import topology_written
 from cobandit.values.errors import LocalError
+from cobandit.values.reward_range import UNIT
 
 Written = dict[str, object]
 Own = Callable[[str, object], object]
@@ -54,13 +57,17 @@ def scenario_to_mapping(
         content["seed"] = seed
     if scenario.luck != "pull":  # so that files without it stay as they are
         content["luck"] = scenario.luck
-    names = list(scenario.arms.names)
-    content["arms"] = {"means": [float(mean) for mean in scenario.arms.means], "names": names}
+    rewards = scenario.arms.rewards
+    if rewards != UNIT:
+        content["rewards"] = [rewards.low, rewards.high]
+    content["arms"] = arms_written(scenario.arms, own)
     content["agents"] = [
         {"count": len(list(same)), **_agent(agent, f"agents[{position}]", own)}
         for position, (agent, same) in enumerate(groupby(_before(scenario.horizon, one) for one in scenario.agents))
     ]
     content["policy"] = _policy("policy", scenario.policy, own)
+    if scenario.forgetting is not None:
+        content["policy"] = {**_as_table(content["policy"]), **_forgetting(scenario.forgetting)}
     content["sharing"] = _sharing(scenario, own)
     if network := topology_written(scenario.topology, scenario.horizon):
         content["network"] = dict(network)
@@ -99,7 +106,7 @@ def scenario_to_toml(scenario: Scenario, *, trials: int | None = None, seed: int
     for key, value in scenario_to_mapping(scenario, trials=trials, seed=seed).items():
         if isinstance(value, dict):
             lines += ["", f"[{key}]", *_entries(value)]
-        elif isinstance(value, list):
+        elif isinstance(value, list) and isinstance(value[0], dict):
             for table in value:
                 lines += ["", f"[[{key}]]", *_entries(table)]
         else:
@@ -136,6 +143,8 @@ def _agent(agent: AgentSpec, path: str, own: Own) -> Written:
         written["arms"] = list(agent.arms)
     if agent.policy is not None:
         written["policy"] = _policy(f"{path}.policy", agent.policy, own)
+    if agent.settings:
+        written["settings"] = own(f"{path}.settings", dict(agent.settings))
     if agent.absences:
         written["absences"] = [
             {"leave": absence.leave} | ({} if absence.rejoin is None else {"rejoin": absence.rejoin})
@@ -168,6 +177,16 @@ def _policy(path: str, policy: BuildPolicy, own: Own) -> object:
         **({"alpha": float(policy.exploration)} if policy.exploration else {}),  # Thompson sampling has none
         "confidence": {"horizon": confidence.decisions} if isinstance(confidence, Horizon) else confidence,
     }
+
+
+def _as_table(policy: object) -> Written:
+    return policy if isinstance(policy, dict) else {"name": policy}
+
+
+def _forgetting(forgetting: Forgetting) -> Written:
+    if forgetting.window is not None:
+        return {"window": forgetting.window}
+    return {"half_life": float(forgetting.half_life or 0.0)}
 
 
 def _sharing(scenario: Scenario, own: Own) -> Written:

@@ -21,6 +21,7 @@ from cobandit.theory import (
     ucb_regret_bound,
     ucb_share_counts,
 )
+from cobandit.values.reward_range import UNIT
 
 MOST_AGENTS_BY_PAIR = 400
 """Where arms differ, or thresholds grow, every pair is looked at; of more agents that takes too long for a report."""
@@ -41,6 +42,8 @@ def why_theorem_2_is_silent(scenario: Scenario, agents: Iterable[int] | None = N
     """
     if scenario.topology is not None:
         return "it is about agents that talk to everybody"
+    if scenario.forgetting is not None:
+        return "it is about agents that forget nothing"
     if scenario.plugged or 2 not in protocol_of(scenario.exchange.rules).theorems:
         return "it is about communication on demand"
     if not is_bounded(scenario.exchange.threshold):
@@ -85,6 +88,10 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
     """
     if scenario.plugged or any(agent.policy is not None for agent in scenario.agents):
         return None
+    if scenario.forgetting is not None:
+        return None
+    if scenario.course is not None or scenario.arms.rewards != UNIT:  # it is about rewards in [0, 1] and fixed means
+        return None
     threshold, policy = scenario.exchange.threshold, scenario.policy
     is_small = isinstance(threshold, Constant) or len(scenario.agents) <= MOST_AGENTS_BY_PAIR
     if not (_is_printed(scenario) and is_bounded(threshold) and is_small and _have_same_arms(scenario)):
@@ -94,7 +101,7 @@ def regret_allowed(scenario: Scenario, decisions: Sequence[Sequence[int]]) -> fl
     theorem = aae_regret_bound if policy.name == "aae" else ucb_regret_bound
     return statistics.fmean(
         theorem(
-            gaps_of(scenario.arms.means),
+            gaps_of(scenario.arms.expected),
             agent_count=len(scenario.agents),
             alpha=policy.exploration,
             total_decisions=max(1, sum(trial)),

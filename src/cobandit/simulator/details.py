@@ -48,6 +48,7 @@ def over_time_of(result: Result) -> Columns:
         "slot": result.checkpoints.tolist(),
         "decisions": result.decisions_at,
         "group_regret": result.group_regret_at,
+        "dynamic_regret": result.dynamic_regret_at,
         "shares": result.shares_at.tolist(),
         "messages": result.messages_at.tolist(),
         "agent_rounds": result.agent_rounds_at.tolist(),

@@ -23,11 +23,13 @@ TOTALS = {
     "staleness": "float64",
     "group_regret": "float64",
     "realised_regret": "float64",
+    "dynamic_regret": "float64",
 }
 BY_AGENT = {
     "decisions": "int64",
     "regret": "float64",
     "realised_regret": "float64",
+    "dynamic_regret": "float64",
     "shares_sent": "int64",
     "shares_received": "int64",
     "notices_sent": "int64",
@@ -36,6 +38,7 @@ OVER_TIME = {
     "slot": "int64",
     "decisions": "int64",
     "group_regret": "float64",
+    "dynamic_regret": "float64",
     "shares": "int64",
     "messages": "int64",
     "agent_rounds": "int64",
@@ -46,8 +49,8 @@ COLUMNS: dict[str, dict[str, str]] = {
     "trials": TOTALS,
     "agents": {"agent": "int64", **BY_AGENT},
     "over_time": OVER_TIME,
-    "arms": {"arm": "str", "pulls": "int64", "rewards": "int64"},
-    "pulls": {"agent": "int64", "arm": "str", "pulls": "int64", "rewards": "int64"},
+    "arms": {"arm": "str", "pulls": "int64", "rewards": "float64"},
+    "pulls": {"agent": "int64", "arm": "str", "pulls": "int64", "rewards": "float64"},
     "links": {
         "sender": "int64",
         "receiver": "int64",

@@ -9,20 +9,25 @@ from collections.abc import Collection
 
 from cobandit.agent import Agent
 from cobandit.core import Outcome
+from cobandit.core.places import Bandit
 from cobandit.policies import UCB
 from cobandit.scenario.scenario import Scenario, relay_name
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.topology import Graph, RelayAbsence, Relays
-from cobandit.values.quantum import BERNOULLI
 
 
 def meet(scenario: Scenario, tape: Tape) -> list[Agent]:
     """Build the agents, and after them the relays. Everybody knows its neighbours."""
     sharing = scenario.exchange._replace(forwards=isinstance(scenario.topology, Graph))
-    agents = []
-    for position in range(len(scenario.agents)):
-        policy = scenario.policy_of(position)(scenario.arms_of(position), tape.policy_seed(position))
-        agents.append(Agent(str(position), policy, sharing))
+    agents = [
+        Agent(
+            str(position),
+            scenario.new_policy(position, tape.policy_seed(position)),
+            sharing,
+            bandits=bandits_of(scenario),
+        )
+        for position in range(len(scenario.agents))
+    ]
     agents += [_relay(scenario, relay) for relay in range(scenario.relay_count)]
     for position, agent in enumerate(agents):
         for peer in scenario.peers_of(position):
@@ -30,6 +35,11 @@ def meet(scenario: Scenario, tape: Tape) -> list[Agent]:
     if scenario.topology is not None:
         _introduce(scenario, agents)
     return agents
+
+
+def bandits_of(scenario: Scenario) -> tuple[Bandit, ...]:
+    """Return what agents are told of windows: nothing, if they forget nothing."""
+    return () if scenario.forgetting is None else (scenario.forgetting.bandit(scenario.arms.quantum),)
 
 
 def role_of(scenario: Scenario, position: int) -> dict[str, bool]:
@@ -45,8 +55,8 @@ def role_of(scenario: Scenario, position: int) -> dict[str, bool]:
 
 def _relay(scenario: Scenario, relay: int, incarnation: int = 0) -> Agent:
     """Build a relay. It never decides, so its policy is of no account."""
-    name, policy = relay_name(relay), UCB(scenario.arms.names, quantum=BERNOULLI)
-    return Agent(name, policy, scenario.exchange, incarnation=incarnation)
+    name, policy = relay_name(relay), UCB(scenario.arms.names, quantum=scenario.arms.quantum)
+    return Agent(name, policy, scenario.exchange, incarnation=incarnation, bandits=bandits_of(scenario))
 
 
 def _introduce(scenario: Scenario, agents: list[Agent]) -> None:

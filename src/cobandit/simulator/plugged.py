@@ -13,7 +13,6 @@ from cobandit.protocols.plug_in import PlugIn
 from cobandit.scenario.scenario import Scenario, peers_of_all, place_of
 from cobandit.scenario.tape import Stream, Tape
 from cobandit.values.errors import LocalError
-from cobandit.values.quantum import BERNOULLI
 from cobandit.values.tally import Arm
 
 
@@ -82,9 +81,9 @@ def meet_plugged(scenario: Scenario, plugged: PlugIn, tape: Tape) -> "list[Plugg
     nodes = []
     for position in range(scenario.node_count):
         place = place_of(scenario, position, names, tape.key(position, Stream.PROTOCOL), graph)
-        policy: Policy = UCB(scenario.arms.names, quantum=BERNOULLI)  # a hub never decides
+        policy: Policy = UCB(scenario.arms.names, quantum=scenario.arms.quantum)  # a hub never decides
         if position < len(scenario.agents):
-            policy = scenario.policy_of(position)(scenario.arms_of(position), tape.policy_seed(position))
+            policy = scenario.new_policy(position, tape.policy_seed(position))
         nodes.append(PluggedNode(Node(place, policy), plugged, places))
     return nodes
 

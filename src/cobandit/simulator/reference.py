@@ -21,14 +21,16 @@ import numpy as np
 from cobandit.codec import encode
 from cobandit.core import Acknowledgement, Message, Share
 from cobandit.protocols.node import Note
+from cobandit.scenario.payments import Payments
 from cobandit.scenario.scenario import Scenario
-from cobandit.scenario.tape import Stream, Tape, bernoulli_reward, luck_of_arm
+from cobandit.scenario.tape import Stream, Tape
 from cobandit.scenario.topology import Relays
 from cobandit.scenario.trace import Kind, Row
 from cobandit.simulator.meeting import Fleet, meet, role_of
+from cobandit.simulator.moving import Account
 from cobandit.simulator.network import Network
 from cobandit.simulator.plugged import Actor, Produced, meet_plugged
-from cobandit.simulator.result import COUNTED_AT, UNKNOWN, Communication, Counts, Result
+from cobandit.simulator.result import COUNTED_AT, UNKNOWN, Communication, Counts, Result, received
 from cobandit.simulator.wiring import links_of
 from cobandit.values.errors import LocalError
 
@@ -97,26 +99,29 @@ class ReferenceRun:
         self._watch = watch
         self._position = {agent.name: position for position, agent in enumerate(self._actors)}
         self._arm_position = {arm: position for position, arm in enumerate(scenario.arms.names)}
-        self._means = dict(zip(scenario.arms.names, scenario.arms.means, strict=True))
-        self._reward_keys = [tape.key(position, Stream.REWARDS) for position in range(count)]
+        self._payments = Payments(scenario, tape)
+        self._account = None if scenario.course is None else Account(scenario, self._payments.expected)
         self._clocks = [
             spec.schedule.clock(tape.clock_keys(position, scenario.horizon))
             for position, spec in enumerate(scenario.agents)
         ]
         self._pulls = np.zeros((count, len(scenario.arms.names)), np.int64)
-        self._rewards = np.zeros(self._pulls.shape, np.int64)
+        self._units = np.zeros(self._pulls.shape, np.int64)
+        """Rewards, in quanta."""
         self._pull_counts = [0] * count
         self.communication = Communication.none(count, links)
         self._places: dict[tuple[int, int], Any] = {}
         """Where the messages of a link are counted; of pairs in a mesh, the two positions say it."""
         if links is not None:
             self._places = {(one, other): place for place, (one, other) in enumerate(links.tolist())}
-        self.lacking = 0 if plugged is None or plugged.about.observations else UNKNOWN
+        fades = scenario.forgetting is not None and scenario.forgetting.half_life is not None
+        self.lacking = UNKNOWN if fades or (plugged is not None and not plugged.about.observations) else 0
         self._spoke_at = [-1] * len(self._actors)
         """The slot in which each of them last sent something."""
         self._notes = (-1, 0)
         """The slot, and how many messages plug-ins have sent in it."""
-        self._observed_by_arm = dict.fromkeys(scenario.arms.names, 0)
+        self._made = Made(scenario)
+        self._turns_at = 0.0 if scenario.forgetting is not None else math.inf
         self._message_keys = [tape.key(position, Stream.NETWORK) for position in range(len(self._actors))]
         self._wakes: list[float | None] = [agent.wake_at for agent in self._actors]
         self._fleet = Fleet(scenario, self.agents) if isinstance(scenario.topology, Relays) and not plugged else None
@@ -137,6 +142,8 @@ class ReferenceRun:
             self._remember(until=min(self.slot, self.scenario.horizon))
             if self.slot >= self.scenario.horizon:
                 return
+            if self.slot >= self._turns_at:
+                self._turn()
             while moves and moves[0][0] == self.slot:
                 _, position, kind = heapq.heappop(moves)
                 self._move(position, kind)
@@ -152,6 +159,16 @@ class ReferenceRun:
                     self._decide(position)
                 self._plan(decisions, position, after=self.slot)
 
+    def _turn(self) -> None:
+        """Let everybody know that a period has begun, and forget what is outside the window."""
+        forgetting = self.scenario.forgetting
+        assert forgetting is not None
+        for position, agent in enumerate(self.agents):
+            wake_at = agent.turn(self.slot, self.slot).wake_at
+            self._wakes[position] = None if agent.name in self.away else wake_at
+        self._turns_at = forgetting.period * (self.slot // forgetting.period + 1)
+        self._made.turn(self.slot)
+
     def _next_sleeper(self) -> int | None:
         """Return the first agent whose time to wake has come."""
         for position, time in enumerate(self._wakes):
@@ -164,6 +181,8 @@ class ReferenceRun:
         said = self.communication
         while len(self._pulls_at) < len(self._checkpoints) and self._checkpoints[len(self._pulls_at)] <= until:
             self._pulls_at.append(self._pulls.copy())
+            if self._account is not None:
+                self._account.remember()
             shares = int(said.shares.sum())
             messages = shares + int(said.retries.sum()) + int(said.acknowledgements.sum())
             self._counted_at.append((shares, messages, said.bytes, said.agent_rounds, self.lacking))
@@ -175,23 +194,25 @@ class ReferenceRun:
     def result(self) -> Result:
         """Return what the run has measured so far."""
         gaps = np.zeros(self._pulls.shape)
-        agents = self._actors[: len(self._pulls)]
+        agents, expected = self._actors[: len(self._pulls)], self.scenario.arms.expected
         best = np.array([self.scenario.arms.best(agent.arms) for agent in agents])
         for position, agent in enumerate(agents):
             for arm in agent.arms:
-                gaps[position, self._arm_position[arm]] = best[position] - self._means[arm]
+                place = self._arm_position[arm]
+                gaps[position, place] = best[position] - expected[place]
         names = tuple(agent.name for agent in agents)
         return Result(
             names,
             self._pulls,
             gaps,
-            self._rewards,
+            received(self.scenario.arms, self._pulls, self._units),
             best,
             self.communication,
             self.lacking,
             np.array(self._checkpoints, np.int64),
             np.array(self._pulls_at, np.int64).reshape(-1, *self._pulls.shape),
-            *np.array(self._counted_at, np.int64).reshape(-1, len(COUNTED_AT)).T,
+            **dict(zip(COUNTED_AT, np.array(self._counted_at, np.int64).reshape(-1, len(COUNTED_AT)).T, strict=True)),
+            moving=None if self._account is None else self._account.moving(),
         )
 
     def _plan(self, decisions: list[tuple[int, int]], position: int, after: int) -> None:
@@ -203,31 +224,30 @@ class ReferenceRun:
     def _decide(self, position: int) -> None:
         agent = self._actors[position]
         arm = agent.select_arm()
-        if arm not in self._means:
+        if arm not in self._arm_position:
             raise LocalError(f"the policy of agent {agent.name} chose {arm!r}, which is not an arm")
         pull, place = self._pull_counts[position], self._arm_position[arm]
-        key, number = self._reward_keys[position], pull
-        if self.scenario.luck == "arm":
-            key, number = luck_of_arm(key, place), int(self._pulls[position, place])
-        reward = bernoulli_reward(key, number, self._means[arm])
+        units = self._payments.draw(position, place, self.slot, pull, int(self._pulls[position, place]))
+        if self._account is not None:
+            self._account.add(position, place, self._payments.step)
         self._pull_counts[position] = pull + 1
         self._pulls[position, place] += 1
-        self._rewards[position, place] += reward
+        self._units[position, place] += units
         if self.lacking != UNKNOWN:
             self.lacking += self._lacked(agent)
-        self._observed_by_arm[arm] += 1
+        self._made.add(arm)
         candidates_before = agent.policy.candidates
-        outcome = agent.update(arm, reward, self.slot)
+        outcome = agent.update(arm, units / self._payments.per_reward, self.slot)
         if agent.policy.candidates is not candidates_before:
             self._tell_eliminations(position, candidates_before)
-        self._tell(Kind.DECISION, position, place, reward, pull + 1)
+        self._tell(Kind.DECISION, position, place, units, pull + 1)
         self._take(position, outcome)
         self._send_all()
         self._clocks[position].decided(sent=any(map(_is_new_share, outcome.outgoing)))
 
     def _lacked(self, agent: Actor) -> int:
         """Return how many observations of others, of arms that it has, an agent does not know of."""
-        known, made = agent.policy.tally.observations, sum(self._observed_by_arm[own] for own in agent.arms)
+        known, made = agent.policy.tally.observations, self._made.of(agent.arms)
         if known > made:
             raise LocalError(f"agent {agent.name} knows {known} observations, but {made} were made: some counted twice")
         return made - known
@@ -252,6 +272,7 @@ class ReferenceRun:
         self.away.discard(agent.name)
         if is_relay and self._fleet is not None:
             self._take(position, self._fleet.start(position, self.slot))
+            self.agents[position].turn(self.slot, self.slot)
         else:
             self._take(position, agent.join(self.slot, **role_of(self.scenario, position)))
         self._rehome()
@@ -372,6 +393,32 @@ class ReferenceRun:
     def _tell(self, kind: Kind, agent: int, other: int = 0, a: int = 0, b: int = 0, c: int = 0) -> None:
         if self._trace is not None:
             self._trace.append(Row(self.slot, int(kind), agent, other, a, b, c))
+
+
+class Made:
+    """How many observations were made of each arm, by everybody: those that count."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._forgetting = scenario.forgetting
+        self._arms = scenario.arms.names
+        self._by_period: dict[int, dict[str, int]] = {0: dict.fromkeys(self._arms, 0)}
+        self._present = 0
+
+    def add(self, arm: str) -> None:
+        """Count one."""
+        self._by_period[self._present][arm] += 1
+
+    def of(self, arms: Sequence[str]) -> int:
+        """Return how many there are of these arms."""
+        return sum(counts[arm] for counts in self._by_period.values() for arm in arms)
+
+    def turn(self, slot: int) -> None:
+        """Forget what is outside the window."""
+        assert self._forgetting is not None
+        self._present = int(slot // self._forgetting.period)
+        self._by_period.setdefault(self._present, dict.fromkeys(self._arms, 0))
+        first = self._present - self._forgetting.periods
+        self._by_period = {period: counts for period, counts in self._by_period.items() if period > first}
 
 
 def _is_new_share(message: Message | Note) -> bool:

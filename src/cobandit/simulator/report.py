@@ -34,6 +34,7 @@ MOST_AGENTS = 50
 _NOUNS = {
     "group_regret": "group regret",
     "realised_regret": "realised regret",
+    "dynamic_regret": "dynamic regret",
     "decisions": "decisions",
     "shares": "shares",
     "retries": "repeated shares",
@@ -53,6 +54,7 @@ _RARE = ("retries", "acknowledgements", "notices")
 _MEANINGS = {
     "group_regret": "pseudo-regret: the gaps of the arms pulled, added up",
     "realised_regret": "what the best arm pays on average, less the rewards received: the luck of the rewards is in it",
+    "dynamic_regret": "how much less was paid than the best arm of the moment pays, added up: means change",
     "shares": "the paper's communications",
     "retries": "what was not acknowledged in time",
     "messages": "shares, repeated shares, acknowledgements",
@@ -153,6 +155,8 @@ class _Part:
             return False
         if quantity == "messages":
             return self.estimates["messages"].mean != self.estimates["shares"].mean
+        if quantity == "dynamic_regret":
+            return self.estimates[quantity].mean != self.estimates["group_regret"].mean
         return quantity not in _RARE or self.estimates[quantity].mean > 0
 
     def _bounds(self) -> str:
@@ -173,6 +177,7 @@ class _Part:
             "decisions": "decisions",
             "regret": "regret",
             "realised_regret": "realised regret",
+            **({"dynamic_regret": "dynamic regret"} if self._is_told("dynamic_regret") else {}),
             "shares_sent": "sent",
             "shares_received": "received",
         }

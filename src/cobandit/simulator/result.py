@@ -14,6 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cobandit.scenario.arms import Arms
+from cobandit.simulator.moving import Moving
+from cobandit.values.quantum import Quantum
+from cobandit.values.reward_range import UNIT
+
 Counts = npt.NDArray[np.integer[Any]]
 Numbers = npt.NDArray[np.float64]
 
@@ -79,6 +84,14 @@ class Communication:
         return totals[:agents]
 
 
+def received(arms: Arms, pulls: Counts, units: Counts) -> Counts | Numbers:
+    """Return rewards in quanta as rewards: of arms that pay 0 or 1 they are."""
+    if arms.are_binary and arms.rewards == UNIT:
+        return units
+    per_reward = Quantum(arms.quantum).per_reward
+    return pulls * arms.rewards.low + units * (arms.rewards.width / per_reward)
+
+
 COUNTED_AT = ("shares_at", "messages_at", "bytes_at", "agent_rounds_at", "lacking_at")
 """What a run has counted up to each checkpoint, for all agents together."""
 
@@ -92,8 +105,8 @@ class Result:
     """Pulls by agent and arm of the world."""
     gaps: Numbers
     """By agent and arm: how far the arm's mean is below that of the best arm that the agent can pull."""
-    rewards: Counts
-    """Rewards received, by agent and arm of the world."""
+    rewards: Counts | Numbers
+    """Rewards received, by agent and arm of the world; whole numbers, if every reward is 0 or 1."""
     best: Numbers
     """By agent: the mean of the best arm that it can pull."""
     communication: Communication
@@ -114,6 +127,8 @@ class Result:
     """Agent-rounds by checkpoint."""
     lacking_at: Counts = field(default_factory=_none)
     """What was lacking (`lacking`), by checkpoint."""
+    moving: Moving | None = None
+    """What was offered and taken, where the means of arms change."""
 
     @property
     def decisions(self) -> list[int]:
@@ -123,7 +138,12 @@ class Result:
 
     @property
     def regrets(self) -> list[float]:
-        """Pseudo-regret by agent: the gaps of the arms it pulled, added up."""
+        """Pseudo-regret by agent: the gaps of the arms it pulled, added up.
+
+        Where means change, the arm that it is held to is the one that would have paid most over all its decisions.
+        """
+        if self.moving is not None:
+            return (self.moving.best - self.moving.gained).tolist()  # type: ignore[no-any-return]
         rows = range(0, len(self.pulls), _ROWS_AT_ONCE)
         parts = (self.pulls[row : row + _ROWS_AT_ONCE] * self.gaps[row : row + _ROWS_AT_ONCE] for row in rows)
         return [math.fsum(row) for part in parts for row in part.tolist()]
@@ -134,12 +154,24 @@ class Result:
         return math.fsum(self.regrets)
 
     @property
+    def dynamic_regrets(self) -> list[float]:
+        """Dynamic regret by agent: how much less the arms it pulled paid than the best arm of the moment, added up."""
+        return self.regrets if self.moving is None else self.moving.dynamic.tolist()
+
+    @property
+    def dynamic_regret(self) -> float:
+        """The dynamic regret of all agents together; the pseudo-regret, where means do not change."""
+        return math.fsum(self.dynamic_regrets)
+
+    @property
     def realised_regrets(self) -> list[float]:
         """Realised regret by agent: what its best arm pays on average for its pulls, less the rewards it received."""
-        received = self.rewards.sum(axis=1)
+        paid = self.rewards.sum(axis=1)
+        if self.moving is not None:
+            return (self.moving.best - paid).tolist()  # type: ignore[no-any-return]
         return [
             float(best) * pulls - float(rewards)
-            for best, pulls, rewards in zip(self.best, self.decisions, received, strict=True)
+            for best, pulls, rewards in zip(self.best, self.decisions, paid, strict=True)
         ]
 
     @property
@@ -150,7 +182,16 @@ class Result:
     @property
     def group_regret_at(self) -> list[float]:
         """The pseudo-regret of all agents together, by checkpoint."""
+        if self.moving is not None:
+            return [math.fsum(regrets) for regrets in self.regrets_at.tolist()]
         return [math.fsum((pulls * self.gaps).ravel().tolist()) for pulls in self.pulls_at]
+
+    @property
+    def dynamic_regret_at(self) -> list[float]:
+        """The dynamic regret of all agents together, by checkpoint."""
+        if self.moving is None:
+            return self.group_regret_at
+        return [math.fsum(regrets) for regrets in self.moving.dynamic_at.tolist()]
 
     @property
     def decisions_at(self) -> list[int]:
@@ -166,6 +207,8 @@ class Result:
     @property
     def regrets_at(self) -> Numbers:
         """Pseudo-regret by checkpoint and agent."""
+        if self.moving is not None:
+            return self.moving.best_at - self.moving.gained_at
         regrets: Numbers = (self.pulls_at * self.gaps).sum(axis=2)
         return regrets
 
@@ -223,6 +266,7 @@ class Result:
             and np.array_equal(self.checkpoints, other.checkpoints)
             and np.array_equal(self.pulls_at, other.pulls_at)
             and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COUNTED_AT)
+            and self.moving == other.moving
         )
 
     __hash__ = None  # type: ignore[assignment]  # a result is compared, not looked up

@@ -46,6 +46,7 @@ QUANTITIES = (
     "decisions",
     "group_regret",
     "realised_regret",
+    "dynamic_regret",
 )
 """What a summary tells, each with `mean`, `sd`, `low` and `high`."""
 
@@ -110,14 +111,14 @@ class Results:
     trials: pd.DataFrame
     """A row per scenario and trial: `decisions`, `shares`, `notices`, `retries`, `acknowledgements`, `messages` (all of
     these but notices), `agent_rounds` (slots in which an agent sent anything, added up), `bytes`, `definition_bits`
-    (Definition 1), `staleness`, `group_regret` (pseudo-regret), and `realised_regret`, which has the luck of rewards
-    in it (`cobandit.simulator.result`)."""
+    (Definition 1), `staleness`, `group_regret` (pseudo-regret), `realised_regret`, which has the luck of rewards in it
+    (`cobandit.simulator.result`), and `dynamic_regret`: against the best arm of the moment, where means change."""
     agents: pd.DataFrame
-    """A row per scenario, trial and agent: `decisions`, `regret` (pseudo-regret), `realised_regret`, `shares_sent`,
-    `shares_received`, `notices_sent`."""
+    """A row per scenario, trial and agent: `decisions`, `regret` (pseudo-regret), `realised_regret`, `dynamic_regret`,
+    `shares_sent`, `shares_received`, `notices_sent`."""
     over_time: pd.DataFrame
     """A row per scenario, trial and checkpoint, of all before it: `slot`, `decisions`, `group_regret` (pseudo-regret),
-    `shares`, `messages`, `agent_rounds`, `bytes`, `staleness`. Empty without checkpoints."""
+    `dynamic_regret`, `shares`, `messages`, `agent_rounds`, `bytes`, `staleness`. Empty without checkpoints."""
     arms: pd.DataFrame
     """A row per scenario, trial and arm: `pulls` and `rewards` of all agents together."""
     pulls: pd.DataFrame

@@ -77,6 +77,7 @@ def run_job(job: Job) -> Trial:
         "staleness": result.staleness,
         "group_regret": result.group_regret,
         "realised_regret": result.realised_regret,
+        "dynamic_regret": result.dynamic_regret,
     }
     if job.measure is not None:
         totals.update(job.measure(job.scenario, result))
@@ -88,6 +89,7 @@ def run_job(job: Job) -> Trial:
             "decisions": [float(count) for count in result.decisions],
             "regret": result.regrets,
             "realised_regret": result.realised_regrets,
+            "dynamic_regret": result.dynamic_regrets,
             "shares_sent": said.sent(said.shares, agents).astype(float).tolist(),
             "shares_received": said.received(said.shares, agents).astype(float).tolist(),
             "notices_sent": said.sent(said.notices, agents).astype(float).tolist(),

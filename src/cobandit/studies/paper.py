@@ -17,7 +17,7 @@ from cobandit.core import Constant, Geometric, RetryTimers, Threshold
 from cobandit.core.protocols.registry import PROTOCOLS, sharing_by
 from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.scenario import AgentSpec, Arms, BuiltIn, Faults, Halving, OnOff, Rate, Scenario, Sine
-from cobandit.scenario.arms import read_csv
+from cobandit.scenario.csv_files import read_csv
 from cobandit.values.errors import LocalError
 
 _DATA = Path(__file__).parent / "data"

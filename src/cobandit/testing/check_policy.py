@@ -3,11 +3,13 @@
 The suite knows nothing about how a policy chooses. It checks the promises on which agents, snapshots and engines rest.
 """
 
+import json
 import math
 from collections.abc import Callable, Sequence
 
 from cobandit.agent import Agent
 from cobandit.policies import IndexPolicy, Policy
+from cobandit.policies.base import State
 from cobandit.values.chance import stream, uniform
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm, ArmTally
@@ -29,6 +31,7 @@ def check_policy(build: BuildPolicy) -> None:
     """
     for check in (
         _has_an_index_that_is_a_number,
+        _has_a_state_that_can_be_written,
         _choosing_changes_nothing,
         _is_deterministic,
         _depends_only_on_tallies,
@@ -71,6 +74,28 @@ def _has_an_index_that_is_a_number(build: BuildPolicy) -> None:
                 assert not math.isnan(index), f"the index of {case} is not a number (NaN): let index return one"
 
 
+def _has_a_state_that_can_be_written(build: BuildPolicy) -> None:
+    """State is kept as JSON, and read again."""
+    policy, _ = _played(build, 20)
+    state = policy.state()
+    if not policy.stateful:
+        assert state == {}, "a policy with state says so: stateful = True"
+        return
+    assert _written(policy) == state, f"the state {state!r} is not plain: use numbers, texts, lists and tables by text"
+    before = _written(policy)
+    policy.select_arm()
+    assert _written(policy) == before, "select_arm changed the state: change it in noticed"
+
+
+def _written(policy: Policy) -> State:
+    """Return the state of a policy as it is written, and read again."""
+    try:
+        read: State = json.loads(json.dumps(policy.state(), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"the state cannot be written as JSON: {error}") from error
+    return read
+
+
 def _choosing_changes_nothing(build: BuildPolicy) -> None:
     policy, _ = _played(build, 20)
     answers = {policy.select_arm() for _ in range(5)}
@@ -96,11 +121,15 @@ def _can_be_rebuilt_after(build: BuildPolicy, rounds: int) -> None:
     for arm in ARMS:
         if arm not in played.candidates:
             rebuilt.eliminate(arm)
+    rebuilt.set_state(_written(played))
     assert rebuilt.tally == played.tally
     assert rebuilt.own_pulls == played.own_pulls, "learn(..., own=True) must count own pulls"
     for pull in range(rounds, rounds + 60):
         expected, got = played.select_arm(), rebuilt.select_arm()
-        assert got == expected, f"rebuilt from its tallies, the policy chose {got} instead of {expected}"
+        assert got == expected, (
+            f"rebuilt from its tallies{' and its state' if played.stateful else ''}, the policy chose {got} instead of "
+            f"{expected}: what else it depends on belongs into state, and stateful must be True"
+        )
         played.update(expected, _reward(expected, pull))
         rebuilt.update(expected, _reward(expected, pull))
 

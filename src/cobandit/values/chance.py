@@ -110,3 +110,13 @@ def least_gamma(shape: float) -> float:
     d = shape - 1.0 / 3.0
     t = 1.0 - _LARGEST_RADIUS / math.sqrt(9.0 * d)
     return d * t * t * t if t > 0.0 else 0.0
+
+
+def normal(key: int) -> float:
+    """Draw from the standard normal distribution (Box and Muller), using only the stream `key`.
+
+    >>> -9.0 < normal(stream(1)) < 9.0
+    True
+    """
+    first = successor(key)
+    return math.sqrt(-2.0 * math.log(1.0 - unit(first))) * math.cos(2.0 * math.pi * unit(successor(first)))

@@ -36,7 +36,7 @@ class Quantum:
     25
     """
 
-    __slots__ = ("per_reward", "square_unit", "step")
+    __slots__ = ("per_reward", "square_size", "square_unit", "step")
 
     def __init__(self, step: float) -> None:
         if not (is_number(step) and SMALLEST_QUANTUM <= step <= 1.0):
@@ -52,6 +52,8 @@ class Quantum:
         self.per_reward: int = per_reward
         """How many quanta a reward of 1 has."""
         self.square_unit: int = square_unit(per_reward)
+        self.square_size: float = self.square_unit / (per_reward * per_reward)
+        """One unit of a sum of squares, as a square of a reward."""
 
     def square(self, units: int) -> int:
         """Return the square of a reward of so many quanta, in units of squares, rounded down.

@@ -24,7 +24,7 @@ from cobandit.live.process.logs import LOG_FORMATS, LogFormat
 from cobandit.live.process.serving import SERVING_KEYS, Serving, serving_from
 from cobandit.live.transports.addresses import parse_address
 from cobandit.live.transports.urls import DIALLED, SCHEMES, check_relay_addresses, transport_for, unproved
-from cobandit.policies.registry import POLICIES, THOMPSON, BuiltIn, policy_name
+from cobandit.policies.registry import DRAWING, POLICIES, BuiltIn, policy_name
 from cobandit.scenario.file import policy_from
 from cobandit.scenario.keys import MISSING, Table, as_number, located, read_toml, wrong
 from cobandit.values.errors import LocalError
@@ -360,8 +360,8 @@ def _policy(table: Table) -> BuiltIn:
     if not isinstance(given, Mapping):
         return BuiltIn(table.choice("policy", POLICIES, default=LIVE_POLICY, spelled=policy_name))
     policy = policy_from(given, default=LIVE_POLICY)
-    if policy.name == THOMPSON:
-        Table(given, "policy", tuple(given)).refuse(("alpha", "confidence"), f"{THOMPSON} has no parameters")
+    if policy.name in DRAWING:
+        Table(given, "policy", tuple(given)).refuse(("alpha", "confidence"), f"{policy.name} has no parameters")
     return policy
 
 

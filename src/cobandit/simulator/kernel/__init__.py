@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cobandit.policies.base import no_number
+from cobandit.scenario.paying import bad_reward
+from cobandit.scenario.payments import Payments
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Row
@@ -25,6 +27,7 @@ from cobandit.simulator.kernel.filling import (
     fill_thresholds,
     fill_world,
 )
+from cobandit.simulator.kernel.payment import fill_payments, fill_sums, moving_of
 from cobandit.simulator.kernel.planning import plan
 from cobandit.simulator.kernel.refusing import why_not_compiled
 from cobandit.simulator.kernel.tables import (
@@ -33,6 +36,7 @@ from cobandit.simulator.kernel.tables import (
     MESSAGE,
     MOST_DECISIONS,
     PAIR,
+    SUM,
     TOLD,
     Record,
     Table,
@@ -40,7 +44,7 @@ from cobandit.simulator.kernel.tables import (
     records,
 )
 from cobandit.simulator.kernel.wiring import communication, fill_wiring
-from cobandit.simulator.result import COUNTED_AT, Communication, Result
+from cobandit.simulator.result import COUNTED_AT, Communication, Result, received
 from cobandit.values.errors import LocalError
 
 __all__ = ["run"]
@@ -88,6 +92,9 @@ def run(
                 fleet.run(tables)
             if tables.world.no_number:
                 raise _no_number(scenario, tables.world)
+            if tables.world.bad_reward_of:
+                arm = scenario.arms.names[tables.world.bad_reward_of - 1]
+                raise bad_reward(arm, float(tables.world.bad_reward), scenario.arms.rewards)
             if not tables.world.overflow:
                 break
             room = Room(4 * room.mail, 4 * room.trace, 4 * room.parcels)
@@ -113,6 +120,7 @@ class Room(NamedTuple):
 def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Room, *, sizes: bool) -> Tables:
     """Return the tables of a run before slot 0."""
     world = fill_world(scenario, counts_sizes=sizes, traced=room.trace > 0)[0]
+    paid = fill_payments(world, scenario, Payments(scenario, tape))
     slots: list[int] = []
     agents = fill_agents(scenario, tape, slots)
     own_arms, seen, members = fill_arms(scenario)
@@ -177,6 +185,13 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         counted_at=np.zeros((len(checkpoints), len(COUNTED_AT)), np.int64),
         told=told,
         tokens=tokens,
+        units=np.zeros(most if world.graded else 0, np.int32),
+        sums=records((1 if world.one_table else count, own_arms.shape[1]) if world.graded else (0, 0), SUM),
+        counted_sums=records(
+            (count, count, len(scenario.arms.names)) if world.graded and world.has_faults else (0, 0, 0), SUM
+        ),
+        **paid,
+        **fill_sums(world, scenario, len(checkpoints)),
         **wiring._asdict(),
     )
 
@@ -202,13 +217,14 @@ def _result(scenario: Scenario, tables: Tables) -> Result:
     return Result(
         agents=tuple(str(agent) for agent in range(world.agents)),
         pulls=tables.seen.pulls,
-        gaps=np.where(tables.seen.position >= 0, best[:, None] - np.array(scenario.arms.means), 0.0),
-        rewards=tables.seen.rewards,
+        gaps=np.where(tables.seen.position >= 0, best[:, None] - np.array(scenario.arms.expected), 0.0),
+        rewards=received(scenario.arms, tables.seen.pulls, tables.seen.rewards),
         best=best,
         communication=_communication(scenario, tables),
         lacking=int(world.lacking),
         checkpoints=tables.checkpoints,
         pulls_at=tables.pulls_at,
+        moving=moving_of(tables),
         **dict(zip(COUNTED_AT, tables.counted_at.T, strict=True)),
     )
 

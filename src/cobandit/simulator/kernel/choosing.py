@@ -4,9 +4,13 @@ import math
 
 import numpy as np
 
-from cobandit.policies import kl_ucb, thompson, ucb
+from cobandit.policies import base, kl_ucb, normal_thompson, thompson, ucb, ucb_v
+from cobandit.policies.base import variance_of
+from cobandit.policies.kl_ucb import kl_ucb_index
+from cobandit.policies.normal_thompson import normal_thompson_index
 from cobandit.policies.thompson import thompson_index
 from cobandit.policies.ucb import confidence_width, ucb_index
+from cobandit.policies.ucb_v import ucb_v_index
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.custom import call_index
 from cobandit.simulator.kernel.divergence import highest_kl_index
@@ -29,11 +33,41 @@ for _formula in (
     kl_ucb.bernoulli_divergence,
     kl_ucb.kl_ucb_index,
     thompson.thompson_index,
+    chance.normal,
+    base.variance_of,
+    ucb_v.ucb_v_index,
+    normal_thompson.normal_mean,
+    normal_thompson.normal_variance,
+    normal_thompson.normal_thompson_index,
 ):
     borrow(_formula)
 
 ROUNDED = 1.0 - 1e-12
 """Makes a bound hold though its numbers are rounded."""
+
+
+@inlined
+def reward_sum(t: Tables, row: int, arm: int) -> float:
+    """Return the rewards of an arm, as shares of their range added up (`sums / per_reward`)."""
+    if t.world.graded:
+        return np.float64(t.sums[row, arm].rewards) / np.float64(t.world.per_reward)
+    return rewards(t.knowledge[row, arm])
+
+
+@inlined
+def square_sum(t: Tables, row: int, arm: int) -> float:
+    """Return the squares of the rewards of an arm, added up (`Policy.squares`): of 0 and 1 they are the rewards."""
+    if t.world.graded:
+        return np.float64(t.sums[row, arm].squares) * t.world.square_size
+    return rewards(t.knowledge[row, arm])
+
+
+@inlined
+def mean_of(t: Tables, row: int, arm: int, n: float) -> float:
+    """Return the mean of an arm with so many observations (`Policy.mean`)."""
+    if t.world.graded:
+        return np.float64(t.sums[row, arm].rewards) / (n * np.float64(t.world.per_reward))
+    return rewards(t.knowledge[row, arm]) / n
 
 
 @inlined
@@ -54,28 +88,34 @@ def select_arm(t: Tables, position: int) -> int:
     row = t.agents[position].row
     if t.world.policy == codes.AAE:
         return least_observed(t.knowledge[row], t.own_arms[row], t.agents[position].arm_count)
-    if t.world.policy == codes.THOMPSON:
+    if t.world.policy == codes.THOMPSON and not t.world.graded:
         return highest_draw(t.agents[position], t.knowledge[row])
+    if t.world.policy in (codes.THOMPSON, codes.NORMAL_THOMPSON):
+        return highest_graded_draw(t, t.agents[position], row)
     index = t.index[: t.agents[position].arm_count]
-    if t.world.policy == codes.KL_UCB:
+    if t.world.policy == codes.KL_UCB and not t.world.graded:
         return highest_kl_index(budget(t, position), t.knowledge[row], index, t.entropies[row])
-    best = highest_index(t, budget(t, position), t.knowledge[row], index)
+    best = highest_index(t, budget(t, position), row, index)
     if t.world.policy == codes.CUSTOM_INDEX and t.world.no_number > 0:
         t.world.no_number_of = position
     return best
 
 
 @inlined
-def highest_index(t: Tables, spend: float, known: Table, index: Table) -> int:
+def highest_index(t: Tables, spend: float, row: int, index: Table) -> int:
     """Return the arm with the highest index; an arm without observations first (`IndexPolicy.select_arm`)."""
-    count = index.shape[0]
-    if t.world.policy == codes.UCB:
+    count, known = index.shape[0], t.knowledge[row]
+    if t.world.policy == codes.UCB and not t.world.graded:  # the paper's arms and index, on a short way
         for arm in range(count):
             n = observations(known[arm])
             bound = ucb_index(rewards(known[arm]) / n, n, spend)
             index[arm] = math.inf if n == 0.0 else bound
+    elif t.world.policy == codes.CUSTOM_INDEX:
+        own_indices(t, spend, row, index)
     else:
-        own_indices(t, spend, known, index)
+        for arm in range(count):
+            n = observations(known[arm])
+            index[arm] = math.inf if n == 0.0 else index_of(t, row, arm, n, spend)
     # Two plain walks are faster than one that remembers where it was.
     best_index = -math.inf
     for arm in range(count):
@@ -87,15 +127,24 @@ def highest_index(t: Tables, spend: float, known: Table, index: Table) -> int:
 
 
 @inlined
-def own_indices(t: Tables, spend: float, known: Table, index: Table) -> None:
+def index_of(t: Tables, row: int, arm: int, n: float, spend: float) -> float:
+    """Return the index of an arm with observations."""
+    mean = mean_of(t, row, arm, n)
+    if t.world.policy == codes.UCB_V:
+        return ucb_v_index(mean, variance_of(mean, square_sum(t, row, arm), n), n, spend)
+    return ucb_index(mean, n, spend) if t.world.policy == codes.UCB else kl_ucb_index(mean, n, spend)
+
+
+@inlined
+def own_indices(t: Tables, spend: float, row: int, index: Table) -> None:
     """Fill in the indices of a user's own function, up to the first arm without observations: it is the one to pull."""
     index[:] = -math.inf
     for arm in range(index.shape[0]):
-        n = observations(known[arm])
+        n = observations(t.knowledge[row, arm])
         if n == 0.0:
             index[arm] = math.inf
             return
-        index[arm] = own_index(t, rewards(known[arm]) / n, n, spend)
+        index[arm] = own_index(t, mean_of(t, row, arm, n), n, spend)
         if math.isnan(index[arm]):
             t.world.no_number, t.world.no_number_arm = np.int64(n), arm
             t.world.overflow = True  # the run is over
@@ -134,6 +183,22 @@ def highest_draw(agent: Record, known: Table) -> int:
 
 
 @inlined
+def highest_graded_draw(t: Tables, agent: Record, row: int) -> int:
+    """Return the arm with the highest draw from its posterior of any rewards."""
+    best, best_draw = 0, -math.inf
+    for arm in range(agent.arm_count):
+        key = key_of_draw(agent, arm)
+        n, paid = observations(t.knowledge[row, arm]), reward_sum(t, row, arm)
+        if t.world.policy == codes.THOMPSON:
+            draw = thompson_index(paid, n, key)
+        else:
+            draw = normal_thompson_index(paid, square_sum(t, row, arm), n, key)
+        if draw > best_draw:
+            best, best_draw = arm, draw
+    return best
+
+
+@inlined
 def highest_mean(known: Table, count: int) -> int:
     """Return the arm with the highest mean of its posterior."""
     best, highest = 0, -1.0
@@ -161,20 +226,20 @@ def least_observed(known: Table, own: Table, count: int) -> int:
 
 
 @inlined
-def highest_lower_bound(known: Table, count: int, spend: float) -> float:
+def highest_lower_bound(t: Tables, row: int, count: int, spend: float) -> float:
     """Return the highest lower confidence bound of any arm with observations (`AAE.survivors`)."""
     highest = -math.inf
     for arm in range(count):
-        if known[arm] != 0:
-            n = observations(known[arm])
-            highest = max(highest, rewards(known[arm]) / n - confidence_width(n, spend))
+        if t.knowledge[row, arm] != 0:
+            n = observations(t.knowledge[row, arm])
+            highest = max(highest, mean_of(t, row, arm, n) - confidence_width(n, spend))
     return highest
 
 
 @inlined
-def is_dominated(known: int, spend: float, highest: float) -> bool:
+def is_dominated(t: Tables, row: int, arm: int, spend: float, highest: float) -> bool:
     """Return whether an arm's interval lies wholly below the highest lower bound."""
-    if known == 0:
+    if t.knowledge[row, arm] == 0:
         return False
-    n = observations(known)
-    return rewards(known) / n + confidence_width(n, spend) < highest
+    n = observations(t.knowledge[row, arm])
+    return mean_of(t, row, arm, n) + confidence_width(n, spend) < highest

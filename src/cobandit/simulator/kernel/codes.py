@@ -1,6 +1,6 @@
 """Names for the numbers that compiled code branches on."""
 
-UCB, KL_UCB, AAE, THOMPSON, CUSTOM_INDEX = range(5)
+UCB, KL_UCB, AAE, THOMPSON, CUSTOM_INDEX, UCB_V, NORMAL_THOMPSON = range(7)
 
 OWN, OWN_PLUS_2, OBSERVED, HORIZON = range(4)
 CONFIDENCES = {"own": OWN, "own+2": OWN_PLUS_2, "observed": OBSERVED}

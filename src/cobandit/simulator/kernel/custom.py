@@ -51,7 +51,7 @@ def _unfit(index: Index, error: Exception) -> LocalError:
     """Return what is wrong with an index function: its name, the line, and why."""
     text, name = _COLOURS.sub("", str(error)), getattr(index, "__qualname__", repr(index))
     return LocalError(
-        f"the index function {name} cannot be compiled{_where(index, text)}: {_why(text)}. Use numbers and the "
+        f"the function {name} cannot be compiled{_where(index, text)}: {_why(text)}. Use numbers and the "
         'functions of math only, or run it with engine="reference", which takes any Python'
     )
 

@@ -14,6 +14,7 @@ from cobandit.simulator.kernel.jit import borrow, compiled, entrance, inlined
 from cobandit.simulator.kernel.lossy import SCRATCH, take_arrival, turn_round
 from cobandit.simulator.kernel.mail import first_mail, tell
 from cobandit.simulator.kernel.noticing import announce_eliminations, deliver, deliver_kept, eliminate, notify_all
+from cobandit.simulator.kernel.payment import add_means, draw, remember_means
 from cobandit.simulator.kernel.planning import halve, plan_halving, pop
 from cobandit.simulator.kernel.saying import after_decision, wake, write_move
 from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
@@ -103,7 +104,9 @@ def pull(t: Tables, slot: int, agent: int) -> tuple[int, int]:
     if t.world.policy == codes.AAE:
         eliminate(t, slot, agent)
     own = t.own_arms[agent, select_arm(t, agent)]
-    reward = reward_of(t, agent, own)
+    reward = reward_of(t, slot, agent, own)
+    if t.world.moving:
+        add_means(t, agent, own.arm)
     t.world.lacking += lacked(t, agent)
     t.world.decisions += 1
     t.observed[own.arm] += 1
@@ -113,13 +116,14 @@ def pull(t: Tables, slot: int, agent: int) -> tuple[int, int]:
 
 
 @inlined
-def reward_of(t: Tables, agent: int, own: Record) -> int:
+def reward_of(t: Tables, slot: int, agent: int, own: Record) -> int:
     """Draw the reward of the pull at hand, which is not counted yet."""
-    me = t.agents[agent]
+    key, number = t.agents[agent].reward_key, np.uint64(t.agents[agent].own_pulls)
     if t.world.luck_by_arm:
-        key = luck_of_arm(me.reward_key, np.uint64(own.arm))
-        return bernoulli_reward(key, np.uint64(t.seen[agent, own.arm].pulls), own.success)
-    return bernoulli_reward(me.reward_key, np.uint64(me.own_pulls), own.success)
+        key, number = luck_of_arm(key, np.uint64(own.arm)), np.uint64(t.seen[agent, own.arm].pulls)
+    if t.world.pays_more:
+        return draw(t, agent, own.arm, slot, key, number)
+    return bernoulli_reward(key, number, own.success)
 
 
 @inlined
@@ -198,6 +202,7 @@ def lacked(t: Tables, agent: int) -> int:
 def remember(t: Tables, pulls: Table, checkpoint: int) -> None:
     """Keep the counts so far, as they are at the beginning of a slot."""
     shares = repeated = np.int64(0)
+    remember_means(t, checkpoint)
     for agent in range(t.world.agents):
         for arm in range(t.world.arms):
             pulls[agent, arm] = t.seen[agent, arm].pulls

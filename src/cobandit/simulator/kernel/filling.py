@@ -24,7 +24,14 @@ from cobandit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, S
 from cobandit.values.chance import stream
 from cobandit.values.errors import LocalError
 
-_POLICIES = {"ucb": codes.UCB, "kl-ucb": codes.KL_UCB, "aae": codes.AAE, "thompson": codes.THOMPSON}
+_POLICIES = {
+    "ucb": codes.UCB,
+    "kl-ucb": codes.KL_UCB,
+    "aae": codes.AAE,
+    "ucb-v": codes.UCB_V,
+    "thompson": codes.THOMPSON,
+    "normal-thompson": codes.NORMAL_THOMPSON,
+}
 
 
 def exchange_of(scenario: Scenario) -> Sharing:
@@ -234,12 +241,12 @@ def fill_arms(scenario: Scenario) -> tuple[Table, Table, Table]:
     seen.position = -1
     seen.name_size = [text_size(name) for name in names]
     arm, success, candidate, position = own_arms.arm, own_arms.success, own_arms.candidate, seen.position
-    means = np.array(scenario.arms.means)
+    shares = np.array([scenario.arms.rewards.share_of(mean) for mean in scenario.arms.means])
     for own in dict.fromkeys(owns):  # agents with the same arms are filled at once
         agents = [agent for agent, arms in enumerate(owns) if arms == own] if len(set(owns)) > 1 else slice(None)
         places = np.array([where[name] for name in own])
         arm[agents, : len(own)] = places
-        success[agents, : len(own)] = means[places]
+        success[agents, : len(own)] = shares[places]
         candidate[agents, : len(own)] = True
         position[np.ix_(np.arange(len(owns))[agents], places)] = np.arange(len(own))
     sets = list(dict.fromkeys(frozenset(own) for own in owns))

@@ -14,6 +14,7 @@ from cobandit.simulator.kernel.jit import compiled, entrance, inlined
 from cobandit.simulator.kernel.leaves import hear_as_leaf, notify_relays, observed_by_leaf, rehome, share_down
 from cobandit.simulator.kernel.lossy import CURRENT, SCRATCH, keep_letter, new_letter, turn_round
 from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, first_mail, speak, tell
+from cobandit.simulator.kernel.payment import remember_means
 from cobandit.simulator.kernel.planning import halve, plan_halving, pop
 from cobandit.simulator.kernel.sizes import notice_size, parcel_size
 from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
@@ -249,6 +250,7 @@ def move(t: Tables, slot: int, agent: int, kind: int) -> None:
 @compiled
 def remember(t: Tables, pulls: Table, checkpoint: int) -> None:
     """Keep the counts so far, as they are at the beginning of a slot."""
+    remember_means(t, checkpoint)
     for agent in range(t.world.agents):
         for arm in range(t.world.arms):
             pulls[agent, arm] = t.seen[agent, arm].pulls

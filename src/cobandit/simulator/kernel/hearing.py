@@ -79,14 +79,33 @@ def merge_listed(t: Tables, sender: int, receiver: int, base: int, version: int)
         position = t.seen[receiver, arm].position
         if position < 0:
             continue
-        by_then = ONE_OBSERVATION * t.seen[sender, arm].pulls + t.seen[sender, arm].rewards
+        by_then = ONE_OBSERVATION * t.seen[sender, arm].pulls
+        by_then += 0 if t.world.graded else t.seen[sender, arm].rewards
         for later in range(begin + version, begin + t.agents[sender].own_pulls):
             if t.history[later] >> 1 == arm:
                 by_then -= ONE_OBSERVATION + np.int64(t.history[later] & 1)
+        if t.world.graded:
+            merge_rewards(t, sender, receiver, arm, version)
         news = by_then - t.counted[receiver, sender, arm]
         t.counted[receiver, sender, arm] = by_then
         t.knowledge[receiver, position] += news
         t.agents[receiver].observed += news >> 32
+
+
+@compiled
+def merge_rewards(t: Tables, sender: int, receiver: int, arm: int, version: int) -> None:
+    """Add the rewards of an arm that a share lists, where they are not only 0 and 1."""
+    begin, theirs = t.agents[sender].history, t.seen[sender, arm]
+    rewards, squares = theirs.rewards, theirs.squares
+    for later in range(begin + version, begin + t.agents[sender].own_pulls):
+        if t.history[later] >> 1 == arm:
+            units = np.int64(t.units[later])
+            rewards -= units
+            squares -= units * units // t.world.square_unit
+    counted, known = t.counted_sums[receiver, sender, arm], t.sums[receiver, t.seen[receiver, arm].position]
+    known.rewards += rewards - counted.rewards
+    known.squares += squares - counted.squares
+    counted.rewards, counted.squares = rewards, squares
 
 
 @compiled

@@ -20,10 +20,10 @@ def eliminate(t: Tables, slot: int, agent: int) -> None:
     spend = budget(t, agent)
     if spend == 0.0 or t.agents[row].candidates == 1:
         return
-    highest = highest_lower_bound(t.knowledge[row], count, spend)
+    highest = highest_lower_bound(t, row, count, spend)
     for position in range(count):
         own = t.own_arms[row, position]
-        if own.candidate and t.agents[row].candidates > 1 and is_dominated(t.knowledge[row, position], spend, highest):
+        if own.candidate and t.agents[row].candidates > 1 and is_dominated(t, row, position, spend, highest):
             own.candidate = False
             t.agents[row].candidates -= 1
             t.dropped[t.world.dropped] = own.arm

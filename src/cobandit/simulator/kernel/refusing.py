@@ -10,10 +10,21 @@ def why_not_compiled(scenario: Scenario) -> str:
     """Return why a scenario has no compiled form; nothing, if it has one."""
     if not isinstance(scenario.policy, BuiltIn | IndexFunction):
         return "a policy of your own has a compiled form only as an IndexFunction"
-    if any(agent.policy is not None for agent in scenario.agents):
+    if any(agent.policy is not None or agent.settings for agent in scenario.agents):
         return "the compiled engine knows one policy for all agents"
+    if not scenario.arms.are_binary and (scenario.plugged is not None or scenario.topology is not None):
+        return (
+            "with relays, on graphs and for plug-ins the compiled engine knows two rewards, the lowest and the highest"
+        )
     if scenario.plugged is not None:
         return why_not_plugged(scenario, scenario.plugged)
+    return _why_not_by_table(scenario)
+
+
+def _why_not_by_table(scenario: Scenario) -> str:
+    """Return why a scenario whose agents talk by a table has no compiled form."""
+    if scenario.forgetting is not None:
+        return "the compiled engine keeps no periods, so it knows no window and no half_life"
     if not isinstance(scenario.exchange.threshold, Constant | Geometric | PerCandidate | FromFunction):
         return "a threshold class of your own has a compiled form only as FromFunction"
     return "" if scenario.topology is None else _why_not_connected(scenario)

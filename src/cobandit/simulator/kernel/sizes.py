@@ -25,8 +25,8 @@ EMPTY_SHARE_FRAME = SHARE_FRAME - CELLS_FRAME
 ELIMINATIONS_FRAME = 3
 """Heads of the eliminations and of their arms; the incarnation."""
 
-PRESENCE_FRAME = 8
-"""Heads of the presence and of its arms; session, incarnation, three truth values, the quantum of 0 and 1."""
+PRESENCE_FRAME = 7
+"""Heads of the presence and of its arms; session, incarnation, three truth values. The quantum comes to it."""
 
 DELIVERY_FRAME = 6
 """Heads of the delivery and of its receipt; both sessions, is_answer, is_introduced."""
@@ -53,9 +53,9 @@ def integer_size(value: int) -> int:
 
 
 @inlined
-def entry_size(seen: Record) -> int:
-    """Return the bytes of an arm's cumulative tally."""
-    return 1 + seen.name_size + integer_size(seen.pulls) + 2 * integer_size(seen.rewards)  # squares of 0 and 1
+def entry_size(seen: Record, squares: int) -> int:
+    """Return the bytes of an arm's cumulative tally. The squares of 0 and 1 are their rewards."""
+    return 1 + seen.name_size + integer_size(seen.pulls) + integer_size(seen.rewards) + integer_size(squares)
 
 
 @inlined
@@ -118,6 +118,7 @@ def presence_size(t: Tables, agent: int, number: int) -> int:
     """Return the bytes of what an agent says of its being here."""
     me = t.agents[agent]
     size = PRESENCE_FRAME + me.name_size + integer_size(number) + (0 if me.arm_count < 16 else 2)
+    size += integer_size(t.world.per_reward)
     for arm in range(t.seen.shape[1]):
         if t.seen[agent, arm].position >= 0:
             size += t.seen[agent, arm].name_size

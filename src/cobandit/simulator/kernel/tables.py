@@ -67,6 +67,14 @@ WORLD = np.dtype(
         ("first_hub", np.int64),  # the position of the first who holds rows: see `hubs.py`
         ("homes", np.int64),  # of a leaf
         ("luck_by_arm", np.bool_),  # the luck of a reward belongs to an arm's pull, and not to any pull
+        ("pays_more", np.bool_),  # arms pay other rewards than 0 and 1, or their means change: see `payment.py`
+        ("graded", np.bool_),  # arms pay other rewards than the lowest and the highest
+        ("moving", np.bool_),  # their means change
+        ("per_reward", np.int64),  # quanta of the highest reward
+        ("square_unit", np.int64),
+        ("square_size", np.float64),
+        ("low", np.float64),  # the lowest reward
+        ("width", np.float64),  # how far the highest is above it
         ("plugged", np.int64),  # which plug-in; the next six are its parameters: see `plugging.py`
         ("period", np.int64),
         ("factor", np.float64),  # alpha or beta
@@ -99,6 +107,9 @@ WORLD = np.dtype(
         ("no_number", np.int64),  # of how many observations a user's index is not a number; the run is void, and over
         ("no_number_of", np.int64),  # which agent's, and which arm's own position
         ("no_number_arm", np.int64),
+        ("step", np.int64),  # of the course of the means; changes during a run, as do the next two
+        ("bad_reward", np.float64),  # what a user's function returned: the run is void, and over
+        ("bad_reward_of", np.int64),  # of which arm, plus one
     ],
     align=True,
 )
@@ -275,7 +286,8 @@ SEEN = np.dtype(
         ("position", np.int64),  # the agent's own position of the arm, or -1 if it does not have the arm
         ("name_size", np.int64),  # bytes of the arm's name on the wire
         ("pulls", np.int64),
-        ("rewards", np.int64),
+        ("rewards", np.int64),  # in quanta
+        ("squares", np.int64),  # of rewards that are not only 0 and 1
         ("changed_at", np.int64),  # the version at which the agent last observed the arm
         ("entry_size", np.int64),  # bytes of the arm's cumulative tally on the wire
     ],
@@ -283,6 +295,27 @@ SEEN = np.dtype(
 )
 
 ENTROPY = np.dtype([("known", np.int64), ("entropy", np.float64)], align=True)
+
+PAY = np.dtype(
+    [
+        ("law", np.int64),
+        ("spread", np.float64),
+        ("first", np.int64),  # where its values begin, and end
+        ("end", np.int64),
+        ("address", np.int64),  # of a user's function
+    ],
+    align=True,
+)
+"""How an arm pays."""
+
+COURSE = np.dtype([("share", np.float64), ("reward", np.float64), ("expected", np.float64)], align=True)
+"""The mean of an arm: as a share of the range, as a reward, and what the arm pays on average."""
+
+VALUE = np.dtype([("cumulative", np.float64), ("share", np.float64)], align=True)
+"""A reward that an arm may pay."""
+
+SUM = np.dtype([("rewards", np.int64), ("squares", np.int64)], align=True)
+"""Quanta, and units of squares, of some observations."""
 
 MESSAGE = np.dtype(
     [
@@ -343,7 +376,7 @@ class Tables(NamedTuple):
     seen: Table
     """By agent and arm of the world."""
     history: Table
-    """Every agent's own observations, in order: the arm times two, plus the reward."""
+    """Every agent's own observations, in order: the arm times two, plus the reward if that is 0 or 1."""
     usable: Table
     """By agent and arm set: own observations that an agent with that arm set can use."""
     thresholds: Table
@@ -415,6 +448,26 @@ class Tables(NamedTuple):
     """By agent and arm, with a plug-in."""
     tokens: Table
     """By agent: the edges over which it has to return a token, in order."""
+    pay: Table
+    """By arm."""
+    course: Table
+    """By step and arm."""
+    starts: Table
+    """By step: its first slot."""
+    values: Table
+    """Rewards of arms that pay some of a list, those of an arm together."""
+    units: Table
+    """Where rewards are not only 0 and 1, as the next two: rewards of the same places as in `history`, in quanta."""
+    sums: Table
+    """By row and own position: what `knowledge` then does not have."""
+    counted_sums: Table
+    """By receiver, sender and arm: what `counted` then does not have."""
+    offered: Table
+    """By agent and arm, where means change, as the next two: see `moving.py`."""
+    gained: Table
+    """By agent: what its pulls paid on average, and how far below the best that was."""
+    moved_at: Table
+    """By checkpoint and agent: what it gained, the most that one arm offered, how far below the best it was."""
 
     @property
     def words(self) -> Table:

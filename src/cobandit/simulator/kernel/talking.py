@@ -31,23 +31,40 @@ OBSERVED, HEARD, LEFT, JOINED = (int(happened) for happened in Input)
 def observe(t: Tables, agent: int, arm: int, reward: int) -> None:
     """Count one own observation (`Policy.update_all`, `Replica.observe`)."""
     me, mine = t.agents[agent], t.seen[agent, arm]
-    t.knowledge[me.row, mine.position] += ONE_OBSERVATION + reward
+    if t.world.graded:
+        t.knowledge[me.row, mine.position] += ONE_OBSERVATION
+        t.history[me.history + me.own_pulls] = 2 * arm
+        t.units[me.history + me.own_pulls] = reward
+        mine.squares += reward * reward // t.world.square_unit
+        add_reward(t, t.sums[me.row, mine.position], reward)
+    else:
+        t.knowledge[me.row, mine.position] += ONE_OBSERVATION + reward
+        t.history[me.history + me.own_pulls] = 2 * arm + reward
     t.agents[me.row].observed += 1
-    t.history[me.history + me.own_pulls] = 2 * arm + reward
     me.own_pulls += 1
     mine.pulls += 1
     mine.rewards += reward
     mine.changed_at = me.own_pulls
     if t.world.counts_sizes:
-        mine.entry_size = entry_size(mine)
+        mine.entry_size = entry_size(mine, mine.squares if t.world.graded else mine.rewards)
     if not t.world.same_arms:
         for number in range(t.members.shape[0]):
             t.usable[agent, number] += t.members[number, arm]
 
 
 @inlined
+def add_reward(t: Tables, total: Record, units: int) -> None:
+    """Add a reward and its square to what is known of an arm (`Tally.add`)."""
+    total.rewards += units
+    total.squares += units * units // t.world.square_unit
+
+
+@inlined
 def add_slice(t: Tables, receiver: int, begin: int, end: int) -> None:
     """Add observations, from one place in the history to another, to what an agent knows; all have the same arms."""
+    if t.world.graded:
+        for spot in range(np.uint64(begin), np.uint64(end)):
+            add_reward(t, t.sums[receiver, t.history[spot] >> np.uint16(1)], np.int64(t.units[spot]))
     for spot in range(np.uint64(begin), np.uint64(end)):
         code = t.history[spot]
         t.knowledge[receiver, code >> np.uint16(1)] += ONE_OBSERVATION + np.int64(code & np.uint16(1))
@@ -67,6 +84,8 @@ def merge(t: Tables, sender: int, receiver: int, base: int, version: int) -> Non
         if position >= 0:
             t.knowledge[receiver, position] += ONE_OBSERVATION + np.int64(code & 1)
             t.agents[receiver].observed += 1
+            if t.world.graded:
+                add_reward(t, t.sums[receiver, position], np.int64(t.units[place]))
 
 
 @inlined

@@ -95,7 +95,7 @@ class Moment:
     needed: int
     """The threshold that counted."""
     arm: str = ""
-    reward: int = 0
+    reward: float = 0
     pull: int = 0
     is_usable: bool = True
     """Whether the other can pull the arm too."""

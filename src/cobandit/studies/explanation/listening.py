@@ -15,6 +15,7 @@ from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Kind, Row
 from cobandit.simulator.reference import ReferenceRun
 from cobandit.studies.explanation.conversation import Cause, Conversation, Ending, Event, Flight, Form, Moment, Side
+from cobandit.values.reward_range import UNIT
 
 USUAL_SHARES = 12
 """How many fresh shares are enough to see, if nobody says how many slots to show."""
@@ -169,7 +170,9 @@ class _Listener:
         arm = engine.scenario.arms.names[row.other]
         usable = arm in engine.agents[self._pair[1 - actor]].arms
         moment = self._moment(engine, actor, Cause.PULL, sides)
-        told = replace(moment, arm=arm, reward=row.a, pull=row.b, is_usable=usable, eliminated=eliminated)
+        told = replace(
+            moment, arm=arm, reward=_reward(engine.scenario, row.a), pull=row.b, is_usable=usable, eliminated=eliminated
+        )
         self._add(told, row)
 
     def _depart(self, row: Row) -> None:
@@ -293,6 +296,14 @@ def _flight(message: Message, sender: int, sent: int, *, is_answer: bool) -> Fli
                 return Flight(Form.NOTICE, sender, 0, 0, sent, f"gives up arm {', '.join(gone)}")
             is_here = all(told.is_present for told in changes.presences)
             return Flight(Form.NOTICE, sender, 0, 0, sent, "is here" if is_here else "leaves")
+
+
+def _reward(scenario: Scenario, units: int) -> float:
+    """Return a reward of the trace as people know it, to six digits: those that are 0 or 1 stay as they are."""
+    arms = scenario.arms
+    if arms.are_binary and arms.rewards == UNIT:
+        return units
+    return float(f"{arms.rewards.reward_of(units * arms.quantum):.6g}")
 
 
 def _side(engine: ReferenceRun, one: int, other: int) -> Side:
