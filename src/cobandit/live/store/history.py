@@ -3,12 +3,14 @@
 It is read from the batches in the journal, so it costs nothing extra to keep, and goes back as far as they do.
 """
 
-from collections.abc import Iterable
+import io
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from cobandit.live.decide.decision import Claim, Signer, sign
 from cobandit.live.machine.batch import Batch
+from cobandit.values.extras import needed_by
 
 
 class LogEntry(msgspec.Struct, frozen=True, rename={"at": "time", "is_expired": "expired"}):
@@ -32,6 +34,22 @@ class LogEntry(msgspec.Struct, frozen=True, rename={"at": "time", "is_expired": 
     def to_json(self) -> bytes:
         """Return this as one line of JSON."""
         return msgspec.json.encode(self)
+
+
+def to_parquet(entries: Sequence[LogEntry]) -> bytes:
+    """Return decisions as a Parquet file, with the columns of the JSON lines. It needs the extra `sim`."""
+    with needed_by("writing Parquet"):
+        import pyarrow as pa  # noqa: PLC0415  # members need it not
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+    text, number = pa.string(), pa.float64()
+    kinds = {"number": pa.int64(), "time": number, "propensity": number, "reward": number, "rewarded_at": number}
+    kinds["expired"] = pa.bool_()
+    names = [field.encode_name for field in msgspec.structs.fields(LogEntry)]
+    schema = pa.schema([(name, kinds.get(name, text)) for name in names])
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(msgspec.to_builtins(entries), schema=schema), buffer)
+    return buffer.getvalue()
 
 
 class DecisionLog:
