@@ -22,6 +22,7 @@ from cobandit.live.auth.identity import Identity
 from cobandit.live.drive.asking import Asker
 from cobandit.live.status.fleet import Fleet, fleet_of
 from cobandit.live.status.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
+from cobandit.live.status.verdict import Standing, judged
 from lab.servers import Server, free_port
 
 NAMES = (f"memory://cli-status-{number}" for number in itertools.count())
@@ -44,7 +45,9 @@ def statistics(name: str, peers: tuple[PeerStatistics, ...] = (), troubles: tupl
         observations=1700,
         open_decisions=100,
         arms=(
-            ArmStatistics("red", 1200, 600, 0.5, 0.4, 0.6, is_candidate=True, is_frozen=False, is_removed=False),
+            ArmStatistics(
+                "red", 1200, 600, 0.5, 0.4, 0.6, is_candidate=True, is_frozen=False, is_removed=False, p_best=0.912
+            ),
             ArmStatistics("blue", 500, 300, None, None, None, is_candidate=False, is_frozen=True, is_removed=False),
         ),
         control_arm=None,
@@ -79,8 +82,8 @@ def test_a_small_fleet_is_shown_whole() -> None:
         "! gone does not answer: no farewell was heard, so stopped hard, cut off, or",
         "  slow.",
         "",
-        "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC",
-        "red               0.500  0.400 to 0.600        1,200     66.7%  ██████████████",
+        "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC   P(BEST)",
+        "red               0.500  0.400 to 0.600        1,200     66.7%     91.2% ███████",
         "blue                  -        -                 600     33.3%  frozen",
         "",
         "MEMBER    DECISIONS   OWN OBS.    OPEN    PACKETS    MISSING     UP",
@@ -163,6 +166,21 @@ def test_the_kill_switch_is_shown() -> None:
     assert "! The kill switch is on, to red: 1 of 2 members have heard it." in lines
 
 
+def test_the_verdict_of_who_knows_most_is_a_sentence() -> None:
+    said = judged(Standing(("red", "blue"), ((51.0, 951.0), (41.0, 961.0)), 2000, is_of_policy=False))
+    less = judged(Standing(("red", "blue"), ((1.0, 2.0), (2.0, 1.0)), 2, is_of_policy=False))
+    members = [
+        msgspec.structs.replace(statistics(name), verdict=one.verdict)
+        for name, one in (("web-1", said), ("web-2", less))
+    ]
+    text = " ".join(fleet_lines(fleet_of("homepage", members)))
+    assert (
+        "red leads before blue: it is the best with 86 %. To stop now would cost 0.00068 a decision, 1.3 % of its "
+        "mean: go on. By the tallies: the policy has no posteriors."
+    ) in text
+    assert "blue leads" not in text
+
+
 def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     network = next(NAMES)
     with ExitStack() as stack:
@@ -172,7 +190,7 @@ def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pyte
         assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions since start, 0 observed\n\nARM")
         assert main(["status", network, "--group", "g", "--json"]) == 0
         printed = json.loads(capsys.readouterr().out)
-    assert list(printed) == ["group", "arms", "members", "silent"]
+    assert list(printed) == ["group", "arms", "members", "silent", "verdict"]
     assert [member["name"] for member in printed["members"]] == ["a", "b"]
 
 

@@ -54,6 +54,20 @@ export interface ArmStatistics {
   readonly is_candidate: boolean;
   readonly is_frozen: boolean;
   readonly is_removed: boolean;
+  readonly p_best?: number | null;
+  readonly propensity?: number | null;
+}
+
+/** Who leads, how sure that is, and what stopping now would cost. */
+export interface Verdict {
+  readonly leader: string;
+  readonly p_best: number;
+  readonly mean: number;
+  readonly loss: number;
+  readonly is_converged: boolean;
+  readonly observations: number;
+  readonly is_of_policy: boolean;
+  readonly text: string;
 }
 
 /** One other member, as the member sees it. */
@@ -113,6 +127,7 @@ export interface Statistics {
   readonly rewards_brought?: number;
   readonly rewards_given_up?: number;
   readonly rewards_handed_on?: number;
+  readonly verdict?: Verdict | null;
   readonly role?: "member" | "relay" | "leaf";
   readonly homes?: readonly string[];
   readonly latest_setting?: number;
@@ -136,6 +151,7 @@ export interface FleetArm {
   readonly high: number | null;
   readonly frozen_at: number;
   readonly offered_at: number;
+  readonly p_best?: number | null;
 }
 
 /** Everybody of the group who answered, and what they know together. */
@@ -144,6 +160,7 @@ export interface FleetView {
   readonly arms: readonly FleetArm[];
   readonly members: readonly Statistics[];
   readonly silent: readonly string[];
+  readonly verdict?: Verdict | null;
 }
 
 /** How to ask. */

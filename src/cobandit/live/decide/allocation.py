@@ -92,6 +92,10 @@ class Draw:
         self._ends = [end / ends[-1] for end in ends]
         self._widths = [end - start for start, end in pairwise((0.0, *self._ends))]
 
+    def shares(self) -> dict[Arm, float]:
+        """Return how likely each arm is."""
+        return dict(zip(self._arms, self._widths, strict=True))
+
     def by(self, chance: float) -> tuple[Arm, float]:
         """Return an arm, and how likely it was, by a number from 0 to 1 (which it is not)."""
         place = bisect_right(self._ends, chance)

@@ -62,6 +62,12 @@ class Known(NamedTuple):
     offered: tuple[Arm, ...] = ()
     """The arms that the member serves: all but the removed ones."""
 
+    def propensities(self) -> dict[Arm, float] | None:
+        """Return how likely the next decision is each arm; `None` if the policy names one, and draws none."""
+        if self.control_arm is not None:
+            return {self.control_arm: 1.0}
+        return None if self.draw is None else self.draw.shares()
+
 
 class Open(NamedTuple):
     """A decision that waits for its reward."""

@@ -229,8 +229,9 @@ class Member:
         self._change(lambda: self._node.machine.introduce())  # noqa: PLW0108  # it is looked up on the loop
 
     def statistics(self) -> Statistics:
-        """Return how this member is, as an immutable value."""
-        return self._on_loop(self._node.statistics)
+        """Return how this member is, as an immutable value, with a verdict on what it knows now."""
+        self._check_open()
+        return result_of(self._background.submit(self._node.fresh_statistics()))
 
     def fleet(self, wait_s: float = 2.0) -> Fleet:
         """Ask the other members that are here how they are, and return what they and this one say.

@@ -10,6 +10,7 @@ from cobandit.live.drive.writing import Writing
 from cobandit.live.machine.machine import Machine
 from cobandit.live.status.roles import role_of
 from cobandit.live.status.statistics import MAX_GONE_NAMED, Communication, Statistics, arms_of, peers_of
+from cobandit.live.status.verdict import Judgement
 from cobandit.live.transports.base import Transport
 
 
@@ -24,8 +25,8 @@ class Reporting:
         self.started_at = machine.clock.now()
         self._own_at_start = sum(machine.agent.own_observations().values())
 
-    def statistics(self) -> Statistics:
-        """Return how this member is."""
+    def statistics(self, judgement: Judgement) -> Statistics:
+        """Return how this member is, with the last verdict on its bandit."""
         machine, decider, now = self._machine, self._machine.decider, self._machine.clock.now()
         own = sum(machine.agent.own_observations().values())
         counts, digest = self._receiving.counts + self._sending.counts, machine.controls.digest
@@ -41,7 +42,13 @@ class Reporting:
             own_observations=own,
             observations=machine.agent.policy.tally.observations,
             open_decisions=decider.open_count,
-            arms=arms_of(machine.agent, machine.controls.frozen, machine.operations.removed),
+            arms=arms_of(
+                machine.agent,
+                machine.controls.frozen,
+                machine.operations.removed,
+                p_best=judgement.p_best,
+                propensities=decider.published.propensities(),
+            ),
             control_arm=machine.controls.control_arm,
             peers=peers_of(
                 machine.agent,
@@ -75,4 +82,5 @@ class Reporting:
             role=role_of(is_relay=terms.is_relay, is_leaf=terms.is_leaf),
             homes=() if machine.leaf is None else machine.leaf.homes.talking,
             rewards_handed_on=machine.rewards_for_others.handed_on,
+            verdict=judgement.verdict,
         )

@@ -11,6 +11,7 @@ from cobandit.live.decide.decision import LONGEST_TOKEN
 from cobandit.live.sidecar.problems import Problem
 from cobandit.live.status.fleet import FleetArm
 from cobandit.live.status.statistics import ArmStatistics, Statistics
+from cobandit.live.status.verdict import Verdict
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
 
 MOST_IN_BATCH = 1000
@@ -172,6 +173,8 @@ class FleetView(Struct, frozen=True):
     arms: tuple[FleetArm, ...]
     members: tuple[Statistics, ...]
     silent: tuple[str, ...]
+    verdict: Verdict | None = None
+    """As the member says that knows most."""
 
 
 class Health(Struct, frozen=True):

@@ -4,7 +4,7 @@ The same shapes travel to `cobandit status`, as MessagePack, and can be written 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 import msgspec
@@ -14,6 +14,7 @@ from cobandit.agent import Agent
 from cobandit.codec import WIRE_VERSION
 from cobandit.codec.serializer import NotSoError, reader, write
 from cobandit.live.status.roles import Role, role_of
+from cobandit.live.status.verdict import Verdict
 from cobandit.policies import Policy
 from cobandit.policies.confident import Confident
 from cobandit.policies.matching import Posterior
@@ -56,6 +57,10 @@ class ArmStatistics(msgspec.Struct, frozen=True):
     """Whether the policy may still choose it."""
     is_frozen: bool
     is_removed: bool
+    p_best: Unit | None = None
+    """How likely it is the best of the arms on offer; `None` if it is not on offer, or nothing is known."""
+    propensity: Unit | None = None
+    """How likely the next decision draws it; `None` if the policy names one arm, and draws none."""
 
 
 class PeerStatistics(msgspec.Struct, frozen=True):
@@ -170,6 +175,8 @@ class Statistics(msgspec.Struct, frozen=True):
     """Of a leaf: the relays that it talks to, and that answer."""
     rewards_handed_on: Count = 0
     """Rewards for other members' decisions that relays took over since the start, to bring them on."""
+    verdict: Verdict | None = None
+    """Who leads, how sure that is, and what stopping now would cost; `None` if nothing is known."""
 
     @property
     def started_at(self) -> float:
@@ -205,11 +212,38 @@ def decode_statistics(content: bytes) -> Statistics:
     return statistics
 
 
-def arms_of(agent: Agent, frozen: frozenset[Arm], removed: frozenset[Arm]) -> tuple[ArmStatistics, ...]:
-    """Return every arm of an agent."""
+def arms_of(
+    agent: Agent,
+    frozen: frozenset[Arm],
+    removed: frozenset[Arm],
+    *,
+    p_best: Mapping[Arm, float],
+    propensities: Mapping[Arm, float] | None,
+) -> tuple[ArmStatistics, ...]:
+    """Return every arm of an agent.
+
+    Args:
+        agent: The agent.
+        frozen: The arms that are frozen.
+        removed: The arms that are removed.
+        p_best: How likely some of them are the best.
+        propensities: How likely the next decision draws them; `None` if it draws none.
+    """
     policy, own = agent.policy, agent.own_observations()
     posteriors = dict(zip(policy.candidates, policy.posteriors() or (), strict=False))
-    return tuple(_arm(policy, arm, own[arm], arm in frozen, arm in removed, posteriors.get(arm)) for arm in policy.arms)
+    return tuple(
+        msgspec.structs.replace(
+            _arm(policy, arm, own[arm], arm in frozen, arm in removed, posteriors.get(arm)),
+            p_best=_unit(p_best.get(arm)),
+            propensity=None if propensities is None else _unit(propensities.get(arm, 0.0)),
+        )
+        for arm in policy.arms
+    )
+
+
+def _unit(value: float | None) -> float | None:
+    """Return a likelihood without what rounding did to it."""
+    return None if value is None else min(1.0, max(0.0, value))
 
 
 def _arm(
