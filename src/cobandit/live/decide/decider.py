@@ -24,6 +24,7 @@ from typing import NamedTuple, TypeVar
 from cobandit.live.decide.allocation import Allocation, Draw, Lottery, drawn_by
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decision import Decision, Signer
+from cobandit.live.decide.subjects import place_of
 from cobandit.policies import Policy
 from cobandit.values.chance import stream, uniform
 from cobandit.values.checks import check_name
@@ -113,6 +114,7 @@ class Decider:
         first_number: int,
         allocation: Allocation | None = None,
         seed: int = 0,
+        salt: str = "",
         wake: Callable[[], None] = lambda: None,
     ) -> None:
         self._build = build
@@ -121,6 +123,8 @@ class Decider:
         self._first_number = self._next_number = first_number
         self._allocation = allocation
         self._chance_key = stream(seed)
+        self._salt = salt
+        """By which subjects are placed: the same at every member of the group."""
         self._wake = wake
         self._lock = threading.Lock()
         self._open: dict[int, Open] = {}
@@ -158,7 +162,7 @@ class Decider:
             if among is not None:
                 arm, propensity = self._choose_among(among, subject, number)
             else:
-                arm, propensity = self._choose(number) if subject is None else self._choose_for(subject, number)
+                arm, propensity = self._chosen(subject, number)
             self._next_number = number + 1
             tally = self._policy.tally
             count = tally.counts[arm]
@@ -276,24 +280,28 @@ class Decider:
 
     # How.
 
-    def _choose(self, number: int) -> tuple[Arm, float | None]:
+    def _chosen(self, subject: str | None, number: int) -> tuple[Arm, float | None]:
+        return self._choose(uniform(self._chance_key, number)) if subject is None else self._choose_for(subject)
+
+    def _choose(self, chance: float) -> tuple[Arm, float | None]:
+        """Choose by a number from 0 to 1."""
         if self._control_arm is not None:
             return self._control_arm, 1.0
         if self._draw is not None:
-            return self._draw.by(uniform(self._chance_key, number))
+            return self._draw.by(chance)
         best = self._policy.select_arm()
         if self._lottery is None:
             return best, self._certainty
-        arm, share = self._lottery.draw(best, uniform(self._chance_key, number))
+        arm, share = self._lottery.draw(best, chance)
         return arm, None if self._certainty is None else share
 
-    def _choose_for(self, subject: str, number: int) -> tuple[Arm, float | None]:
-        """Choose the arm that the subject had, if it may still be chosen."""
+    def _choose_for(self, subject: str) -> tuple[Arm, float | None]:
+        """Choose the arm that the subject had, if it may still be chosen; otherwise by its place, as all members do."""
         if self._control_arm is not None:  # it does not forget what it had before
             return self._control_arm, 1.0
         kept = self._subjects.get(subject)
         if kept is None or kept[0] not in self._policy.candidates:
-            kept = self._subjects[subject] = self._choose(number)
+            kept = self._subjects[subject] = self._choose(place_of(subject, self._salt))
             if len(self._subjects) > MOST_SUBJECTS:
                 self._subjects.popitem(last=False)
         self._subjects.move_to_end(subject)
@@ -311,7 +319,7 @@ class Decider:
         self._draw = None if odds is None else drawn_by(odds, left, self._allocation)
         self._lottery = None if self._allocation is None else Lottery(self._allocation, left)
         try:
-            return self._choose(number) if subject is None else self._choose_for(subject, number)
+            return self._chosen(subject, number)
         finally:
             policy.candidates, self._lottery, self._draw = candidates, lottery, draw
 

@@ -95,7 +95,8 @@ class Member:
 
         Args:
             subject: Who it is for, if the same subject is to get the same arm again, as long as that is on offer. Kept
-                by this member, across restarts, for the 100,000 subjects seen last.
+                by this member, across restarts, for the 100,000 subjects seen last; and a member that has not seen
+                it draws as every other member with the same odds.
             among: Choose one of these, if not every arm will do this time: something is sold out, or not for everybody.
                 Floors and ceilings of the others do not count then.
 

@@ -149,6 +149,7 @@ class Machine:
             first_number=self._start.run << PLACES | self._first_place,
             allocation=allocation,
             seed=seed,
+            salt=self.terms.group,
             wake=wake,
         )
         self.decider.reopen((number, arm, at) for number, (arm, at) in self.open_decisions.open.items())
