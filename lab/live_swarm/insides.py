@@ -58,7 +58,7 @@ def totals_of(machine: Machine) -> Tallies:
 
 def heard_totals(machine: Machine) -> Tallies:
     """Return what a leaf has heard that everybody else observed; nothing at who is no leaf."""
-    heard = machine.agent.endpoint.totals.all()
+    heard = [one.tally for one in machine.agent.endpoint.totals.all()]
     return {entry.arm: (entry.observations, entry.reward_sum) for entry in heard if entry.observations}
 
 

@@ -5,7 +5,7 @@ Time is an argument; the agent only remembers when it last heard from each peer.
 a crash is one path: `Agent.restore(snapshot, records, policy=..., sharing=...)`.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 
 from cobandit.core import (
@@ -27,6 +27,7 @@ from cobandit.core import (
     Presence,
     Received,
     Sharing,
+    Turned,
     Woke,
     on_demand,
 )
@@ -34,10 +35,12 @@ from cobandit.core.credibility import check_observations
 from cobandit.core.facts import CellKey, SettledKey
 from cobandit.core.invariants import endpoint_violations
 from cobandit.core.pen_names import SettledBlock, incarnation_of
+from cobandit.core.places import PLAIN, At, Bandit, Change, Placed
 from cobandit.core.retransmit import Phase
 from cobandit.core.roles import adopt
 from cobandit.core.snapshots import restored, state, view
 from cobandit.core.state import EndpointState, Snapshot
+from cobandit.learning import Build, Learners
 from cobandit.policies import Policy
 from cobandit.values.checks import check_time, check_whole, plain, plain_arguments
 from cobandit.values.errors import LocalError, PeerError
@@ -50,8 +53,11 @@ class Agent:
     Args:
         name: This agent's name, unique in the group.
         policy: How it decides. The policy brings the arms and the quantum; the whole group uses the same quantum.
+            `None` if it has only bandits with names.
         sharing: How it talks; `on_demand()` by default.
         incarnation: Which start of this agent it is. Observations of different incarnations are kept apart.
+        bandits: The bandits that it serves besides (`declare` says with which policies); and the plain one, without its
+            arms, if that has a window.
 
     >>> from cobandit import UCB, Agent
     >>> j, p = (Agent(name, UCB(["A", "B"])) for name in "jp")
@@ -64,24 +70,82 @@ class Agent:
     Tally(A: 1000000/1, B: 0/0)
     """
 
-    def __init__(self, name: AgentId, policy: Policy, sharing: Sharing | None = None, *, incarnation: int = 0) -> None:
-        if not isinstance(policy, Policy):
+    def __init__(
+        self,
+        name: AgentId,
+        policy: Policy | None,
+        sharing: Sharing | None = None,
+        *,
+        incarnation: int = 0,
+        bandits: Sequence[Bandit] = (),
+    ) -> None:
+        if not (isinstance(policy, Policy) or policy is None):
             raise LocalError(f"an agent needs a policy such as UCB([...]), not {policy!r}")
         if not (sharing is None or isinstance(sharing, Sharing)):
             raise LocalError(f"an agent shares by on_demand(...), immediate(...) or silent(), not {sharing!r}")
-        if policy.owner is not None:
+        if policy is not None and policy.owner is not None:
             raise LocalError(f"the policy belongs to agent {policy.owner} already: give every agent one of its own")
-        policy.owner = name
-        self.policy = policy
         self.sharing = sharing or on_demand()
-        self.endpoint = Endpoint(
+        endpoint = Endpoint(
             name,
-            policy.arms,
+            () if policy is None else policy.arms,
             self.sharing,
-            units_per_reward=policy.quantum.per_reward,
+            units_per_reward=1 if policy is None else policy.quantum.per_reward,
             incarnation=plain(incarnation),
-            settles=policy.eliminates,
+            settles=policy is not None and policy.eliminates,
+            bandits=bandits,
         )
+        self._take_endpoint(endpoint, policy)
+
+    def _take_endpoint(self, endpoint: Endpoint, policy: Policy | None) -> None:
+        """Be this agent, with nothing learned yet."""
+        self.endpoint, replica = endpoint, endpoint.replica
+        self._learners = Learners(replica.bandits, replica.period_of)
+        self._plain = None if policy is None else self._learners.put_plain(policy)
+        if policy is not None:
+            policy.owner = endpoint.name
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of the plain bandit."""
+        if self._plain is None:
+            raise LocalError(f"{self.name} has only bandits with names: say which one")
+        return self._plain.policy
+
+    def policy_at(self, bandit: str, segment: str = "") -> Policy:
+        """Return the policy of a segment of a bandit, which appears when it is first asked for.
+
+        Raises:
+            LocalError: The bandit was not declared.
+        """
+        return self._learners.at((bandit, segment)).policy
+
+    def segments_of(self, bandit: str) -> tuple[str, ...]:
+        """Return the segments of a bandit that there are."""
+        return self._learners.segments_of(bandit)
+
+    def declare(self, bandit: str, build: Build) -> None:
+        """Say how policies are made for a bandit that this agent serves, one for each of its segments.
+
+        Say it again when the bandit has more arms.
+
+        Raises:
+            LocalError: The agent does not serve it: begin a session with it first.
+        """
+        if bandit not in self.endpoint.members.bandits:
+            raise LocalError(f"{self.name} does not serve a bandit {bandit!r}: begin a session with it first")
+        self._learners.declare(bandit, build, self._known())
+
+    @property
+    def bandits(self) -> tuple[Bandit, ...]:
+        """The bandits with names that this agent serves."""
+        return tuple(bandit for name, bandit in self.endpoint.members.bandits.items() if name)
+
+    def _known(self) -> Iterable[Change]:
+        """Return all that is known, place by place."""
+        for key, entry in self.endpoint.replica.cells():
+            yield Change(*key[3:], entry, key.agent == self.name)
+        yield from self.endpoint.totals.all()
 
     @property
     def name(self) -> AgentId:
@@ -90,8 +154,8 @@ class Agent:
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """The arms that this agent can pull."""
-        return self.policy.arms
+        """The arms of the plain bandit that this agent can pull."""
+        return () if self._plain is None else self._plain.policy.arms
 
     @property
     def incarnation(self) -> int:
@@ -129,7 +193,11 @@ class Agent:
         return self.update_all((ArmTally(plain(arm), 1, units, quantum.square(units)),), now)
 
     def update_all(
-        self, tallies: Sequence[ArmTally], now: float | None = None, settled: Sequence[SettledBlock] = ()
+        self,
+        tallies: Sequence[ArmTally],
+        now: float | None = None,
+        settled: Sequence[SettledBlock] = (),
+        elsewhere: Sequence[Placed] = (),
     ) -> Outcome:
         """Take the rewards of several own pulls at once: for each arm how many, and their sum in quanta.
 
@@ -140,26 +208,46 @@ class Agent:
             now: The time, if the agent is loss-tolerant.
             settled: Which decisions of a pen that was (`cobandit.core.settled`): told with what was observed, or not at
                 all.
+            elsewhere: Rewards of bandits with names, in the same step.
 
         Raises:
             LocalError: There are none, an arm comes twice or is not one of this agent's, or the rewards cannot add up
                 to that. Nothing changed.
         """
-        return self._observe(tallies, self._time(now), settled)
+        return self._observe(tallies, self._time(now), settled, elsewhere)
 
-    def adopt(self, pen: AgentId, tally: ArmTally, settled: Sequence[SettledBlock], now: float) -> Outcome:
+    def turn(self, time: float, now: float | None = None) -> Outcome:
+        """Take the time of the calendar, which all who serve a bandit with a window have in common.
+
+        What is outside of its window is forgotten. Time never goes back.
+        """
+        return self._learned(self.endpoint.turn(plain(time), self._time(now)))
+
+    def adopt(
+        self, pen: AgentId, tally: ArmTally, settled: Sequence[SettledBlock], now: float, at: At = PLAIN
+    ) -> Outcome:
         """Count rewards of decisions that were made with a pen which nobody holds, and that these are settled.
 
         Only the relay that lent it may do so: it goes on counting where the last holder ended.
         """
         incarnation, replica = incarnation_of(pen), self.endpoint.replica
-        held = replica.held(Cells(pen, incarnation, ()), tally.arm)
+        place = (*at, replica.period_of(at[0]))
+        held = replica.held(Cells(pen, incarnation, (), *place), tally.arm)
         grown = ArmTally(tally.arm, *(before + more for before, more in zip(held, tally[1:], strict=True)))
-        return self._adopt(Cells(pen, incarnation, (grown,)), settled, now)
+        return self._adopt(Cells(pen, incarnation, (grown,), *place), settled, now)
 
     def _adopt(self, told: Cells, settled: Sequence[SettledBlock], now: float) -> Outcome:
-        outcome = adopt(self.endpoint, told, settled, now)
-        self.policy.learn(outcome.news)
+        return self._learned(adopt(self.endpoint, told, settled, now))
+
+    def _learned(self, outcome: Outcome) -> Outcome:
+        """Let the policies know what an input has brought."""
+        if self._plain is not None:
+            self._plain.policy.learn(outcome.news)
+            self._plain.policy.learn(outcome.returned, own=True)
+        if outcome.elsewhere:
+            self._learners.learn(outcome.elsewhere)
+        if outcome.records and isinstance(outcome.records[0], Turned):
+            self._learners.turn()
         return outcome
 
     def receive(self, message: Message, now: float | None = None) -> Outcome:
@@ -168,9 +256,7 @@ class Agent:
         Raises:
             PeerError: The message cannot be right. Nothing changed.
         """
-        outcome = self.endpoint.receive(message, self._time(now))
-        self.policy.learn(outcome.news)
-        self.policy.learn(outcome.returned, own=True)
+        outcome = self._learned(self.endpoint.receive(message, self._time(now)))
         for arm in outcome.ruled_out:
             self.policy.eliminate(arm)
         return outcome
@@ -209,9 +295,7 @@ class Agent:
         """
         if is_relay and is_leaf:
             raise LocalError(f"{self.name} cannot be a relay and a leaf: a leaf has no rows to pass on")
-        outcome = self.endpoint.join(self._time(now), is_relay=is_relay, is_leaf=is_leaf)
-        self.policy.learn(outcome.news)
-        return outcome
+        return self._learned(self.endpoint.join(self._time(now), is_relay=is_relay, is_leaf=is_leaf))
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away."""
@@ -232,9 +316,15 @@ class Agent:
 
     @plain_arguments
     def begin(
-        self, session: int, now: float, *, incarnation: int | None = None, arms: Sequence[Arm] | None = None
+        self,
+        session: int,
+        now: float,
+        *,
+        incarnation: int | None = None,
+        arms: Sequence[Arm] | None = None,
+        bandits: Sequence[Bandit] | None = None,
     ) -> Outcome:
-        """Begin a new session: after a start that may have forgotten something, or to serve more arms.
+        """Begin a new session: after a start that may have forgotten something, or to serve more arms or other bandits.
 
         Everybody then tells everything again that is wanted, which does no harm. Call `join` after it.
 
@@ -244,13 +334,15 @@ class Agent:
             incarnation: A new one, if own observations may have been forgotten: what was observed before is kept apart,
                 peers return what they know of it, and nothing is counted twice.
             arms: All arms, if there are more than before: those come first.
+            bandits: All bandits that it serves besides, if these are others than before.
 
         Raises:
             LocalError: The agent is not loss-tolerant, or a number or an arm set cannot be. Nothing changed.
         """
         self._check_tolerant("begin a new session")
         names = self.arms if arms is None else checked_arms(arms)
-        outcome = self.endpoint.begin(session, self.incarnation if incarnation is None else incarnation, names, now)
+        life = self.incarnation if incarnation is None else incarnation
+        outcome = self.endpoint.begin(session, life, names, now, bandits)
         if names != self.arms:
             self.policy.change_arms(names)
         for arm in outcome.ruled_out:
@@ -389,7 +481,7 @@ class Agent:
         """Return how often each arm was observed by this agent itself, in every incarnation that is known."""
         counts = dict.fromkeys(self.arms, 0)
         for key, entry in self.endpoint.replica.cells():
-            if key.agent == self.name:
+            if key.agent == self.name and not key.bandit:
                 counts[key.arm] += entry.observations
         return counts
 
@@ -403,8 +495,9 @@ class Agent:
         snapshot: Snapshot,
         records: Iterable[InputRecord] = (),
         *,
-        policy: Policy,
+        policy: Policy | None,
         sharing: Sharing | None = None,
+        builds: Mapping[str, Build] | None = None,
     ) -> "Agent":
         """Rebuild an agent from a snapshot and the records of every outcome since.
 
@@ -415,6 +508,7 @@ class Agent:
             records: The records since then, in order.
             policy: A fresh policy with the same quantum and the same arms. Arms that it has besides are put aside.
             sharing: How to talk. Give the same again; another is accepted only when there are no records to replay.
+            builds: How policies are made of bandits with names, as far as these are declared already.
 
         Raises:
             LocalError: The snapshot is of another version, is damaged, or does not fit the policy or the records.
@@ -429,20 +523,23 @@ class Agent:
             raise LocalError(
                 f"the snapshot of {kept.agent} was made with sharing={snapshot.sharing}: pass the same to restore"
             )
-        policy.change_arms(kept.arms)
+        if policy is not None:
+            policy.change_arms(kept.arms)
         agent = cls(kept.agent, policy, sharing, incarnation=kept.incarnation)
         try:
-            agent.endpoint = restored(kept, agent.sharing, settles=policy.eliminates)
+            endpoint = restored(kept, agent.sharing, settles=policy is not None and policy.eliminates)
         except (KeyError, ValueError, PeerError) as error:
             reason = f"unknown name {error}" if isinstance(error, KeyError) else str(error)
             raise LocalError(f"the snapshot of {kept.agent} is damaged: {reason}") from error
-        if damage := endpoint_violations(agent.endpoint):
+        if damage := endpoint_violations(endpoint):
             raise LocalError(f"the snapshot of {kept.agent} is damaged: {damage[0]}")
-        for key, entry in agent.endpoint.replica.cells():
-            policy.learn((entry,), own=key.agent == kept.agent)
-        policy.learn(agent.endpoint.totals.all())
+        agent._take_endpoint(endpoint, policy)
+        agent._learners.learn(agent._known())
+        for name, build in (builds or {}).items():
+            if name in endpoint.members.bandits:
+                agent.declare(name, build)
         for arm in agent.endpoint.candidates.eliminated:
-            policy.eliminate(arm)
+            agent.policy.eliminate(arm)
         agent._replay_all(records, snapshot)
         return agent
 
@@ -488,18 +585,32 @@ class Agent:
             except PeerError as error:  # it was accepted once, so it is the record that is wrong
                 raise LocalError(f"a record does not fit the snapshot of {self.name}: {error}") from error
 
-    def _observe(self, tallies: Sequence[ArmTally], now: float, settled: Sequence[SettledBlock] = ()) -> Outcome:
+    def _observe(
+        self,
+        tallies: Sequence[ArmTally],
+        now: float,
+        settled: Sequence[SettledBlock] = (),
+        elsewhere: Sequence[Placed] = (),
+    ) -> Outcome:
         check_time(now)
-        if settled and not tallies:
+        if settled and not (tallies or elsewhere):
             return self.endpoint.observe((), now, settled)
-        check_observations(tallies, self.endpoint.replica)
-        candidates_before = self.policy.candidates
-        if len(tallies) == 1 and tallies[0].observations == 1:
-            self.policy.update_units(tallies[0].arm, tallies[0].reward_sum)
-        else:
-            self.policy.update_all(tallies)
-        notices = self._eliminate_what_fell(candidates_before, now)
-        outcome = self.endpoint.observe(tallies, now, settled)
+        replica, count = self.endpoint.replica, 0
+        if tallies or not elsewhere:
+            count = check_observations(tallies, replica)
+        for placed in elsewhere:
+            count = check_observations(placed.tallies, replica, placed[:2], before=count)
+        if len({placed[:2] for placed in elsewhere}) < len(elsewhere):
+            raise LocalError("a segment is in the batch twice: add the two up")
+        for bandit, segment, placed_tallies in elsewhere:
+            if self._learners.knows(bandit):
+                self._learners.at((bandit, segment)).observe(placed_tallies)
+        notices: tuple[Message, ...] = ()
+        if tallies and self._plain is not None:
+            candidates_before = self._plain.policy.candidates
+            self._plain.observe(tallies)
+            notices = self._eliminate_what_fell(candidates_before, now)
+        outcome = self.endpoint.observe(tallies, now, settled, elsewhere)
         return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
 
     def _eliminate_what_fell(self, candidates_before: tuple[Arm, ...], now: float) -> tuple[Message, ...]:
@@ -512,8 +623,10 @@ class Agent:
 
     def _replay(self, record: InputRecord) -> None:
         match record:
-            case Observed(tallies, now, settled):
-                self._observe(tallies, now, settled)
+            case Observed(tallies, now, settled, elsewhere):
+                self._observe(tallies, now, settled, elsewhere)
+            case Turned(time, now):
+                self.turn(time, now)
             case Adopted(told, settled, now):
                 self._adopt(told, settled, now)
             case Received(message, now):
@@ -530,14 +643,18 @@ class Agent:
                 self.wake(now)
             case Flushed(now):
                 self.flush(now)
-            case Began(session, incarnation, arms, now):
-                self.begin(session, now, incarnation=incarnation, arms=arms)
+            case Began(session, incarnation, arms, now, bandits):
+                self.begin(session, now, incarnation=incarnation, arms=arms or None, bandits=bandits)
             case other:
                 raise LocalError(f"{other!r} is not a record: pass the records of each outcome, in order")
 
 
-def _check_policy(kept: EndpointState, policy: Policy) -> None:
+def _check_policy(kept: EndpointState, policy: Policy | None) -> None:
     """Refuse a policy that cannot go on where a state ends."""
+    if policy is None:
+        if kept.arms:
+            raise LocalError(f"the snapshot of {kept.agent} has arms {', '.join(kept.arms)}, and there is no policy")
+        return
     if not set(kept.arms) <= set(policy.arms) or policy.quantum.per_reward != kept.units_per_reward:
         raise LocalError(
             f"the snapshot of {kept.agent} has arms {', '.join(kept.arms)} and {kept.units_per_reward} quanta "

@@ -25,6 +25,7 @@ from cobandit.codec import (
 from cobandit.core import (
     Acknowledgement,
     Adopted,
+    Bandit,
     Began,
     Cells,
     Changes,
@@ -43,6 +44,7 @@ from cobandit.core import (
     Receipt,
     Received,
     Share,
+    Turned,
     Woke,
 )
 from cobandit.core.messages import MAX_INCARNATION, MAX_NUMBER, MAX_OBSERVATIONS
@@ -59,7 +61,13 @@ sums, starts = st.integers(0, 2**63 - 1), st.integers(0, MAX_INCARNATION - 1)
 tallies = st.lists(st.builds(ArmTally, names, counts, sums, sums), max_size=4).map(tuple)
 cells = st.builds(Cells, names, starts, tallies, names, names, numbers)
 eliminations = st.builds(Eliminations, names, starts, some_arms)
-presences = st.builds(Presence, names, starts, numbers, starts, st.booleans(), some_arms, st.integers(1, 10**9))
+quanta, seconds = st.integers(1, 10**9), st.floats(0.0, 1e9)
+bandits = st.builds(Bandit, names, some_arms, quanta, seconds, st.integers(1, 64), seconds, st.tuples(seconds, seconds))
+presences = st.builds(
+    Presence,
+    *(names, starts, numbers, starts, st.booleans(), some_arms, quanta),
+    bandits=st.lists(bandits, max_size=2).map(tuple),
+)
 settled = st.builds(SettledBlock, names, starts, numbers, st.binary(max_size=32))
 all_changes = st.builds(
     Changes,
@@ -497,6 +505,7 @@ RECORDS: tuple[InputRecord, ...] = (
     Began(9, 8, ("A", "B", "C"), 8.5),
     Forgot("p", 9.5),
     Adopted(Cells("r~1-1", 1, (ArmTally("A", 1, 1, 1),)), (SettledBlock("r~1-1", 1, 0, b"\x01"),), 10.5),
+    Turned(3600.0, 11.5),
 )
 
 
@@ -510,7 +519,7 @@ def test_a_record_survives_being_persisted(record: InputRecord) -> None:
 def test_the_numbers_of_the_records_never_change() -> None:
     assert {type(record) for record in RECORDS} == set(get_args(InputRecord))
     assert [encode_record(record)[4:8] for record in RECORDS] == [
-        bytes([0x94, 1, 0xA0, kind]) for kind in range(32, 42)
+        bytes([0x94, 1, 0xA0, kind]) for kind in range(32, 43)
     ]
 
 

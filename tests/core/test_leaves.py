@@ -23,28 +23,37 @@ def some(arm: str, count: int, units: int) -> ArmTally:
     return ArmTally(arm, count, units, units)
 
 
+def heard(totals: Totals, relay: str, session: int, base: int, upto: int, told: list[ArmTally]) -> tuple[ArmTally, ...]:
+    changes = totals.heard(relay, session, base, upto, [(("", "", 0, entry.arm), entry) for entry in told])
+    return tuple(change.tally for change in changes)
+
+
+def all_of(totals: Totals) -> tuple[ArmTally, ...]:
+    return tuple(change.tally for change in totals.all())
+
+
 def test_of_one_relay_the_newest_total_counts_and_the_change_is_returned() -> None:
     totals = Totals()
-    assert totals.heard("r", 1, 0, 7, [some("A", 5, 2), some("B", 1, 1)]) == (some("A", 5, 2), some("B", 1, 1))
-    assert totals.heard("r", 1, 7, 9, [some("A", 6, 2)]) == (some("A", 1, 0),)
-    assert totals.heard("r", 1, 0, 7, [some("A", 5, 2)]) == ()  # late
-    assert totals.heard("r", 1, 7, 9, [some("A", 6, 2)]) == ()  # again
-    assert totals.all() == (some("A", 6, 2), some("B", 1, 1))
+    assert heard(totals, "r", 1, 0, 7, [some("A", 5, 2), some("B", 1, 1)]) == (some("A", 5, 2), some("B", 1, 1))
+    assert heard(totals, "r", 1, 7, 9, [some("A", 6, 2)]) == (some("A", 1, 0),)
+    assert heard(totals, "r", 1, 0, 7, [some("A", 5, 2)]) == ()  # late
+    assert heard(totals, "r", 1, 7, 9, [some("A", 6, 2)]) == ()  # again
+    assert all_of(totals) == (some("A", 6, 2), some("B", 1, 1))
 
 
 def test_of_two_relays_the_one_that_knows_more_counts_for_each_arm() -> None:
     totals = Totals()
-    totals.heard("r", 1, 0, 7, [some("A", 5, 2), some("B", 1, 1)])
-    assert totals.heard("s", 9, 0, 3, [some("A", 4, 4), some("B", 3, 0)]) == (some("B", 2, -1),)
-    assert totals.all() == (some("A", 5, 2), some("B", 3, 0))
+    heard(totals, "r", 1, 0, 7, [some("A", 5, 2), some("B", 1, 1)])
+    assert heard(totals, "s", 9, 0, 3, [some("A", 4, 4), some("B", 3, 0)]) == (some("B", 2, -1),)
+    assert all_of(totals) == (some("A", 5, 2), some("B", 3, 0))
 
 
 def test_a_relay_that_has_lost_its_disk_lowers_its_totals_and_late_words_do_not_bring_them_back() -> None:
     totals = Totals()
-    totals.heard("r", 1, 0, 7, [some("A", 5, 2), some("B", 1, 1)])
-    assert totals.heard("r", 2, 0, 1, [some("A", 1, 1)]) == (some("A", -4, -1), some("B", -1, -1))
-    assert totals.heard("r", 1, 7, 99, [some("A", 9, 9)]) == ()
-    assert totals.heard("r", 2, 1, 2, [some("B", 1, 0)]) == (some("B", 1, 0),)
+    heard(totals, "r", 1, 0, 7, [some("A", 5, 2), some("B", 1, 1)])
+    assert heard(totals, "r", 2, 0, 1, [some("A", 1, 1)]) == (some("A", -4, -1), some("B", -1, -1))
+    assert heard(totals, "r", 1, 7, 99, [some("A", 9, 9)]) == ()
+    assert heard(totals, "r", 2, 1, 2, [some("B", 1, 0)]) == (some("B", 1, 0),)
     assert totals.state() == (TotalState("r", 2, 1, some("A", 1, 1)), TotalState("r", 2, 2, some("B", 1, 0)))
 
 

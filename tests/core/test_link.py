@@ -184,6 +184,7 @@ states = st.builds(
     is_heard=st.booleans(),
     is_unconfirmed=st.booleans(),
     retransmit=st.none() | retransmits,
+    bandits=st.just(()),
 )
 
 

@@ -11,6 +11,7 @@ from cobandit.codec import encode_record, encode_snapshot
 from cobandit.core import (
     Acknowledgement,
     Adopted,
+    Bandit,
     Began,
     Cells,
     Changes,
@@ -25,10 +26,12 @@ from cobandit.core import (
     Observed,
     PeerJoined,
     PeerLeft,
+    Placed,
     Presence,
     Receipt,
     Received,
     Share,
+    Turned,
     Woke,
 )
 from cobandit.core.pen_names import SettledBlock
@@ -71,6 +74,11 @@ _CELLS = (
 )
 _ELIMINATIONS = (Eliminations("ann", 2, ("B", "C")),)
 _HERE = Presence("ann", 2**52 + 1, 2, 2**52, is_present=True, arms=("A", "ü"), units_per_reward=10**6)
+_BANDITS = (
+    Bandit("homepage", ("A", "ü"), 200, period=86_400.0, periods=7, rewards=(-0.5, 200.0)),
+    Bandit("mail", ("A",), 10**6, period=3_600.0, periods=48, half_life=28_800.0),
+)
+_SERVING = _HERE._replace(bandits=_BANDITS)
 _CHANGES = Changes(3, 70_000, _CELLS, _ELIMINATIONS, (_HERE,))
 _OF_A_PEN = Changes(
     3,
@@ -90,6 +98,7 @@ MESSAGES: dict[str, Message] = {
     "notice of a return": Notice("ann", "bob", Changes(presences=(_HERE,))),
     "notice of a farewell": Notice("ann", "bob", Changes(presences=(_HERE._replace(number=3, is_present=False),))),
     "acknowledgement": Acknowledgement("ann", "bob", Delivery(3, 0, _RECEIPT)),
+    "notice of bandits": Notice("ann", "bob", Changes(presences=(_SERVING,))),
     "share of a pen": Share("bob~ff-2", "bob", 2, 3, _OF_A_PEN, Delivery(300, 0, _RECEIPT, is_introduced=True)),
 }
 
@@ -143,6 +152,16 @@ RECORDS: dict[str, InputRecord] = {
 }
 
 
+_FIRST_RECORDS = tuple(RECORDS.values())
+"""Those in the golden batch, which was written before there were more."""
+
+RECORDS |= {
+    "turned": Turned(604_800.0, 3.5),
+    "observed elsewhere": Observed((), 1.5, (), (Placed("homepage", "de/mobile", (ArmTally("A", 2, 1, 1),)),)),
+    "began with bandits": Began(2**52 + 1, 2**52, (), 8.5, _BANDITS),
+}
+
+
 def snapshot() -> Snapshot:
     """Of an agent with something in everything that it keeps."""
     agent = Agent("ann", AAE(["A", "B", "C"], quantum=0.5), on_demand(loss_tolerant=True), incarnation=3)
@@ -168,7 +187,7 @@ BATCHES: tuple[Batch, ...] = (
             Decided(2**32 + 8, "A", None, 13.0, None),
         ),
         settled=(Settled(2**32 + 7, "B", 1, 14.0), Settled(2**32 + 8, "A", None, 15.0)),
-        records=tuple(map(encode_record, RECORDS.values())),
+        records=tuple(map(encode_record, _FIRST_RECORDS)),
         settings=_SETTINGS,
         rewards_kept=(("bob", "d1.x", 0.5),),
         rewards_gone=(("bob", "d1.y"),),

@@ -20,13 +20,14 @@ from cobandit.core.link import Link
 from cobandit.core.members import Members, Peer
 from cobandit.core.messages import MAX_NUMBER
 from cobandit.core.peers import Peers
+from cobandit.core.places import Change
 from cobandit.core.replica import News, Replica
 from cobandit.core.retransmit import Event, Phase, Retransmit
 from cobandit.core.running_totals import RunningTotals
 from cobandit.core.speech import Speech
-from cobandit.core.totals import Totals
+from cobandit.core.totals import Place, Totals
 from cobandit.values.errors import CobanditError
-from cobandit.values.tally import Arm, ArmTally
+from cobandit.values.tally import ArmTally
 from lab.swarm import run_seed
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -140,26 +141,26 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("the totals of two relays are added", first_seed=58)
 def _(patch: pytest.MonkeyPatch) -> None:
-    def changed(self: Totals, arm: Arm) -> ArmTally:
-        known = [heard[arm].tally[1:] for heard in self._heard.values() if arm in heard]
-        return ArmTally(arm, *map(sum, zip((0, 0, 0), *known, strict=True)))
+    def changed(self: Totals, place: Place) -> ArmTally:
+        known = [heard[place].tally[1:] for heard in self._heard.values() if place in heard]
+        return ArmTally(place[3], *map(sum, zip((0, 0, 0), *known, strict=True)))
 
-    patch.setattr(Totals, "of", changed)
+    patch.setattr(Totals, "at", changed)
 
 
 @variant("a total contains what the leaf observed itself", first_seed=10)
 def _(patch: pytest.MonkeyPatch) -> None:
     but = RunningTotals.but
-    patch.setattr(RunningTotals, "but", lambda self, _agent, arm: but(self, "nobody", arm))
+    patch.setattr(RunningTotals, "but", lambda self, _agent, *place: but(self, "nobody", *place))
 
 
 @variant("of one relay the larger total counts, not the newest", first_seed=140)
 def _(patch: pytest.MonkeyPatch) -> None:
     heard = Totals.heard
 
-    def changed(self: Totals, relay: str, session: int, base: int, upto: int, tallies: Any) -> tuple[ArmTally, ...]:
+    def changed(self: Totals, relay: str, session: int, base: int, upto: int, tallies: Any) -> tuple[Change, ...]:
         known = self._heard.get(relay, {})
-        larger = [one for one in tallies if one.arm not in known or one[1:] > known[one.arm].tally[1:]]
+        larger = [(place, one) for place, one in tallies if place not in known or one[1:] > known[place].tally[1:]]
         return heard(self, relay, session, max(1, base), upto, larger)
 
     patch.setattr(Totals, "heard", changed)
@@ -169,7 +170,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     heard = Totals.heard
 
-    def changed(self: Totals, relay: str, session: int, base: int, _upto: int, tallies: Any) -> tuple[ArmTally, ...]:
+    def changed(self: Totals, relay: str, session: int, base: int, _upto: int, tallies: Any) -> tuple[Change, ...]:
         return heard(self, relay, session, base, MAX_NUMBER + sum(len(one) for one in self._heard.values()), tallies)
 
     patch.setattr(Totals, "heard", changed)
@@ -177,7 +178,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("a leaf passes rows over and says that it has them")
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(credibility, "is_mistaken", lambda _changes, _members: False)
+    patch.setattr(credibility, "is_mistaken", lambda _changes, _members, _replica: False)
 
 
 @variant("relays do not tell each other what leaves observed")

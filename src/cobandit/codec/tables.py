@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from cobandit.codec.brevity import brief, brief_message, brief_snapshot
 from cobandit.codec.format import Format, Kinds, Translated
 from cobandit.core import (
     Acknowledgement,
@@ -24,6 +25,7 @@ from cobandit.core import (
     PeerLeft,
     Received,
     Share,
+    Turned,
     Woke,
 )
 from cobandit.core.state import Snapshot
@@ -34,7 +36,11 @@ WIRE_VERSION = 1
 STATE_VERSION = 1
 """What is kept. A record holds a message, so a new version of the wire is a new one of the state too."""
 
-MESSAGES: Kinds = {0: Share, 1: Notice, 2: Acknowledgement}
+MESSAGES: Kinds = {
+    0: Translated(Share, Share, None, brief_message),
+    1: Translated(Notice, Notice, None, brief_message),
+    2: Acknowledgement,
+}
 
 
 class KeptMessage(NamedTuple):
@@ -55,16 +61,17 @@ def received(messages: Format) -> Translated:
 
 
 RECORDS: Kinds = {
-    32: Observed,
+    32: Translated(Observed, Observed, None, brief),
     33: received(Format(WIRE_VERSION, MESSAGES)),
     34: PeerJoined,
     35: PeerLeft,
     36: Introduced,
     37: Woke,
     38: Flushed,
-    39: Began,
+    39: Translated(Began, Began, None, brief),
     40: Forgot,
     41: Adopted,
+    42: Turned,
 }
 
-SNAPSHOTS: Kinds = {48: Snapshot}
+SNAPSHOTS: Kinds = {48: Translated(Snapshot, Snapshot, None, brief_snapshot)}

@@ -31,8 +31,10 @@ from cobandit.core.outcome import (
     PeerJoined,
     PeerLeft,
     Received,
+    Turned,
     Woke,
 )
+from cobandit.core.places import Bandit, Change, Placed
 from cobandit.core.protocols.immediate import immediate
 from cobandit.core.protocols.on_demand import on_demand
 from cobandit.core.protocols.silent import silent
@@ -44,8 +46,10 @@ __all__ = [
     "Acknowledgement",
     "Adopted",
     "AgentId",
+    "Bandit",
     "Began",
     "Cells",
+    "Change",
     "Changes",
     "Constant",
     "Delivery",
@@ -65,6 +69,7 @@ __all__ = [
     "PeerJoined",
     "PeerLeft",
     "PerCandidate",
+    "Placed",
     "Presence",
     "Receipt",
     "Received",
@@ -72,6 +77,7 @@ __all__ = [
     "Share",
     "Sharing",
     "Threshold",
+    "Turned",
     "Woke",
     "immediate",
     "on_demand",

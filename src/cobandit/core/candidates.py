@@ -36,7 +36,7 @@ class Candidates:
 
     def are_settled(self, peer: Peer) -> bool:
         """Whether this pair has nothing left to learn (end of Section 3.3; Appendix H.2 for different arm sets)."""
-        if not self._settles or len(self.own) > 1:
+        if not self._settles or len(self.own) > 1 or peer.commons:  # of other bandits there is always more to say
             return False
         return self._members.same_arms or len(self.of(peer)) <= 1
 

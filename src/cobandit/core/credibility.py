@@ -25,9 +25,10 @@ from cobandit.core.messages import (
 )
 from cobandit.core.pen_checks import check_pen, check_settled
 from cobandit.core.pen_names import lender_of
+from cobandit.core.places import MAX_PERIOD, PLAIN, At, Bandit
 from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_FACTS_PER_MESSAGE, MAX_PER_AGENT, Replica
 from cobandit.core.running_totals import MAX_TOTAL
-from cobandit.values.checks import check_whole
+from cobandit.values.checks import check_name, check_whole
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm, ArmTally
 
@@ -35,29 +36,34 @@ SPARE_SESSIONS = 2**40
 """Sessions that nobody is driven into by a peer who says that it knows them: an agent must always find a later one."""
 
 
-def check_observations(tallies: Sequence[ArmTally], replica: Replica) -> None:
-    """Refuse own observations that cannot be, or that nobody could be told of.
+def check_observations(tallies: Sequence[ArmTally], replica: Replica, at: At = PLAIN, *, before: int = 0) -> int:
+    """Refuse own observations that cannot be, or that nobody could be told of. Return how many there are with `before`.
 
     Raises:
-        LocalError: There are none, an arm is not this agent's or comes twice, no rewards add up to that, or there
-            would be too many.
+        LocalError: There are none, the bandit or an arm is not this agent's, an arm comes twice, no rewards add up to
+            that, or there would be too many.
     """
     if not (isinstance(tallies, list | tuple) and tallies):
         raise LocalError(f"a batch must be a list of at least one ArmTally, not {tallies!r}")
-    total = replica.observations
+    bandit, segment = at
+    if bandit not in replica.bandits:
+        raise LocalError(f"bandit {bandit!r} is not one of this agent: declare it first")
+    if segment:
+        check_name("a segment", segment, LONGEST_NAME)
+    units_per_reward, total = replica.units_of(bandit), before + replica.observations
     for entry in tallies:
         if not isinstance(entry, ArmTally):
             raise LocalError(
                 f"a batch must be a list of ArmTally(arm, observations, reward_sum, square_sum), not of {entry!r}"
             )
         arm, count, reward_sum, square_sum = entry
-        if not isinstance(arm, str) or arm not in replica.arms:
-            arms = ", ".join(sorted(replica.arms))
+        if not isinstance(arm, str) or not replica.has(bandit, arm):
+            arms = ", ".join(sorted(replica.arms_of(bandit)))
             raise LocalError(f"arm {arm!r} is not one of {arms}: update only arms of this agent")
         check_whole(f"the number of observations of arm {arm!r}", count, 1, MAX_OBSERVATIONS)
-        check_whole(f"the reward sum of arm {arm!r}, in quanta,", reward_sum, 0, count * replica.units_per_reward)
+        check_whole(f"the reward sum of arm {arm!r}, in quanta,", reward_sum, 0, count * units_per_reward)
         check_whole(f"the square sum of arm {arm!r}", square_sum, 0)
-        if not entry.can_be(replica.units_per_reward):
+        if not entry.can_be(units_per_reward):
             raise LocalError(f"no {count} rewards of arm {arm!r} add up to {reward_sum} and squares of {square_sum}")
         total += count
     if len({entry.arm for entry in tallies}) < len(tallies):
@@ -66,6 +72,7 @@ def check_observations(tallies: Sequence[ArmTally], replica: Replica) -> None:
         raise LocalError(
             f"{total} observations are more than the {MAX_OBSERVATIONS} of one incarnation: start another one"
         )
+    return total - replica.observations
 
 
 def check_share(share: Share, agent: AgentId, *, is_tolerant: bool, is_led: bool) -> None:
@@ -146,7 +153,8 @@ def _check_speaker(sender: AgentId, speaker: Delivery | Notice | None, changes: 
         if told.agent == EVERYBODY_ELSE and not is_relay:
             raise PeerError(f"{sender} tells a total of what others observed, and is not a relay")
         if told.agent == replica.agent and told.incarnation == replica.incarnation:
-            is_news = any(entry.observations > replica.held(told, entry.arm)[0] for entry in told.tallies)
+            news = (entry.observations > replica.held(told, entry.arm)[0] for entry in told.tallies)
+            is_news = replica.is_served(told) and any(news)
         else:
             is_news = not is_relay and told.agent not in (sender, replica.agent)
         if is_news:
@@ -201,6 +209,8 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
     said = said_by(sender, changes, replica)
     new: dict[AgentId, tuple[int, int]] = {}
     for told in changes.cells:
+        if not 0 <= told.period < MAX_PERIOD:
+            raise PeerError(f"{sender} tells of period {told.period}, which cannot be")
         arms = [entry.arm for entry in told.tallies]
         if len(set(arms)) < len(arms):
             twice = next(arm for arm in arms if arms.count(arm) > 1)
@@ -212,15 +222,16 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
         for entry in told.tallies if replica.is_served(told) else ():
             arm, count, reward_sum, square_sum = entry
             before = replica.held(told, arm)
-            if arm not in replica.arms or 0 < count <= before[0]:
+            if not replica.has(told.bandit, arm) or 0 < count <= before[0]:
                 continue  # of no use here; or old news, which is no news, whatever it says
             added = ArmTally(arm, count - before[0], reward_sum - before[1], square_sum - before[2])
             # Of an incarnation that is over somebody may have lied: then the cell is passed over (`Replica.merge`).
-            can_be = (added if is_present else entry).can_be(replica.units_per_reward)
+            units_per_reward = replica.units_of(told.bandit)
+            can_be = (added if is_present else entry).can_be(units_per_reward)
             if not (0 < count <= MAX_OBSERVATIONS and can_be):
                 raise PeerError(
                     f"{sender} sent {entry[1:]} for arm {arm!r} of {told.agent} after {before}: no rewards of at most "
-                    f"{replica.units_per_reward} add up to that (do both sides declare the same quantum?)"
+                    f"{units_per_reward} add up to that (do both sides declare the same quantum?)"
                 )
             cells, observations = new.get(told.agent, (0, 0))
             new[told.agent] = cells + (before[0] == 0), observations + added.observations
@@ -234,11 +245,12 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
 
 
 def _check_total(told: Cells, sender: AgentId, replica: Replica) -> None:
-    for entry in told.tallies:
-        if not (0 < entry.observations <= MAX_TOTAL and entry.can_be(replica.units_per_reward)):
+    for entry in told.tallies if told.bandit in replica.bandits else ():
+        units_per_reward = replica.units_of(told.bandit)
+        if not (0 < entry.observations <= MAX_TOTAL and entry.can_be(units_per_reward)):
             raise PeerError(
                 f"{sender} sent a total of {entry[1:]} for arm {entry.arm!r}: no rewards of at most "
-                f"{replica.units_per_reward} add up to that (do both sides declare the same quantum?)"
+                f"{units_per_reward} add up to that (do both sides declare the same quantum?)"
             )
 
 
@@ -252,13 +264,28 @@ def _check_presence(link: Link | None, presence: Presence, members: Members, rep
             f"{sender} counts {presence.units_per_reward} quanta in a reward, {replica.agent} counts "
             f"{replica.units_per_reward}: a whole group must declare the same quantum"
         )
+    mine, theirs = replica.bandits[""], _plain_of(presence)
+    if mine[3:] != theirs[3:]:
+        raise PeerError(
+            f"{sender} has {theirs.periods} periods of {theirs.period:g} in its window, {replica.agent} has "
+            f"{mine.periods} of {mine.period:g}: a whole group must declare the same window"
+        )
     try:
-        arms = members.check(sender, presence.arms)
+        arms = members.check(sender, presence.arms, presence.bandits)
     except LocalError as error:  # here the arms and the name are the sender's, so the sender must act
         raise PeerError(f"{sender} cannot join: {error}") from error
     said = replica.presence_of(sender)
-    if (link is not None and link.retransmit is None) or (said is not None and said.session == presence.session):
+    is_same_session = said is not None and said.session == presence.session
+    if (link is not None and link.retransmit is None) or is_same_session:
         check_arms(link, arms)
+    if said is not None and is_same_session and said.bandits != presence.bandits:
+        raise PeerError(f"{sender} serves other bandits than it said before: it must begin a new session for that")
+
+
+def _plain_of(presence: Presence) -> Bandit:
+    """Return the plain bandit as a peer has it."""
+    plain = Bandit("", (), presence.units_per_reward)
+    return next((bandit for bandit in presence.bandits if not bandit.name), plain)
 
 
 def check_arms(link: Link | None, arms: tuple[Arm, ...]) -> None:
@@ -317,8 +344,14 @@ def believed(
     return changes._replace(cells=tuple(filter(counts, changes.cells)))
 
 
-def is_mistaken(changes: Changes, members: Members) -> bool:
-    """Return whether a sender does not know yet that the receiver is a leaf, or that it no longer is one."""
+def is_mistaken(changes: Changes, members: Members, replica: Replica) -> bool:
+    """Return whether a message must be told again, because one side is mistaken.
+
+    The sender does not know yet that the receiver is a leaf, or that it no longer is one; or the two have different
+    times, and what the sender tells is too far ahead here.
+    """
+    if any(map(replica.is_ahead, changes.cells)):
+        return True
     if members.is_leaf:
         return any(told.agent not in (members.agent, EVERYBODY_ELSE) for told in changes.cells)
     return any(told.agent == EVERYBODY_ELSE for told in changes.cells)

@@ -42,10 +42,12 @@ from cobandit.core.outcome import (
     PeerJoined,
     PeerLeft,
     Received,
+    Turned,
     Woke,
 )
 from cobandit.core.peers import Peers
 from cobandit.core.pen_names import SettledBlock
+from cobandit.core.places import Bandit, Change, Placed, check_bandits, difference
 from cobandit.core.replica import Replica
 from cobandit.core.retransmit import Event, Phase
 from cobandit.core.speech import Speech
@@ -66,6 +68,7 @@ class Endpoint:
         units_per_reward: How many quanta a reward of 1 has; the same in the whole group.
         incarnation: Which start of this agent it is. Observations of different incarnations are kept apart.
         settles: Whether a pair falls silent once its candidate sets have shrunk to one arm (AAE does, UCB does not).
+        bandits: The bandits that it serves besides; and the plain one, without its arms, if that has a window.
     """
 
     def __init__(
@@ -77,9 +80,13 @@ class Endpoint:
         units_per_reward: int,
         incarnation: int = 0,
         settles: bool = False,
+        bandits: Sequence[Bandit] = (),
     ) -> None:
+        check_bandits(bandits)
         self.members = Members(agent, arms, session=incarnation)
+        self.members.serve(bandits)
         self.replica = Replica(agent, incarnation, self.members.arms, units_per_reward)
+        self.replica.serve(bandits)
         settles = settles and not sharing.forwards  # others further on may still want what passes through here
         self.candidates = Candidates(self.members, self.replica, settles=settles)
         self.links: dict[AgentId, Link] = {}
@@ -114,13 +121,22 @@ class Endpoint:
 
     # Inputs of this agent.
 
-    def observe(self, tallies: Sequence[ArmTally], now: float, settled: Sequence[SettledBlock] = ()) -> Outcome:
+    def observe(
+        self,
+        tallies: Sequence[ArmTally],
+        now: float,
+        settled: Sequence[SettledBlock] = (),
+        elsewhere: Sequence[Placed] = (),
+    ) -> Outcome:
         """Take own observations, one or several, and share with every peer that has asked and has enough buffered.
 
         `credibility.check_observations` must have found nothing wrong with them. With them decisions of a pen may end.
+        Those of bandits with names come along, and count for the same buffers.
         """
         self.agenda.look(now)
         self.replica.observe(tallies, settled)
+        for bandit, segment, placed in elsewhere:
+            self.replica.observe(placed, at=(bandit, segment))
         candidate_count = len(self.candidates.own)
         usable: dict[int, int] = {}
         outgoing: list[Message] = []
@@ -128,13 +144,36 @@ class Endpoint:
             common = link.peer.common_set
             if id(common) not in usable:  # equal sets are one object: see `Members`
                 usable[id(common)] = sum([entry.observations for entry in tallies if entry.arm in common])
-            if not usable[id(common)] or self.candidates.are_settled(link.peer):
+            news = usable[id(common)]
+            for bandit, _, placed in elsewhere:
+                also = link.peer.commons.get(bandit, ())
+                news += sum([entry.observations for entry in placed if entry.arm in also])
+            if not news or self.candidates.are_settled(link.peer):
                 continue
-            observations = link.exchange.observe(candidate_count, usable[id(common)])
+            observations = link.exchange.observe(candidate_count, news)
             if observations:
                 outgoing.append(self.speech.share(link, observations, now))
         outgoing += [self.speech.repeat(link, now) for link in self.agenda.observed(now)]
-        return Outcome((Observed(tuple(tallies), now, tuple(settled)),), tuple(outgoing), wake_at=self.wake_at)
+        record = Observed(tuple(tallies), now, tuple(settled), tuple(elsewhere))
+        return Outcome((record,), tuple(outgoing), wake_at=self.wake_at)
+
+    def turn(self, time: float, now: float) -> Outcome:
+        """Take the time of the calendar, by which periods are counted. It never goes back.
+
+        Where a period begins, what is outside of its window is dropped, and shares are counted from the first again if
+        this agent has observed anything of that bandit in the one that ends.
+        """
+        check_time(time)
+        turn = self.replica.turn(time)
+        if turn is None:
+            return Outcome(wake_at=self.wake_at)
+        self.agenda.look(now)
+        self.witnesses.drop_outdated()
+        less = (*roles.less_by(turn.gone), *self.totals.drop_outdated(self.replica))
+        if turn.is_own:
+            for link in self.met.values():
+                link.exchange.start_again()
+        return Outcome((Turned(time, now),), wake_at=self.wake_at, elsewhere=less)
 
     def eliminate(self, arm: Arm, now: float) -> Outcome:
         """Stop considering an arm, and tell the others (Algorithm 3, "broadcast index of arm i").
@@ -166,9 +205,10 @@ class Endpoint:
         if self.members.notices and was_leaf != is_leaf:
             raise LocalError(f"{self.name} has said whether it is a leaf: it must begin a new session to change that")
         self.agenda.look(now)
-        less: tuple[ArmTally, ...] = ()
+        gone: tuple[Change, ...] = ()
         if was_leaf != is_leaf:
-            less = self.totals.clear() if was_leaf else roles.drop_rows(self.replica)
+            gone = self.totals.clear() if was_leaf else roles.drop_rows(self.replica)
+        less, elsewhere = roles.sorted_out(self.replica, gone)
         self.peers.take_role(is_relay=is_relay, is_leaf=is_leaf)
         self.members.notices += 2
         number = self.speech.put_presence(self.links.values())
@@ -176,7 +216,7 @@ class Endpoint:
         claim = Changes() if self._sharing.retry is None else Changes(number - 1, number)
         record = Introduced(now, is_relay, is_leaf)
         outgoing = self._tell_all(self.speech.presence(), claim)
-        return Outcome((record,), outgoing, news=less, wake_at=self.wake_at)
+        return Outcome((record,), outgoing, news=less, wake_at=self.wake_at, elsewhere=elsewhere)
 
     def leave(self) -> Outcome:
         """Say to every known peer that this agent goes away. It is said once."""
@@ -200,16 +240,26 @@ class Endpoint:
         outgoing = tuple([self.speech.repeat(link, now) for link in unsaid])
         return Outcome((Flushed(now),), outgoing, wake_at=self.wake_at)
 
-    def begin(self, session: int, incarnation: int, arms: Sequence[Arm], now: float) -> Outcome:
-        """Begin a new session: after a start that may have forgotten something, or to serve more arms.
+    def begin(
+        self,
+        session: int,
+        incarnation: int,
+        arms: Sequence[Arm],
+        now: float,
+        bandits: Sequence[Bandit] | None = None,
+    ) -> Outcome:
+        """Begin a new session: after a start that may have forgotten something, or to serve more arms or other bandits.
 
         Nothing is acknowledged and nothing is held in it yet, so everybody tells everything again that is wanted. That
-        is all that a new arm needs. Who may have forgotten own observations begins a new incarnation as well.
+        is all that a new arm needs. Who may have forgotten own observations begins a new incarnation as well. What is
+        known of a bandit that is served no more stays.
         """
         check_time(now)
         check_whole("session", session, self.session + 1, MAX_INCARNATION - 1)
         if tuple(arms[: len(self.arms)]) != self.arms:
             raise LocalError(f"the arms {', '.join(arms)} do not begin with {', '.join(self.arms)}: new arms come last")
+        if bandits is not None:
+            self._check_bandits(bandits)
         was_same, gone = self.members.same_arms, self.candidates.eliminated
         is_new_life = incarnation != self.replica.incarnation
         if is_new_life:
@@ -221,12 +271,29 @@ class Endpoint:
             self.candidates.own |= set(arms) - set(self.arms)
             self.members.grow(arms)
             self.replica.arms.update(arms)
+        if bandits is not None:
+            self.members.serve(bandits)
+            self.replica.serve(bandits)
         self.members.session, self.members.notices = session, 0
         self.speech.put_presence(self.links.values())
         self.peers.begin(is_new_life=is_new_life)
         ruled_out = self.candidates.follow_all(was_same=was_same)
         self.agenda.expect_from_all(now)
-        return Outcome((Began(session, incarnation, self.arms, now),), ruled_out=ruled_out, wake_at=self.wake_at)
+        record = Began(session, incarnation, self.arms, now, None if bandits is None else tuple(bandits))
+        return Outcome((record,), ruled_out=ruled_out, wake_at=self.wake_at)
+
+    def _check_bandits(self, bandits: Sequence[Bandit]) -> None:
+        """Refuse bandits that cannot follow those that there are, or have been."""
+        check_bandits(bandits)
+        known = self.replica.bandits
+        for bandit in bandits:
+            before = known.get(bandit.name)
+            if before is not None and (what := difference(before, bandit)) is not None:
+                raise LocalError(f"bandit {bandit.name!r} is known with another {what}: declare it under another name")
+            if before is not None and not set(before.arms) <= set(bandit.arms):
+                raise LocalError(f"bandit {bandit.name!r} has had the arms {', '.join(before.arms)}: they must stay")
+        if ("" in self.members.bandits) != any(not bandit.name for bandit in bandits):
+            raise LocalError("the plain bandit has a window from its first start on, or never")
 
     # Inputs from outside.
 
@@ -329,7 +396,8 @@ class Endpoint:
             is_over = delivery.session < (link.peer.session or 0)
             return outcome._replace(outgoing=((self.speech.acknowledge(link),) if is_over else ()) + outcome.outgoing)
         # What a sender takes to be wanted depends on the session of the receiver that it knows.
-        is_taken = self.witnesses.is_whole and not credibility.is_mistaken(share.changes, self.members)
+        is_taken = self.witnesses.is_whole
+        is_taken = is_taken and not credibility.is_mistaken(share.changes, self.members, self.replica)
         if is_taken and delivery.receipt.session == self.session and share.changes.base <= link.held:
             link.held = max(link.held, share.changes.upto)
         if share.number > link.shares_received and credibility.is_meant(delivery.receipt, self.session):
@@ -445,13 +513,14 @@ class Endpoint:
         changes = credibility.believed(
             link.peer.name, changes, session, self.replica, is_heeded=is_heeded, is_leaf=is_leaf
         )
-        changes, others = self.totals.take(link.peer.name, changes, session, self.replica.arms)
+        changes, totals = self.totals.take(link.peer.name, changes, session, self.replica)
         said = credibility.said_by(link.peer.name, changes, self.replica)
         is_enough = self.met.keys() <= {link.peer.name} or credibility.is_relay(said, session)
         news = self.witnesses.merge(link.peer.name, changes, session, is_enough=is_enough)
-        own = tuple(added for key, added in news.cells if key.agent == self.name)
+        own = [Change(*key[3:], added, True) for key, added in news.cells if key.agent == self.name]
         rows = tuple((key, added) for key, added in news.cells if key.agent != self.name)
-        others += tuple(added for _, added in rows)
+        others, elsewhere = roles.sorted_out(self.replica, (*totals, *(Change(*key[3:], added) for key, added in rows)))
+        returned, also = roles.sorted_out(self.replica, own)
         is_passed_on = self.members.is_relay and bool(rows or news.settled)
         outgoing = roles.pass_on(self, link, rows, now, forwards=self._sharing.forwards) if is_passed_on else ()
         if own:  # the others must be told
@@ -465,4 +534,6 @@ class Endpoint:
         self.peers.note_incarnation(link, news, now)
         if is_heeded and (news.eliminations or news.presences or link.peer.incarnation != before):
             ruled_out += self.candidates.follow(link.peer)
-        return Outcome(outgoing=outgoing, news=others, ruled_out=ruled_out, returned=own)
+        return Outcome(
+            outgoing=outgoing, news=others, ruled_out=ruled_out, returned=returned, elsewhere=elsewhere + also
+        )

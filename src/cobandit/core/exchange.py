@@ -111,6 +111,10 @@ class Exchange:
         """Begin the buffer anew: what the peer can use, or whose observations these are, has changed."""
         self.buffered = buffered
 
+    def start_again(self) -> None:
+        """Count shares from the first again, because a period has begun: a large threshold would delay what is new."""
+        self.c = 1
+
     def skip_to(self, shares_sent: int) -> None:
         """Go on above a share number that the peer has seen, if this agent has forgotten that it sent as many."""
         self.shares_sent = max(self.shares_sent, shares_sent)

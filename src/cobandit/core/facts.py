@@ -50,6 +50,9 @@ class TotalKey(NamedTuple):
 
     arm: Arm
     agent: AgentId = EVERYBODY_ELSE
+    bandit: str = ""
+    segment: str = ""
+    period: int = 0
 
 
 Key = CellKey | EliminationsKey | PresenceKey | SettledKey | TotalKey

@@ -4,14 +4,16 @@ Each function returns the sentences that are false right now: an empty list is w
 """
 
 from cobandit.core.endpoint import Endpoint
+from cobandit.core.messages import Cells
+from cobandit.core.places import PLAIN, At
 from cobandit.values.tally import Tally
 
 
-def total(endpoint: Endpoint) -> Tally:
-    """Return all that is known: own observations and everybody else's, each counted once."""
-    tally = Tally(endpoint.replica.arms)
-    tally.add_all(entry for _, entry in endpoint.replica.cells() if entry.arm in tally.counts)
-    tally.add_all(entry for entry in endpoint.totals.all() if entry.arm in tally.counts)
+def total(endpoint: Endpoint, at: At = PLAIN) -> Tally:
+    """Return all that is known of a place: own observations and everybody else's, each counted once."""
+    tally = Tally(endpoint.replica.arms_of(at[0]))
+    tally.add_all(entry for key, entry in endpoint.replica.cells() if key[3:5] == at and entry.arm in tally.counts)
+    tally.add_all(one.tally for one in endpoint.totals.all() if one[:2] == at and one.tally.arm in tally.counts)
     return tally
 
 
@@ -19,14 +21,16 @@ def endpoint_violations(endpoint: Endpoint) -> list[str]:
     """Return what is wrong with one agent, looked at alone."""
     wrong: list[str] = []
     replica, name = endpoint.replica, endpoint.name
-    if not endpoint.candidates.own or not endpoint.candidates.own <= set(endpoint.arms):
+    if bool(endpoint.candidates.own) != bool(endpoint.arms) or not endpoint.candidates.own <= set(endpoint.arms):
         wrong.append(f"the candidates of {name} are not some of its arms: {sorted(endpoint.candidates.own)}")
-    own = sum(replica.own_count(arm) for arm in endpoint.arms)
+    own = replica.dropped + sum(count for _, _, count in replica.own_counts())
     if own != replica.observations:
         wrong.append(f"{name} has cells of {own} own observations and counts {replica.observations}")
     for key, entry in replica.cells():
-        if not (entry.observations and entry.can_be(replica.units_per_reward)):
+        if not (entry.observations and entry.can_be(replica.units_of(key.bandit))):
             wrong.append(f"{name} holds impossible tallies of {key.agent}: {entry}")
+        if not replica.is_served(Cells(key.agent, key.incarnation, (), *key[3:])):
+            wrong.append(f"{name} holds a cell of {key.agent} that is outside its window: {key}")
     return wrong + _link_violations(endpoint)
 
 

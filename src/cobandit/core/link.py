@@ -71,22 +71,22 @@ class Link:
     def wants(self, fact: Fact) -> bool:
         """Return whether the peer wants to hear a fact: who tells whom what is decided here, and only here.
 
-        An agent tells what is its own, of every incarnation, for arms that the peer serves; and what other incarnations
-        of the peer observed, which the peer may have forgotten. A relay tells what anybody observed, so that it is not
-        lost with its name: to a leaf as totals, to others row by row. Who holds a pen tells only its lender what it
-        observed; which decisions that was, only relays hear. A peer is not told what it has told itself.
+        An agent tells what is its own, of every incarnation, for arms that the peer serves, of any bandit; and what
+        other incarnations of the peer observed, which the peer may have forgotten. A relay tells what anybody observed,
+        so that it is not lost with its name: to a leaf as totals, to others row by row. Who holds a pen tells only its
+        lender what it observed; which decisions that was, only relays hear. A peer is not told what it has told itself.
         """
         key, peer, is_new = fact.key, self.peer, fact.teller != (self.peer.name, self.peer.session)
         if isinstance(key, TotalKey):
-            return self.is_leaf and key.arm in peer.common_set
+            return self.is_leaf and peer.serves(key.bandit, key.arm)
         if isinstance(key, SettledKey):
             return is_new and (self.is_lent if key.agent == self.owner.agent else self.is_between_relays)
         if key.agent == self.owner.agent and isinstance(key, CellKey):
-            return is_new and self.is_lent and not self.is_leaf and key.arm in peer.common_set
+            return is_new and self.is_lent and not self.is_leaf and peer.serves(key.bandit, key.arm)
         if key.agent == self.owner.agent:
             # Where no message is lost, the notice was enough.
             return self.retransmit is not None and (isinstance(key, PresenceKey) or bool(peer.common))
-        if not isinstance(key, CellKey) or key.arm not in peer.common_set or not is_new:
+        if not isinstance(key, CellKey) or not peer.serves(key.bandit, key.arm) or not is_new:
             return False
         is_own_past = key.agent == peer.name and key.incarnation != peer.incarnation
         return is_own_past or (key.agent != peer.name and self.owner.is_relay and not self.is_leaf)
@@ -102,7 +102,7 @@ class Link:
         """Return how it stands, as one value to compare: all but when the peer was last heard."""
         peer, retransmit = self.peer, self.retransmit
         return (
-            *(peer.arms, peer.is_present, peer.session, peer.incarnation),
+            *(peer.arms, peer.bandits, peer.is_present, peer.session, peer.incarnation),
             *(self.acknowledged, self.held, self.shares_received, self.urgent),
             *(self.is_gone, self.is_heard, self.is_unconfirmed),
             self.exchange.state(),

@@ -7,6 +7,7 @@ on buffering for it (Section 3.1, last paragraph).
 from collections.abc import Iterator, Sequence
 
 from cobandit.core.messages import AgentId
+from cobandit.core.places import Bandit, check_bandits, difference
 from cobandit.values.checks import check_name
 from cobandit.values.errors import LocalError, StrangerError
 from cobandit.values.tally import LONGEST_NAME, Arm, checked_arms
@@ -21,12 +22,27 @@ MAX_FORGOTTEN = 1_000_000
 class Peer:
     """One other agent, as seen from here."""
 
-    __slots__ = ("arms", "common", "common_set", "incarnation", "is_present", "last_heard", "name", "session")
+    __slots__ = (
+        "arms",
+        "bandits",
+        "common",
+        "common_set",
+        "commons",
+        "incarnation",
+        "is_present",
+        "last_heard",
+        "name",
+        "session",
+    )
 
     arms: tuple[Arm, ...]
     common: tuple[Arm, ...]
-    """The arms that both sides serve: all that this pair ever counts."""
+    """The arms of the plain bandit that both sides serve."""
     common_set: frozenset[Arm]
+    bandits: tuple[Bandit, ...]
+    """The other bandits that it serves, as it said."""
+    commons: dict[str, frozenset[Arm]]
+    """The arms of those that both sides serve, where both mean the same by them."""
 
     def __init__(self, name: AgentId) -> None:
         self.name = name
@@ -36,6 +52,16 @@ class Peer:
         self.incarnation = 0
         """The incarnation of that session, as far as is known."""
         self.last_heard: float | None = None
+        self.bandits, self.commons = (), {}
+
+    def serves(self, bandit: str, arm: Arm) -> bool:
+        """Return whether both sides serve an arm: all that this pair ever counts."""
+        return arm in (self.commons.get(bandit, ()) if bandit else self.common_set)
+
+    @property
+    def has_common(self) -> bool:
+        """Whether there is any such arm."""
+        return bool(self.common or any(self.commons.values()))
 
 
 class Members:
@@ -44,7 +70,10 @@ class Members:
     def __init__(self, agent: AgentId, arms: Sequence[Arm], *, session: int = 0) -> None:
         check_name("an agent's name", agent, LONGEST_NAME)
         self.agent = agent
-        self.arms = checked_arms(arms)
+        self.arms = checked_arms(arms) if arms else ()
+        """Those of the plain bandit. An agent that serves only bandits with names has none."""
+        self.bandits: dict[str, Bandit] = {}
+        """The other bandits that this agent serves; and the plain one, without its arms, if that has a window."""
         self.session = session
         """Which start of this agent's log it is. A new incarnation is a new session, and so is a new arm."""
         self.notices = 0
@@ -61,8 +90,8 @@ class Members:
         self._commons: dict[frozenset[Arm], tuple[frozenset[Arm], tuple[Arm, ...]]] = {}
         """The arms in common, once for all peers that have the same: a large group has few different sets."""
 
-    def check(self, name: AgentId, arms: Sequence[Arm]) -> tuple[Arm, ...]:
-        """Return the arms of a peer, or say what is wrong.
+    def check(self, name: AgentId, arms: Sequence[Arm], bandits: Sequence[Bandit] = ()) -> tuple[Arm, ...]:
+        """Return the arms of a peer, or say what is wrong. It may have none if there are other bandits.
 
         Raises:
             LocalError: The name is this agent's own, or not a usable name; the arms are no usable arm set; or there are
@@ -73,10 +102,14 @@ class Members:
             raise LocalError(f"agent {name!r} cannot be its own peer: every agent of a group needs a name of its own")
         if name not in self._peers and len(self._peers) - self.forgotten >= MAX_PEERS:
             raise LocalError(f"{MAX_PEERS} peers are known already, which is the limit")
-        return checked_arms(arms)
+        check_bandits(bandits)
+        return () if arms == () and (bandits or not self.arms) else checked_arms(arms)
 
-    def join(self, name: AgentId, arms: tuple[Arm, ...]) -> Peer:
-        """Mark a peer as present, with these arms, which were checked. Return it."""
+    def join(self, name: AgentId, arms: tuple[Arm, ...], bandits: tuple[Bandit, ...] | None = None) -> Peer:
+        """Mark a peer as present, with these arms and bandits, which were checked. Return it.
+
+        Without a word about bandits it serves those that it has served.
+        """
         peer = self._peers.get(name)
         if peer is None:
             peer = self._peers[name] = Peer(name)
@@ -85,16 +118,32 @@ class Members:
         elif set(peer.arms) != set(arms):
             self._set_arms(peer, arms)
             self._compare()
+        if bandits is not None and peer.bandits != bandits:
+            peer.bandits = bandits
+            self._set_bandits(peer)
         peer.is_present = True
         return peer
 
     def grow(self, arms: Sequence[Arm]) -> None:
         """Serve more arms than before."""
-        self.arms = checked_arms(arms)
+        self.arms = checked_arms(arms) if arms else ()
         self._commons.clear()
         for peer in self:
             self._set_arms(peer, peer.arms)
         self._compare()
+
+    def serve(self, bandits: Sequence[Bandit]) -> None:
+        """Serve these bandits, and no others with a name."""
+        self.bandits = {bandit.name: bandit for bandit in bandits}
+        for peer in self:
+            self._set_bandits(peer)
+
+    def _set_bandits(self, peer: Peer) -> None:
+        peer.commons = {
+            theirs.name: frozenset(theirs.arms).intersection(mine.arms)
+            for theirs in peer.bandits
+            if theirs.name and (mine := self.bandits.get(theirs.name)) and difference(mine, theirs) is None
+        }
 
     def get(self, name: AgentId) -> Peer:
         """Return a known peer.

@@ -13,6 +13,7 @@ newer one, or through a third party, and still counts once.
 from typing import NamedTuple
 
 from cobandit.core.pen_names import SettledBlock
+from cobandit.core.places import Bandit
 from cobandit.values.tally import Arm, ArmTally
 
 AgentId = str
@@ -40,7 +41,7 @@ class Cells(NamedTuple):
     bandit: str = ""
     segment: str = ""
     period: int = 0
-    """These three leave room for many bandits, for segments of one, and for windows. Today each has one value."""
+    """Where: `places.py`. Without a name, a segment and a period it is the bandit that the paper knows."""
 
 
 class Eliminations(NamedTuple):
@@ -65,6 +66,8 @@ class Presence(NamedTuple):
     """Whether it passes on what others observed, to everybody."""
     is_leaf: bool = False
     """Whether it is told totals of what others observed, in place of a row for each of them."""
+    bandits: tuple[Bandit, ...] = ()
+    """The bandits that it serves besides; and the plain one, without its arms, if that has a window."""
 
 
 class Changes(NamedTuple):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from cobandit.core.messages import AgentId, Cells, Message
 from cobandit.core.pen_names import SettledBlock
+from cobandit.core.places import Bandit, Change, Placed
 from cobandit.values.tally import Arm, ArmTally
 
 
@@ -20,6 +21,15 @@ class Observed(NamedTuple):
     now: float
     settled: tuple[SettledBlock, ...] = ()
     """Which decisions of a pen that was."""
+    elsewhere: tuple[Placed, ...] = ()
+    """The same of bandits with a name, in the same step."""
+
+
+class Turned(NamedTuple):
+    """The calendar said that time has moved on: a period has begun, of some bandit."""
+
+    time: float
+    now: float
 
 
 class Adopted(NamedTuple):
@@ -75,6 +85,8 @@ class Began(NamedTuple):
     incarnation: int
     arms: tuple[Arm, ...]
     now: float
+    bandits: tuple[Bandit, ...] | None = None
+    """The bandits that it serves from now on, if these are others than before."""
 
 
 class Woke(NamedTuple):
@@ -89,7 +101,9 @@ class Flushed(NamedTuple):
     now: float
 
 
-InputRecord = Observed | Adopted | Received | PeerJoined | PeerLeft | Introduced | Woke | Flushed | Began | Forgot
+InputRecord = (
+    Observed | Adopted | Received | PeerJoined | PeerLeft | Introduced | Woke | Flushed | Began | Forgot | Turned
+)
 
 
 class Outcome(NamedTuple):
@@ -98,7 +112,8 @@ class Outcome(NamedTuple):
     records: tuple[InputRecord, ...] = ()
     outgoing: tuple[Message, ...] = ()
     news: tuple[ArmTally, ...] = ()
-    """Observations of others that this input brought and that were not counted before: for the policy."""
+    """Observations of others that this input brought and that were not counted before: for the policy. These are of the
+    plain bandit, if it has no window."""
     ruled_out: tuple[Arm, ...] = ()
     """Arms that this input removed from this agent's own candidates: for the policy."""
     wake_at: float | None = None
@@ -108,3 +123,5 @@ class Outcome(NamedTuple):
     has forgotten that it did. Stop, or begin a session and an incarnation above it."""
     returned: tuple[ArmTally, ...] = ()
     """Own observations of earlier incarnations that this agent had forgotten and a peer returned: for the policy."""
+    elsewhere: tuple[Change, ...] = ()
+    """What is more known, or less, of bandits with a name or a window: the same of those."""

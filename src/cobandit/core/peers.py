@@ -16,6 +16,7 @@ from cobandit.core.exchange import Exchange, Sharing
 from cobandit.core.link import Link
 from cobandit.core.members import MAX_FORGOTTEN, Members, Peer
 from cobandit.core.messages import AgentId, Changes, Delivery, Notice, Presence
+from cobandit.core.places import Bandit
 from cobandit.core.replica import News, Replica
 from cobandit.core.retransmit import Event, Retransmit
 from cobandit.core.thresholds import threshold_between
@@ -150,7 +151,7 @@ class Peers:
         if isinstance(speaker, Delivery):
             credibility.check_receipt(sender, link, speaker, agent, session, self._replica.number)
         if link is None and any(presence.is_present for presence in changes.presences):
-            self.greet(sender, changes.presences[0].arms)
+            self.greet(sender, changes.presences[0].arms, changes.presences[0].bandits)
         self.members.get(sender)  # raises for a stranger
         return self.met[sender]
 
@@ -211,8 +212,8 @@ class Peers:
         if presence.session != link.peer.session:
             self.begin_session_of(link, presence.session)
         dropped: tuple[Arm, ...] = ()
-        if presence.is_present or presence.arms != link.peer.arms:
-            dropped = self.greet(presence.agent, presence.arms)
+        if presence.is_present or (presence.arms, presence.bandits) != (link.peer.arms, link.peer.bandits):
+            dropped = self.greet(presence.agent, presence.arms, presence.bandits)
         if not presence.is_present:
             self._part(link, is_gone=False)
         return dropped
@@ -230,13 +231,13 @@ class Peers:
 
     # Links.
 
-    def greet(self, name: AgentId, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
+    def greet(self, name: AgentId, arms: tuple[Arm, ...], bandits: tuple[Bandit, ...] | None = None) -> tuple[Arm, ...]:
         """A peer is here. Return which arms this agent now drops, because all have the same arms now."""
         was_same, link = self.members.same_arms, self.met.get(name)
-        arms_before = None if link is None else link.peer.arms
+        served_before = None if link is None else (link.peer.arms, link.peer.bandits)
         if link is not None:
             self._buffer_again(link)
-        peer = self.members.join(name, arms)
+        peer = self.members.join(name, arms, bandits)
         if link is None:
             link = self._add_link(peer)
             self._agenda.find_urgent(link, is_met_now=True)
@@ -245,7 +246,10 @@ class Peers:
             link.exchange.peer_joined()
             if link.retransmit is not None:
                 link.retransmit.take(Event.ASKED)
-            if peer.arms != arms_before:  # as for a new peer: what it can use now, it may not have got before
+            if (
+                peer.arms,
+                peer.bandits,
+            ) != served_before:  # as for a new peer: what it can use now, it may not have got before
                 link.exchange.renew(self._usable_by(peer))
                 link.forgotten_at = None if link.forgotten_at is None else link.exchange.buffered
         self._note_role(link)
@@ -255,13 +259,13 @@ class Peers:
             self._agenda.schedule_if_needed(other)
         return ruled_out
 
-    def add_link(self, name: AgentId, arms: Sequence[Arm]) -> Link:
+    def add_link(self, name: AgentId, arms: Sequence[Arm], bandits: tuple[Bandit, ...] = ()) -> Link:
         """Add a link for `snapshots.restored`, which knows how it stands.
 
         Raises:
             LocalError: It cannot be a peer.
         """
-        return self._add_link(self.members.join(name, self.members.check(name, arms)))
+        return self._add_link(self.members.join(name, self.members.check(name, arms, bandits), bandits))
 
     def _add_link(self, peer: Peer) -> Link:
         retransmit = None if self._sharing.retry is None else Retransmit(self._sharing.retry)
@@ -283,4 +287,4 @@ class Peers:
 
     def _usable_by(self, peer: Peer) -> int:
         """Return how many observations of this incarnation a peer can use."""
-        return sum(map(self._replica.own_count, peer.common))
+        return sum(count for bandit, arm, count in self._replica.own_counts() if peer.serves(bandit, arm))

@@ -1,9 +1,9 @@
 """What is known, and in which order it became known: facts, one log, and one rule for merging each kind of fact.
 
-A *cell* says what one incarnation of an agent has observed of one arm: how often, the sum of the rewards, the sum of
-their squares. Only that incarnation ever adds to it, and a count only grows. So merging is: of two values of a cell,
-the one with the higher count is the later one. It does not matter how often a value comes, in which order, or through
-whom. The same holds for the other kinds of facts, each with its own rule:
+A *cell* says what one incarnation of an agent has observed of one arm in one place (`places.py`): how often, the sum
+of the rewards, the sum of their squares. Only that incarnation ever adds to it, and a count only grows. So merging is:
+of two values of a cell, the one with the higher count is the later one. It does not matter how often a value comes, in
+which order, or through whom. The same holds for the other kinds of facts, each with its own rule:
 
     fact            written by              of two values, the later one is
     cell            one incarnation         the one with the higher count
@@ -18,10 +18,13 @@ order of their last change, and are read from the end.
 The buffer of the paper (b_n, b_mu of Algorithm 1) is not stored. It is the difference between what is in a cell now and
 what was in it when the neighbour was last told.
 
+What lies outside the window of its bandit is dropped when time moves on (`turn`), and passed over when it comes later.
+
 This file does not know who is present, who wants what, or when to send.
 """
 
 import heapq
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, KeysView
 from typing import NamedTuple
 
@@ -41,6 +44,7 @@ from cobandit.core.facts import (
 )
 from cobandit.core.messages import EVERYBODY_ELSE, MAX_INCARNATION, AgentId, Cells, Changes, Presence
 from cobandit.core.pen_names import SettledBlock
+from cobandit.core.places import PLAIN, At, Bandit
 from cobandit.core.running_totals import RunningTotals
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
@@ -65,6 +69,15 @@ class News(NamedTuple):
     settled: tuple[SettledKey, ...] = ()
 
 
+class Turn(NamedTuple):
+    """What followed from it that a period has begun."""
+
+    is_own: bool
+    """Whether this incarnation has observed anything of that bandit in the period before."""
+    gone: tuple[tuple[CellKey, ArmTally], ...]
+    """The cells that are outside of their windows."""
+
+
 class Replica:
     """All that one agent knows.
 
@@ -81,8 +94,19 @@ class Replica:
         self.lives = {incarnation}
         """The incarnations that this agent knows to have begun itself."""
         self.arms = set(arms)
-        """The arms that this agent serves. What it is told of others it passes over."""
+        """The arms of the plain bandit that this agent serves. What it is told of others it passes over."""
         self.units_per_reward = units_per_reward
+        self.bandits: dict[str, Bandit] = {"": Bandit("", (), units_per_reward)}
+        """The bandits that this agent serves, or has served: by their names, the plain one without a name."""
+        self._arms: dict[str, set[Arm]] = {"": self.arms}
+        self.time = 0.0
+        """What the calendar last said. It never goes back in one incarnation, or a cell would be begun twice."""
+        self._periods: dict[str, int] = {"": 0}
+        """Of each bandit, the present period."""
+        self._turns_at = math.inf
+        """When the next period begins, of any bandit."""
+        self.dropped = 0
+        """How many observations of this incarnation are outside their windows."""
         self.max_facts = MAX_FACTS_PER_MESSAGE  # fewer where packets are small
         self.number = 0
         """That of the last change."""
@@ -93,8 +117,8 @@ class Replica:
         """The facts, in the order of their last change."""
         self._logs: dict[AgentId, dict[Fact, None]] = {}
         """The same, for each agent apart."""
-        self._own: dict[Arm, Fact] = {}
-        """The cells of this incarnation."""
+        self._own: dict[tuple[Arm, str, str, int], Fact] = {}
+        """The cells of this incarnation, by what their keys say besides."""
         self._eliminations: dict[AgentId, Fact] = {}
         """What each agent has eliminated: only its last incarnation counts."""
         self._amounts: dict[AgentId, list[int]] = {}  # of each agent: cells, and observations in them
@@ -104,17 +128,19 @@ class Replica:
 
     # What this agent observes.
 
-    def observe(self, tallies: Iterable[ArmTally], numbers: Iterable[SettledBlock] = ()) -> None:
+    def observe(self, tallies: Iterable[ArmTally], numbers: Iterable[SettledBlock] = (), at: At = PLAIN) -> None:
         """Count own observations, with which `credibility.check_observations` found nothing wrong.
 
-        If they are of a pen's decisions, these are settled with it.
+        They are of the present period. If they are of a pen's decisions, these are settled with it.
         """
         settled.merge(self, numbers, None)
+        place = (*at, self._periods[at[0]])
         for arm, count, reward_sum, square_sum in tallies:
-            fact = self._own.get(arm)
+            own = (arm, *place)
+            fact = self._own.get(own)
             if fact is None:
-                key = CellKey(self.agent, self.incarnation, arm)
-                fact = self._own[arm] = self._facts[key] = Fact(key, (0, 0, 0), None)
+                key = CellKey(self.agent, self.incarnation, *own)
+                fact = self._own[own] = self._facts[key] = Fact(key, (0, 0, 0), None)
             fact.value, fact.teller = plus(fact.cell, (count, reward_sum, square_sum)), None
             self.observations += count
             self._changed(fact, by=count)
@@ -126,9 +152,62 @@ class Replica:
         if (self.agent, incarnation) in self._lives or EliminationsKey(self.agent, incarnation) in self._facts:
             raise LocalError(f"{self.agent} has had incarnation {incarnation} before: begin another one")
         self._drop_eliminations(self.agent)
-        self.incarnation, self.observations = incarnation, 0
+        self.incarnation, self.observations, self.dropped = incarnation, 0, 0
         self.lives.add(incarnation)
         self._own.clear()
+
+    # Places.
+
+    def serve(self, bandits: Iterable[Bandit]) -> None:
+        """Take bandits, or more arms of them: what was checked. What is known of others stays."""
+        for bandit in bandits:
+            self.bandits[bandit.name] = bandit
+            if bandit.name:
+                self._arms[bandit.name] = set(bandit.arms)
+        self._look_up()
+
+    def has(self, bandit: str, arm: Arm) -> bool:
+        """Return whether an arm of a bandit is served here."""
+        return arm in self._arms.get(bandit, ())
+
+    def arms_of(self, bandit: str) -> Collection[Arm]:
+        """Return the arms of a bandit that are served here."""
+        return self._arms.get(bandit, ())
+
+    def units_of(self, bandit: str) -> int:
+        """Return how many quanta a reward of a bandit has."""
+        return self.bandits[bandit].units_per_reward
+
+    def period_of(self, bandit: str) -> int:
+        """Return the present period of a bandit."""
+        return self._periods[bandit]
+
+    def turn(self, time: float) -> Turn | None:
+        """Take the time of the calendar, and drop what is outside of its window now. `None` if no period begins."""
+        self.time = max(self.time, time)
+        if self.time < self._turns_at:
+            return None
+        before = self._periods
+        own = {bandit for _, bandit, _, period in self._own if period == before[bandit]}
+        self._look_up()
+        turned = {name for name, period in self._periods.items() if period != before[name]}
+        gone = [(key, entry) for key, entry in self.cells() if self._is_over(key.bandit, key.period)]
+        self.drop([key for key, _ in gone])
+        return Turn(is_own=bool(own & turned), gone=tuple(gone))
+
+    def _look_up(self) -> None:
+        windowed = [bandit for bandit in self.bandits.values() if bandit.period]
+        self._periods = {name: bandit.number_at(self.time) for name, bandit in self.bandits.items()}
+        ends = (bandit.period * (self._periods[bandit.name] + 1) for bandit in windowed)
+        self._turns_at = min(ends, default=math.inf)
+
+    def _is_over(self, bandit: str, period: int) -> bool:
+        """Return whether a period is outside the window of its bandit."""
+        return period <= self._periods[bandit] - self.bandits[bandit].periods
+
+    def is_ahead(self, told: Cells) -> bool:
+        """Return whether cells are of a period that is too far ahead: their teller's clock is wrong, or this one's."""
+        return told.bandit in self._periods and told.period > self._periods[told.bandit] + 1
 
     # What it knows.
 
@@ -150,12 +229,29 @@ class Replica:
             self.drop([fact.key])
 
     def drop(self, keys: Iterable[Key]) -> None:
-        """Know no more of these. Of an agent's cells, all must go or none."""
-        for fact in [self._facts.pop(key) for key in keys]:
-            del self._log[fact], self._logs[fact.key.agent][fact]
-            if isinstance(fact.key, CellKey):
-                self._amounts.pop(fact.key.agent, None)
-                self._lives.pop(fact.key[:2], None)
+        """Know no more of these. Of the cells of a place, all must go, or all that are of others."""
+        facts = [self._facts.pop(key) for key in keys]
+        cells = [(fact, fact.key) for fact in facts if isinstance(fact.key, CellKey)]
+        if self.totals is not None:
+            facts += self.totals.drop(key for _, key in cells)
+        for fact in facts:
+            del self._log[fact]
+            log = self._logs[fact.key.agent]
+            del log[fact]
+            if not log:
+                del self._logs[fact.key.agent]
+        for fact, key in cells:
+            count, life = fact.cell[0], key[:2]
+            amount = self._amounts[key.agent]
+            amount[0], amount[1] = amount[0] - 1, amount[1] - count
+            if not amount[0]:
+                del self._amounts[key.agent]
+            self._lives[life] -= count
+            if not self._lives[life]:
+                del self._lives[life]
+            if life == (self.agent, self.incarnation):
+                del self._own[key[2:]]
+                self.dropped += count
 
     def value_of(self, key: Key) -> object | None:
         """Return what is known of a key."""
@@ -198,9 +294,13 @@ class Replica:
         return self.value_of(PresenceKey(agent))  # type: ignore[return-value]
 
     def own_count(self, arm: Arm) -> int:
-        """Return how often this incarnation has observed an arm."""
-        fact = self._own.get(arm)
-        return 0 if fact is None else fact.cell[0]
+        """Return how often this incarnation has observed an arm of the plain bandit, as far as it still counts."""
+        return sum(fact.cell[0] for key, fact in self._own.items() if key[:2] == (arm, ""))
+
+    def own_counts(self) -> Iterator[tuple[str, Arm, int]]:
+        """Return how often this incarnation has observed each arm of each bandit, place by place."""
+        for (arm, bandit, _, _), fact in self._own.items():
+            yield bandit, arm, fact.cell[0]
 
     def cells(self) -> Iterator[tuple[CellKey, ArmTally]]:
         """Return all cells."""
@@ -255,7 +355,7 @@ class Replica:
         for one in changes.cells:
             if not self.is_served(one):
                 continue
-            served = (entry for entry in one.tallies if entry.arm in self.arms)
+            served = (entry for entry in one.tallies if self.has(one.bandit, entry.arm))
             merged = (self._merge_cell(cell_key(one, entry.arm), entry, teller) for entry in served)
             cells += [added for added in merged if added is not None]
         eliminations: list[EliminationsKey] = []
@@ -278,21 +378,27 @@ class Replica:
         return News(tuple(cells), tuple(eliminations), tuple(presences), numbers)
 
     def is_served(self, told: Cells) -> bool:
-        """Return whether cells are of use here: not of another bandit, nor of an own incarnation that lies ahead."""
-        is_own = told.agent == self.agent
-        return told[3:] == ("", "", 0) and not (is_own and told.incarnation > self.incarnation)
+        """Return whether cells are of use here: of a bandit and a period that count, of no own life that lies ahead."""
+        if told.agent == self.agent and told.incarnation > self.incarnation:
+            return False
+        present = self._periods.get(told.bandit)
+        if present is None or (told.segment and not told.bandit):
+            return False
+        return told.period <= present + bool(self.bandits[told.bandit].period) and not self._is_over(
+            told.bandit, told.period
+        )
 
     def _merge_cell(self, key: CellKey, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
         fact = self._facts.get(key)
         before = (0, 0, 0) if fact is None else fact.cell
         _, count, reward_sum, square_sum = entry
         added = ArmTally(entry.arm, count - before[0], reward_sum - before[1], square_sum - before[2])
-        if count <= before[0] or not added.can_be(self.units_per_reward):
+        if count <= before[0] or not added.can_be(self.units_of(key.bandit)):
             return None  # old news; or one of the two is a lie, and nobody knows which
         if fact is None:
             fact = self._facts[key] = Fact(key, before, teller)
             if key[:2] == (self.agent, self.incarnation):  # from this agent's own disk
-                self._own[key.arm] = fact
+                self._own[key[2:]] = fact
                 self.observations += count
         fact.value, fact.teller = entry[1:], teller
         self._changed(fact, by=added.observations)
@@ -318,7 +424,7 @@ class Replica:
     # What everybody has observed, added up.
 
     def keep_totals(self) -> None:
-        """From now on, know for every arm the total of all cells. A total changes whenever one of its cells does."""
+        """From now on, know for every arm of every place the total of all cells. It changes when one of these does."""
         if self.totals is None:
             self.totals = RunningTotals()
             for fact in [fact for fact in self._log if isinstance(fact.key, CellKey)]:

@@ -4,7 +4,7 @@ A relay passes on what it hears. Who becomes a leaf knows nothing more of others
 same observations. This file does not know how a message is made, or when a pair talks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cobandit.core.facts import CellKey, CellValue, plus
@@ -12,6 +12,7 @@ from cobandit.core.link import Link
 from cobandit.core.messages import Cells, Changes, Message
 from cobandit.core.outcome import Adopted, Outcome
 from cobandit.core.pen_names import SettledBlock
+from cobandit.core.places import Change
 from cobandit.core.replica import Replica
 from cobandit.values.tally import Arm, ArmTally
 
@@ -52,17 +53,34 @@ def adopt(endpoint: "Endpoint", told: Cells, settled: Sequence[SettledBlock], no
     """Count what was observed with a pen that nobody holds: its lender goes on where the last holder ended."""
     endpoint.agenda.look(now)
     news = endpoint.replica.merge(Changes(cells=(told,), settled=tuple(settled)), None)
-    added = tuple(entry for _, entry in news.cells)
+    plain, elsewhere = sorted_out(endpoint.replica, (Change(*key[3:], entry) for key, entry in news.cells))
     outgoing = pass_on(endpoint, None, news.cells, now)
-    return Outcome((Adopted(told, tuple(settled), now),), outgoing, news=added, wake_at=endpoint.wake_at)
+    record = Adopted(told, tuple(settled), now)
+    return Outcome((record,), outgoing, news=plain, wake_at=endpoint.wake_at, elsewhere=elsewhere)
 
 
-def drop_rows(replica: Replica) -> tuple[ArmTally, ...]:
+def sorted_out(replica: Replica, changes: Iterable[Change]) -> tuple[tuple[ArmTally, ...], tuple[Change, ...]]:
+    """Return what is of the plain bandit, if that has no window, and the rest."""
+    listed, is_windowed = tuple(changes), replica.bandits[""].period > 0.0
+    plain = tuple(one.tally for one in listed if not (one.bandit or is_windowed))
+    return plain, () if len(plain) == len(listed) else tuple(one for one in listed if one.bandit or is_windowed)
+
+
+def drop_rows(replica: Replica) -> tuple[Change, ...]:
     """Know nothing more of what others observed, row by row. Return by how much less is known of each arm."""
     rows = [(key, entry) for key, entry in replica.cells() if key.agent != replica.agent]
-    less: dict[Arm, CellValue] = {}
-    for key, entry in rows:
-        less[key.arm] = plus(less.get(key.arm, (0, 0, 0)), entry[1:])
-    replica.drop(key for key, _ in rows)
+    replica.drop([key for key, _ in rows])
     replica.forget_totals()
-    return tuple(ArmTally(arm, -count, -total, -squares) for arm, (count, total, squares) in less.items())
+    return less_by(rows)
+
+
+def less_by(rows: Iterable[tuple[CellKey, ArmTally]]) -> tuple[Change, ...]:
+    """Return by how much less is known of each arm in each place, now that some cells are gone."""
+    less: dict[tuple[str, str, int, Arm], CellValue] = {}
+    for key, entry in rows:
+        place = (*key[3:], key.arm)
+        less[place] = plus(less.get(place, (0, 0, 0)), entry[1:])
+    return tuple(
+        Change(*place[:3], ArmTally(place[3], -count, -total, -squares))
+        for place, (count, total, squares) in less.items()
+    )

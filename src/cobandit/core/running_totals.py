@@ -1,4 +1,4 @@
-"""What everybody has observed, added up as it grows: for each arm one total, which a relay tells its leaves.
+"""What everybody has observed, added up as it grows: for each arm of each place one total, told by a relay to leaves.
 
 A total is a fact beside the cells that it is the sum of, and it changes whenever one of them does, at the same number
 of the log. A leaf must not be told its own observations as those of others, so of each agent its share of every total
@@ -26,31 +26,54 @@ class RunningTotals:
     """
 
     def __init__(self) -> None:
-        self._facts: dict[Arm, Fact] = {}
-        self._shares_of: dict[AgentId, dict[Arm, CellValue]] = {}
+        self._facts: dict[TotalKey, Fact] = {}
+        self._shares_of: dict[AgentId, dict[TotalKey, CellValue]] = {}
         """What of the totals each agent has observed."""
 
     def add(self, cell: Fact, added: CellValue, number: int) -> Fact:
         """Add what a cell grew by. Return its arm's total, which thereby changes at that number of the log."""
         assert isinstance(cell.key, CellKey)
-        arm, shares = cell.key.arm, self._shares_of.setdefault(cell.key.agent, {})
-        shares[arm] = plus(shares.get(arm, (0, 0, 0)), added)
-        total = self._facts.setdefault(arm, Fact(TotalKey(arm), (0, 0, 0), None))
+        key, shares = total_key(cell.key), self._shares_of.setdefault(cell.key.agent, {})
+        shares[key] = plus(shares.get(key, (0, 0, 0)), added)
+        total = self._facts.setdefault(key, Fact(key, (0, 0, 0), None))
         total.value = plus(total.value, added)  # type: ignore[arg-type]
         total.number = number
         return total
 
-    def but(self, agent: AgentId, arm: Arm) -> ArmTally:
+    def drop(self, cells: Iterable[CellKey]) -> list[Fact]:
+        """Know nothing more of the places of some cells, all of which are dropped. Return their totals."""
+        gone: list[Fact] = []
+        for cell in cells:
+            key = total_key(cell)
+            if key in self._facts:
+                gone.append(self._facts.pop(key))
+            shares = self._shares_of.get(cell.agent, {})
+            shares.pop(key, None)
+            if not shares:
+                self._shares_of.pop(cell.agent, None)
+        return gone
+
+    def but(self, agent: AgentId, arm: Arm, bandit: str = "", segment: str = "", period: int = 0) -> ArmTally:
         """Return what everybody but one agent has observed of an arm, in all incarnations."""
-        fact = self._facts.get(arm)
+        key = TotalKey(arm, EVERYBODY_ELSE, bandit, segment, period)
+        fact = self._facts.get(key)
         if fact is None:
             return ArmTally(arm, 0, 0, 0)
-        own = self._shares_of.get(agent, {}).get(arm, (0, 0, 0))
+        own = self._shares_of.get(agent, {}).get(key, (0, 0, 0))
         total: CellValue = fact.value  # type: ignore[assignment]
         return ArmTally(arm, total[0] - own[0], total[1] - own[1], total[2] - own[2])
 
     def told_to(self, agent: AgentId, facts: Iterable[Fact]) -> tuple[Cells, ...]:
         """Return the totals among some facts as a message to one agent tells them: those of everybody else."""
-        totals = (self.but(agent, fact.key.arm) for fact in facts if isinstance(fact.key, TotalKey))
-        tallies = tuple(total for total in totals if 0 < total.observations <= MAX_TOTAL)
-        return (Cells(EVERYBODY_ELSE, 0, tallies),) if tallies else ()
+        places: dict[tuple[str, str, int], list[ArmTally]] = {}
+        for fact in facts:
+            if isinstance(fact.key, TotalKey):
+                total = self.but(agent, fact.key.arm, *fact.key[2:])
+                if 0 < total.observations <= MAX_TOTAL:
+                    places.setdefault(fact.key[2:], []).append(total)
+        return tuple(Cells(EVERYBODY_ELSE, 0, tuple(tallies), *place) for place, tallies in places.items())
+
+
+def total_key(cell: CellKey) -> TotalKey:
+    """Return under which key the total is known that a cell is part of."""
+    return TotalKey(cell.arm, EVERYBODY_ELSE, cell.bandit, cell.segment, cell.period)

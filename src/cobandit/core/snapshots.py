@@ -9,6 +9,7 @@ from cobandit.core.exchange import Sharing
 from cobandit.core.facts import TotalKey, told
 from cobandit.core.link import Link
 from cobandit.core.messages import AgentId
+from cobandit.core.places import check_bandits
 from cobandit.core.replica import Replica
 from cobandit.core.retransmit import Phase
 from cobandit.core.state import EndpointState, FactState, LinkState
@@ -103,6 +104,12 @@ def state(endpoint: Endpoint) -> EndpointState:
         claims=endpoint.witnesses.claims,
         totals=endpoint.totals.state(),
         lives=tuple(sorted(replica.lives)),
+        bandits=tuple(endpoint.members.bandits.values()),
+        retired=tuple(
+            bandit for name, bandit in replica.bandits.items() if name and name not in endpoint.members.bandits
+        ),
+        time=replica.time,
+        dropped=replica.dropped,
     )
 
 
@@ -123,22 +130,31 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     )
     candidates, agenda = endpoint.candidates, endpoint.agenda
     endpoint.members.session, endpoint.members.notices = state.session, state.notices
+    if not (state.arms or state.bandits) and state.facts:
+        raise LocalError("the arm set is empty, and there are no other bandits")
+    check_bandits(state.bandits)
+    check_bandits(state.retired)
+    endpoint.members.serve(state.bandits)
+    endpoint.replica.time = state.time
+    endpoint.replica.serve((*state.bandits, *state.retired))
     for fact in state.facts:
         check_changes(fact.told, state.agent, endpoint.replica)
     restore_facts(endpoint.replica, state.number, state.facts)
     endpoint.replica.lives.update(state.lives)
+    endpoint.replica.dropped = state.dropped
+    endpoint.replica.observations += state.dropped
     endpoint.witnesses.restore(state.claims)
     said = endpoint.replica.presence_of(state.agent)
     if said is not None:
         endpoint.peers.take_role(is_relay=said.is_relay, is_leaf=said.is_leaf)
     endpoint.totals.restore(state.totals)
-    if not set(candidates.eliminated) < candidates.own:
+    if candidates.own and not set(candidates.eliminated) < candidates.own:
         raise LocalError("the eliminated arms are not some of the arms")
     candidates.own.difference_update(candidates.eliminated)
     for saved in state.links:
         if saved.peer in endpoint.met:
             raise LocalError(f"{saved.peer} is listed twice")
-        link = endpoint.peers.add_link(saved.peer, saved.arms)
+        link = endpoint.peers.add_link(saved.peer, saved.arms, saved.bandits)
         if (link.retransmit is None) != (saved.retransmit is None):
             raise LocalError("it was made with another loss_tolerant, which changes what is kept for every peer")
         if saved.forgotten_at is not None:
@@ -194,6 +210,7 @@ def link_state(link: Link) -> LinkState:
         is_unconfirmed=link.is_unconfirmed,
         retransmit=None if link.retransmit is None else link.retransmit.state(),
         forgotten_at=link.forgotten_at,
+        bandits=peer.bandits,
     )
 
 

@@ -29,7 +29,8 @@ class Speech:
         """Return how this agent introduces itself."""
         me, replica = self._members, self._replica
         role = (replica.units_per_reward, me.is_relay, me.is_leaf)
-        return Presence(me.agent, me.session, me.notices, replica.incarnation, True, me.arms, *role)
+        bandits = tuple(me.bandits.values())
+        return Presence(me.agent, me.session, me.notices, replica.incarnation, True, me.arms, *role, bandits)
 
     def put_presence(self, links: Iterable[Link]) -> int:
         """Put down that this agent is here, which is urgent for every peer. Return the number of the change."""

@@ -6,6 +6,7 @@ Only shapes are here; the classes that they describe fill and read them. A chang
 from typing import NamedTuple
 
 from cobandit.core.messages import AgentId, Cells, Changes
+from cobandit.core.places import Bandit
 from cobandit.values.tally import Arm, ArmTally
 
 
@@ -65,6 +66,7 @@ class LinkState(NamedTuple):
     is_unconfirmed: bool
     retransmit: RetransmitState | None
     forgotten_at: int | None = None
+    bandits: tuple[Bandit, ...] = ()
 
 
 class Claim(NamedTuple):
@@ -82,6 +84,9 @@ class TotalState(NamedTuple):
     upto: int
     """The number of the relay's log at which it said so."""
     tally: ArmTally
+    bandit: str = ""
+    segment: str = ""
+    period: int = 0
 
 
 class EndpointState(NamedTuple):
@@ -103,6 +108,14 @@ class EndpointState(NamedTuple):
     claims: tuple[Claim, ...] = ()
     totals: tuple[TotalState, ...] = ()
     lives: tuple[int, ...] = ()
+    bandits: tuple[Bandit, ...] = ()
+    """The bandits that it serves besides; and the plain one, without its arms, if that has a window."""
+    retired: tuple[Bandit, ...] = ()
+    """Those that it has served."""
+    time: float = 0.0
+    """What the calendar last said."""
+    dropped: int = 0
+    """How many own observations of the incarnation are outside their windows."""
 
 
 class Snapshot(NamedTuple):

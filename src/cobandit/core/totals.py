@@ -1,50 +1,62 @@
 """What others have observed, as a leaf knows it: of each of its relays the newest total, and of those the larger one.
 
-A leaf needs no row for each agent of a fleet. A relay tells it, for every arm, the total of everybody but the leaf.
-Each such total is true: all those observations were made, by others. So the totals of two relays must never be added,
-for they are about the same observations; of two the one with the higher count knows more, and a leaf uses that. So two
-homes are as safe as one, and changing homes is nothing special.
+A leaf needs no row for each agent of a fleet. A relay tells it, for every arm of every place, the total of everybody
+but the leaf. Each such total is true: all those observations were made, by others. So the totals of two relays must
+never be added, for they are about the same observations; of two the one with the higher count knows more, and a leaf
+uses that. So two homes are as safe as one, and changing homes is nothing special.
 
 Of one relay the newest word counts, by its session and the number of its log, also if it is less than before: a relay
 that has lost its disk begins anew, and what it says then must not be hidden behind what it once knew.
 
+Totals of a period that is over are dropped, as all cells of it are (`replica.py`).
+
 This file does not know what an agent has observed itself, who may speak, or when.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator
 
-from cobandit.core.messages import EVERYBODY_ELSE, AgentId, Changes
+from cobandit.core.messages import EVERYBODY_ELSE, AgentId, Cells, Changes
+from cobandit.core.places import Change
+from cobandit.core.replica import Replica
 from cobandit.core.state import TotalState
 from cobandit.values.tally import Arm, ArmTally
+
+Place = tuple[str, str, int, Arm]
+"""A bandit, a segment of it, a period, an arm."""
 
 
 class Totals:
     """What others have observed, as one leaf knows it.
 
     >>> totals = Totals()
-    >>> totals.heard("r", 1, 0, 7, [ArmTally("A", 5, 2, 2)])
-    (ArmTally(arm='A', observations=5, reward_sum=2, square_sum=2),)
-    >>> totals.heard("s", 1, 0, 3, [ArmTally("A", 6, 3, 3)])
-    (ArmTally(arm='A', observations=1, reward_sum=1, square_sum=1),)
+    >>> totals.heard("r", 1, 0, 7, [(("", "", 0, "A"), ArmTally("A", 5, 2, 2))])[0].tally
+    ArmTally(arm='A', observations=5, reward_sum=2, square_sum=2)
+    >>> totals.heard("s", 1, 0, 3, [(("", "", 0, "A"), ArmTally("A", 6, 3, 3))])[0].tally
+    ArmTally(arm='A', observations=1, reward_sum=1, square_sum=1)
     """
 
     def __init__(self) -> None:
-        self._heard: dict[AgentId, dict[Arm, TotalState]] = {}
+        self._heard: dict[AgentId, dict[Place, TotalState]] = {}
         self.number = 0
         """How often something here has changed."""
 
-    def of(self, arm: Arm) -> ArmTally:
-        """Return what others have observed of an arm: the word of the relay that knows most."""
-        known = [heard[arm].tally for heard in self._heard.values() if arm in heard]
-        return max(known, key=lambda tally: tally[1:], default=ArmTally(arm, 0, 0, 0))
+    def at(self, place: Place) -> ArmTally:
+        """Return what others have observed of an arm in a place: the word of the relay that knows most."""
+        known = [heard[place].tally for heard in self._heard.values() if place in heard]
+        return max(known, key=lambda tally: tally[1:], default=ArmTally(place[3], 0, 0, 0))
 
-    def all(self) -> tuple[ArmTally, ...]:
+    def of(self, arm: Arm) -> ArmTally:
+        """Return what others have observed of an arm of the plain bandit, if that has no window."""
+        return self.at(("", "", 0, arm))
+
+    def all(self) -> tuple[Change, ...]:
         """Return what others have observed of each arm, as far as there is anything."""
-        return tuple(self.of(arm) for arm in dict.fromkeys(arm for heard in self._heard.values() for arm in heard))
+        places = dict.fromkeys(place for heard in self._heard.values() for place in heard)
+        return tuple(Change(*place[:3], self.at(place)) for place in places)
 
     def heard(
-        self, relay: AgentId, session: int, base: int, upto: int, tallies: Iterable[ArmTally]
-    ) -> tuple[ArmTally, ...]:
+        self, relay: AgentId, session: int, base: int, upto: int, tallies: Iterable[tuple[Place, ArmTally]]
+    ) -> tuple[Change, ...]:
         """Take a relay's word. Return by how much it changes what is used, which may be downwards.
 
         Args:
@@ -55,45 +67,56 @@ class Totals:
             tallies: The totals of the arms that have changed in between.
         """
         heard = self._heard.setdefault(relay, {})
-        told = {tally.arm: tally for tally in tallies}
-        over = {arm for arm, one in heard.items() if one.session < session} if base == 0 else set[Arm]()
+        told = dict(tallies)
+        over = {place for place, one in heard.items() if one.session < session} if base == 0 else set[Place]()
         touched = over.union(told)
-        before = {arm: self.of(arm) for arm in touched}
+        before = {place: self.at(place) for place in touched}
         self.number += bool(over)
-        for arm in over:
-            del heard[arm]
-        for arm, tally in told.items():
-            if arm not in heard or (session, upto) > heard[arm][1:3]:
-                heard[arm] = TotalState(relay, session, upto, tally)
+        for place in over:
+            del heard[place]
+        for place, tally in told.items():
+            if place not in heard or (session, upto) > heard[place][1:3]:
+                heard[place] = TotalState(relay, session, upto, tally, *place[:3])
                 self.number += 1
-        after = {arm: self.of(arm) for arm in touched}
+        after = {place: self.at(place) for place in touched}
         return tuple(
-            ArmTally(arm, *(new - old for new, old in zip(after[arm][1:], before[arm][1:], strict=True)))
-            for arm in sorted(touched)
-            if after[arm] != before[arm]
+            Change(
+                *place[:3],
+                ArmTally(place[3], *(new - old for new, old in zip(after[place][1:], before[place][1:], strict=True))),
+            )
+            for place in sorted(touched)
+            if after[place] != before[place]
         )
 
     def take(
-        self, peer: AgentId, changes: Changes, session: int | None, arms: Collection[Arm]
-    ) -> tuple[Changes, tuple[ArmTally, ...]]:
-        """Take the totals of some arms out of what a relay tells.
+        self, peer: AgentId, changes: Changes, session: int | None, replica: Replica
+    ) -> tuple[Changes, tuple[Change, ...]]:
+        """Take the totals that are of use out of what a relay tells.
 
         Return the rest, and by how much they change what is used.
         """
         totals = [told for told in changes.cells if told.agent == EVERYBODY_ELSE]
         if not totals:
             return changes, ()
-        served = [entry for told in totals for entry in told.tallies if entry.arm in arms]
-        changed = self.heard(peer, session or 0, changes.base, changes.upto, served)
+        changed = self.heard(peer, session or 0, changes.base, changes.upto, _served(totals, replica))
         rest = tuple(told for told in changes.cells if told.agent != EVERYBODY_ELSE)
         return changes._replace(cells=rest), changed
 
-    def clear(self) -> tuple[ArmTally, ...]:
+    def drop_outdated(self, replica: Replica) -> tuple[Change, ...]:
+        """Forget the totals of periods that are over. Return by how much less is known."""
+        gone = [one for one in self.all() if not replica.is_served(Cells(EVERYBODY_ELSE, 0, (), *one[:3]))]
+        for bandit, segment, period, tally, _ in gone:
+            for heard in self._heard.values():
+                heard.pop((bandit, segment, period, tally.arm), None)
+        self.number += bool(gone)
+        return tuple(map(_less, gone))
+
+    def clear(self) -> tuple[Change, ...]:
         """Forget everything that was heard. Return by how much less is known of each arm."""
         used = self.all()
         self._heard.clear()
         self.number += 1
-        return tuple(ArmTally(arm, -count, -total, -squares) for arm, count, total, squares in used)
+        return tuple(map(_less, used))
 
     def state(self) -> tuple[TotalState, ...]:
         """Return everything that was heard and counts."""
@@ -102,4 +125,18 @@ class Totals:
     def restore(self, state: Iterable[TotalState]) -> None:
         """Take over what `state` returned."""
         for one in state:
-            self._heard.setdefault(one.relay, {})[one.tally.arm] = one
+            place = (one.bandit, one.segment, one.period, one.tally.arm)
+            self._heard.setdefault(one.relay, {})[place] = one
+
+
+def _served(totals: Iterable[Cells], replica: Replica) -> Iterator[tuple[Place, ArmTally]]:
+    for told in totals:
+        if replica.is_served(told):
+            for entry in told.tallies:
+                if replica.has(told.bandit, entry.arm):
+                    yield (told.bandit, told.segment, told.period, entry.arm), entry
+
+
+def _less(one: Change) -> Change:
+    arm, count, reward_sum, square_sum = one.tally
+    return one._replace(tally=ArmTally(arm, -count, -reward_sum, -square_sum))

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cobandit.core.facts import CellKey
+from cobandit.core.facts import CellKey, cell_key
 from cobandit.core.messages import AgentId, Cells, Changes
 from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_PER_AGENT, News, Replica
 from cobandit.core.state import Claim
@@ -55,16 +55,20 @@ class Witnesses:
     def claims(self) -> tuple[Claim, ...]:
         """What single peers say."""
         return tuple(
-            Claim(peer, Cells(key.agent, key.incarnation, (entry,)))
-            for key, said in self._claims.items()
-            for peer, entry in said.items()
+            Claim(peer, _told(key, entry)) for key, said in self._claims.items() for peer, entry in said.items()
         )
 
     def restore(self, claims: Iterable[Claim]) -> None:
         """Take over what `claims` returned."""
         for peer, told in claims:
             for entry in told.tallies:
-                self._keep(CellKey(told.agent, told.incarnation, entry.arm), peer, entry)
+                self._keep(cell_key(told, entry.arm), peer, entry)
+
+    def drop_outdated(self) -> None:
+        """Forget the claims of periods that are over."""
+        for key in [key for key in self._claims if not self._replica.is_served(_told(key))]:
+            self._amounts.subtract(self._claims.pop(key).keys())
+            self.number += 1
 
     def merge(self, peer: AgentId, changes: Changes, session: int | None, *, is_enough: bool) -> News:
         """Merge what counts of a peer's words, and what others had said before that counts because of it."""
@@ -106,20 +110,21 @@ class Witnesses:
 
     def _news_in(self, told: Cells) -> Iterator[tuple[CellKey, ArmTally]]:
         for entry in told.tallies:
-            if entry.arm in self._replica.arms and entry.observations > self._replica.held(told, entry.arm)[0]:
-                yield CellKey(told.agent, told.incarnation, entry.arm), entry
+            is_served = self._replica.has(told.bandit, entry.arm)
+            if is_served and entry.observations > self._replica.held(told, entry.arm)[0]:
+                yield cell_key(told, entry.arm), entry
 
     def _vouched_for(self, key: CellKey) -> Claim | None:
         """Return the largest cell from which that of another peer can have grown."""
         said = sorted(self._claims.get(key, {}).items(), key=lambda one: one[1].observations, reverse=True)
         for place, (peer, entry) in enumerate(said):
-            if any(self._can_follow(entry, more) for _, more in said[:place]):
-                return Claim(peer, Cells(key.agent, key.incarnation, (entry,)))
+            if any(self._can_follow(key, entry, more) for _, more in said[:place]):
+                return Claim(peer, _told(key, entry))
         return None
 
-    def _can_follow(self, entry: ArmTally, more: ArmTally) -> bool:
+    def _can_follow(self, key: CellKey, entry: ArmTally, more: ArmTally) -> bool:
         grown = ArmTally(entry.arm, *(later - before for later, before in zip(more[1:], entry[1:], strict=True)))
-        return grown.can_be(self._replica.units_per_reward)
+        return grown.can_be(self._replica.units_of(key.bandit))
 
     def _has_room_for(self, key: CellKey, entry: ArmTally) -> bool:
         """Return whether that much more of this agent can be held, and leaves it room to observe something itself."""
@@ -148,6 +153,10 @@ class Witnesses:
             self.number += 1
         if not said:
             self._claims.pop(key, None)
+
+
+def _told(key: CellKey, *entries: ArmTally) -> Cells:
+    return Cells(key.agent, key.incarnation, entries, *key[3:])
 
 
 def joined(cells: Iterable[Cells]) -> tuple[Cells, ...]:

@@ -1,0 +1,124 @@
+"""Where an observation belongs: to a bandit, to a segment of it, and to a period of time.
+
+An agent has any number of bandits, each with arms of its own, and one without a name, which is all that the paper
+knows: the *plain* one. A *segment* is a bandit inside a bandit; it needs no announcement. A bandit may have a window:
+then time is cut into periods, `floor(time / period)`, and only the last few of them count. What is outside is dropped
+by everybody by the same rule, without a message.
+
+This file knows no agents. Which cells there are is in `replica.py`, who wants them in `link.py`.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cobandit.values.checks import check_name, check_whole
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import LONGEST_NAME, Arm, ArmTally, checked_arms
+
+MAX_BANDITS = 1024
+"""The most bandits that an agent may serve, besides the plain one."""
+
+MAX_PERIODS = 64
+"""The most periods of a window."""
+
+MAX_PERIOD = 2**53
+"""Periods are below this."""
+
+At = tuple[str, str]
+"""A bandit and a segment of it: what has a policy of its own."""
+
+PLAIN: At = ("", "")
+
+
+class Bandit(NamedTuple):
+    """One bandit: what all who serve it must agree on, and the arms that one of them serves."""
+
+    name: str
+    arms: tuple[Arm, ...]
+    units_per_reward: int
+    """How many quanta its range of rewards has."""
+    period: float = 0.0
+    """How long a period lasts, in the unit of the driver's calendar; 0 if there is one for ever."""
+    periods: int = 1
+    """So many of them count, the present one included."""
+    half_life: float = 0.0
+    """After how long an observation counts half; 0 if all that are inside the window count in full."""
+    rewards: tuple[float, float] = (0.0, 1.0)
+    """The smallest and the largest reward. The core does not look at it; others count with another one in vain."""
+
+    def number_at(self, time: float) -> int:
+        """Return the period at a time.
+
+        >>> Bandit("b", ("A",), 1, period=60.0).number_at(125.0)
+        2
+        """
+        return int(time // self.period) if self.period else 0
+
+    def weight(self, age: int) -> float:
+        """Return how much an observation counts that is so many periods old."""
+        return 1.0 if not self.half_life else 2.0 ** (-age * self.period / self.half_life)
+
+
+class Placed(NamedTuple):
+    """Own observations of one segment of one bandit."""
+
+    bandit: str
+    segment: str
+    tallies: tuple[ArmTally, ...]
+
+
+class Change(NamedTuple):
+    """By how much more, or less, is known of one arm in one place: of others, or (`is_own`) of this agent itself."""
+
+    bandit: str
+    segment: str
+    period: int
+    tally: ArmTally
+    is_own: bool = False
+
+
+def faded(tally: ArmTally, weight: float) -> ArmTally:
+    """Return observations that count only in part: fewer whole ones, of the same mean.
+
+    >>> faded(ArmTally("A", 9, 6, 6), 0.5)
+    ArmTally(arm='A', observations=4, reward_sum=2, square_sum=2)
+    """
+    arm, count, reward_sum, square_sum = tally
+    left = round(count * weight)
+    return ArmTally(arm, left, reward_sum * left // count, square_sum * left // count)
+
+
+def difference(mine: Bandit, theirs: Bandit) -> str | None:
+    """Return in which value two members declare one bandit differently, in words; `None` if they can share it.
+
+    Arms may differ: what two members have in common is shared.
+    """
+    for name in ("rewards", "units_per_reward", "period", "periods", "half_life"):
+        one, other = getattr(mine, name), getattr(theirs, name)
+        if one != other:
+            return f"{name}: {one} here, {other} there"
+    return None
+
+
+def check_bandits(bandits: Sequence[Bandit]) -> None:
+    """Refuse bandits that cannot be.
+
+    Raises:
+        LocalError: A name comes twice or is none, an arm set or a number cannot be, or there are too many.
+    """
+    if len(bandits) > MAX_BANDITS:
+        raise LocalError(
+            f"{len(bandits)} bandits are more than the limit of {MAX_BANDITS}: use segments, or two fleets"
+        )
+    if len({bandit.name for bandit in bandits}) < len(bandits):
+        raise LocalError("a bandit is declared twice: give each a name of its own")
+    for bandit in bandits:
+        if bandit.name or bandit.arms:  # the plain one says its arms elsewhere
+            check_name("a bandit's name", bandit.name, LONGEST_NAME)
+            checked_arms(bandit.arms)
+        check_whole(f"the quanta of bandit {bandit.name!r}", bandit.units_per_reward, 1, 2**31)
+        check_whole(f"the periods of bandit {bandit.name!r}", bandit.periods, 1, MAX_PERIODS)
+        for name in ("period", "half_life"):
+            if not 0.0 <= getattr(bandit, name) < math.inf:
+                raise LocalError(f"the {name} of bandit {bandit.name!r} must be 0 or more, not {getattr(bandit, name)}")

@@ -1,0 +1,134 @@
+"""What an agent has learned, place by place: one policy for each segment of each bandit, and one for the plain bandit.
+
+A policy reads the sum of what is known of its place, inside the window. If observations fade (`Bandit.half_life`), it
+reads fewer of the older periods. A place has a policy once anything is known of it or it is asked for. This file knows
+no peers and no cells: what changes comes as `Change`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from cobandit.core.places import PLAIN, At, Bandit, Change, faded
+from cobandit.policies import Policy
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import Arm, ArmTally, Tally
+
+Build = Callable[[Sequence[Arm]], Policy]
+"""Makes a fresh policy for some arms."""
+
+
+class Learner:
+    """The policy of one place."""
+
+    __slots__ = ("_bandit", "_parts", "_present", "policy")
+
+    def __init__(self, policy: Policy, bandit: Bandit, present: int = 0) -> None:
+        if policy.eliminates and bandit.period:
+            raise LocalError(
+                f"{type(policy).__name__} rules arms out for good: it cannot have a window, or a half-life"
+            )
+        self.policy = policy
+        self._bandit, self._present = bandit, present
+        self._parts: dict[int, Tally] | None = {} if bandit.half_life else None
+        """What is known of each period, if older ones count less."""
+
+    def observe(self, tallies: Sequence[ArmTally]) -> None:
+        """Take own observations, of the present period."""
+        if len(tallies) == 1 and tallies[0].observations == 1:
+            self.policy.update_units(tallies[0].arm, tallies[0].reward_sum)
+        else:
+            self.policy.update_all(tallies)
+        if self._parts is not None:
+            self._part(self._present).add_all(tallies)
+
+    def learn(self, period: int, tallies: Sequence[ArmTally], *, own: bool = False) -> None:
+        """Take by how much more, or less, is known of a period."""
+        if self._parts is None:
+            self.policy.learn(tallies, own=own)
+            return
+        self.policy.own_pulls += sum(entry.observations for entry in tallies) if own else 0
+        self._part(period).add_all(tallies)
+        self._fade()
+
+    def turn(self, present: int) -> None:
+        """Take that another period has begun."""
+        self._present = present
+        if self._parts is not None:
+            self._parts = {period: part for period, part in self._parts.items() if part.observations}
+            self._fade()
+
+    def change_arms(self, bandit: Bandit) -> None:
+        """Take more arms."""
+        self._bandit = bandit
+        self.policy.change_arms(bandit.arms)
+        for period, part in (self._parts or {}).items():
+            grown = Tally(bandit.arms)
+            grown.add_all(part.entries())
+            self._parts[period] = grown  # type: ignore[index]
+
+    def _part(self, period: int) -> Tally:
+        assert self._parts is not None
+        return self._parts.setdefault(period, Tally(self.policy.arms))
+
+    def _fade(self) -> None:
+        assert self._parts is not None
+        tally = self.policy.tally = Tally(self.policy.arms)
+        for period, part in self._parts.items():
+            weight = self._bandit.weight(max(0, self._present - period))
+            tally.add_all(faded(entry, weight) for entry in part.entries() if entry.observations > 0)
+
+
+class Learners:
+    """The policies of one agent."""
+
+    def __init__(self, bandits: dict[str, Bandit], period_of: Callable[[str], int]) -> None:
+        self._bandits, self._period_of = bandits, period_of
+        self._build: dict[str, Build] = {}
+        self._all: dict[At, Learner] = {}
+
+    def put_plain(self, policy: Policy) -> Learner:
+        """Take the policy of the plain bandit."""
+        learner = self._all[PLAIN] = Learner(policy, self._bandits[""], self._period_of(""))
+        return learner
+
+    def declare(self, bandit: str, build: Build, known: Iterable[Change]) -> None:
+        """Take how policies of a bandit are made, or of more arms of it, and all that is known of it so far."""
+        is_new, self._build[bandit] = bandit not in self._build, build
+        for at, learner in self._all.items():
+            if at[0] == bandit and not is_new:
+                learner.change_arms(self._bandits[bandit])
+        if is_new:
+            self.learn(one for one in known if one.bandit == bandit)
+
+    def knows(self, bandit: str) -> bool:
+        """Return whether it is known how policies of a bandit are made."""
+        return bandit in self._build
+
+    def at(self, at: At) -> Learner:
+        """Return the policy of a place, which may be new.
+
+        Raises:
+            LocalError: It is not known how policies of that bandit are made.
+        """
+        learner = self._all.get(at)
+        if learner is None:
+            build = self._build.get(at[0])
+            if build is None:
+                raise LocalError(f"bandit {at[0]!r} has no policy here: declare it first")
+            bandit = self._bandits[at[0]]
+            learner = self._all[at] = Learner(build(bandit.arms), bandit, self._period_of(at[0]))
+        return learner
+
+    def segments_of(self, bandit: str) -> tuple[str, ...]:
+        """Return the segments of a bandit that there are."""
+        return tuple(segment for name, segment in self._all if name == bandit)
+
+    def learn(self, changes: Iterable[Change]) -> None:
+        """Take what is more known, or less."""
+        for bandit, segment, period, tally, is_own in changes:
+            if (bandit, segment) in self._all or bandit in self._build:
+                self.at((bandit, segment)).learn(period, (tally,), own=is_own)
+
+    def turn(self) -> None:
+        """Take that periods have begun."""
+        for (bandit, _), learner in self._all.items():
+            learner.turn(self._period_of(bandit))
