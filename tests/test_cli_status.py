@@ -190,7 +190,7 @@ def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pyte
         assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions since start, 0 observed\n\nARM")
         assert main(["status", network, "--group", "g", "--json"]) == 0
         printed = json.loads(capsys.readouterr().out)
-    assert list(printed) == ["group", "arms", "members", "silent", "verdict"]
+    assert list(printed) == ["group", "arms", "members", "silent", "verdict", "lift"]
     assert [member["name"] for member in printed["members"]] == ["a", "b"]
 
 

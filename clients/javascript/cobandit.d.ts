@@ -58,6 +58,18 @@ export interface ArmStatistics {
   readonly propensity?: number | null;
 }
 
+/** What the bandit brings more than the hold-out. */
+export interface Lift {
+  readonly observations: number;
+  readonly mean: number | null;
+  readonly held_out: number;
+  readonly held_out_mean: number | null;
+  readonly lift: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly text: string;
+}
+
 /** Who leads, how sure that is, and what stopping now would cost. */
 export interface Verdict {
   readonly leader: string;
@@ -128,6 +140,7 @@ export interface Statistics {
   readonly rewards_given_up?: number;
   readonly rewards_handed_on?: number;
   readonly verdict?: Verdict | null;
+  readonly lift?: Lift | null;
   readonly role?: "member" | "relay" | "leaf";
   readonly homes?: readonly string[];
   readonly latest_setting?: number;
@@ -161,6 +174,7 @@ export interface FleetView {
   readonly members: readonly Statistics[];
   readonly silent: readonly string[];
   readonly verdict?: Verdict | null;
+  readonly lift?: Lift | null;
 }
 
 /** How to ask. */

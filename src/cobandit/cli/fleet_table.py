@@ -125,8 +125,8 @@ def _arms(fleet: Fleet, most: int) -> list[str]:
 
 
 def _verdict(fleet: Fleet, width: int) -> list[str]:
-    verdict = fleet.verdict
-    return [] if verdict is None else textwrap.wrap(_cut(verdict.text, 2000), width)
+    said = [one.text for one in (fleet.verdict, fleet.lift) if one is not None]
+    return [line for text in said for line in textwrap.wrap(_cut(text, 2000), width)]
 
 
 def _remark(arm: FleetArm, members: int) -> str:

@@ -24,6 +24,7 @@ from typing import NamedTuple, TypeVar
 from cobandit.live.decide.allocation import Allocation, Draw, Lottery, drawn_by
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decision import Decision, Signer
+from cobandit.live.decide.holdout import Holdout, is_marked, marked
 from cobandit.live.decide.subjects import place_of
 from cobandit.policies import Policy
 from cobandit.values.chance import stream, uniform
@@ -74,6 +75,7 @@ class Open(NamedTuple):
     """A decision that waits for its reward."""
 
     arm: Arm
+    """As it is written: with a mark if it is held out."""
     guess: int
     """The reward, in quanta, that it counts with until it is known."""
     at: float
@@ -115,6 +117,7 @@ class Decider:
         allocation: Allocation | None = None,
         seed: int = 0,
         salt: str = "",
+        holdout: float = 0.0,
         wake: Callable[[], None] = lambda: None,
     ) -> None:
         self._build = build
@@ -125,6 +128,7 @@ class Decider:
         self._chance_key = stream(seed)
         self._salt = salt
         """By which subjects are placed: the same at every member of the group."""
+        self._holdout = Holdout(holdout, seed, salt) if holdout else None
         self._wake = wake
         self._lock = threading.Lock()
         self._open: dict[int, Open] = {}
@@ -159,22 +163,23 @@ class Decider:
             if self.published is not self._taken_over:
                 self._take_over(self.published)
             number = self._next_number
-            if among is not None:
+            held_out = None if self._holdout is None else self._hold_out(self._holdout, among, subject, number)
+            propensity: float | None
+            if held_out is not None:
+                arm, propensity = held_out
+            elif among is not None:
                 arm, propensity = self._choose_among(among, subject, number)
             else:
                 arm, propensity = self._chosen(subject, number)
             self._next_number = number + 1
-            tally = self._policy.tally
-            count = tally.counts[arm]
-            guess = tally.sums[arm] // count if count else self._half
-            self._count(arm, 1, guess)
-            self._open[number] = Open(arm, guess, now)
+            written = arm if held_out is None else marked(arm)
+            self._open[number] = Open(written, self._count_guess(written), now)
             is_forced = self._control_arm is not None
         if self.refusal is None:  # otherwise nobody knows of it but its id, which will do
-            self._decided.append(Decided(number, arm, propensity, now, subject, is_forced))
+            self._decided.append(Decided(number, written, propensity, now, subject, is_forced))
         if not self.is_awake:
             self._call()
-        return Decision(arm, propensity, number, now, self.signer)
+        return Decision(arm, propensity, number, now, self.signer, held_out is not None)
 
     def check_choice(self, among: Collection[Arm]) -> None:
         """Raise `StateError` if none of these may be chosen now."""
@@ -198,9 +203,10 @@ class Decider:
         if entry is None:
             return False
         arm, guess, _ = entry
-        with self._lock:
-            self._sums[arm] += units - guess
-            self._policy.tally.sums[arm] += units - guess
+        if not is_marked(arm):
+            with self._lock:
+                self._sums[arm] += units - guess
+                self._policy.tally.sums[arm] += units - guess
         self._settled.append(Settled(number, arm, units, self._now()))
         if not self.is_awake:
             self._call()
@@ -267,12 +273,8 @@ class Decider:
 
     def reopen(self, decisions: Iterable[tuple[int, Arm, float]]) -> None:
         """Open the decisions that were open when the member last stopped."""
-        tally = self._policy.tally
         for number, arm, at in decisions:
-            count = tally.counts[arm]
-            guess = tally.sums[arm] // count if count else self._half
-            self._count(arm, 1, guess)
-            self._open[number] = Open(arm, guess, at)
+            self._open[number] = Open(arm, self._count_guess(arm), at)
 
     def remember_subjects(self, subjects: Iterable[tuple[str, Arm, float | None]]) -> None:
         """Keep the arms of these subjects, as before the member last stopped."""
@@ -336,7 +338,26 @@ class Decider:
             raise StateError(f"none of the arms to choose from ({wanted}) is on offer now, only {offered}")
         return left
 
+    def _hold_out(
+        self, holdout: Holdout, among: Collection[Arm] | None, subject: str | None, number: int
+    ) -> tuple[Arm, float] | None:
+        """Choose evenly, if this decision is held out. The kill switch is for everybody."""
+        arms = self._policy.candidates if among is None else self._left_of(among)
+        return None if self._control_arm is not None else holdout.draw(arms, subject, number)
+
+    def _count_guess(self, arm: str) -> int:
+        """Count a decision as a pull until its reward comes; nothing of one that is held out. Return the guess."""
+        if is_marked(arm):
+            return 0
+        tally = self._policy.tally
+        count = tally.counts[arm]
+        guess = tally.sums[arm] // count if count else self._half
+        self._count(arm, 1, guess)
+        return guess
+
     def _count(self, arm: Arm, count: int, units: int) -> None:
+        if is_marked(arm):
+            return
         self._counts[arm] += count
         self._sums[arm] += units
         tally = self._policy.tally

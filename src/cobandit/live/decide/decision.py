@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Never
 
 import msgspec
 
+from cobandit.live.decide.holdout import marked
 from cobandit.values.errors import LocalError, UnknownError
 from cobandit.values.tally import Arm
 
@@ -33,7 +34,8 @@ class Signer:
 
     def token(self, decision: "Decision") -> str:
         """Return a decision's id."""
-        return sign(Claim(self.name, decision.number, decision.arm, decision.at), self.key)
+        arm = marked(decision.arm) if decision.is_held_out else decision.arm
+        return sign(Claim(self.name, decision.number, arm, decision.at), self.key)
 
     def __reduce__(self) -> Never:
         raise LocalError("what signs decisions stays with its member: keep the decision itself, or decision.id")
@@ -63,6 +65,8 @@ class Decision(NamedTuple):
     at: float
     """When it was made, in seconds since 1970."""
     signer: Signer | _Signed
+    is_held_out: bool = False
+    """Whether it is of the hold-out: made evenly over the arms on offer, and not learned from."""
 
     @property
     def id(self) -> str:
@@ -71,7 +75,7 @@ class Decision(NamedTuple):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy it with its id instead of the key: `Member.update` takes that too."""
-        return Decision, (*self[:-1], _Signed(self.signer.name, self.id))
+        return Decision, (*self[:4], _Signed(self.signer.name, self.id), *self[5:])
 
     def __repr__(self) -> str:
         return f"Decision(arm={self.arm!r}, propensity={self.propensity!r}, id={self.id!r})"
@@ -83,6 +87,7 @@ class Claim(NamedTuple):
     member: str
     number: int
     arm: Arm
+    """As it is written: with a mark if the decision is held out (`holdout.py`)."""
     at: float
 
 

@@ -70,6 +70,7 @@ def join(
     expire_after: float = THIRTY_DAYS,
     forget_after: float = ONE_DAY,
     default_reward: float | None = None,
+    holdout: float = 0.0,
     log_limit: int | None = None,
     snapshot: bytes | str | Path | None = None,
     relay: bool = False,
@@ -109,6 +110,8 @@ def join(
         forget_after: A member that was not heard for so many seconds is taken to be gone: it is not written to any
             more, until it is heard again. At least 1,200: each says every ten minutes that it is here.
         default_reward: What a decision counts with that is given up; `None` to forget it.
+        holdout: The share of decisions, or of subjects, that are made evenly over the arms on offer, are logged as such
+            and not learned from: what the bandit brings more than they do is in `statistics().lift`.
         log_limit: How many decisions the log in the state file keeps; a million by default.
         snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
         relay: Whether it passes on what others observed, to newcomers at once, so that what a member learned does not
@@ -157,6 +160,7 @@ def join(
                 homes=homes,
                 lease=lease,
                 flush_every=flush_every,
+                holdout=holdout,
             )
         )
     )

@@ -4,10 +4,13 @@ This file owns what is counted since this start. It changes nothing, and does no
 """
 
 from cobandit import __version__
+from cobandit.core.places import PLAIN
+from cobandit.live.decide.holdout import HELD_OUT
 from cobandit.live.drive.receiving import Receiving
 from cobandit.live.drive.sending import Sending
 from cobandit.live.drive.writing import Writing
 from cobandit.live.machine.machine import Machine
+from cobandit.live.status.lift import Lift, lift_of, rewards_at
 from cobandit.live.status.roles import role_of
 from cobandit.live.status.statistics import MAX_GONE_NAMED, Communication, Statistics, arms_of, peers_of
 from cobandit.live.status.verdict import Judgement
@@ -24,6 +27,13 @@ class Reporting:
         self._receiving, self._sending, self._writing = receiving, sending, writing
         self.started_at = machine.clock.now()
         self._own_at_start = sum(machine.agent.own_observations().values())
+
+    def _lift(self) -> Lift | None:
+        """Return what the bandit brings more than the hold-out, if there is one, here or at others."""
+        held_out = rewards_at(self._machine.agent, HELD_OUT)
+        if not (held_out.number or self._machine.terms.holdout):
+            return None
+        return lift_of(rewards_at(self._machine.agent, PLAIN), held_out)
 
     def statistics(self, judgement: Judgement) -> Statistics:
         """Return how this member is, with the last verdict on its bandit."""
@@ -83,4 +93,5 @@ class Reporting:
             homes=() if machine.leaf is None else machine.leaf.homes.talking,
             rewards_handed_on=machine.rewards_for_others.handed_on,
             verdict=judgement.verdict,
+            lift=self._lift(),
         )

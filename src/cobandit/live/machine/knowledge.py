@@ -4,15 +4,21 @@ This file owns how many of the decider's rewards the agent has taken. It does no
 odds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cobandit.agent import Agent
 from cobandit.core import Outcome
 from cobandit.core.pen_names import SettledBlock
+from cobandit.core.places import PLAIN, Placed
 from cobandit.live.decide.decider import Known, Settled
+from cobandit.live.decide.holdout import HELD_OUT, unmarked
 from cobandit.live.machine.odds import Odds
 from cobandit.live.machine.operations import Operations
 from cobandit.values.tally import Arm, ArmTally
+
+
+def _tallies(counted: Mapping[Arm, list[int]]) -> tuple[ArmTally, ...]:
+    return tuple(ArmTally(arm, *tally) for arm, tally in counted.items())
 
 
 class Knowledge:
@@ -27,17 +33,22 @@ class Knowledge:
     def absorb(self, settled: Iterable[Settled], now: float, numbers: Sequence[SettledBlock] = ()) -> Outcome:
         """Give the agent the rewards of decisions; of a pen's also which these were. Return what came of it."""
         tallies: dict[Arm, list[int]] = {}
+        held_out: dict[Arm, list[int]] = {}
         square = self._agent.policy.quantum.square
         for entry in settled:
             if entry.units is not None:
-                tally = tallies.setdefault(entry.arm, [0, 0, 0])
+                at, arm = unmarked(entry.arm)
+                tally = (tallies if at == PLAIN else held_out).setdefault(arm, [0, 0, 0])
                 tally[0] += 1
                 tally[1] += entry.units
                 tally[2] += square(entry.units)
-        if not tallies:
+        apart = [Placed(*HELD_OUT, _tallies(held_out))] if held_out else []
+        if not (tallies or apart):
             return self._agent.update_all((), now, numbers) if numbers else Outcome()
-        self.immediate += sum(tally[0] * self._agent.audience(arm) for arm, tally in tallies.items())
-        outcome = self._agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now, numbers)
+        self.immediate += sum(
+            tally[0] * self._agent.audience(arm) for arm, tally in (*tallies.items(), *held_out.items())
+        )
+        outcome = self._agent.update_all(_tallies(tallies), now, numbers, apart)
         for arm, (count, units, _) in tallies.items():
             absorbed = self._absorbed[arm]
             absorbed[0] += count

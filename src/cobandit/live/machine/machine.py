@@ -150,6 +150,7 @@ class Machine:
             allocation=allocation,
             seed=seed,
             salt=self.terms.group,
+            holdout=self.terms.holdout,
             wake=wake,
         )
         self.decider.reopen((number, arm, at) for number, (arm, at) in self.open_decisions.open.items())

@@ -12,6 +12,7 @@ from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import is_genuine, read
+from cobandit.live.decide.holdout import unmarked
 from cobandit.live.decide.taken import Taken
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
@@ -68,7 +69,7 @@ class Settling:
             is_open = self._decider.settle_elsewhere(claim.number, units)
             return Taken.COUNTED if is_open else Taken.COUNTED_BEFORE
         expires_at = self._open_decisions.expires_at(claim.number, claim.at, self._terms.expire_after)
-        if expires_at < self._clock.now() or claim.arm not in self._agent.arms:
+        if expires_at < self._clock.now() or unmarked(claim.arm)[1] not in self._agent.arms:
             return Taken.GIVEN_UP
         if not self._open_decisions.claim_unwritten(claim.number, self._start.run):
             known, number = self._open_decisions, claim.number

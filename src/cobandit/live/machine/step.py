@@ -73,6 +73,8 @@ class Terms(NamedTuple):
     """How many of them a leaf talks to."""
     relays_have_names: bool = True
     """Whether relays are found by their names, or at addresses."""
+    holdout: float = 0.0
+    """The share of decisions that are held out."""
     pens: PenTerms = PenTerms()
     """On what conditions it lends pens, if it is a relay, or holds one."""
 

@@ -15,6 +15,7 @@ from cobandit.core.pens import LEASE
 from cobandit.live.auth.proof import Proof
 from cobandit.live.auth.shared_secrets import checked_secrets, read_secrets
 from cobandit.live.decide.allocation import Allocation
+from cobandit.live.decide.holdout import LARGEST_HOLDOUT
 from cobandit.live.drive.joining import ONE_DAY, THIRTY_DAYS, check_start
 from cobandit.live.drive.starting import LEAST_FORGET_AFTER, LIVE_POLICY
 from cobandit.live.machine.homes import HOMES, MAX_HOMES
@@ -49,6 +50,7 @@ KEYS = (
     "expire_after",
     "forget_after",
     "default_reward",
+    "holdout",
     "log_limit",
     "snapshot",
     "relay",
@@ -140,6 +142,7 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         "expire_after": table.positive("expire_after") if "expire_after" in table else THIRTY_DAYS,
         "forget_after": _forget_after(table),
         "default_reward": table.number("default_reward", low=0.0, high=1.0) if "default_reward" in table else None,
+        "holdout": table.number("holdout", low=0.0, high=LARGEST_HOLDOUT) if "holdout" in table else 0.0,
         "log_limit": table.whole("log_limit", 0) if "log_limit" in table else None,
         "snapshot": _snapshot(table, folder),
         "relay": table.truth("relay", default=False),

@@ -10,6 +10,7 @@ from cobandit.live.decide.decider import LONGEST_SUBJECT
 from cobandit.live.decide.decision import LONGEST_TOKEN
 from cobandit.live.sidecar.problems import Problem
 from cobandit.live.status.fleet import FleetArm
+from cobandit.live.status.lift import Lift
 from cobandit.live.status.statistics import ArmStatistics, Statistics
 from cobandit.live.status.verdict import Verdict
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
@@ -175,6 +176,8 @@ class FleetView(Struct, frozen=True):
     silent: tuple[str, ...]
     verdict: Verdict | None = None
     """As the member says that knows most."""
+    lift: Lift | None = None
+    """The same, of the hold-out."""
 
 
 class Health(Struct, frozen=True):

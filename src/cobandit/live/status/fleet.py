@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from cobandit.live.status.lift import Lift
 from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
 from cobandit.live.status.verdict import Verdict
@@ -85,6 +86,12 @@ class Fleet(msgspec.Struct, frozen=True):
         return max(said, key=lambda verdict: verdict.observations, default=None)
 
     @property
+    def lift(self) -> Lift | None:
+        """What the bandit brings more than the hold-out, as the member says that knows most of it."""
+        said = (member.lift for member in self.members if member.lift is not None)
+        return max(said, key=lambda lift: (lift.held_out, lift.observations), default=None)
+
+    @property
     def troubles(self) -> list[tuple[str, str]]:
         """What does not work, and at whom."""
         return [(member.name, trouble) for member in self.members for trouble in member.troubles]
@@ -116,6 +123,7 @@ class Fleet(msgspec.Struct, frozen=True):
                 "members": self.members,
                 "silent": self.silent,
                 "verdict": self.verdict,
+                "lift": self.lift,
             }
         )
 

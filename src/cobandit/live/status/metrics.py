@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
+from cobandit.live.status.lift import Lift
 from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
 from cobandit.live.status.verdict import Verdict
@@ -109,6 +110,10 @@ def _verdict(measure: Callable[[Verdict], float]) -> Rows:
     return lambda member: [] if member.verdict is None else [((), measure(member.verdict))]
 
 
+def _lift(measure: Callable[[Lift], float | None]) -> Rows:
+    return lambda member: [] if member.lift is None else [((), measure(member.lift))]
+
+
 def _leaves(member: Statistics) -> float:
     return float(sum(peer.is_present and peer.role is Role.LEAF for peer in member.peers))
 
@@ -155,6 +160,10 @@ _FAMILIES = (
     _Family(_GAUGE, "cobandit_leader_best_ratio", "How sure the leader is.", (), _verdict(lambda v: v.p_best)),
     _Family(_GAUGE, "cobandit_stopping_loss_ratio", "A decision's, if stopped now.", (), _verdict(lambda v: v.loss)),
     _Family(_GAUGE, "cobandit_converged", "1 if stopping costs 1 % at most.", (), _verdict(lambda v: v.is_converged)),
+    _Family(_GAUGE, "cobandit_held_out_observations", "Of the hold-out.", (), _lift(lambda one: one.held_out)),
+    _Family(_GAUGE, "cobandit_lift_ratio", "Of the bandit over the hold-out.", (), _lift(lambda one: one.lift)),
+    _Family(_GAUGE, "cobandit_lift_low_ratio", "Lower end of its interval.", (), _lift(lambda one: one.low)),
+    _Family(_GAUGE, "cobandit_lift_high_ratio", "Upper end of its interval.", (), _lift(lambda one: one.high)),
     _Family(_GAUGE, "cobandit_arm_available", "1 if it may be chosen.", _ARM, _arms(lambda a: a.is_candidate)),
     _Family(_GAUGE, "cobandit_peer_silence_seconds", "Time since it was heard.", _PEER, _peers(lambda p: p.heard_s)),
     _Family(_GAUGE, "cobandit_peer_present", "1 without a farewell.", _PEER, _peers(lambda p: p.is_present)),
