@@ -21,6 +21,8 @@ from cobandit.cli.fleet_table import brief_lines, fleet_lines
 from cobandit.live.auth.identity import Identity
 from cobandit.live.drive.asking import Asker
 from cobandit.live.status.fleet import Fleet, fleet_of
+from cobandit.live.status.guardrail import ArmGuardrail, GuardrailStatistics
+from cobandit.live.status.lift import Rewards, lift_of
 from cobandit.live.status.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
 from cobandit.live.status.verdict import Standing, judged
 from lab.servers import Server, free_port
@@ -181,6 +183,19 @@ def test_the_verdict_of_who_knows_most_is_a_sentence() -> None:
     assert "blue leads" not in text
 
 
+def test_lift_and_violated_guardrails_are_lines() -> None:
+    arms = (ArmGuardrail("blue", 400, 0.05, is_violated=True), ArmGuardrail("red", 400, 0.01, is_violated=False))
+    one = msgspec.structs.replace(
+        statistics("web-1"),
+        lift=lift_of(Rewards(9500, 950.0, 950.0), Rewards(500, 20.0, 20.0)),
+        guardrail=GuardrailStatistics("errors", 0.02, arms),
+    )
+    text = " ".join(fleet_lines(fleet_of("homepage", [one, statistics("web-2")])))
+    assert "the hold-out 0.040: a lift of 0.060 (0.040 to 0.077): it helps." in text
+    assert "! arm 'blue' violates the guardrail: errors is 0.05 in 400 reports, and must stay below 0.02." in text
+    assert "arm 'red'" not in text
+
+
 def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     network = next(NAMES)
     with ExitStack() as stack:
@@ -190,7 +205,7 @@ def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pyte
         assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions since start, 0 observed\n\nARM")
         assert main(["status", network, "--group", "g", "--json"]) == 0
         printed = json.loads(capsys.readouterr().out)
-    assert list(printed) == ["group", "arms", "members", "silent", "verdict", "lift"]
+    assert list(printed) == ["group", "arms", "members", "silent", "verdict", "lift", "guardrail"]
     assert [member["name"] for member in printed["members"]] == ["a", "b"]
 
 

@@ -70,6 +70,21 @@ export interface Lift {
   readonly text: string;
 }
 
+/** How one arm stands with the second metric. */
+export interface ArmGuardrail {
+  readonly arm: string;
+  readonly reports: number;
+  readonly mean: number;
+  readonly is_violated: boolean;
+}
+
+/** A second metric that must stay below a limit. */
+export interface GuardrailStatistics {
+  readonly metric: string;
+  readonly limit: number;
+  readonly arms: readonly ArmGuardrail[];
+}
+
 /** Who leads, how sure that is, and what stopping now would cost. */
 export interface Verdict {
   readonly leader: string;
@@ -141,6 +156,7 @@ export interface Statistics {
   readonly rewards_handed_on?: number;
   readonly verdict?: Verdict | null;
   readonly lift?: Lift | null;
+  readonly guardrail?: GuardrailStatistics | null;
   readonly role?: "member" | "relay" | "leaf";
   readonly homes?: readonly string[];
   readonly latest_setting?: number;
@@ -175,6 +191,7 @@ export interface FleetView {
   readonly silent: readonly string[];
   readonly verdict?: Verdict | null;
   readonly lift?: Lift | null;
+  readonly guardrail?: GuardrailStatistics | null;
 }
 
 /** How to ask. */

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from cobandit.live.status.fleet import Fleet, FleetArm
+from cobandit.live.status.guardrail import GuardrailTerms, words
 from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import PeerStatistics, Statistics
 
@@ -126,6 +127,12 @@ def _arms(fleet: Fleet, most: int) -> list[str]:
 
 def _verdict(fleet: Fleet, width: int) -> list[str]:
     said = [one.text for one in (fleet.verdict, fleet.lift) if one is not None]
+    guardrail = fleet.guardrail
+    said += [
+        f"! {words(_cut(arm.arm, _NAME), arm, GuardrailTerms(guardrail.metric, guardrail.limit))}."
+        for arm in ([] if guardrail is None else guardrail.arms)
+        if arm.is_violated and guardrail is not None
+    ]
     return [line for text in said for line in textwrap.wrap(_cut(text, 2000), width)]
 
 

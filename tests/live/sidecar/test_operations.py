@@ -305,7 +305,7 @@ def test_statistics_metrics_and_fleet_say_what_the_member_says(served: Served, t
             ({"group": "homepage", "member": "web-1"}, 3.0)
         ]
         fleet = served.client.get("/v1/fleet").json()
-        assert set(fleet) == {"group", "arms", "members", "silent", "verdict", "lift"}
+        assert set(fleet) == {"group", "arms", "members", "silent", "verdict", "lift", "guardrail"}
         assert fleet["verdict"]["observations"] == 3
         assert [(one["name"], one["decisions"]) for one in fleet["members"]] == [("web-1", 3), ("web-2", 0)]
         assert (fleet["group"], fleet["silent"]) == ("homepage", [])

@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeVar
 from cobandit.live.decide.allocation import Allocation, Draw, Lottery, drawn_by
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decision import Decision, Signer
-from cobandit.live.decide.holdout import Holdout, is_marked, marked
+from cobandit.live.decide.holdout import Holdout, is_marked, marked, unmarked
 from cobandit.live.decide.subjects import place_of
 from cobandit.policies import Policy
 from cobandit.values.chance import stream, uniform
@@ -135,6 +135,10 @@ class Decider:
         self._subjects: OrderedDict[str, tuple[Arm, float | None]] = OrderedDict()
         self._decided: deque[Decided] = deque()
         self._settled: deque[Settled] = deque()
+        self._reports: deque[tuple[Arm, int]] = deque()
+        """Values of the guardrail's metric, in quanta, each with its arm."""
+        self._reported: set[int] = set()
+        """The open decisions that have one."""
         self._elsewhere: deque[tuple[Arm, int, int]] = deque()
         """What changed here by what happened on the network side: an arm, how many pulls more, how many quanta more."""
         self.is_awake = True
@@ -212,6 +216,21 @@ class Decider:
             self._call()
         return True
 
+    def report(self, number: int, value: float) -> bool:
+        """Take a value of the guardrail's metric for an open decision of this start. Return whether it counts."""
+        units = self._units(value)
+        if self.refusal is not None:
+            raise NotNowError(self.refusal)
+        with self._lock:
+            entry = self._open.get(number)
+            if entry is None or number < self._first_number or number in self._reported:
+                return False
+            self._reported.add(number)
+        self._reports.append((unmarked(entry.arm)[1], units))
+        if not self.is_awake:
+            self._call()
+        return True
+
     def withdraw(self, number: int) -> bool:
         """Take a decision back, as if it had not been made. Return whether it was open."""
         if not self.settle_elsewhere(number, None):
@@ -241,8 +260,11 @@ class Decider:
 
     # For the network side.
 
-    def put_back(self, decided: Sequence[Decided], settled: Sequence[Settled]) -> None:
-        """Take back what `take` gave away, because nothing came of it."""
+    def put_back(
+        self, decided: Sequence[Decided], settled: Sequence[Settled], reports: Sequence[tuple[Arm, int]] = ()
+    ) -> None:
+        """Take back what `take` and `take_reports` gave away, because nothing came of it."""
+        self._reports.extendleft(reversed(reports))
         self._decided.extendleft(reversed(decided))
         self._settled.extendleft(reversed(settled))
 
@@ -251,10 +273,16 @@ class Decider:
         settled = _emptied(self._settled)
         return _emptied(self._decided), settled
 
+    def take_reports(self) -> list[tuple[Arm, int]]:
+        """Empty the queue of the guardrail. Who is settled needs not be remembered as reported."""
+        with self._lock:
+            self._reported.intersection_update(self._open)
+        return _emptied(self._reports)
+
     @property
     def is_waiting(self) -> bool:
         """Whether there is something to take."""
-        return bool(self._decided or self._settled)
+        return bool(self._decided or self._settled or self._reports)
 
     def settle_elsewhere(self, number: int, units: int | None, *, is_expired: bool = False) -> bool:
         """Settle a decision from the network side, with a reward or (`None`) without. Return whether it was open."""

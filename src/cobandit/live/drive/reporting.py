@@ -94,4 +94,5 @@ class Reporting:
             rewards_handed_on=machine.rewards_for_others.handed_on,
             verdict=judgement.verdict,
             lift=self._lift(),
+            guardrail=None if machine.guardrails is None else machine.guardrails.standing(),
         )

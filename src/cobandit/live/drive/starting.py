@@ -27,6 +27,7 @@ from cobandit.live.machine.homes import HOMES, MAX_HOMES
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.step import FLUSH_EVERY, PenTerms, Restored, Terms
 from cobandit.live.machine.versions import PRESENT, Layout, Versions
+from cobandit.live.status.guardrail import checked_guardrail
 from cobandit.live.store.journal import MOST_BATCHES_IN_MEMORY, Journal, MemoryJournal
 from cobandit.live.store.restoring import restore
 from cobandit.live.transports.base import Transport
@@ -79,6 +80,7 @@ class Options(NamedTuple):
     lease: float = LEASE
     flush_every: float = FLUSH_EVERY
     holdout: float = 0.0
+    guardrail: tuple[str, float] | None = None
 
 
 async def start(options: Options, home: Background, versions: Versions = PRESENT) -> Node:
@@ -184,6 +186,7 @@ def _terms(options: Options, restored: Restored, versions: Versions) -> Terms:
         options.homes,
         relays_have_names=are_names,
         holdout=options.holdout,
+        guardrail=checked_guardrail(options.guardrail),
         pens=PenTerms(lease=options.lease, flush_every=options.flush_every),
     )
 
@@ -305,6 +308,7 @@ def checked(options: Options) -> Options:
             "are here say so every ten minutes"
         )
     check_holdout(options.holdout)
+    checked_guardrail(options.guardrail)
     if marked_arms := [arm for arm in options.arms if isinstance(arm, str) and is_marked(arm)]:
         raise LocalError(f"arm {marked_arms[0]!r} begins with the mark of held-out decisions: give it another name")
     _check_relays(options)

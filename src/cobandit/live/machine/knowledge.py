@@ -14,6 +14,7 @@ from cobandit.live.decide.decider import Known, Settled
 from cobandit.live.decide.holdout import HELD_OUT, unmarked
 from cobandit.live.machine.odds import Odds
 from cobandit.live.machine.operations import Operations
+from cobandit.live.status.guardrail import GUARDRAIL
 from cobandit.values.tally import Arm, ArmTally
 
 
@@ -30,8 +31,21 @@ class Knowledge:
         self.immediate = 0
         """Shares that immediate broadcast would have sent since this start."""
 
-    def absorb(self, settled: Iterable[Settled], now: float, numbers: Sequence[SettledBlock] = ()) -> Outcome:
-        """Give the agent the rewards of decisions; of a pen's also which these were. Return what came of it."""
+    def absorb(
+        self,
+        settled: Iterable[Settled],
+        now: float,
+        numbers: Sequence[SettledBlock] = (),
+        reports: Iterable[tuple[Arm, int]] = (),
+    ) -> Outcome:
+        """Give the agent the rewards of decisions; of a pen's also which these were. Return what came of it.
+
+        Args:
+            settled: The rewards.
+            now: The time.
+            numbers: Of a pen's: which these were.
+            reports: Values of the guardrail's metric, in quanta, by arm.
+        """
         tallies: dict[Arm, list[int]] = {}
         held_out: dict[Arm, list[int]] = {}
         square = self._agent.policy.quantum.square
@@ -42,7 +56,13 @@ class Knowledge:
                 tally[0] += 1
                 tally[1] += entry.units
                 tally[2] += square(entry.units)
-        apart = [Placed(*HELD_OUT, _tallies(held_out))] if held_out else []
+        reported: dict[Arm, list[int]] = {}
+        for arm, units in reports:
+            tally = reported.setdefault(arm, [0, 0, 0])
+            tally[0] += 1
+            tally[1] += units
+            tally[2] += square(units)
+        apart = [Placed(*at, _tallies(one)) for at, one in ((HELD_OUT, held_out), (GUARDRAIL, reported)) if one]
         if not (tallies or apart):
             return self._agent.update_all((), now, numbers) if numbers else Outcome()
         self.immediate += sum(

@@ -30,6 +30,7 @@ from cobandit.live.machine.controls import Controls, in_parts
 from cobandit.live.machine.discovery import Discovery
 from cobandit.live.machine.forgetting import Forgetting, dismissed
 from cobandit.live.machine.guard import Guard
+from cobandit.live.machine.guardrails import Guardrails
 from cobandit.live.machine.holding import Holding
 from cobandit.live.machine.homes import Homes
 from cobandit.live.machine.inbound import Inbound
@@ -85,6 +86,11 @@ class Machine:
             clock,
             Effects(self.settings_changed, self.publish),
         )
+        self.guardrails: Guardrails | None = None
+        """What it does about its guardrail, if it has one."""
+        if terms.guardrail is not None:
+            self.guardrails = Guardrails(terms.guardrail, self.agent, self.controls, self.operations, self.alerts)
+            self.guardrails.heard(clock.now())
         self.rewards_for_others = RewardsForOthers(
             self.agent, self.outbox, self.alerts, terms.expire_after, is_leaf=terms.is_leaf
         )
@@ -183,6 +189,7 @@ class Machine:
             self.outbox.next_due(self.peers, self.controls.digest),
             self.discovery.due_at(),
             self._forgetting.due_at,
+            None if self.guardrails is None else self.guardrails.due_at,
             self.routing.due_at(),
             None if self.leaf is None else self.leaf.homes.due_at(),
             None if self.lending is None else self.lending.due_at(),
@@ -211,11 +218,12 @@ class Machine:
         for packet, sender in packets:
             self._inbound.hear(packet, sender, now)
         decided, settled = self.decider.take()
+        reports = self.decider.take_reports()
         try:
             self._zero_watch.count(settled)
-            self._absorb(settled, now)
+            self._absorb(settled, now, reports)
         except BaseException:  # a policy of the user's own, say
-            self.decider.put_back(decided, settled)
+            self.decider.put_back(decided, settled, reports)
             raise
         self.open_decisions.apply(decided, settled)
         self._zero_watch.look(len(self.open_decisions.open))
@@ -232,6 +240,8 @@ class Machine:
             self.leaf.look(now)
         for stranger in self.discovery.due(self.agent.peers, now):
             self.answer_with(stranger, self.hello(wants_answer=True))
+        if self.guardrails is not None:
+            self.guardrails.look(now)
         if self._has_news or self.agent.policy.candidates != self._candidates:
             self.publish()
         return self._collected(decided, settled, mail_done)
@@ -371,13 +381,15 @@ class Machine:
         """Whether nothing may be counted here any more, because the lender of its name was told that it holds all."""
         return self.holding is not None and self.holding.is_giving_back
 
-    def _absorb(self, settled: list[Settled], now: float) -> None:
+    def _absorb(self, settled: list[Settled], now: float, reports: list[tuple[Arm, int]]) -> None:
         """Give the agent the rewards of decisions; of a pen's also which these were, in the same record."""
+        if reports and self.guardrails is not None:
+            self.guardrails.heard(now)
         if self.holding is None:
-            self.take(self.knowledge.absorb(settled, now))
+            self.take(self.knowledge.absorb(settled, now, reports=reports))
             return
         numbers = blocks_of(self.terms.name, self.agent.incarnation, [entry.number for entry in settled])
-        self.take(self.knowledge.absorb(settled, now, numbers))
+        self.take(self.knowledge.absorb(settled, now, numbers, reports))
         self.holding.counted(settled)
 
     def take(self, outcome: Outcome) -> None:
@@ -386,6 +398,8 @@ class Machine:
         self._outgoing += [(message.receiver, message) for message in outcome.outgoing]
         if outcome.news or outcome.returned or outcome.ruled_out:
             self._has_news = True
+        if outcome.elsewhere and self.guardrails is not None:
+            self.guardrails.heard(self.clock.now())
         if outcome.returned:
             self.settling.distrust_earlier_starts()
 

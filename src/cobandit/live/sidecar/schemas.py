@@ -10,6 +10,7 @@ from cobandit.live.decide.decider import LONGEST_SUBJECT
 from cobandit.live.decide.decision import LONGEST_TOKEN
 from cobandit.live.sidecar.problems import Problem
 from cobandit.live.status.fleet import FleetArm
+from cobandit.live.status.guardrail import GuardrailStatistics
 from cobandit.live.status.lift import Lift
 from cobandit.live.status.statistics import ArmStatistics, Statistics
 from cobandit.live.status.verdict import Verdict
@@ -178,6 +179,8 @@ class FleetView(Struct, frozen=True):
     """As the member says that knows most."""
     lift: Lift | None = None
     """The same, of the hold-out."""
+    guardrail: GuardrailStatistics | None = None
+    """The same, of the second metric."""
 
 
 class Health(Struct, frozen=True):

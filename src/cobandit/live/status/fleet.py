@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from cobandit.live.status.guardrail import GuardrailStatistics
 from cobandit.live.status.lift import Lift
 from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
@@ -92,6 +93,12 @@ class Fleet(msgspec.Struct, frozen=True):
         return max(said, key=lambda lift: (lift.held_out, lift.observations), default=None)
 
     @property
+    def guardrail(self) -> GuardrailStatistics | None:
+        """How the arms stand with the second metric, as the member says that knows most reports."""
+        said = (member.guardrail for member in self.members if member.guardrail is not None)
+        return max(said, key=lambda one: sum(arm.reports for arm in one.arms), default=None)
+
+    @property
     def troubles(self) -> list[tuple[str, str]]:
         """What does not work, and at whom."""
         return [(member.name, trouble) for member in self.members for trouble in member.troubles]
@@ -124,6 +131,7 @@ class Fleet(msgspec.Struct, frozen=True):
                 "silent": self.silent,
                 "verdict": self.verdict,
                 "lift": self.lift,
+                "guardrail": self.guardrail,
             }
         )
 

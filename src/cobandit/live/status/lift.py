@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from cobandit.agent import Agent
 from cobandit.core.places import At
+from cobandit.values.tally import Arm
 
 _Z = 1.959963984540054
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
@@ -45,16 +46,25 @@ class Rewards(NamedTuple):
     squares: float
 
 
-def rewards_at(agent: Agent, at: At) -> Rewards:
-    """Return the rewards of all arms at one place, of everybody, as far as an agent knows."""
-    quantum, found = agent.policy.quantum, [0, 0, 0]
+def rewards_by_arm(agent: Agent, at: At) -> dict[Arm, Rewards]:
+    """Return the rewards of each arm at one place, of everybody, as far as an agent knows."""
+    quantum, found = agent.policy.quantum, dict[Arm, list[int]]()
     cells = [(key[3:5], entry) for key, entry in agent.endpoint.replica.cells()]
     totals = [((change.bandit, change.segment), change.tally) for change in agent.endpoint.totals.all()]
-    for place, entry in (*cells, *totals):
+    for place, (arm, *entry) in (*cells, *totals):
         if place == at:
-            found = [sum(pair) for pair in zip(found, entry[1:], strict=True)]
-    count, total, squares = found
-    return Rewards(count, total / quantum.per_reward, squares * quantum.square_unit / quantum.per_reward**2)
+            found[arm] = [sum(pair) for pair in zip(found.get(arm, (0, 0, 0)), entry, strict=True)]
+    square = quantum.square_unit / quantum.per_reward**2
+    return {
+        arm: Rewards(count, total / quantum.per_reward, squares * square)
+        for arm, (count, total, squares) in found.items()
+    }
+
+
+def rewards_at(agent: Agent, at: At) -> Rewards:
+    """Return the rewards of all arms at one place together."""
+    found = rewards_by_arm(agent, at).values()
+    return Rewards(*(sum(one[place] for one in found) for place in range(3)))  # type: ignore[arg-type]
 
 
 def lift_of(bandit: Rewards, held_out: Rewards) -> Lift:

@@ -114,6 +114,10 @@ def _lift(measure: Callable[[Lift], float | None]) -> Rows:
     return lambda member: [] if member.lift is None else [((), measure(member.lift))]
 
 
+def _guardrail(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
+    return [] if member.guardrail is None else [((arm.arm,), arm.mean) for arm in member.guardrail.arms]
+
+
 def _leaves(member: Statistics) -> float:
     return float(sum(peer.is_present and peer.role is Role.LEAF for peer in member.peers))
 
@@ -164,6 +168,7 @@ _FAMILIES = (
     _Family(_GAUGE, "cobandit_lift_ratio", "Of the bandit over the hold-out.", (), _lift(lambda one: one.lift)),
     _Family(_GAUGE, "cobandit_lift_low_ratio", "Lower end of its interval.", (), _lift(lambda one: one.low)),
     _Family(_GAUGE, "cobandit_lift_high_ratio", "Upper end of its interval.", (), _lift(lambda one: one.high)),
+    _Family(_GAUGE, "cobandit_arm_guardrail_ratio", "Mean of the guardrail's metric.", _ARM, _guardrail),
     _Family(_GAUGE, "cobandit_arm_available", "1 if it may be chosen.", _ARM, _arms(lambda a: a.is_candidate)),
     _Family(_GAUGE, "cobandit_peer_silence_seconds", "Time since it was heard.", _PEER, _peers(lambda p: p.heard_s)),
     _Family(_GAUGE, "cobandit_peer_present", "1 without a farewell.", _PEER, _peers(lambda p: p.is_present)),

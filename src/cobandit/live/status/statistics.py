@@ -13,6 +13,7 @@ from msgspec import Meta
 from cobandit.agent import Agent
 from cobandit.codec import WIRE_VERSION
 from cobandit.codec.serializer import NotSoError, reader, write
+from cobandit.live.status.guardrail import GuardrailStatistics
 from cobandit.live.status.lift import Lift
 from cobandit.live.status.roles import Role, role_of
 from cobandit.live.status.verdict import Verdict
@@ -180,6 +181,8 @@ class Statistics(msgspec.Struct, frozen=True):
     """Who leads, how sure that is, and what stopping now would cost; `None` if nothing is known."""
     lift: Lift | None = None
     """What the bandit brings more than the hold-out; `None` if there is none."""
+    guardrail: GuardrailStatistics | None = None
+    """How the arms stand with the second metric; `None` if none is watched."""
 
     @property
     def started_at(self) -> float:
