@@ -258,6 +258,8 @@ export class Cobandit {
    * answer was lost did it.
    */
   withdraw(decision: SelectedArm | string, options?: CallOptions): Promise<boolean>;
+  /** Reports a value of the guardrail's metric, before the reward; whether it counts. */
+  report(decision: SelectedArm | string, metric: string, value: number, options?: CallOptions): Promise<boolean>;
   /** The arms, as this member sees them. */
   arms(options?: CallOptions): Promise<readonly ArmStatistics[]>;
   /** Offer an arm, at this member. */

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -147,6 +148,29 @@ def test_of_several_rewards_each_counts_for_itself(served: Served) -> None:
         (1, 0.5),
         (0, None),
     ]
+
+
+def test_a_report_goes_to_the_guardrail_once() -> None:
+    options = {"group": "homepage", "name": "web-1", "arms": ["red", "blue"], "guardrail": ("errors", 0.02)}
+    with (
+        cobandit.connect("memory://sidecar-report", **options) as member,  # type: ignore[arg-type]
+        Sidecar(create_app(member, token="t" * 32), "127.0.0.1:0") as sidecar,
+        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}) as client,
+    ):
+        decision = client.post("/v1/select", json={}).json()["id"]
+        report = {"id": decision, "metric": "errors", "value": 1.0}
+        assert [client.post("/v1/report", json=report).json() for _ in range(2)] == [
+            {"counted": True},
+            {"counted": False},
+        ]
+        other = client.post("/v1/report", json={**report, "metric": "latency"})
+        assert (other.status_code, other.json()["detail"]) == (
+            404,
+            "'latency' is not the metric of the guardrail: that is 'errors' (connect(guardrail=...))",
+        )
+        assert client.post("/v1/report", json={**report, "value": 2.0}).status_code == 422
+        member.sync()
+        assert client.get("/v1/statistics").json()["guardrail"]["arms"][0]["reports"] == 1
 
 
 def test_a_decision_that_was_never_carried_out_is_withdrawn(served: Served) -> None:

@@ -144,6 +144,22 @@ class Withdrawn(Struct, frozen=True):
     withdrawn: Annotated[bool, Meta(description="Whether the decision was still open.")]
 
 
+class ReportRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A value of the guardrail's metric for a decision."""
+
+    id: DecisionId
+    metric: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="The metric of the guardrail.")]
+    value: Reward
+
+
+class Reported(Struct, frozen=True):
+    """What became of a report."""
+
+    counted: Annotated[
+        bool, Meta(description="Whether it counts: once for a decision, while that waits for its reward.")
+    ]
+
+
 class Arms(Struct, frozen=True):
     """Every arm that the member knows, as it sees them; removed ones too."""
 
