@@ -55,6 +55,7 @@ def test_the_log_is_json_lines(decisions: list[Decision], state: Path, capsys: p
         "reward": 0.25,
         "expired": False,
         "id": decisions[0].id,
+        "held_out": False,
     }
     assert second == {
         "number": decisions[1].number,
@@ -66,6 +67,7 @@ def test_the_log_is_json_lines(decisions: list[Decision], state: Path, capsys: p
         "rewarded_at": None,
         "expired": False,
         "id": decisions[1].id,
+        "held_out": False,
     }
 
 

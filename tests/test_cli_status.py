@@ -21,7 +21,10 @@ from cobandit.cli.fleet_table import brief_lines, fleet_lines
 from cobandit.live.auth.identity import Identity
 from cobandit.live.drive.asking import Asker
 from cobandit.live.status.fleet import Fleet, fleet_of
+from cobandit.live.status.guardrail import ArmGuardrail, GuardrailStatistics
+from cobandit.live.status.lift import Rewards, lift_of
 from cobandit.live.status.statistics import ArmStatistics, Communication, PeerStatistics, Statistics
+from cobandit.live.status.verdict import Standing, judged
 from lab.servers import Server, free_port
 
 NAMES = (f"memory://cli-status-{number}" for number in itertools.count())
@@ -44,7 +47,9 @@ def statistics(name: str, peers: tuple[PeerStatistics, ...] = (), troubles: tupl
         observations=1700,
         open_decisions=100,
         arms=(
-            ArmStatistics("red", 1200, 600, 0.5, 0.4, 0.6, is_candidate=True, is_frozen=False, is_removed=False),
+            ArmStatistics(
+                "red", 1200, 600, 0.5, 0.4, 0.6, is_candidate=True, is_frozen=False, is_removed=False, p_best=0.912
+            ),
             ArmStatistics("blue", 500, 300, None, None, None, is_candidate=False, is_frozen=True, is_removed=False),
         ),
         control_arm=None,
@@ -79,8 +84,8 @@ def test_a_small_fleet_is_shown_whole() -> None:
         "! gone does not answer: no farewell was heard, so stopped hard, cut off, or",
         "  slow.",
         "",
-        "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC",
-        "red               0.500  0.400 to 0.600        1,200     66.7%  ██████████████",
+        "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC   P(BEST)",
+        "red               0.500  0.400 to 0.600        1,200     66.7%     91.2% ███████",
         "blue                  -        -                 600     33.3%  frozen",
         "",
         "MEMBER    DECISIONS   OWN OBS.    OPEN    PACKETS    MISSING     UP",
@@ -163,6 +168,34 @@ def test_the_kill_switch_is_shown() -> None:
     assert "! The kill switch is on, to red: 1 of 2 members have heard it." in lines
 
 
+def test_the_verdict_of_who_knows_most_is_a_sentence() -> None:
+    said = judged(Standing(("red", "blue"), ((51.0, 951.0), (41.0, 961.0)), 2000, is_of_policy=False))
+    less = judged(Standing(("red", "blue"), ((1.0, 2.0), (2.0, 1.0)), 2, is_of_policy=False))
+    members = [
+        msgspec.structs.replace(statistics(name), verdict=one.verdict)
+        for name, one in (("web-1", said), ("web-2", less))
+    ]
+    text = " ".join(fleet_lines(fleet_of("homepage", members)))
+    assert (
+        "red leads before blue: it is the best with 86 %. To stop now would cost 0.00068 a decision, 1.3 % of its "
+        "mean: go on. By the tallies: the policy has no posteriors."
+    ) in text
+    assert "blue leads" not in text
+
+
+def test_lift_and_violated_guardrails_are_lines() -> None:
+    arms = (ArmGuardrail("blue", 400, 0.05, is_violated=True), ArmGuardrail("red", 400, 0.01, is_violated=False))
+    one = msgspec.structs.replace(
+        statistics("web-1"),
+        lift=lift_of(Rewards(9500, 950.0, 950.0), Rewards(500, 20.0, 20.0)),
+        guardrail=GuardrailStatistics("errors", 0.02, arms),
+    )
+    text = " ".join(fleet_lines(fleet_of("homepage", [one, statistics("web-2")])))
+    assert "the hold-out 0.040: a lift of 0.060 (0.040 to 0.077): it helps." in text
+    assert "! arm 'blue' violates the guardrail: errors is 0.05 in 400 reports, and must stay below 0.02." in text
+    assert "arm 'red'" not in text
+
+
 def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     network = next(NAMES)
     with ExitStack() as stack:
@@ -172,7 +205,7 @@ def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pyte
         assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions since start, 0 observed\n\nARM")
         assert main(["status", network, "--group", "g", "--json"]) == 0
         printed = json.loads(capsys.readouterr().out)
-    assert list(printed) == ["group", "arms", "members", "silent"]
+    assert list(printed) == ["group", "arms", "members", "silent", "verdict", "lift", "guardrail"]
     assert [member["name"] for member in printed["members"]] == ["a", "b"]
 
 

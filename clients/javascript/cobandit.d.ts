@@ -54,6 +54,47 @@ export interface ArmStatistics {
   readonly is_candidate: boolean;
   readonly is_frozen: boolean;
   readonly is_removed: boolean;
+  readonly p_best?: number | null;
+  readonly propensity?: number | null;
+}
+
+/** What the bandit brings more than the hold-out. */
+export interface Lift {
+  readonly observations: number;
+  readonly mean: number | null;
+  readonly held_out: number;
+  readonly held_out_mean: number | null;
+  readonly lift: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly text: string;
+}
+
+/** How one arm stands with the second metric. */
+export interface ArmGuardrail {
+  readonly arm: string;
+  readonly reports: number;
+  readonly mean: number;
+  readonly is_violated: boolean;
+}
+
+/** A second metric that must stay below a limit. */
+export interface GuardrailStatistics {
+  readonly metric: string;
+  readonly limit: number;
+  readonly arms: readonly ArmGuardrail[];
+}
+
+/** Who leads, how sure that is, and what stopping now would cost. */
+export interface Verdict {
+  readonly leader: string;
+  readonly p_best: number;
+  readonly mean: number;
+  readonly loss: number;
+  readonly is_converged: boolean;
+  readonly observations: number;
+  readonly is_of_policy: boolean;
+  readonly text: string;
 }
 
 /** One other member, as the member sees it. */
@@ -113,6 +154,9 @@ export interface Statistics {
   readonly rewards_brought?: number;
   readonly rewards_given_up?: number;
   readonly rewards_handed_on?: number;
+  readonly verdict?: Verdict | null;
+  readonly lift?: Lift | null;
+  readonly guardrail?: GuardrailStatistics | null;
   readonly role?: "member" | "relay" | "leaf";
   readonly homes?: readonly string[];
   readonly latest_setting?: number;
@@ -136,6 +180,7 @@ export interface FleetArm {
   readonly high: number | null;
   readonly frozen_at: number;
   readonly offered_at: number;
+  readonly p_best?: number | null;
 }
 
 /** Everybody of the group who answered, and what they know together. */
@@ -144,6 +189,9 @@ export interface FleetView {
   readonly arms: readonly FleetArm[];
   readonly members: readonly Statistics[];
   readonly silent: readonly string[];
+  readonly verdict?: Verdict | null;
+  readonly lift?: Lift | null;
+  readonly guardrail?: GuardrailStatistics | null;
 }
 
 /** How to ask. */
@@ -210,6 +258,8 @@ export class Cobandit {
    * answer was lost did it.
    */
   withdraw(decision: SelectedArm | string, options?: CallOptions): Promise<boolean>;
+  /** Reports a value of the guardrail's metric, before the reward; whether it counts. */
+  report(decision: SelectedArm | string, metric: string, value: number, options?: CallOptions): Promise<boolean>;
   /** The arms, as this member sees them. */
   arms(options?: CallOptions): Promise<readonly ArmStatistics[]>;
   /** Offer an arm, at this member. */

@@ -57,6 +57,10 @@ export class Cobandit {
     return (await this.#call("POST", "/v1/update-many", { updates, sync }, options)).results;
   }
 
+  async report(decision, metric, value, options) {
+    return (await this.#call("POST", "/v1/report", { id: idOf(decision), metric, value }, options)).counted;
+  }
+
   async withdraw(decision, options) {
     return (await this.#call("POST", "/v1/withdraw", { id: idOf(decision) }, options)).withdrawn;
   }

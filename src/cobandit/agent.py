@@ -490,7 +490,7 @@ class Agent:
         """Return how often each arm was observed by this agent itself, in every incarnation that is known."""
         counts = dict.fromkeys(self.arms, 0)
         for key, entry in self.endpoint.replica.cells():
-            if key.agent == self.name and not key.bandit:
+            if key.agent == self.name and not (key.bandit or key.segment):
                 counts[key.arm] += entry.observations
         return counts
 

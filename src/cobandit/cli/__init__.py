@@ -10,6 +10,7 @@ import cobandit
 from cobandit.cli.bench import add_bench
 from cobandit.cli.control import add_control
 from cobandit.cli.demo import DEMO_AGENT, add_demo, run_agent_of_demo
+from cobandit.cli.evaluate import add_evaluate
 from cobandit.cli.explain import add_explain
 from cobandit.cli.folder import make_folder
 from cobandit.cli.forget import add_forget
@@ -98,6 +99,7 @@ def _add_live(commands: "argparse._SubParsersAction[Parser]") -> None:
     add_control(commands.add_parser("control", help="freeze an arm or turn the kill switch, for a whole fleet"))
     add_forget(commands.add_parser("forget", help="say that members are gone for good: what they observed stays"))
     add_log(commands.add_parser("log", help="print a member's decisions, with propensities and rewards"))
+    add_evaluate(commands.add_parser("evaluate", help="estimate what another policy would have brought, from a log"))
     add_reward(commands.add_parser("reward", help="reward a decision by its id"))
     add_snapshot(commands.add_parser("snapshot", help="write what a member knows, for others to start from"))
     add_demo(commands.add_parser("demo", help="run a fleet of real processes for a minute, and count its messages"))

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from cobandit.live.status.fleet import Fleet, FleetArm
+from cobandit.live.status.guardrail import GuardrailTerms, words
 from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import PeerStatistics, Statistics
 
@@ -15,7 +16,7 @@ MOST_ARMS_SHOWN = 24
 
 _NAME = 16
 _CELL = 6
-_BAR = 14
+_BAR = 7
 _TIMES = ((60, "s"), (60, "m"), (48, "h"))
 
 _MATRICES: tuple[tuple[str, Callable[[PeerStatistics], str]], ...] = (
@@ -39,7 +40,13 @@ def brief_lines(fleet: Fleet, width: int, height: int) -> list[str]:
 
 
 def _joined(conversations: list[str], fleet: Fleet, width: int, most_arms: int) -> list[str]:
-    parts = [_summary(fleet, width), _arms(fleet, most_arms), _members(fleet, width), conversations]
+    parts = [
+        _summary(fleet, width),
+        _arms(fleet, most_arms),
+        _verdict(fleet, width),
+        _members(fleet, width),
+        conversations,
+    ]
     if troubles := _troubles(fleet, width):
         parts.append(troubles)
     return [line.rstrip() for part in parts if part for line in (*part, "")][:-1]
@@ -98,15 +105,16 @@ def _arms(fleet: Fleet, most: int) -> list[str]:
     arms = sorted(fleet.arms(), key=lambda arm: -arm.observations)
     if not arms:
         return []
-    lines = [f"{'ARM':{_NAME}}  {'MEAN':>5}  {'INTERVAL':^14} {'OBSERVED':>12} {'TRAFFIC':>9}"]
+    lines = [f"{'ARM':{_NAME}}  {'MEAN':>5}  {'INTERVAL':^14} {'OBSERVED':>12} {'TRAFFIC':>9}  {'P(BEST)':>8}"]
     greatest = max(arm.share for arm in arms) or 1.0
     for arm in arms[:most]:
         mean = "-" if arm.mean is None else f"{arm.mean:.3f}"
         interval = "-" if arm.low is None or arm.high is None else f"{arm.low:.3f} to {arm.high:.3f}"
         bar = "█" * round(_BAR * arm.share / greatest)
+        best = "-" if arm.p_best is None else f"{arm.p_best:.1%}"
         lines.append(
             f"{_cut(arm.arm, _NAME):{_NAME}}  {mean:>5}  {interval:^14} {arm.observations:>12,} {arm.share:>9.1%}  "
-            f"{_remark(arm, len(fleet.members)) or bar}"
+            f"{_remark(arm, len(fleet.members)) or f'{best:>8} {bar}'}"
         )
     if rest := arms[most:]:
         lines.append(f"... and {len(rest)} arms more, with {sum(arm.share for arm in rest):.1%} of the traffic")
@@ -115,6 +123,17 @@ def _arms(fleet: Fleet, most: int) -> list[str]:
     elif fleet.own_observations < fleet.observations:
         lines.append("OBSERVED: all that is known. TRAFFIC: of what those who answered observed.")
     return lines
+
+
+def _verdict(fleet: Fleet, width: int) -> list[str]:
+    said = [one.text for one in (fleet.verdict, fleet.lift) if one is not None]
+    guardrail = fleet.guardrail
+    said += [
+        f"! {words(_cut(arm.arm, _NAME), arm, GuardrailTerms(guardrail.metric, guardrail.limit))}."
+        for arm in ([] if guardrail is None else guardrail.arms)
+        if arm.is_violated and guardrail is not None
+    ]
+    return [line for text in said for line in textwrap.wrap(_cut(text, 2000), width)]
 
 
 def _remark(arm: FleetArm, members: int) -> str:

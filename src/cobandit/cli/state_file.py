@@ -8,12 +8,17 @@ import secrets
 import sys
 import time
 import unicodedata
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from cobandit.values.errors import LocalError
+
+if TYPE_CHECKING:
+    from cobandit.live.store.history import LogEntry
 
 FOLLOW_EVERY = 1.0
 """Seconds between two looks for what was decided since."""
@@ -26,7 +31,9 @@ SETTLED = 1
 def add_log(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     _add_state(parser)
-    parser.add_argument("--csv", action="store_true", help="a table with a header instead of JSON lines")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--csv", action="store_true", help="a table with a header instead of JSON lines")
+    shape.add_argument("--parquet", type=Path, metavar="FILE", help="a Parquet file instead; not one that exists")
     parser.add_argument(
         "--since",
         type=_time,
@@ -66,6 +73,8 @@ def _log(options: argparse.Namespace) -> int:
     from cobandit.live.store.state_file import LogReader  # noqa: PLC0415
 
     reader, rows = LogReader(options.state), csv.writer(sys.stdout, lineterminator="\n")
+    if options.parquet is not None:
+        return _write_parquet([entry for entry in reader.more() if entry.at >= options.since], options)
     try:
         if options.csv:
             rows.writerow(field.encode_name for field in msgspec.structs.fields(LogEntry))
@@ -84,6 +93,16 @@ def _log(options: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:  # that is how one stops following
         pass
+    return 0
+
+
+def _write_parquet(entries: "Sequence[LogEntry]", options: argparse.Namespace) -> int:
+    from cobandit.live.store.history import to_parquet  # noqa: PLC0415
+
+    if options.follow:
+        raise LocalError("a Parquet file is written once: --follow goes with JSON lines and --csv")
+    _write_anew(options.parquet, to_parquet(entries), "--parquet")
+    print(f"{options.parquet} holds {len(entries):,} decisions.")
     return 0
 
 
@@ -129,7 +148,7 @@ def _snapshot(options: argparse.Namespace) -> int:
     from cobandit.live.store.state_file import read_copy  # noqa: PLC0415
 
     copy = read_copy(options.state)
-    _write_anew(options.out, copy.content)
+    _write_anew(options.out, copy.content, "--out")
     print(
         f"{options.out} holds what {copy.member} knows: {copy.observations:,} observations. "
         f"Start others from it with snapshot = {str(options.out)!r}."
@@ -143,13 +162,13 @@ def _snapshot(options: argparse.Namespace) -> int:
     return 0
 
 
-def _write_anew(path: Path, content: bytes) -> None:
+def _write_anew(path: Path, content: bytes, option: str) -> None:
     """Write a file so that nobody ever sees half of it, nor loses an earlier one."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         draft.write_bytes(content)
         os.link(draft, path)
     except FileExistsError as error:
-        raise LocalError(f"{path} is there already: remove it first, or name another with --out") from error
+        raise LocalError(f"{path} is there already: remove it first, or name another with {option}") from error
     finally:
         draft.unlink(missing_ok=True)

@@ -146,7 +146,7 @@ class Endpoint:
                 usable[id(common)] = sum([entry.observations for entry in tallies if entry.arm in common])
             news = usable[id(common)]
             for bandit, _, placed in elsewhere:
-                also = link.peer.commons.get(bandit, ())
+                also = link.peer.commons.get(bandit, ()) if bandit else link.peer.common_set
                 news += sum([entry.observations for entry in placed if entry.arm in also])
             if not news or self.candidates.are_settled(link.peer):
                 continue

@@ -30,6 +30,9 @@ At = tuple[str, str]
 
 PLAIN: At = ("", "")
 
+APART = ("held out", "guardrail")
+"""The segments of the plain bandit: what is counted beside it, and no policy learns from. There are no others."""
+
 
 class Bandit(NamedTuple):
     """One bandit: what all who serve it must agree on, and the arms that one of them serves."""

@@ -44,7 +44,7 @@ from cobandit.core.facts import (
 )
 from cobandit.core.messages import EVERYBODY_ELSE, MAX_INCARNATION, AgentId, Cells, Changes, Presence
 from cobandit.core.pen_names import SettledBlock
-from cobandit.core.places import PLAIN, At, Bandit
+from cobandit.core.places import APART, PLAIN, At, Bandit
 from cobandit.core.running_totals import RunningTotals
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
@@ -383,7 +383,7 @@ class Replica:
         if told.agent == self.agent and told.incarnation > self.incarnation:
             return False
         present = self._periods.get(told.bandit)
-        if present is None or (told.segment and not told.bandit):
+        if present is None or (told.segment and not told.bandit and told.segment not in APART):
             return False
         return told.period <= present + bool(self.bandits[told.bandit].period) and not self._is_over(
             told.bandit, told.period

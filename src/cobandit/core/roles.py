@@ -60,10 +60,12 @@ def adopt(endpoint: "Endpoint", told: Cells, settled: Sequence[SettledBlock], no
 
 
 def sorted_out(replica: Replica, changes: Iterable[Change]) -> tuple[tuple[ArmTally, ...], tuple[Change, ...]]:
-    """Return what is of the plain bandit, if that has no window, and the rest."""
+    """Return what is of the plain bandit, if that has no window, and the rest: a segment of it is none of it."""
     listed, is_windowed = tuple(changes), replica.bandits[""].period > 0.0
-    plain = tuple(one.tally for one in listed if not (one.bandit or is_windowed))
-    return plain, () if len(plain) == len(listed) else tuple(one for one in listed if one.bandit or is_windowed)
+    plain = tuple(one.tally for one in listed if not (one.bandit or one.segment or is_windowed))
+    if len(plain) == len(listed):
+        return plain, ()
+    return plain, tuple(one for one in listed if one.bandit or one.segment or is_windowed)
 
 
 def drop_rows(replica: Replica) -> tuple[Change, ...]:

@@ -6,6 +6,8 @@ but positions. Times are seconds since 1970 by the server's clock, unless they e
 
 import msgspec
 
+from cobandit.live.status.verdict import Verdict
+
 FRAME_VERSION = 1
 
 MOST_ARMS = 200
@@ -46,6 +48,8 @@ class ArmShown(msgspec.Struct, frozen=True):
     """How many of the members that answered have it."""
     state: str
     """`candidate` (a member may choose it), `frozen`, `ruled out` (by all), `removed`, `switched off` (kill switch)."""
+    p_best: float | None = None
+    """How likely it is the best of the arms on offer, as the same member says."""
     true_mean: float | None = None
     """If it is known, as in a demonstration."""
 
@@ -172,6 +176,8 @@ class Frame(msgspec.Struct, frozen=True):
     events: tuple[Event, ...]
     """Newest first."""
     series: Series
+    verdict: Verdict | None = None
+    """Who leads, how sure that is, and what stopping now would cost: as the member says that knows most."""
     regret: float | None = None
     """The group's regret so far, if the true means are known."""
     has_ended: bool = False

@@ -76,6 +76,7 @@ class Framing:
             messages=messages,
             events=self._events.newest_first(),
             series=self._moments.series(self._regret),
+            verdict=group.verdict,
             regret=self._regret(counts),
             has_ended=has_ended,
         )
@@ -104,6 +105,7 @@ class Framing:
                 mean=arm.mean,
                 low=arm.low,
                 high=arm.high,
+                p_best=arm.p_best,
                 offered_at=sum(view.is_candidate for view in views[arm.arm]),
                 frozen_at=sum(view.is_frozen for view in views[arm.arm]),
                 members=len(views[arm.arm]),

@@ -22,6 +22,7 @@ class LogEvent(Enum):
     CONTROL_ARM_MISSING = "control_arm_missing"
     CONTROLS_CHANGED = "controls_changed"
     FILE_EXPOSED = "file_exposed"
+    GUARDRAIL_VIOLATED = "guardrail_violated"
     JOURNAL_UNWRITABLE = "journal_unwritable"
     LIBRARY = "library"
     LOG_LIMITED = "log_limited"

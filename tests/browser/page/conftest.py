@@ -187,6 +187,7 @@ def _arms(count: int, members: int, observations: int, chance: Random) -> tuple[
                 mean=mean if seen else None,
                 low=mean - wide if seen else None,
                 high=mean + wide if seen else None,
+                p_best=None if out else mean,
                 offered_at=0 if out else members,
                 frozen_at=0,
                 members=members,

@@ -43,7 +43,7 @@ def test_every_number_on_the_page_is_the_frames(look: Look, frame_of: MakeFrame,
     assert (shown(page, "members_here"), shown(page, "members_known")) == (members, members)
     assert page.locator("#group").inner_text() == "homepage"
 
-    arm_fields = ("mean", "low", "high", "observations", "share", "recent_share")
+    arm_fields = ("mean", "low", "high", "p_best", "observations", "share", "recent_share")
     assert page.evaluate(READ, "[data-arm]") == [
         {"arm": arm.arm, "state": arm.state, "fields": {field: getattr(arm, field) for field in arm_fields}}
         for arm in sorted(frame.arms, key=lambda arm: -arm.share)

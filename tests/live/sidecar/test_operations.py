@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -102,7 +103,8 @@ def test_if_one_of_several_decisions_cannot_be_made_nothing_is_done(served: Serv
         409,
         "the kill switch is on, to green, which is not one to choose from",
     )
-    assert served.facts() == {**before, "decisions": 1, "open_decisions": 1, "control_arm": "green"}
+    arms = tuple(msgspec.structs.replace(arm, propensity=float(arm.arm == "green")) for arm in before["arms"])
+    assert served.facts() == {**before, "arms": arms, "decisions": 1, "open_decisions": 1, "control_arm": "green"}
 
 
 def test_if_the_arms_change_while_several_decisions_are_made_none_is_left_open(
@@ -148,6 +150,29 @@ def test_of_several_rewards_each_counts_for_itself(served: Served) -> None:
     ]
 
 
+def test_a_report_goes_to_the_guardrail_once() -> None:
+    options = {"group": "homepage", "name": "web-1", "arms": ["red", "blue"], "guardrail": ("errors", 0.02)}
+    with (
+        cobandit.connect("memory://sidecar-report", **options) as member,  # type: ignore[arg-type]
+        Sidecar(create_app(member, token="t" * 32), "127.0.0.1:0") as sidecar,
+        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}) as client,
+    ):
+        decision = client.post("/v1/select", json={}).json()["id"]
+        report = {"id": decision, "metric": "errors", "value": 1.0}
+        assert [client.post("/v1/report", json=report).json() for _ in range(2)] == [
+            {"counted": True},
+            {"counted": False},
+        ]
+        other = client.post("/v1/report", json={**report, "metric": "latency"})
+        assert (other.status_code, other.json()["detail"]) == (
+            404,
+            "'latency' is not the metric of the guardrail: that is 'errors' (connect(guardrail=...))",
+        )
+        assert client.post("/v1/report", json={**report, "value": 2.0}).status_code == 422
+        member.sync()
+        assert client.get("/v1/statistics").json()["guardrail"]["arms"][0]["reports"] == 1
+
+
 def test_a_decision_that_was_never_carried_out_is_withdrawn(served: Served) -> None:
     decision = select(served)["id"]
     answers = [served.client.post("/v1/withdraw", json={"id": decision}).json() for _ in range(2)]
@@ -188,7 +213,7 @@ def test_a_decision_that_a_crash_kept_from_the_disk_is_rewarded_once(served: Ser
 
 def test_arms_are_added_removed_and_added_again(served: Served) -> None:
     new = {"arm": "violet", "observations": 0, "own_observations": 0, "mean": None, "low": None, "high": None}
-    new |= {"is_candidate": True, "is_frozen": False, "is_removed": False}
+    new |= {"is_candidate": True, "is_frozen": False, "is_removed": False, "p_best": None, "propensity": None}
     added = served.client.post("/v1/arms", json={"arm": "violet"})
     assert (added.status_code, added.headers["location"], added.json()) == (201, "/v1/arms/violet", new)
     again = served.client.post("/v1/arms", json={"arm": "violet"})
@@ -304,7 +329,8 @@ def test_statistics_metrics_and_fleet_say_what_the_member_says(served: Served, t
             ({"group": "homepage", "member": "web-1"}, 3.0)
         ]
         fleet = served.client.get("/v1/fleet").json()
-        assert set(fleet) == {"group", "arms", "members", "silent"}
+        assert set(fleet) == {"group", "arms", "members", "silent", "verdict", "lift", "guardrail"}
+        assert fleet["verdict"]["observations"] == 3
         assert [(one["name"], one["decisions"]) for one in fleet["members"]] == [("web-1", 3), ("web-2", 0)]
         assert (fleet["group"], fleet["silent"]) == ("homepage", [])
         assert {one["arm"]: one["observations"] for one in fleet["arms"]} == {"red": 1, "green": 1, "blue": 1}

@@ -54,6 +54,11 @@ def test_a_scrape_shows_what_the_member_did() -> None:
         for (name, labels), value in after.items()
         if name == "cobandit_arm_reward_mean_ratio"
     } == {"A": 1.0, "B": 1.0}
+    assert statistics.verdict is not None
+    assert after["cobandit_leader_best_ratio", own] == statistics.verdict.p_best
+    assert after["cobandit_stopping_loss_ratio", own] == statistics.verdict.loss
+    assert after["cobandit_converged", own] == 0.0
+    assert ("cobandit_converged", own) not in before  # nothing was known
     assert {
         dict(labels)["kind"]: value for (name, labels), value in after.items() if name == "cobandit_packets_sent_total"
     } == {

@@ -40,6 +40,9 @@ export function armsSection(keys) {
       (row, arm) => drawRow(row, arm, keys, widest),
     );
     say(byId("arms-note"), note(frame));
+    showIf(byId("verdict"), frame.verdict !== null);
+    say(byId("verdict"), frame.verdict?.text ?? "");
+    mark(byId("verdict"), "data-converged", frame.verdict?.is_converged ?? null);
     for (const id of ["arms-table", "arms-tools", "arms-legend"]) showIf(byId(id), arms.length > 0);
     showIf(
       byId("truth-key"),
@@ -76,6 +79,7 @@ function makeRow(arm) {
     cell("arm-state", pill(), make("span", { class: "soft where" })),
     cell("arm-interval", makeInterval()),
     cell("number arm-mean", make("span", { "data-field": "mean" }), " ", makeRange()),
+    cell("number arm-best", make("span", { "data-field": "p_best" })),
     cell(
       "number arm-observations",
       make("span", { "data-field": "observations" }),
@@ -95,6 +99,7 @@ function makeRow(arm) {
     range: row.querySelector(".range"),
     low: field("low"),
     high: field("high"),
+    best: field("p_best"),
     observations: field("observations"),
     share: field("share"),
     recent: field("recent_share"),
@@ -115,6 +120,7 @@ function drawRow(row, arm, keys, widest) {
   parts.range.hidden = arm.low === null || arm.high === null;
   show(parts.low, decimal(arm.low, 2), arm.low);
   show(parts.high, decimal(arm.high, 2), arm.high);
+  show(parts.best, share(arm.p_best), arm.p_best);
   show(parts.observations, count(arm.observations), arm.observations);
   drawBar(parts.share, arm.share, widest);
   drawBar(parts.recent, arm.recent_share, widest);

@@ -92,6 +92,10 @@ class Draw:
         self._ends = [end / ends[-1] for end in ends]
         self._widths = [end - start for start, end in pairwise((0.0, *self._ends))]
 
+    def shares(self) -> dict[Arm, float]:
+        """Return how likely each arm is."""
+        return dict(zip(self._arms, self._widths, strict=True))
+
     def by(self, chance: float) -> tuple[Arm, float]:
         """Return an arm, and how likely it was, by a number from 0 to 1 (which it is not)."""
         place = bisect_right(self._ends, chance)
@@ -101,9 +105,11 @@ class Draw:
 def drawn_by(odds: Mapping[Arm, float], arms: Sequence[Arm], allocation: Allocation | None) -> Draw:
     """Return what to draw from when only these arms are there: odds as they were to each other, floors and ceilings.
 
-    An arm that is new, so that nobody has computed its odds yet, gets an even share until somebody has.
+    The order of arms is that of their names, so that a subject's place means the same arm at every member. An order by
+    odds would move nearly everybody when two arms change places. An arm that is new, so that nobody has computed its
+    odds yet, gets an even share until somebody has.
     """
-    wanted = {arm: odds.get(arm, 1.0 / len(arms)) for arm in arms}
+    wanted = {arm: odds.get(arm, 1.0 / len(arms)) for arm in sorted(arms)}  # at every member in the same order
     if allocation is None:
         return Draw(wanted)
     total = sum(wanted.values())
@@ -127,5 +133,6 @@ class Lottery:
         """Return an arm, and how likely it was."""
         draw = self._draws.get(best)
         if draw is None:
-            draw = self._draws[best] = Draw(self._allocation.shares({arm: float(arm == best) for arm in self._arms}))
+            odds = {arm: float(arm == best) for arm in sorted(self._arms)}
+            draw = self._draws[best] = Draw(self._allocation.shares(odds))
         return draw.by(chance)

@@ -26,6 +26,8 @@ from cobandit.live.decide.allocation import Allocation, Draw, Lottery, drawn_by
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decision import Decision, Signer
 from cobandit.live.decide.full_names import prefix_of, split
+from cobandit.live.decide.holdout import Holdout, is_marked, marked, unmarked
+from cobandit.live.decide.subjects import place_of
 from cobandit.policies import Policy
 from cobandit.values.chance import stream, uniform
 from cobandit.values.checks import check_name, is_number
@@ -64,6 +66,12 @@ class Known(NamedTuple):
     offered: tuple[Arm, ...] = ()
     """The arms that the member serves: all but the removed ones."""
 
+    def propensities(self) -> dict[Arm, float] | None:
+        """Return how likely the next decision is each arm; `None` if the policy names one, and draws none."""
+        if self.control_arm is not None:
+            return {self.control_arm: 1.0}
+        return None if self.draw is None else self.draw.shares()
+
 
 NOTHING = Known((), (), (), 0, (), (), (), None)
 """What a member knows of the plain bandit that has none."""
@@ -73,6 +81,7 @@ class Open(NamedTuple):
     """A decision that waits for its reward."""
 
     arm: Arm
+    """As it is written: with a mark if it is held out."""
     guess: int
     """The reward, in quanta, that it counts with until it is known."""
     at: float
@@ -135,6 +144,8 @@ class Decider:
         first_number: int,
         allocation: Allocation | None = None,
         seed: int = 0,
+        salt: str = "",
+        holdout: float = 0.0,
         wake: Callable[[], None] = lambda: None,
         common: "Common | None" = None,
         at: At = PLAIN,
@@ -154,6 +165,13 @@ class Decider:
         self._first_number = first_number
         self._allocation = allocation
         self._chance_key = stream(seed)
+        self._salt = salt
+        """By which subjects are placed: the same at every member of the group."""
+        self._holdout = Holdout(holdout, seed, salt) if holdout else None
+        self._reports: deque[tuple[Arm, int]] = deque()
+        """Values of the guardrail's metric, in quanta, each with its arm."""
+        self._reported: set[int] = set()
+        """The open decisions that have one."""
         self._lock, self._open, self._subjects = self._common.lock, self._common.open, self._common.subjects
         self._decided, self._settled = self._common.decided, self._common.settled
         self.elsewhere: deque[tuple[Arm, int, int]] = deque()
@@ -183,6 +201,7 @@ class Decider:
                     first_number=0,
                     allocation=terms.allocation,
                     seed=terms.seed,
+                    salt=f"{self._salt}\0{at[0]}",
                     common=self._common,
                     at=at,
                     rewards=terms.rewards,
@@ -204,23 +223,24 @@ class Decider:
                 self._take_over(self.published)
             common = self._common
             number = common.next_number
-            if among is not None:
+            held_out = None if self._holdout is None else self._hold_out(self._holdout, among, subject, number)
+            propensity: float | None
+            if held_out is not None:
+                arm, propensity = held_out
+            elif among is not None:
                 arm, propensity = self._choose_among(among, subject, number)
             else:
-                arm, propensity = self._choose(number) if subject is None else self._choose_for(subject, number)
+                arm, propensity = self._chosen(subject, number)
             common.next_number = number + 1
-            tally = self._policy.tally
-            count = tally.counts[arm]
-            guess = tally.sums[arm] // count if count else self._half
-            self._count(arm, 1, guess)
-            self._open[number] = Open(arm, guess, now, self)
+            written = arm if held_out is None else marked(arm)
+            self._open[number] = Open(written, self._count_guess(written), now, self)
             is_forced = self._control_arm is not None
         if common.refusal is None:  # otherwise nobody knows of it but its id, which will do
             whom = subject if subject is None else self.prefix + subject
-            self._decided.append(Decided(number, self.prefix + arm, propensity, now, whom, is_forced))
+            self._decided.append(Decided(number, self.prefix + written, propensity, now, whom, is_forced))
         if not common.is_awake:
             common.call()
-        return Decision(arm, propensity, number, now, self.signer, *self._at)
+        return Decision(arm, propensity, number, now, self.signer, *self._at, held_out is not None)
 
     def check_choice(self, among: Collection[Arm]) -> None:
         """Raise `StateError` if none of these may be chosen now."""
@@ -255,6 +275,8 @@ class Decider:
 
     def correct(self, arm: Arm, units: int) -> None:
         """Take by how much a reward differs from what it was taken to be."""
+        if is_marked(arm):
+            return
         with self._lock:
             self._sums[arm] += units
             self._policy.tally.sums[arm] += units
@@ -263,6 +285,22 @@ class Decider:
         """Return where a decision was made, if that is open and declared; or where a reward is to be looked at."""
         entry = self._open.get(number)
         return entry.desk if entry is not None else self if self._taken_over is not None else None
+
+    def report(self, number: int, value: float) -> bool:
+        """Take a value of the guardrail's metric for an open decision of this start. Return whether it counts."""
+        units, common = self.units_here(value), self._common
+        if common.refusal is not None:
+            raise NotNowError(common.refusal)
+        with self._lock:
+            entry = self._open.get(number)
+            is_here = entry is not None and entry.desk is self and number >= self._first_number
+            if entry is None or not is_here or number in self._reported:
+                return False
+            self._reported.add(number)
+        self._reports.append((unmarked(entry.arm)[1], units))
+        if not common.is_awake:
+            common.call()
+        return True
 
     def withdraw(self, number: int) -> bool:
         """Take a decision back, as if it had not been made. Return whether it was open."""
@@ -288,7 +326,7 @@ class Decider:
             NotNowError: The bandit is not declared here.
         """
         at, _ = split(arm)
-        if at == self._at:
+        if at == self._at or is_marked(arm):
             return self.units_here(reward)
         if at[0] not in self.declared:
             raise NotNowError(f"bandit {at[0]!r} is not declared at {self.signer.name}: declare it, then reward")
@@ -297,7 +335,7 @@ class Decider:
     def knows(self, arm: str) -> bool:
         """Return whether the bandit of a full name is decided here: the plain one, or one that is declared."""
         at, _ = split(arm)
-        return at == self._at or at[0] in self.declared
+        return at == self._at or is_marked(arm) or at[0] in self.declared
 
     @property
     def decisions(self) -> int:
@@ -311,8 +349,11 @@ class Decider:
 
     # For the network side.
 
-    def put_back(self, decided: Sequence[Decided], settled: Sequence[Settled]) -> None:
-        """Take back what `take` gave away, because nothing came of it."""
+    def put_back(
+        self, decided: Sequence[Decided], settled: Sequence[Settled], reports: Sequence[tuple[Arm, int]] = ()
+    ) -> None:
+        """Take back what `take` and `take_reports` gave away, because nothing came of it."""
+        self._reports.extendleft(reversed(reports))
         self._decided.extendleft(reversed(decided))
         self._settled.extendleft(reversed(settled))
 
@@ -321,10 +362,16 @@ class Decider:
         settled = _emptied(self._settled)
         return _emptied(self._decided), settled
 
+    def take_reports(self) -> list[tuple[Arm, int]]:
+        """Empty the queue of the guardrail. Who is settled needs not be remembered as reported."""
+        with self._lock:
+            self._reported.intersection_update(self._open)
+        return _emptied(self._reports)
+
     @property
     def is_waiting(self) -> bool:
         """Whether there is something to take."""
-        return bool(self._decided or self._settled)
+        return bool(self._decided or self._settled or self._reports)
 
     def settle_elsewhere(self, number: int, units: int | None, *, is_expired: bool = False) -> bool:
         """Settle a decision from the network side, with a reward or (`None`) without. Return whether it was open."""
@@ -348,22 +395,18 @@ class Decider:
     def add_unrecorded(self, number: int, arm: Arm, units: int) -> None:
         """Count the reward of a decision that a crash had kept from the journal: nobody knows of it but its token."""
         place, bare = split(arm)
-        desk = self if place == self._at else self.desk(place)
-        desk.elsewhere.append((bare, 1, units))
+        if not is_marked(arm):
+            desk = self if place == self._at else self.desk(place)
+            desk.elsewhere.append((bare, 1, units))
         self._settled.append(Settled(number, arm, units, self._now()))
 
     def reopen(self, decisions: Iterable[tuple[int, Arm, float]]) -> None:
         """Open the decisions that were open when the member last stopped: here, or elsewhere once that is declared."""
         for number, full_name, at in decisions:
-            place, arm = split(full_name)
-            if place != self._at:
+            if split(full_name)[0] == self._at or is_marked(full_name):
+                self._open[number] = Open(full_name, self._count_guess(full_name), at, self)
+            else:
                 self._open[number] = Open(full_name, 0, at)
-                continue
-            tally = self._policy.tally
-            count = tally.counts[arm]
-            guess = tally.sums[arm] // count if count else self._half
-            self._count(arm, 1, guess)
-            self._open[number] = Open(arm, guess, at, self)
 
     def attach(self, number: int, arm: Arm) -> None:
         """Open a decision here that was open when the member last stopped, now that its bandit is declared."""
@@ -378,29 +421,35 @@ class Decider:
 
     def remember_subjects(self, subjects: Iterable[tuple[str, Arm, float | None]]) -> None:
         """Keep the arms of these subjects, as before the member last stopped."""
-        self._subjects.update((subject, (split(arm)[1], propensity)) for subject, arm, propensity in subjects)
+        self._subjects.update(
+            (subject, (split(arm)[1], propensity)) for subject, arm, propensity in subjects if not is_marked(arm)
+        )
 
     # How.
 
-    def _choose(self, number: int) -> tuple[Arm, float | None]:
+    def _chosen(self, subject: str | None, number: int) -> tuple[Arm, float | None]:
+        return self._choose(uniform(self._chance_key, number)) if subject is None else self._choose_for(subject)
+
+    def _choose(self, chance: float) -> tuple[Arm, float | None]:
+        """Choose by a number from 0 to 1."""
         if self._control_arm is not None:
             return self._control_arm, 1.0
         if self._draw is not None:
-            return self._draw.by(uniform(self._chance_key, number))
+            return self._draw.by(chance)
         best = self._policy.select_arm()
         if self._lottery is None:
             return best, self._certainty
-        arm, share = self._lottery.draw(best, uniform(self._chance_key, number))
+        arm, share = self._lottery.draw(best, chance)
         return arm, None if self._certainty is None else share
 
-    def _choose_for(self, subject: str, number: int) -> tuple[Arm, float | None]:
-        """Choose the arm that the subject had, if it may still be chosen."""
+    def _choose_for(self, subject: str) -> tuple[Arm, float | None]:
+        """Choose the arm that the subject had, if it may still be chosen; otherwise by its place, as all members do."""
         if self._control_arm is not None:  # it does not forget what it had before
             return self._control_arm, 1.0
         whom = self.prefix + subject
         kept = self._subjects.get(whom)
         if kept is None or kept[0] not in self._policy.candidates:
-            kept = self._subjects[whom] = self._choose(number)
+            kept = self._subjects[whom] = self._choose(place_of(subject, self._salt))
             if len(self._subjects) > MOST_SUBJECTS:
                 self._subjects.popitem(last=False)
         self._subjects.move_to_end(whom)
@@ -418,7 +467,7 @@ class Decider:
         self._draw = None if odds is None else drawn_by(odds, left, self._allocation)
         self._lottery = None if self._allocation is None else Lottery(self._allocation, left)
         try:
-            return self._choose(number) if subject is None else self._choose_for(subject, number)
+            return self._chosen(subject, number)
         finally:
             policy.candidates, self._lottery, self._draw = candidates, lottery, draw
 
@@ -435,7 +484,26 @@ class Decider:
             raise StateError(f"none of the arms to choose from ({wanted}) is on offer now, only {offered}")
         return left
 
+    def _hold_out(
+        self, holdout: Holdout, among: Collection[Arm] | None, subject: str | None, number: int
+    ) -> tuple[Arm, float] | None:
+        """Choose evenly, if this decision is held out. The kill switch is for everybody."""
+        arms = self._policy.candidates if among is None else self._left_of(among)
+        return None if self._control_arm is not None else holdout.draw(arms, subject, number)
+
+    def _count_guess(self, arm: str) -> int:
+        """Count a decision as a pull until its reward comes; nothing of one that is held out. Return the guess."""
+        if is_marked(arm):
+            return 0
+        tally = self._policy.tally
+        count = tally.counts[arm]
+        guess = tally.sums[arm] // count if count else self._half
+        self._count(arm, 1, guess)
+        return guess
+
     def _count(self, arm: Arm, count: int, units: int) -> None:
+        if is_marked(arm):
+            return
         self._counts[arm] += count
         self._sums[arm] += units
         tally = self._policy.tally

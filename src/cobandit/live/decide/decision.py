@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Never
 import msgspec
 
 from cobandit.live.decide.full_names import prefix_of
+from cobandit.live.decide.holdout import marked
 from cobandit.values.errors import LocalError, UnknownError
 from cobandit.values.tally import Arm
 
@@ -34,7 +35,8 @@ class Signer:
 
     def token(self, decision: "Decision") -> str:
         """Return a decision's id."""
-        arm = prefix_of((decision.bandit, decision.segment)) + decision.arm
+        arm = marked(decision.arm) if decision.is_held_out else decision.arm
+        arm = prefix_of((decision.bandit, decision.segment)) + arm
         return sign(Claim(self.name, decision.number, arm, decision.at), self.key)
 
     def __reduce__(self) -> Never:
@@ -67,6 +69,8 @@ class Decision(NamedTuple):
     signer: Signer | _Signed
     bandit: str = ""
     segment: str = ""
+    is_held_out: bool = False
+    """Whether it is of the hold-out: made evenly over the arms on offer, and not learned from."""
 
     @property
     def id(self) -> str:
@@ -87,7 +91,7 @@ class Claim(NamedTuple):
     member: str
     number: int
     arm: Arm
-    """With its bandit and segment, if it is not the plain one (`full_names.py`)."""
+    """With its bandit and segment, if it is not the plain one (`full_names.py`), or a mark if it is held out."""
     at: float
 
 

@@ -71,6 +71,8 @@ def join(
     expire_after: float = THIRTY_DAYS,
     forget_after: float = ONE_DAY,
     default_reward: float | None = None,
+    holdout: float = 0.0,
+    guardrail: tuple[str, float] | None = None,
     log_limit: int | None = None,
     snapshot: bytes | str | Path | None = None,
     relay: bool = False,
@@ -112,6 +114,10 @@ def join(
         forget_after: A member that was not heard for so many seconds is taken to be gone: it is not written to any
             more, until it is heard again. At least 1,200: each says every ten minutes that it is here.
         default_reward: What a decision counts with that is given up; `None` to forget it.
+        holdout: The share of decisions, or of subjects, that are made evenly over the arms on offer, are logged as such
+            and not learned from: what the bandit brings more than they do is in `statistics().lift`.
+        guardrail: A second metric and the limit below which its mean must stay for every arm, such as
+            `("errors", 0.02)`; `member.report` takes its values. An arm that violates it is frozen everywhere.
         log_limit: How many decisions the log in the state file keeps; a million by default.
         snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
         relay: Whether it passes on what others observed, to newcomers at once, so that what a member learned does not
@@ -163,6 +169,8 @@ def join(
                 homes=homes,
                 lease=lease,
                 flush_every=flush_every,
+                holdout=holdout,
+                guardrail=guardrail,
             )
         )
     )

@@ -101,7 +101,8 @@ class Member:
 
         Args:
             subject: Who it is for, if the same subject is to get the same arm again, as long as that is on offer. Kept
-                by this member, across restarts, for the 100,000 subjects seen last.
+                by this member, across restarts, for the 100,000 subjects seen last; and a member that has not seen
+                it draws as every other member with the same odds.
             among: Choose one of these, if not every arm will do this time: something is sold out, or not for everybody.
                 Floors and ceilings of the others do not count then.
 
@@ -220,6 +221,28 @@ class Member:
             return taken
         return await asyncio.wrap_future(self._background.submit(self._update_at_machine(decision, reward)))
 
+    def report(self, decision: Decision | str, metric: str, value: float | bool) -> bool:
+        """Report a value of the guardrail's metric for a decision, before its reward: an error, a timeout, a complaint.
+
+        Report 0, too, where nothing went wrong: the mean of what is reported is watched.
+
+        Returns:
+            Whether it counts: once for each decision, while that waits for its reward, and not after a restart.
+
+        Raises:
+            LocalError: It is not the metric of the guardrail, or another member's decision, or no number in [0, 1].
+        """
+        guardrail = self._node.machine.terms.guardrail
+        if guardrail is None or metric != guardrail.metric:
+            watched = "there is none" if guardrail is None else f"that is {guardrail.metric!r}"
+            raise UnknownError(f"{metric!r} is not the metric of the guardrail: {watched} (connect(guardrail=...))")
+        token = decision if isinstance(decision, str) else decision.id
+        decider, claim = self._decider, read(token)
+        if claim.member != decider.signer.name:
+            raise StateError(f"the decision was made by {claim.member!r}: only that member can take a report on it")
+        _check_genuine(token, decider.signer)
+        return decider.open_since(claim.number) == claim.at and decider.report(claim.number, float(value))
+
     def withdraw(self, decision: Decision | str) -> bool:
         """Take a decision back that was never carried out, so that it counts neither now nor when it would expire.
 
@@ -311,8 +334,9 @@ class Member:
         self._change(lambda: self._node.machine.introduce())  # noqa: PLW0108  # it is looked up on the loop
 
     def statistics(self) -> Statistics:
-        """Return how this member is, as an immutable value."""
-        return self._on_loop(self._node.statistics)
+        """Return how this member is, as an immutable value, with a verdict on what it knows now."""
+        self._check_open()
+        return result_of(self._background.submit(self._node.fresh_statistics()))
 
     def fleet(self, wait_s: float = 2.0) -> Fleet:
         """Ask the other members that are here how they are, and return what they and this one say.

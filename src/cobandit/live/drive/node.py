@@ -23,6 +23,7 @@ from cobandit.live.drive.relay_places import RelayPlaces
 from cobandit.live.drive.reporting import Reporting
 from cobandit.live.drive.rounds import MemberRounds
 from cobandit.live.drive.sending import Sending
+from cobandit.live.drive.verdicts import Verdicts
 from cobandit.live.drive.writing import Writing
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.bandits import Declared
@@ -86,6 +87,9 @@ class Node:
         self._reporting = Reporting(
             machine, transport, receiving=self._receiving, sending=self._sending, writing=self._writing
         )
+        self._verdicts = Verdicts(machine, matcher, self._event.set)
+        self._askers: list[str] = []
+        """Who waits for a verdict, to be told how this member is."""
         self._rounds = MemberRounds(machine, self._sending)
         self._proof = ProofWatch(transport, machine.alerts, machine.clock)
         self._relays = RelayPlaces(machine, transport)
@@ -326,11 +330,17 @@ class Node:
         return self._relays.is_cut_off
 
     def statistics(self) -> Statistics:
-        """Return how this member is."""
-        return self._reporting.statistics()
+        """Return how this member is, with the last verdict on its bandit."""
+        return self._reporting.statistics(self._verdicts.last)
+
+    async def fresh_statistics(self) -> Statistics:
+        """Return how this member is, with a verdict on what is known now."""
+        await self._verdicts.fresh()
+        return self.statistics()
 
     async def fleet(self, wait_s: float) -> Fleet:
         """Ask the members that are here how they are. Who asks while a round is under way gets the same answer."""
+        await self._verdicts.fresh()
         return await self._rounds.fleet(wait_s, self.statistics)
 
     def history(self) -> Iterator[Batch]:
@@ -440,11 +450,19 @@ class Node:
             packets = []  # what cannot be written down must not be answered; it will be said again
         self._sending.fit_packets()
         step = self.machine.step(packets, self._writing.take_mail(), may_wake=may_wake)
-        if step.askers:
-            parts = self._sending.status(self.statistics())
-            step.outgoing.extend((asker, part) for asker in step.askers for part in parts)
+        self._answer(step)
         self._tell_fleet()
         return step
+
+    def _answer(self, step: Step) -> None:
+        """Tell those who asked how this member is, with this step, or once there is a verdict."""
+        self._askers += step.askers
+        if step.askers:
+            self._verdicts.look()
+        if self._askers and not self._verdicts.is_thinking:
+            parts = self._sending.status(self.statistics())
+            step.outgoing.extend((asker, part) for asker in dict.fromkeys(self._askers) for part in parts)
+            self._askers.clear()
 
     def _tell_fleet(self) -> None:
         """Tell leaves that ask how everybody is, once that is known here."""

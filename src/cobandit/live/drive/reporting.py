@@ -4,13 +4,17 @@ This file owns what is counted since this start. It changes nothing, and does no
 """
 
 from cobandit import __version__
+from cobandit.core.places import PLAIN
+from cobandit.live.decide.holdout import HELD_OUT
 from cobandit.live.drive.receiving import Receiving
 from cobandit.live.drive.sending import Sending
 from cobandit.live.drive.writing import Writing
 from cobandit.live.machine.machine import Machine
 from cobandit.live.status.bandit_statistics import bandits_of
+from cobandit.live.status.lift import Lift, lift_of, rewards_at
 from cobandit.live.status.roles import role_of
 from cobandit.live.status.statistics import MAX_GONE_NAMED, Communication, Statistics, arms_of, peers_of
+from cobandit.live.status.verdict import Judgement
 from cobandit.live.transports.base import Transport
 
 
@@ -28,8 +32,15 @@ class Reporting:
     def _own(self) -> int:
         return sum(self._machine.agent.observations_by_bandit()[1].values())
 
-    def statistics(self) -> Statistics:
-        """Return how this member is."""
+    def _lift(self) -> Lift | None:
+        """Return what the bandit brings more than the hold-out, if there is one, here or at others."""
+        held_out = rewards_at(self._machine.agent, HELD_OUT)
+        if not (held_out.number or self._machine.terms.holdout):
+            return None
+        return lift_of(rewards_at(self._machine.agent, PLAIN), held_out)
+
+    def statistics(self, judgement: Judgement) -> Statistics:
+        """Return how this member is, with the last verdict on its bandit."""
         machine, decider, now = self._machine, self._machine.decider, self._machine.clock.now()
         own = self._own()
         counts, digest = self._receiving.counts + self._sending.counts, machine.controls.digest
@@ -50,7 +61,13 @@ class Reporting:
             ),
             open_decisions=decider.open_count,
             arms=(
-                arms_of(machine.agent, machine.controls.frozen, machine.operations.removed)
+                arms_of(
+                    machine.agent,
+                    machine.controls.frozen,
+                    machine.operations.removed,
+                    p_best=judgement.p_best,
+                    propensities=decider.published.propensities(),
+                )
                 if machine.agent.has_plain
                 else ()
             ),
@@ -88,4 +105,7 @@ class Reporting:
             homes=() if machine.leaf is None else machine.leaf.homes.talking,
             rewards_handed_on=machine.rewards_for_others.handed_on,
             bandits=bandits_of(machine.agent, machine.bandits),
+            verdict=judgement.verdict,
+            lift=self._lift(),
+            guardrail=None if machine.guardrails is None else machine.guardrails.standing(),
         )

@@ -16,6 +16,7 @@ from cobandit.core.state import Snapshot
 from cobandit.live.auth.proof import Proof
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
+from cobandit.live.decide.holdout import check_holdout, is_marked
 from cobandit.live.drive.background import Background
 from cobandit.live.drive.node import Node
 from cobandit.live.drive.pen_asking import Lent
@@ -26,6 +27,7 @@ from cobandit.live.machine.homes import HOMES, MAX_HOMES
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.step import FLUSH_EVERY, PenTerms, Restored, Terms
 from cobandit.live.machine.versions import PRESENT, Layout, Versions
+from cobandit.live.status.guardrail import checked_guardrail
 from cobandit.live.store.journal import MOST_BATCHES_IN_MEMORY, Journal, MemoryJournal
 from cobandit.live.store.restoring import restore
 from cobandit.live.transports.base import Transport
@@ -77,6 +79,8 @@ class Options(NamedTuple):
     homes: int = HOMES
     lease: float = LEASE
     flush_every: float = FLUSH_EVERY
+    holdout: float = 0.0
+    guardrail: tuple[str, float] | None = None
 
 
 async def start(options: Options, home: Background, versions: Versions = PRESENT) -> Node:
@@ -180,6 +184,8 @@ def _terms(options: Options, restored: Restored, versions: Versions) -> Terms:
         relays,
         options.homes,
         relays_have_names=are_names,
+        holdout=options.holdout,
+        guardrail=checked_guardrail(options.guardrail),
         pens=PenTerms(lease=options.lease, flush_every=options.flush_every),
     )
 
@@ -300,6 +306,10 @@ def checked(options: Options) -> Options:
             f"forget_after must be at least {LEAST_FORGET_AFTER:g} seconds, not {options.forget_after:g}: members that "
             "are here say so every ten minutes"
         )
+    check_holdout(options.holdout)
+    checked_guardrail(options.guardrail)
+    if marked_arms := [arm for arm in options.arms if isinstance(arm, str) and is_marked(arm)]:
+        raise LocalError(f"arm {marked_arms[0]!r} begins with the mark of held-out decisions: give it another name")
     _check_relays(options)
     if options.sharing.retry is None:
         raise LocalError("live members need loss_tolerant=RetryTimers(...), in seconds: real networks lose messages")

@@ -25,6 +25,7 @@ from cobandit.core.state import Snapshot
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Settled
 from cobandit.live.decide.decision import Claim, is_genuine, sign
+from cobandit.live.decide.holdout import unmarked
 from cobandit.live.decide.taken import Taken
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage
@@ -185,7 +186,7 @@ class Holding:
             return Taken.NOT_YET  # its lender will count it
         if claim.number >= self.first_number:
             return machine.settling.settle_token(token, reward)
-        if not is_genuine(token, machine.decider.signer.key) or claim.arm not in machine.agent.arms:
+        if not is_genuine(token, machine.decider.signer.key) or unmarked(claim.arm)[1] not in machine.agent.arms:
             return Taken.GIVEN_UP
         known = (machine.agent.endpoint.replica, machine.terms.name, machine.agent.incarnation, claim.number)
         if settled.is_settled(*known) or claim.number in self._adopted:

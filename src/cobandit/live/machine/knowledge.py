@@ -4,16 +4,22 @@ This file owns how many of the decider's rewards the agent has taken. It does no
 odds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from cobandit.agent import Agent
 from cobandit.core import Outcome
 from cobandit.core.pen_names import SettledBlock
-from cobandit.core.places import PLAIN, At
+from cobandit.core.places import PLAIN, At, Placed
 from cobandit.live.decide.decider import Known, Settled
+from cobandit.live.decide.holdout import HELD_OUT, unmarked
 from cobandit.live.machine.odds import Odds
+from cobandit.live.status.guardrail import GUARDRAIL
 from cobandit.values.tally import Arm, ArmTally
+
+
+def _tallies(counted: Mapping[Arm, list[int]]) -> tuple[ArmTally, ...]:
+    return tuple(ArmTally(arm, *tally) for arm, tally in counted.items())
 
 
 class Offer(Protocol):
@@ -41,20 +47,44 @@ class Knowledge:
         self.immediate = 0
         """Shares that immediate broadcast would have sent since this start."""
 
-    def absorb(self, settled: Iterable[Settled], now: float, numbers: Sequence[SettledBlock] = ()) -> Outcome:
-        """Give the agent the rewards of decisions; of a pen's also which these were. Return what came of it."""
+    def absorb(
+        self,
+        settled: Iterable[Settled],
+        now: float,
+        numbers: Sequence[SettledBlock] = (),
+        reports: Iterable[tuple[Arm, int]] = (),
+    ) -> Outcome:
+        """Give the agent the rewards of decisions; of a pen's also which these were. Return what came of it.
+
+        Args:
+            settled: The rewards.
+            now: The time.
+            numbers: Of a pen's: which these were.
+            reports: Values of the guardrail's metric, in quanta, by arm.
+        """
         tallies: dict[Arm, list[int]] = {}
+        held_out: dict[Arm, list[int]] = {}
         square = self._agent.policy.quantum.square
         for entry in settled:
             if entry.units is not None:
-                tally = tallies.setdefault(entry.arm, [0, 0, 0])
+                at, arm = unmarked(entry.arm)
+                tally = (tallies if at == PLAIN else held_out).setdefault(arm, [0, 0, 0])
                 tally[0] += 1
                 tally[1] += entry.units
                 tally[2] += square(entry.units)
-        if not tallies:
+        reported: dict[Arm, list[int]] = {}
+        for arm, units in reports:
+            tally = reported.setdefault(arm, [0, 0, 0])
+            tally[0] += 1
+            tally[1] += units
+            tally[2] += square(units)
+        apart = [Placed(*at, _tallies(one)) for at, one in ((HELD_OUT, held_out), (GUARDRAIL, reported)) if one]
+        if not (tallies or apart):
             return self._agent.update_all((), now, numbers) if numbers else Outcome()
-        self.immediate += sum(tally[0] * self._agent.audience(arm) for arm, tally in tallies.items())
-        outcome = self._agent.update_all([ArmTally(arm, *tally) for arm, tally in tallies.items()], now, numbers)
+        self.immediate += sum(
+            tally[0] * self._agent.audience(arm) for arm, tally in (*tallies.items(), *held_out.items())
+        )
+        outcome = self._agent.update_all(_tallies(tallies), now, numbers, apart)
         for arm, (count, units, _) in tallies.items():
             self.absorbed(arm, count, units)
         return outcome

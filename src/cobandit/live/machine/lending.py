@@ -18,6 +18,7 @@ from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of, pen_na
 from cobandit.core.pens import Book, Whose
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import Claim, is_genuine, read
+from cobandit.live.decide.holdout import unmarked
 from cobandit.live.decide.taken import Taken
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
@@ -255,13 +256,14 @@ class Lending:
             machine.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
             return self._give_up()
         known = (agent.endpoint.replica, pen, incarnation_of(pen), claim.number)
-        if claim.arm not in agent.arms or not settled.has_room(*known):
+        at, arm = unmarked(claim.arm)
+        if arm not in agent.arms or not settled.has_room(*known):
             return self._give_up()
         if pen not in self.book.pens:
             self.book.end(pen, self._lived(now))
-        tally = ArmTally(claim.arm, 1, units, agent.policy.quantum.square(units))
+        tally = ArmTally(arm, 1, units, agent.policy.quantum.square(units))
         numbers = settled.blocks_of(pen, incarnation_of(pen), [claim.number])
-        machine.take(agent.adopt(pen, tally, numbers, now))
+        machine.take(agent.adopt(pen, tally, numbers, now, at))
         self.counted += 1
         return Taken.COUNTED
 

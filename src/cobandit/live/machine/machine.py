@@ -32,6 +32,7 @@ from cobandit.live.machine.controls import Controls, in_parts
 from cobandit.live.machine.discovery import Discovery
 from cobandit.live.machine.forgetting import Forgetting, dismissed
 from cobandit.live.machine.guard import Guard
+from cobandit.live.machine.guardrails import Guardrails
 from cobandit.live.machine.holding import Holding
 from cobandit.live.machine.homes import Homes
 from cobandit.live.machine.inbound import Inbound
@@ -92,6 +93,11 @@ class Machine:
             clock,
             Effects(self.settings_changed, self.publish),
         )
+        self.guardrails: Guardrails | None = None
+        """What it does about its guardrail, if it has one."""
+        if terms.guardrail is not None:
+            self.guardrails = Guardrails(terms.guardrail, self.agent, self.controls, self.operations, self.alerts)
+            self.guardrails.heard(clock.now())
         self.rewards_for_others = RewardsForOthers(
             self.agent, self.outbox, self.alerts, terms.expire_after, is_leaf=terms.is_leaf
         )
@@ -164,6 +170,8 @@ class Machine:
             first_number=self._start.run << PLACES | self._first_place,
             allocation=allocation,
             seed=seed,
+            salt=self.terms.group,
+            holdout=self.terms.holdout,
             wake=wake,
             default_units=self.terms.default_units,
         )
@@ -198,6 +206,7 @@ class Machine:
             self.discovery.due_at(),
             self._forgetting.due_at,
             self._introduce_at,
+            None if self.guardrails is None else self.guardrails.due_at,
             self.routing.due_at(),
             None if self.leaf is None else self.leaf.homes.due_at(),
             None if self.lending is None else self.lending.due_at(),
@@ -230,11 +239,12 @@ class Machine:
         for packet, sender in packets:
             self._inbound.hear(packet, sender, now)
         decided, settled = self.decider.take()
+        reports = self.decider.take_reports()
         try:
             self._zero_watch.count(settled)
-            self._absorb(settled, now)
+            self._absorb(settled, now, reports)
         except BaseException:  # a policy of the user's own, say
-            self.decider.put_back(decided, settled)
+            self.decider.put_back(decided, settled, reports)
             raise
         self.open_decisions.apply(decided, settled)
         self._zero_watch.look(len(self.open_decisions.open))
@@ -242,6 +252,14 @@ class Machine:
             self.take(self.agent.wake(now))
         for peer in self._forgetting.silent(self.agent, now):
             self._forget_silent(peer)
+        self._look_around(now)
+        if self._has_news or (self.agent.has_plain and self.agent.policy.candidates != self._candidates):
+            self.publish()
+        self.bandits.publish()
+        return self._collected(decided, settled, mail_done)
+
+    def _look_around(self, now: float) -> None:
+        """Do what is due: for pens, for those who are owed something, for homes, for strangers, for the guardrail."""
         if self.lending is not None:
             self.lending.step(now)
         if self.holding is not None:
@@ -251,10 +269,8 @@ class Machine:
             self.leaf.look(now)
         for stranger in self.discovery.due(self.agent.peers, now):
             self.answer_with(stranger, self.hello(wants_answer=True))
-        if self._has_news or (self.agent.has_plain and self.agent.policy.candidates != self._candidates):
-            self.publish()
-        self.bandits.publish()
-        return self._collected(decided, settled, mail_done)
+        if self.guardrails is not None:
+            self.guardrails.look(now)
 
     def introduce(self) -> None:
         """Say to every known peer that this member is here."""
@@ -407,7 +423,7 @@ class Machine:
         """Whether nothing may be counted here any more, because the lender of its name was told that it holds all."""
         return self.holding is not None and self.holding.is_giving_back
 
-    def _absorb(self, settled: list[Settled], now: float) -> None:
+    def _absorb(self, settled: list[Settled], now: float, reports: list[tuple[Arm, int]]) -> None:
         """Give the agent the rewards of decisions; of a pen's also which these were, in the same record."""
         if not self.agent.has_plain:
             if placed := self.bandits.absorb(settled):
@@ -418,11 +434,13 @@ class Machine:
                 )
                 self.take(self.agent.update_all((), now, elsewhere=placed))
             return
+        if reports and self.guardrails is not None:
+            self.guardrails.heard(now)
         if self.holding is None:
-            self.take(self.knowledge.absorb(settled, now))
+            self.take(self.knowledge.absorb(settled, now, reports=reports))
             return
         numbers = blocks_of(self.terms.name, self.agent.incarnation, [entry.number for entry in settled])
-        self.take(self.knowledge.absorb(settled, now, numbers))
+        self.take(self.knowledge.absorb(settled, now, numbers, reports))
         self.holding.counted(settled)
 
     def take(self, outcome: Outcome) -> None:
@@ -433,6 +451,8 @@ class Machine:
             self._has_news = True
         if outcome.elsewhere:
             self.bandits.learned(outcome.elsewhere)
+            if self.guardrails is not None:
+                self.guardrails.heard(self.clock.now())
         if outcome.returned or any(change.is_own for change in outcome.elsewhere):
             self.settling.distrust_earlier_starts()
 

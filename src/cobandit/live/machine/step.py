@@ -14,6 +14,7 @@ from cobandit.live.machine.homes import HOMES
 from cobandit.live.machine.open_decisions import OpenDecisions
 from cobandit.live.machine.outbox import Outbox
 from cobandit.live.machine.versions import PRESENT, Versions
+from cobandit.live.status.guardrail import GuardrailTerms
 from cobandit.policies import Policy
 from cobandit.values.tally import Arm
 
@@ -73,6 +74,10 @@ class Terms(NamedTuple):
     """How many of them a leaf talks to."""
     relays_have_names: bool = True
     """Whether relays are found by their names, or at addresses."""
+    holdout: float = 0.0
+    """The share of decisions that are held out."""
+    guardrail: GuardrailTerms | None = None
+    """The second metric that is watched."""
     pens: PenTerms = PenTerms()
     """On what conditions it lends pens, if it is a relay, or holds one."""
 

@@ -15,6 +15,7 @@ from cobandit.core.pens import LEASE
 from cobandit.live.auth.proof import Proof
 from cobandit.live.auth.shared_secrets import checked_secrets, read_secrets
 from cobandit.live.decide.allocation import Allocation
+from cobandit.live.decide.holdout import LARGEST_HOLDOUT
 from cobandit.live.drive.joining import ONE_DAY, THIRTY_DAYS, check_start
 from cobandit.live.drive.starting import LEAST_FORGET_AFTER, LIVE_POLICY
 from cobandit.live.machine.homes import HOMES, MAX_HOMES
@@ -22,6 +23,7 @@ from cobandit.live.machine.step import FLUSH_EVERY
 from cobandit.live.process.bandit_tables import bandits_from
 from cobandit.live.process.logs import LOG_FORMATS, LogFormat
 from cobandit.live.process.serving import SERVING_KEYS, Serving, serving_from
+from cobandit.live.status.guardrail import checked_guardrail
 from cobandit.live.transports.addresses import parse_address
 from cobandit.live.transports.urls import DIALLED, SCHEMES, check_relay_addresses, transport_for, unproved
 from cobandit.policies.registry import DRAWING, POLICIES, BuiltIn, policy_name
@@ -51,6 +53,8 @@ KEYS = (
     "expire_after",
     "forget_after",
     "default_reward",
+    "holdout",
+    "guardrail",
     "log_limit",
     "snapshot",
     "relay",
@@ -160,6 +164,8 @@ def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = "
         "expire_after": table.positive("expire_after") if "expire_after" in table else THIRTY_DAYS,
         "forget_after": _forget_after(table),
         "default_reward": table.number("default_reward", low=0.0, high=1.0) if "default_reward" in table else None,
+        "holdout": table.number("holdout", low=0.0, high=LARGEST_HOLDOUT) if "holdout" in table else 0.0,
+        "guardrail": _guardrail(table),
         "log_limit": table.whole("log_limit", 0) if "log_limit" in table else None,
         "snapshot": _snapshot(table, folder),
         "relay": table.truth("relay", default=False),
@@ -378,6 +384,11 @@ def _snapshot(table: Table, folder: Path) -> Path | None:
     if not file.is_file():
         raise wrong("snapshot", "a file that `cobandit snapshot` wrote", table.get("snapshot"))
     return file
+
+
+def _guardrail(table: Table) -> tuple[str, float] | None:
+    given = table.get("guardrail")
+    return None if given is MISSING else checked_guardrail(given)
 
 
 def _shares(table: Table, arms: tuple[str, ...]) -> dict[str, dict[str, float] | None]:

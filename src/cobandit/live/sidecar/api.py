@@ -104,6 +104,10 @@ class Api:
             await self._synced(_TAKEN)
         return schemas.CountedMany(tuple(results))
 
+    async def report(self, given: schemas.ReportRequest) -> schemas.Reported:
+        """Take a value of the guardrail's metric."""
+        return schemas.Reported(self._member.report(given.id, given.metric, given.value))
+
     async def withdraw(self, given: schemas.WithdrawRequest) -> schemas.Withdrawn:
         """Take a decision back that was never carried out."""
         return schemas.Withdrawn(self._member.withdraw(given.id))

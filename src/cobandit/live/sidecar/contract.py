@@ -176,6 +176,19 @@ OPERATIONS = (
         answer={"results": [{"id": ID, "counted": True}]},
     ),
     Operation(
+        name="report",
+        method="POST",
+        path="/v1/report",
+        summary="Report a value of the guardrail's metric",
+        description="Before the decision's reward, at the member that decided; 0 where nothing went wrong. It counts "
+        "once for a decision. An arm that violates the guardrail is frozen at every member.",
+        taken=schemas.ReportRequest,
+        given=schemas.Reported,
+        example={"id": ID, "metric": "errors", "value": 0.0},
+        answer={"counted": True},
+        refused=(404, 409),
+    ),
+    Operation(
         name="withdraw",
         method="POST",
         path="/v1/withdraw",

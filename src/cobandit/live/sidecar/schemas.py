@@ -12,7 +12,10 @@ from cobandit.live.machine.bandits import MAX_SEGMENTS
 from cobandit.live.sidecar.problems import Problem
 from cobandit.live.status.bandit_statistics import BanditStatistics
 from cobandit.live.status.fleet import FleetArm
+from cobandit.live.status.guardrail import GuardrailStatistics
+from cobandit.live.status.lift import Lift
 from cobandit.live.status.statistics import ArmStatistics, Statistics
+from cobandit.live.status.verdict import Verdict
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
 
 MOST_IN_BATCH = 1000
@@ -170,6 +173,22 @@ class Withdrawn(Struct, frozen=True):
     withdrawn: Annotated[bool, Meta(description="Whether the decision was still open.")]
 
 
+class ReportRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A value of the guardrail's metric for a decision."""
+
+    id: DecisionId
+    metric: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="The metric of the guardrail.")]
+    value: Reward
+
+
+class Reported(Struct, frozen=True):
+    """What became of a report."""
+
+    counted: Annotated[
+        bool, Meta(description="Whether it counts: once for a decision, while that waits for its reward.")
+    ]
+
+
 class Arms(Struct, frozen=True):
     """Every arm that the member knows, as it sees them; removed ones too."""
 
@@ -201,6 +220,12 @@ class FleetView(Struct, frozen=True):
     arms: tuple[FleetArm, ...]
     members: tuple[Statistics, ...]
     silent: tuple[str, ...]
+    verdict: Verdict | None = None
+    """As the member says that knows most."""
+    lift: Lift | None = None
+    """The same, of the hold-out."""
+    guardrail: GuardrailStatistics | None = None
+    """The same, of the second metric."""
 
 
 class Health(Struct, frozen=True):

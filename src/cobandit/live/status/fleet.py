@@ -5,8 +5,11 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from cobandit.live.status.guardrail import GuardrailStatistics
+from cobandit.live.status.lift import Lift
 from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
+from cobandit.live.status.verdict import Verdict
 
 
 class FleetArm(msgspec.Struct, frozen=True):
@@ -25,6 +28,8 @@ class FleetArm(msgspec.Struct, frozen=True):
     """At how many members it gets no traffic."""
     offered_at: int
     """By how many members it may be chosen."""
+    p_best: float | None = None
+    """How likely it is the best of the arms on offer, as the same member says."""
 
 
 class Fleet(msgspec.Struct, frozen=True):
@@ -76,6 +81,24 @@ class Fleet(msgspec.Struct, frozen=True):
         return max((_gone_for(member, here) for member in self.members), default=(0, 0))
 
     @property
+    def verdict(self) -> Verdict | None:
+        """Who leads, how sure that is, and what stopping now would cost: as the member says that knows most."""
+        said = (member.verdict for member in self.members if member.verdict is not None)
+        return max(said, key=lambda verdict: verdict.observations, default=None)
+
+    @property
+    def lift(self) -> Lift | None:
+        """What the bandit brings more than the hold-out, as the member says that knows most of it."""
+        said = (member.lift for member in self.members if member.lift is not None)
+        return max(said, key=lambda lift: (lift.held_out, lift.observations), default=None)
+
+    @property
+    def guardrail(self) -> GuardrailStatistics | None:
+        """How the arms stand with the second metric, as the member says that knows most reports."""
+        said = (member.guardrail for member in self.members if member.guardrail is not None)
+        return max(said, key=lambda one: sum(arm.reports for arm in one.arms), default=None)
+
+    @property
     def troubles(self) -> list[tuple[str, str]]:
         """What does not work, and at whom."""
         return [(member.name, trouble) for member in self.members for trouble in member.troubles]
@@ -101,7 +124,15 @@ class Fleet(msgspec.Struct, frozen=True):
     def to_json(self) -> bytes:
         """Return this as JSON, with the arms as the group sees them."""
         return msgspec.json.encode(
-            {"group": self.group, "arms": self.arms(), "members": self.members, "silent": self.silent}
+            {
+                "group": self.group,
+                "arms": self.arms(),
+                "members": self.members,
+                "silent": self.silent,
+                "verdict": self.verdict,
+                "lift": self.lift,
+                "guardrail": self.guardrail,
+            }
         )
 
 
@@ -160,4 +191,5 @@ def _arm(name: str, seen: list[ArmStatistics], total: int) -> FleetArm:
         high=best.high,
         frozen_at=sum(view.is_frozen for view in seen),
         offered_at=sum(view.is_candidate for view in seen),
+        p_best=best.p_best,
     )

@@ -8,8 +8,10 @@ from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from cobandit.live.status.bandit_statistics import BanditStatistics
+from cobandit.live.status.lift import Lift
 from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
+from cobandit.live.status.verdict import Verdict
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
 
@@ -105,6 +107,18 @@ def _peers(measure: Callable[[PeerStatistics], float | None]) -> Rows:
     return lambda member: [((peer.name,), measure(peer)) for peer in member.peers if peer.role is not Role.LEAF]
 
 
+def _verdict(measure: Callable[[Verdict], float]) -> Rows:
+    return lambda member: [] if member.verdict is None else [((), measure(member.verdict))]
+
+
+def _lift(measure: Callable[[Lift], float | None]) -> Rows:
+    return lambda member: [] if member.lift is None else [((), measure(member.lift))]
+
+
+def _guardrail(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
+    return [] if member.guardrail is None else [((arm.arm,), arm.mean) for arm in member.guardrail.arms]
+
+
 def _leaves(member: Statistics) -> float:
     return float(sum(peer.is_present and peer.role is Role.LEAF for peer in member.peers))
 
@@ -150,6 +164,16 @@ _FAMILIES = (
     _Family(_GAUGE, "cobandit_arm_reward_mean_ratio", "Mean reward, from 0 to 1.", _ARM, _arms(lambda a: a.mean)),
     _Family(_GAUGE, "cobandit_arm_reward_low_ratio", "Lower end of its interval.", _ARM, _arms(lambda a: a.low)),
     _Family(_GAUGE, "cobandit_arm_reward_high_ratio", "Upper end of its interval.", _ARM, _arms(lambda a: a.high)),
+    _Family(_GAUGE, "cobandit_arm_best_ratio", "How likely it is the best.", _ARM, _arms(lambda a: a.p_best)),
+    _Family(_GAUGE, "cobandit_arm_propensity_ratio", "Of the next decision.", _ARM, _arms(lambda a: a.propensity)),
+    _Family(_GAUGE, "cobandit_leader_best_ratio", "How sure the leader is.", (), _verdict(lambda v: v.p_best)),
+    _Family(_GAUGE, "cobandit_stopping_loss_ratio", "A decision's, if stopped now.", (), _verdict(lambda v: v.loss)),
+    _Family(_GAUGE, "cobandit_converged", "1 if stopping costs 1 % at most.", (), _verdict(lambda v: v.is_converged)),
+    _Family(_GAUGE, "cobandit_held_out_observations", "Of the hold-out.", (), _lift(lambda one: one.held_out)),
+    _Family(_GAUGE, "cobandit_lift_ratio", "Of the bandit over the hold-out.", (), _lift(lambda one: one.lift)),
+    _Family(_GAUGE, "cobandit_lift_low_ratio", "Lower end of its interval.", (), _lift(lambda one: one.low)),
+    _Family(_GAUGE, "cobandit_lift_high_ratio", "Upper end of its interval.", (), _lift(lambda one: one.high)),
+    _Family(_GAUGE, "cobandit_arm_guardrail_ratio", "Mean of the guardrail's metric.", _ARM, _guardrail),
     _Family(_GAUGE, "cobandit_arm_available", "1 if it may be chosen.", _ARM, _arms(lambda a: a.is_candidate)),
     _Family(_GAUGE, "cobandit_bandit_observations", "Known.", _BANDIT, _bandits(lambda b: b.observations)),
     _Family(_GAUGE, "cobandit_bandit_own_observations", "Own.", _BANDIT, _bandits(lambda b: b.own_observations)),

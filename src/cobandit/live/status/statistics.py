@@ -4,7 +4,7 @@ The same shapes travel to `cobandit status`, as MessagePack, and can be written 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 import msgspec
@@ -15,7 +15,10 @@ from cobandit.codec import WIRE_VERSION
 from cobandit.codec.serializer import NotSoError, reader, write
 from cobandit.core.places import MAX_BANDITS
 from cobandit.live.status.bandit_statistics import BanditStatistics
+from cobandit.live.status.guardrail import GuardrailStatistics
+from cobandit.live.status.lift import Lift
 from cobandit.live.status.roles import Role, role_of
+from cobandit.live.status.verdict import Verdict
 from cobandit.policies import Policy
 from cobandit.policies.confident import Confident
 from cobandit.policies.matching import Posterior
@@ -58,6 +61,10 @@ class ArmStatistics(msgspec.Struct, frozen=True):
     """Whether the policy may still choose it."""
     is_frozen: bool
     is_removed: bool
+    p_best: Unit | None = None
+    """How likely it is the best of the arms on offer; `None` if it is not on offer, or nothing is known."""
+    propensity: Unit | None = None
+    """How likely the next decision draws it; `None` if the policy names one arm, and draws none."""
 
 
 class PeerStatistics(msgspec.Struct, frozen=True):
@@ -174,6 +181,12 @@ class Statistics(msgspec.Struct, frozen=True):
     """Rewards for other members' decisions that relays took over since the start, to bring them on."""
     bandits: Annotated[tuple[BanditStatistics, ...], Meta(max_length=MAX_BANDITS)] = ()
     """The bandits with names that it serves."""
+    verdict: Verdict | None = None
+    """Who leads, how sure that is, and what stopping now would cost; `None` if nothing is known."""
+    lift: Lift | None = None
+    """What the bandit brings more than the hold-out; `None` if there is none."""
+    guardrail: GuardrailStatistics | None = None
+    """How the arms stand with the second metric; `None` if none is watched."""
 
     @property
     def started_at(self) -> float:
@@ -209,11 +222,38 @@ def decode_statistics(content: bytes) -> Statistics:
     return statistics
 
 
-def arms_of(agent: Agent, frozen: frozenset[Arm], removed: frozenset[Arm]) -> tuple[ArmStatistics, ...]:
-    """Return every arm of an agent."""
+def arms_of(
+    agent: Agent,
+    frozen: frozenset[Arm],
+    removed: frozenset[Arm],
+    *,
+    p_best: Mapping[Arm, float],
+    propensities: Mapping[Arm, float] | None,
+) -> tuple[ArmStatistics, ...]:
+    """Return every arm of an agent.
+
+    Args:
+        agent: The agent.
+        frozen: The arms that are frozen.
+        removed: The arms that are removed.
+        p_best: How likely some of them are the best.
+        propensities: How likely the next decision draws them; `None` if it draws none.
+    """
     policy, own = agent.policy, agent.own_observations()
     posteriors = dict(zip(policy.candidates, policy.posteriors() or (), strict=False))
-    return tuple(_arm(policy, arm, own[arm], arm in frozen, arm in removed, posteriors.get(arm)) for arm in policy.arms)
+    return tuple(
+        msgspec.structs.replace(
+            _arm(policy, arm, own[arm], arm in frozen, arm in removed, posteriors.get(arm)),
+            p_best=_unit(p_best.get(arm)),
+            propensity=None if propensities is None else _unit(propensities.get(arm, 0.0)),
+        )
+        for arm in policy.arms
+    )
+
+
+def _unit(value: float | None) -> float | None:
+    """Return a likelihood without what rounding did to it."""
+    return None if value is None else min(1.0, max(0.0, value))
 
 
 def _arm(

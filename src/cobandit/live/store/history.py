@@ -3,16 +3,21 @@
 It is read from the batches in the journal, so it costs nothing extra to keep, and goes back as far as they do.
 """
 
-from collections.abc import Iterable
+import io
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from cobandit.live.decide.decision import Claim, Signer, sign
+from cobandit.live.decide.holdout import is_marked, unmarked
 from cobandit.live.machine.batch import Batch
+from cobandit.values.extras import needed_by
+
+_IN_JSON = {"at": "time", "is_expired": "expired", "is_held_out": "held_out"}
 
 
-class LogEntry(msgspec.Struct, frozen=True, rename={"at": "time", "is_expired": "expired"}):
-    """One decision. In JSON, `at` is called `time` and `is_expired` is called `expired`."""
+class LogEntry(msgspec.Struct, frozen=True, rename=_IN_JSON):
+    """One decision. In JSON, `at` is called `time`, and `is_expired` and `is_held_out` have no `is_`."""
 
     number: int
     at: float
@@ -28,10 +33,28 @@ class LogEntry(msgspec.Struct, frozen=True, rename={"at": "time", "is_expired": 
     """Whether it was given up: then the reward, if any, is the default."""
     id: str = ""
     """With which it can be rewarded (`cobandit reward`)."""
+    is_held_out: bool = False
+    """Whether it is of the hold-out: made evenly over the arms on offer, and not learned from."""
 
     def to_json(self) -> bytes:
         """Return this as one line of JSON."""
         return msgspec.json.encode(self)
+
+
+def to_parquet(entries: Sequence[LogEntry]) -> bytes:
+    """Return decisions as a Parquet file, with the columns of the JSON lines. It needs the extra `sim`."""
+    with needed_by("writing Parquet"):
+        import pyarrow as pa  # noqa: PLC0415  # members need it not
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+    text, number = pa.string(), pa.float64()
+    kinds = {"number": pa.int64(), "time": number, "propensity": number, "reward": number, "rewarded_at": number}
+    kinds |= dict.fromkeys(("expired", "held_out"), pa.bool_())
+    names = [field.encode_name for field in msgspec.structs.fields(LogEntry)]
+    schema = pa.schema([(name, kinds.get(name, text)) for name in names])
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(msgspec.to_builtins(entries), schema=schema), buffer)
+    return buffer.getvalue()
 
 
 class DecisionLog:
@@ -53,7 +76,9 @@ class DecisionLog:
         for batch in batches:
             for number, arm, propensity, at, subject, _ in batch.decided:
                 token = sign(Claim(self._signer.name, number, arm, at), self._signer.key)
-                entries[number] = self._open[number] = LogEntry(number, at, arm, propensity, subject, id=token)
+                entries[number] = self._open[number] = LogEntry(
+                    number, at, unmarked(arm)[1], propensity, subject, id=token, is_held_out=is_marked(arm)
+                )
             for number, _, units, at, is_expired in batch.settled:
                 entry = self._open.pop(number, None)
                 if entry is not None:

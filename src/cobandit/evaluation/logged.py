@@ -1,0 +1,164 @@
+"""Logged decisions, as an evaluation needs them: read from files, each once, and without those that say nothing.
+
+This file owns which rows count and what is said of one that cannot be right. It does not know what they are used for.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from cobandit.values.checks import is_number
+from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
+
+Row = Mapping[str, object]
+"""One decision, as a line of `cobandit log` has it: arm, propensity, reward, subject, id, and columns of your own."""
+
+_CERTAIN = 1.0 - 1e-12
+
+
+class Logged(NamedTuple):
+    """One decision that counts."""
+
+    arm: str
+    propensity: float
+    reward: float
+    unit: object
+    """What is independent of all others: the subject, or the decision itself."""
+    row: Row
+
+
+class LoggedDecisions(NamedTuple):
+    """What a log says."""
+
+    decisions: list[Logged]
+    """Those that count: drawn by chance, with a known propensity, and rewarded. In the order of the log."""
+    arms: tuple[str, ...]
+    unrewarded: int
+    """How many were left out because they have no reward."""
+    certain: int
+    """How many were left out because their arm was certain: forced by the kill switch, or no other was possible."""
+    untold: int
+    """How many were left out because nobody knows how likely they were."""
+
+
+def read_decisions(*paths: str | Path) -> list[Row]:
+    """Return the decisions of files that `cobandit log` wrote: JSON lines, or Parquet if a name ends in `.parquet`.
+
+    Raises:
+        LocalError: There is no such file, or a line of it is no decision.
+    """
+    return [row for path in paths for row in _rows(Path(path))]
+
+
+def decisions_of(rows: Iterable[Row | msgspec.Struct], *, unrewarded: float | None = None) -> LoggedDecisions:
+    """Return what a log says, every decision once, as it was logged last.
+
+    Args:
+        rows: As `read_decisions` or `Member.log` gives them.
+        unrewarded: The reward of decisions that have none; by default they are left out.
+
+    Raises:
+        LocalError: A row cannot be right, or none of them says anything about another policy.
+    """
+    latest: dict[object, Row] = {}
+    for position, row in enumerate(rows, 1):
+        entry: Row = msgspec.to_builtins(row) if isinstance(row, msgspec.Struct) else row
+        latest[_key(entry, position)] = entry
+    found: list[Logged] = []
+    left_out = {"unrewarded": 0, "certain": 0, "untold": 0}
+    for position, (key, entry) in enumerate(latest.items(), 1):
+        decision = _checked(entry, position, key, unrewarded)
+        if isinstance(decision, Logged):
+            found.append(decision)
+        else:
+            left_out[decision] += 1
+    impossible = next((one for one in found if not one.propensity), None)
+    if not any(one.propensity for one in found):
+        left_out["certain"] += len(found)  # 0, so another was certain
+        raise _nothing_said(**left_out)
+    if impossible is not None:
+        raise LocalError(f"arm {impossible.arm!r} was chosen with propensity 0, which cannot be: who wrote this log?")
+    arms = tuple(sorted({decision.arm for decision in found}))
+    return LoggedDecisions(found, arms, **left_out)
+
+
+def _key(row: Row, position: int) -> object:
+    """Return what tells a decision from others: it is logged again when it is rewarded, and logs are put together."""
+    if not isinstance(row, Mapping):
+        raise LocalError(f"decision {position} is {row!r}, not one of a log: a row has arm, propensity and reward")
+    return row.get("id") or (position if row.get("number") is None else ("number", row["number"]))
+
+
+def _checked(row: Row, position: int, key: object, unrewarded: float | None) -> Logged | str:
+    """Return a decision, or why it is left out."""
+    arm, propensity, reward = row.get("arm"), row.get("propensity"), row.get("reward")
+    if not isinstance(arm, str):
+        raise LocalError(f"decision {position} has no arm: {_short(row)}")
+    if propensity is None:
+        return "untold"
+    if not is_number(propensity) or not 0.0 <= propensity <= 1.0 + 1e-9:  # type: ignore[operator]  # it is a number
+        raise LocalError(f"decision {position} has propensity {propensity!r}, which is none: {_short(row)}")
+    if reward is None:
+        reward = unrewarded
+    if reward is None:
+        return "unrewarded"
+    if not is_number(reward) or not math.isfinite(reward):  # type: ignore[arg-type]
+        raise LocalError(f"decision {position} has reward {reward!r}, which is no number: {_short(row)}")
+    chance = float(propensity)  # type: ignore[arg-type]
+    if chance > _CERTAIN:
+        return "certain"
+    subject = row.get("subject")
+    return Logged(arm, chance, float(reward), key if subject is None else ("subject", subject), row)  # type: ignore[arg-type]
+
+
+def _short(row: Row) -> str:
+    text = repr(dict(row))
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _nothing_said(*, unrewarded: int, certain: int, untold: int) -> LocalError:
+    if certain:
+        return LocalError(
+            "every propensity of this log is 0 or 1: its policy left nothing to chance, so the log does not say what "
+            "another would have brought. Log with the policy 'thompson', with floors, or with a hold-out"
+        )
+    if untold:
+        return LocalError("no decision of this log has a propensity: its policy draws, and does not tell its odds")
+    if unrewarded:
+        return LocalError("no decision of this log has a reward: count them with a reward of 0, or wait for rewards")
+    return LocalError("this log has no decisions")
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    if path.suffix == ".parquet":
+        with needed_by("reading Parquet"):
+            import pyarrow as pa  # noqa: PLC0415
+            import pyarrow.parquet as pq  # noqa: PLC0415
+        try:
+            yield from pq.read_table(path).to_pylist()
+        except pa.ArrowInvalid as error:
+            raise LocalError(f"{path} is no Parquet file: {error}") from error
+        return
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield _decoded(line, path, number)
+    except OSError as error:
+        raise LocalError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _decoded(line: bytes, path: Path, number: int) -> Row:
+    try:
+        row = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise LocalError(
+            f"{path}, line {number} is no JSON ({error}): an evaluation reads what `cobandit log` prints without --csv"
+        ) from error
+    if not isinstance(row, dict):
+        raise LocalError(f"{path}, line {number} is no decision: {line[:80].decode(errors='replace')!r}")
+    return row

@@ -1,0 +1,103 @@
+"""A guardrail: a second metric that must stay below a limit, whatever an arm earns. Values, and the rule.
+
+Values of the metric, from 0 to 1, are reported for decisions and counted by arm in a segment of their bandit, which no
+policy learns from. An arm violates the guardrail if values as high as its own would come about once in a thousand times
+or less with a mean at the limit (an exact test for values that are 0 or 1). This file does not know what follows.
+"""
+
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from cobandit.agent import Agent
+from cobandit.core.places import At
+from cobandit.live.status.lift import Rewards, rewards_by_arm
+from cobandit.policies.matching import beta_below
+from cobandit.values.checks import check_name, is_number
+from cobandit.values.errors import LocalError
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
+
+GUARDRAIL: At = ("", "guardrail")
+"""Where values of the metric are counted."""
+
+DOUBT = 0.001
+"""An arm is blamed if what was reported of it is no likelier than this by chance."""
+
+LEAST_REPORTS = 20
+"""With fewer reports no arm is blamed."""
+
+_Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
+
+
+class GuardrailTerms(NamedTuple):
+    """What is watched."""
+
+    metric: str
+    limit: float
+
+
+class ArmGuardrail(msgspec.Struct, frozen=True):
+    """How one arm stands."""
+
+    arm: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+    reports: Annotated[int, Meta(ge=0, le=2**53)]
+    """How many are known, of the whole fleet."""
+    mean: _Unit
+    is_violated: bool
+
+
+class GuardrailStatistics(msgspec.Struct, frozen=True):
+    """How all arms stand."""
+
+    metric: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+    limit: _Unit
+    arms: Annotated[tuple[ArmGuardrail, ...], Meta(max_length=MOST_ARMS)]
+    """Those of which there are reports."""
+
+
+def checked_guardrail(given: object) -> GuardrailTerms | None:
+    """Return what is watched, or say what is wrong with it.
+
+    >>> checked_guardrail(("errors", 0.02))
+    GuardrailTerms(metric='errors', limit=0.02)
+    """
+    if given is None:
+        return None
+    if not (isinstance(given, tuple | list) and len(given) == 2):
+        raise LocalError(f'guardrail must be a metric and its limit, such as ("errors", 0.02), not {given!r}')
+    metric, limit = given
+    check_name("the metric of a guardrail", metric, LONGEST_NAME)
+    if not (is_number(limit) and 0.0 < limit < 1.0):
+        raise LocalError(f"the limit of guardrail {metric!r} must be a number between 0 and 1, not {limit!r}")
+    return GuardrailTerms(metric, float(limit))
+
+
+def standing_of(agent: Agent, terms: GuardrailTerms) -> GuardrailStatistics:
+    """Return how all arms stand, as far as an agent knows."""
+    known = rewards_by_arm(agent, GUARDRAIL)
+    arms = tuple(
+        ArmGuardrail(arm, one.number, min(1.0, one.total / one.number), is_violated(one, terms.limit))
+        for arm, one in sorted(known.items())
+        if one.number
+    )
+    return GuardrailStatistics(terms.metric, terms.limit, arms)
+
+
+def is_violated(values: Rewards, limit: float) -> bool:
+    """Return whether values are too high for chance.
+
+    >>> is_violated(Rewards(100, 4.0, 4.0), 0.02), is_violated(Rewards(100, 9.0, 9.0), 0.02)
+    (False, True)
+    """
+    if values.number < LEAST_REPORTS or values.total < 1.0 or values.total <= limit * values.number:
+        return False
+    return beta_below(limit, values.total, max(1.0, values.number - values.total + 1.0)) < DOUBT
+
+
+def words(arm: Arm, values: ArmGuardrail, terms: GuardrailTerms) -> str:
+    """Return what an arm does, in words."""
+    return (
+        f"arm {arm!r} violates the guardrail: {terms.metric} is {values.mean:.4g} in {values.reports:,} reports, and "
+        f"must stay below {terms.limit:g}"
+    )
