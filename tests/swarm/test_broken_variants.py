@@ -303,10 +303,10 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     begin = Endpoint.begin
 
-    def changed(self: Endpoint, session: int, incarnation: int, arms: Any, now: float) -> Outcome:
+    def changed(self: Endpoint, session: int, incarnation: int, arms: Any, now: float, bandits: Any = None) -> Outcome:
         before, notices, is_new = self.members.session, self.members.notices, incarnation != self.replica.incarnation
         numbers = {name: (link.acknowledged, link.held) for name, link in self.links.items()}
-        outcome = begin(self, session, incarnation, arms, now)
+        outcome = begin(self, session, incarnation, arms, now, bandits)
         if not is_new:
             self.members.session, self.members.notices = before, notices + 1
             self.speech.put_presence(self.links.values())

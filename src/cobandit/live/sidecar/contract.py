@@ -21,7 +21,7 @@ REFUSED = {
     400: "The body is not JSON. The client must act.",
     401: "The token is missing or wrong. The client must act.",
     403: "The token only looks. The client must act, with the other token.",
-    404: "There is no such arm, or no such decision of this member. The client must act.",
+    404: "There is no such arm or bandit, or no such decision of this member. The client must act.",
     408: "The body did not come in time. The client must act.",
     409: "The arms, as they are now, forbid it. Whoever operates the fleet must act.",
     413: "The body is too long. The client must act.",
@@ -135,7 +135,7 @@ OPERATIONS = (
         given=schemas.SelectedArm,
         example={"subject": "visitor-17", "among": ["red", "green"]},
         answer=_SELECTED,
-        refused=(409,),
+        refused=(404, 409),
     ),
     Operation(
         name="select_many",
@@ -148,7 +148,7 @@ OPERATIONS = (
         given=schemas.SelectedArms,
         example={"requests": [{"subject": "visitor-17"}, {}]},
         answer={"decisions": [_SELECTED, _SELECTED]},
-        refused=(409,),
+        refused=(404, 409),
     ),
     Operation(
         name="update",
@@ -174,6 +174,19 @@ OPERATIONS = (
         given=schemas.CountedMany,
         example={"updates": [{"id": ID, "reward": 1.0}]},
         answer={"results": [{"id": ID, "counted": True}]},
+    ),
+    Operation(
+        name="reward",
+        method="POST",
+        path="/v1/reward",
+        summary="Reward a decision of a fleet, in the range of its bandit",
+        description="As update, for rewards of any range: money, seconds. One that is outside is refused, and the text "
+        "says the range.",
+        taken=schemas.RewardRequest,
+        given=schemas.Counted,
+        example={"id": ID, "reward": 12.5},
+        answer={"counted": True},
+        refused=(404, 409),
     ),
     Operation(
         name="withdraw",
