@@ -6,6 +6,25 @@ export interface SelectRequest {
   readonly subject?: string | null;
   /** Choose one of these, and no other arm. */
   readonly among?: readonly string[] | null;
+  /** Which bandit of a fleet. */
+  readonly bandit?: string | null;
+  /** A segment of it, which learns for itself. */
+  readonly segment?: string;
+}
+
+/** One bandit of a fleet, at one member. */
+export interface BanditStatistics {
+  readonly name: string;
+  readonly arms: readonly string[];
+  readonly segments: number;
+  readonly observations: number;
+  readonly own_observations: number;
+  /** The smallest and the largest reward. */
+  readonly rewards: readonly [number, number];
+  readonly window_s?: number | null;
+  readonly half_life_s?: number | null;
+  readonly control_arm?: string | null;
+  readonly frozen?: readonly string[];
 }
 
 /** Which arm to pull, and the id under which it is rewarded. */
@@ -157,6 +176,8 @@ export interface Statistics {
   readonly verdict?: Verdict | null;
   readonly lift?: Lift | null;
   readonly guardrail?: GuardrailStatistics | null;
+  /** Those with names, of a member of a fleet. */
+  readonly bandits?: readonly BanditStatistics[];
   readonly role?: "member" | "relay" | "leaf";
   readonly homes?: readonly string[];
   readonly latest_setting?: number;

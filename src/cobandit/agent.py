@@ -499,6 +499,8 @@ class Agent:
         known: dict[str, int] = {}
         own: dict[str, int] = {}
         for change in self._known():
+            if change.segment and not change.bandit:  # kept apart, and not learned from
+                continue
             known[change.bandit] = known.get(change.bandit, 0) + change.tally.observations
             if change.is_own:
                 own[change.bandit] = own.get(change.bandit, 0) + change.tally.observations

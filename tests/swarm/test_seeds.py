@@ -54,7 +54,7 @@ def test_no_invariant_is_violated_by_small_messages(size: int, monkeypatch: pyte
 
 
 def test_the_same_seed_does_the_same_in_another_process(worlds: list[World]) -> None:
-    paths = (Path(module.__file__ or "").parent.parent for module in (cobandit, lab))
+    paths = [Path(module.__file__ or "").parent.parent for module in (cobandit, lab)]
     program = "from lab.swarm import run_seed; print(*(run_seed(seed).fingerprint for seed in range(5)))"
     told = {
         subprocess.run(

@@ -17,7 +17,7 @@ def lost_in_window(agent: Agent, history: History) -> list[str]:
     for where, sums in history.of(agent.name, agent.incarnation).sums.items():
         _, name, _, period = where
         bandit = replica.bandits[name]
-        present = math.floor(replica.time / bandit.period) if bandit.period else 0
+        present = math.floor(replica.calendar.time / bandit.period) if bandit.period else 0
         is_inside = present - bandit.periods < period <= present
         count, known = len(sums) - 1, held.get(CellKey(agent.name, agent.incarnation, *where), 0)
         if known != (count if is_inside else 0):

@@ -42,12 +42,11 @@ from cobandit.core.outcome import (
     PeerJoined,
     PeerLeft,
     Received,
-    Turned,
     Woke,
 )
 from cobandit.core.peers import Peers
 from cobandit.core.pen_names import SettledBlock
-from cobandit.core.places import Bandit, Change, Placed, check_bandits, difference
+from cobandit.core.places import Bandit, Change, Placed, check_bandits, check_next
 from cobandit.core.replica import Replica
 from cobandit.core.retransmit import Event, Phase
 from cobandit.core.speech import Speech
@@ -163,17 +162,7 @@ class Endpoint:
         Where a period begins, what is outside of its window is dropped, and shares are counted from the first again if
         this agent has observed anything of that bandit in the one that ends.
         """
-        check_time(time)
-        turn = self.replica.turn(time)
-        if turn is None:
-            return Outcome(wake_at=self.wake_at)
-        self.agenda.look(now)
-        self.witnesses.drop_outdated()
-        less = (*roles.less_by(turn.gone), *self.totals.drop_outdated(self.replica))
-        if turn.is_own:
-            for link in self.met.values():
-                link.exchange.start_again()
-        return Outcome((Turned(time, now),), wake_at=self.wake_at, elsewhere=less)
+        return roles.turn(self, time, now)
 
     def eliminate(self, arm: Arm, now: float) -> Outcome:
         """Stop considering an arm, and tell the others (Algorithm 3, "broadcast index of arm i").
@@ -259,7 +248,7 @@ class Endpoint:
         if tuple(arms[: len(self.arms)]) != self.arms:
             raise LocalError(f"the arms {', '.join(arms)} do not begin with {', '.join(self.arms)}: new arms come last")
         if bandits is not None:
-            self._check_bandits(bandits)
+            check_next(bandits, self.replica.bandits, self.members.bandits)
         was_same, gone = self.members.same_arms, self.candidates.eliminated
         is_new_life = incarnation != self.replica.incarnation
         if is_new_life:
@@ -281,19 +270,6 @@ class Endpoint:
         self.agenda.expect_from_all(now)
         record = Began(session, incarnation, self.arms, now, None if bandits is None else tuple(bandits))
         return Outcome((record,), ruled_out=ruled_out, wake_at=self.wake_at)
-
-    def _check_bandits(self, bandits: Sequence[Bandit]) -> None:
-        """Refuse bandits that cannot follow those that there are, or have been."""
-        check_bandits(bandits)
-        known = self.replica.bandits
-        for bandit in bandits:
-            before = known.get(bandit.name)
-            if before is not None and (what := difference(before, bandit)) is not None:
-                raise LocalError(f"bandit {bandit.name!r} is known with another {what}: declare it under another name")
-            if before is not None and not set(before.arms) <= set(bandit.arms):
-                raise LocalError(f"bandit {bandit.name!r} has had the arms {', '.join(before.arms)}: they must stay")
-        if ("" in self.members.bandits) != any(not bandit.name for bandit in bandits):
-            raise LocalError("the plain bandit has a window from its first start on, or never")
 
     # Inputs from outside.
 

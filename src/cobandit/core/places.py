@@ -9,7 +9,7 @@ This file knows no agents. Which cells there are is in `replica.py`, who wants t
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cobandit.values.checks import check_name, check_whole
@@ -125,3 +125,21 @@ def check_bandits(bandits: Sequence[Bandit]) -> None:
         for name in ("period", "half_life"):
             if not 0.0 <= getattr(bandit, name) < math.inf:
                 raise LocalError(f"the {name} of bandit {bandit.name!r} must be 0 or more, not {getattr(bandit, name)}")
+
+
+def check_next(bandits: Sequence[Bandit], known: Mapping[str, Bandit], served: Mapping[str, Bandit]) -> None:
+    """Refuse bandits that cannot follow those that there are, or have been.
+
+    Raises:
+        LocalError: One is known with another definition, or with arms that it has no more; or the plain bandit gets a
+            window, or loses it.
+    """
+    check_bandits(bandits)
+    for bandit in bandits:
+        before = known.get(bandit.name)
+        if before is not None and (what := difference(before, bandit)) is not None:
+            raise LocalError(f"bandit {bandit.name!r} is known with another {what}: declare it under another name")
+        if before is not None and not set(before.arms) <= set(bandit.arms):
+            raise LocalError(f"bandit {bandit.name!r} has had the arms {', '.join(before.arms)}: they must stay")
+    if ("" in served) != any(not bandit.name for bandit in bandits):
+        raise LocalError("the plain bandit has a window from its first start on, or never")

@@ -24,11 +24,11 @@ This file does not know who is present, who wants what, or when to send.
 """
 
 import heapq
-import math
 from collections.abc import Callable, Collection, Iterable, Iterator, KeysView
 from typing import NamedTuple
 
 from cobandit.core import parts, settled
+from cobandit.core.calendar import Calendar
 from cobandit.core.facts import (
     CellKey,
     CellValue,
@@ -44,7 +44,7 @@ from cobandit.core.facts import (
 )
 from cobandit.core.messages import EVERYBODY_ELSE, MAX_INCARNATION, AgentId, Cells, Changes, Presence
 from cobandit.core.pen_names import SettledBlock
-from cobandit.core.places import APART, PLAIN, At, Bandit
+from cobandit.core.places import PLAIN, At
 from cobandit.core.running_totals import RunningTotals
 from cobandit.values.checks import check_whole
 from cobandit.values.errors import LocalError
@@ -96,15 +96,10 @@ class Replica:
         self.arms = set(arms)
         """The arms of the plain bandit that this agent serves. What it is told of others it passes over."""
         self.units_per_reward = units_per_reward
-        self.bandits: dict[str, Bandit] = {"": Bandit("", (), units_per_reward)}
-        """The bandits that this agent serves, or has served: by their names, the plain one without a name."""
-        self._arms: dict[str, set[Arm]] = {"": self.arms}
-        self.time = 0.0
-        """What the calendar said when a period last began. It never goes back, or a cell would be begun twice."""
-        self._periods: dict[str, int] = {"": 0}
-        """Of each bandit, the present period."""
-        self._turns_at = math.inf
-        """When the next period begins, of any bandit."""
+        self.calendar = calendar = Calendar(self.arms, units_per_reward)
+        self.bandits, self.serve = calendar.bandits, calendar.serve
+        self.has, self.arms_of, self.units_of = calendar.has, calendar.arms_of, calendar.units_of
+        self.period_of, self.is_ahead = calendar.period_of, calendar.is_ahead
         self.dropped = 0
         """How many observations of this incarnation are outside their windows."""
         self.max_facts = MAX_FACTS_PER_MESSAGE  # fewer where packets are small
@@ -134,7 +129,7 @@ class Replica:
         They are of the present period. If they are of a pen's decisions, these are settled with it.
         """
         settled.merge(self, numbers, None)
-        place = (*at, self._periods[at[0]])
+        place = (*at, self.period_of(at[0]))
         for arm, count, reward_sum, square_sum in tallies:
             own = (arm, *place)
             fact = self._own.get(own)
@@ -156,59 +151,17 @@ class Replica:
         self.lives.add(incarnation)
         self._own.clear()
 
-    # Places.
-
-    def serve(self, bandits: Iterable[Bandit]) -> None:
-        """Take bandits, or more arms of them: what was checked. What is known of others stays."""
-        for bandit in bandits:
-            self.bandits[bandit.name] = bandit
-            if bandit.name:
-                self._arms[bandit.name] = set(bandit.arms)
-        self._look_up()
-
-    def has(self, bandit: str, arm: Arm) -> bool:
-        """Return whether an arm of a bandit is served here."""
-        return arm in self._arms.get(bandit, ())
-
-    def arms_of(self, bandit: str) -> Collection[Arm]:
-        """Return the arms of a bandit that are served here."""
-        return self._arms.get(bandit, ())
-
-    def units_of(self, bandit: str) -> int:
-        """Return how many quanta a reward of a bandit has."""
-        return self.bandits[bandit].units_per_reward
-
-    def period_of(self, bandit: str) -> int:
-        """Return the present period of a bandit."""
-        return self._periods[bandit]
-
     def turn(self, time: float) -> Turn | None:
         """Take the time of the calendar, and drop what is outside of its window now. `None` if no period begins."""
-        if time < self._turns_at:
+        if time < self.calendar.turns_at:
             return None
-        self.time, before = time, self._periods
-        own = {bandit for _, bandit, _, period in self._own if period == before[bandit]}
-        self._look_up()
-        turned = {name for name, period in self._periods.items() if period != before[name]}
+        present = {bandit for _, bandit, _, period in self._own if period == self.period_of(bandit)}
+        turned = self.calendar.turn(time)
         if not turned:
             return None
-        gone = [(key, entry) for key, entry in self.cells() if self._is_over(key.bandit, key.period)]
+        gone = [(key, entry) for key, entry in self.cells() if self.calendar.is_over(key.bandit, key.period)]
         self.drop([key for key, _ in gone])
-        return Turn(is_own=bool(own & turned), gone=tuple(gone))
-
-    def _look_up(self) -> None:
-        windowed = [bandit for bandit in self.bandits.values() if bandit.period]
-        self._periods = {name: bandit.number_at(self.time) for name, bandit in self.bandits.items()}
-        ends = (bandit.period * (self._periods[bandit.name] + 1) for bandit in windowed)
-        self._turns_at = min(ends, default=math.inf)
-
-    def _is_over(self, bandit: str, period: int) -> bool:
-        """Return whether a period is outside the window of its bandit."""
-        return period <= self._periods[bandit] - self.bandits[bandit].periods
-
-    def is_ahead(self, told: Cells) -> bool:
-        """Return whether cells are of a period that is too far ahead: their teller's clock is wrong, or this one's."""
-        return told.bandit in self._periods and told.period > self._periods[told.bandit] + 1
+        return Turn(is_own=bool(present & turned), gone=tuple(gone))
 
     # What it knows.
 
@@ -382,12 +335,7 @@ class Replica:
         """Return whether cells are of use here: of a bandit and a period that count, of no own life that lies ahead."""
         if told.agent == self.agent and told.incarnation > self.incarnation:
             return False
-        present = self._periods.get(told.bandit)
-        if present is None or (told.segment and not told.bandit and told.segment not in APART):
-            return False
-        return told.period <= present + bool(self.bandits[told.bandit].period) and not self._is_over(
-            told.bandit, told.period
-        )
+        return self.calendar.counts(told)
 
     def _merge_cell(self, key: CellKey, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
         fact = self._facts.get(key)

@@ -1,4 +1,4 @@
-"""What an agent does because it is a relay, or becomes a leaf.
+"""What an agent does because it is a relay, or becomes a leaf; and when a period begins.
 
 A relay passes on what it hears. Who becomes a leaf knows nothing more of others row by row, because totals are of the
 same observations. This file does not know how a message is made, or when a pair talks.
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from cobandit.core.facts import CellKey, CellValue, plus
 from cobandit.core.link import Link
 from cobandit.core.messages import Cells, Changes, Message
-from cobandit.core.outcome import Adopted, Outcome
+from cobandit.core.outcome import Adopted, Outcome, Turned
 from cobandit.core.pen_names import SettledBlock
 from cobandit.core.places import Change
 from cobandit.core.replica import Replica
+from cobandit.values.checks import check_time
 from cobandit.values.tally import Arm, ArmTally
 
 if TYPE_CHECKING:
@@ -57,6 +58,21 @@ def adopt(endpoint: "Endpoint", told: Cells, settled: Sequence[SettledBlock], no
     outgoing = pass_on(endpoint, None, news.cells, now)
     record = Adopted(told, tuple(settled), now)
     return Outcome((record,), outgoing, news=plain, wake_at=endpoint.wake_at, elsewhere=elsewhere)
+
+
+def turn(endpoint: "Endpoint", time: float, now: float) -> Outcome:
+    """Take the time of the calendar: what is outside of its window is dropped, and shares may be counted anew."""
+    check_time(time)
+    turn = endpoint.replica.turn(time)
+    if turn is None:
+        return Outcome(wake_at=endpoint.wake_at)
+    endpoint.agenda.look(now)
+    endpoint.witnesses.drop_outdated()
+    less = (*less_by(turn.gone), *endpoint.totals.drop_outdated(endpoint.replica))
+    if turn.is_own:
+        for link in endpoint.met.values():
+            link.exchange.start_again()
+    return Outcome((Turned(time, now),), wake_at=endpoint.wake_at, elsewhere=less)
 
 
 def sorted_out(replica: Replica, changes: Iterable[Change]) -> tuple[tuple[ArmTally, ...], tuple[Change, ...]]:

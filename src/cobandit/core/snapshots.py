@@ -108,7 +108,7 @@ def state(endpoint: Endpoint) -> EndpointState:
         retired=tuple(
             bandit for name, bandit in replica.bandits.items() if name and name not in endpoint.members.bandits
         ),
-        time=replica.time,
+        time=replica.calendar.time,
         dropped=replica.dropped,
     )
 
@@ -135,7 +135,7 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     check_bandits(state.bandits)
     check_bandits(state.retired)
     endpoint.members.serve(state.bandits)
-    endpoint.replica.time = state.time
+    endpoint.replica.calendar.time = state.time
     endpoint.replica.serve((*state.bandits, *state.retired))
     for fact in state.facts:
         check_changes(fact.told, state.agent, endpoint.replica)

@@ -39,6 +39,7 @@ def test_paths_are_taken_from_the_folder_of_the_file_and_the_rest_has_defaults(t
     )
     assert config.member == {
         "group": "homepage",
+        "fleet": None,
         "name": "memory",
         "arms": ("A", "B"),
         "state": tmp_path / "memory.db",
@@ -99,6 +100,7 @@ def test_every_key_is_taken(tmp_path: Path) -> None:
     assert (config.log_format, config.metrics, config.catch_up_every) == ("json", "127.0.0.1:9100", 5.0)
     assert config.member == {
         "group": "homepage",
+        "fleet": None,
         "name": "memory",
         "arms": ("A", "B"),
         "state": tmp_path / "memory.db",
@@ -311,3 +313,38 @@ def test_metrics_without_their_package_are_found_before_anything_starts(tmp_path
         2,
         "cobandit: metrics: serving metrics needs the extra \"metrics\": pip install 'cobandit[metrics]'\n",
     )
+
+
+FLEET: dict[str, object] = {"fleet": "shop", "name": "web-1", "url": "nats://n:4222", "state": "web-1.db"}
+
+
+def test_a_fleet_has_a_table_for_each_bandit() -> None:
+    homepage = {"arms": ["A", "B"], "window": "7d", "rewards": [0, 200]}
+    config = config_from_mapping({**FLEET, "bandits": {"homepage": homepage, "mail": {"arms": ["X"], "policy": "ucb"}}})
+    assert (config.group, config.member["group"], config.member["arms"]) == ("shop", None, None)
+    assert config.bandits == {
+        "homepage": {"arms": ("A", "B"), "window": "7d", "rewards": (0, 200)},
+        "mail": {"arms": ("X",), "policy": "ucb"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"arms": ["A"]}, "fleet is given"),
+        ({"group": "g"}, "fleet is given"),
+        ({"bandits": 3}, "a table for each bandit"),
+        ({"bandits": {"home": 3}}, "bandits.home must be a table"),
+        ({"bandits": {"home": {}}}, "bandits.home: the arm set is empty"),
+        ({"bandits": {"home": {"arms": ["A"], "windo": "1h"}}}, "did you mean bandits.home.window"),
+        ({"bandits": {"home": {"arms": ["A"], "window": "1s"}}}, "bandits.home: window must be at least 10 seconds"),
+    ],
+)
+def test_the_file_of_a_fleet_that_cannot_be_is_refused(more: dict[str, object], words: str) -> None:
+    with pytest.raises(LocalError, match=re.escape(words)):
+        config_from_mapping({**FLEET, **more})
+
+
+def test_a_group_has_no_bandits_with_names() -> None:
+    with pytest.raises(LocalError, match="fleet = "):
+        config_from_mapping({**LEAST, "bandits": {"home": {"arms": ["A"]}}})

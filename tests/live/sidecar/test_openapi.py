@@ -79,5 +79,5 @@ def test_strangers_who_read_the_document_find_nothing_wrong(served: Served, tmp_
     counted = re.search(r"(\d+) generated, (\d+) passed", found.stdout)
     assert counted is not None
     assert int(counted[1]) == int(counted[2]) > 500
-    assert "Tested: 19" in found.stdout
+    assert "Tested: 22" in found.stdout
     assert served.client.get("/readyz").status_code == 200

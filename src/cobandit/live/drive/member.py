@@ -160,6 +160,11 @@ class Member:
         return NamedBandit(self, self.machine.bandits, name)
 
     @property
+    def is_fleet(self) -> bool:
+        """Whether it has bandits with names, and no other."""
+        return not self._source.published.arms
+
+    @property
     def bandits(self) -> tuple[str, ...]:
         """The names of the bandits that are declared here."""
         return tuple(self.machine.bandits.declared)

@@ -24,7 +24,7 @@ from cobandit.live.sidecar.problems import refusal_of
 from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.metrics import MemberCollector
 from cobandit.live.status.statistics import ArmStatistics, Statistics
-from cobandit.values.errors import LocalError, NotNowError
+from cobandit.values.errors import LocalError, NotNowError, StateError, UnknownError
 
 Value = TypeVar("Value")
 
@@ -107,6 +107,15 @@ class Api:
     async def report(self, given: schemas.ReportRequest) -> schemas.Reported:
         """Take a value of the guardrail's metric."""
         return schemas.Reported(self._member.report(given.id, given.metric, given.value))
+
+    async def reward(self, given: schemas.RewardRequest) -> schemas.Counted:
+        """Reward a decision of a fleet, in the range of its bandit."""
+        try:
+            return await self.update(schemas.UpdateRequest(given.id, given.reward, given.sync))
+        except (NotNowError, StateError, UnknownError):
+            raise
+        except LocalError as error:  # what can be is the bandit's, not the shape of the body
+            raise StateError(str(error)) from error
 
     async def withdraw(self, given: schemas.WithdrawRequest) -> schemas.Withdrawn:
         """Take a decision back that was never carried out."""

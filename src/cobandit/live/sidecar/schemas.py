@@ -36,7 +36,8 @@ Among = Annotated[
 DecisionId = Annotated[
     str, Meta(pattern=r"^d1\.[A-Za-z0-9_-]+$", max_length=LONGEST_TOKEN, description="The id of a decision.")
 ]
-Reward = Annotated[float, Meta(description="How good it was: from 0 to 1, or in the range of its bandit.")]
+Reward = Annotated[float, Meta(ge=0.0, le=1.0, description="How good it was, from 0 to 1.")]
+AnyReward = Annotated[float, Meta(description="How good it was, in the range of its bandit.")]
 BanditName = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="The name of a bandit of a fleet.")]
 Segment = Annotated[str, Meta(max_length=LONGEST_NAME, description="A segment of the bandit, which learns for itself.")]
 Duration = Annotated[str | float, Meta(description="Seconds, or such as 30min, 12h or 7d.")]
@@ -119,6 +120,14 @@ class UpdateRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
     id: DecisionId
     reward: Reward
+    sync: Sync = False
+
+
+class RewardRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The reward of a decision of a fleet, in the range of its bandit."""
+
+    id: DecisionId
+    reward: AnyReward
     sync: Sync = False
 
 

@@ -1,0 +1,91 @@
+"""Which bandits an agent serves, and which of their periods count at present.
+
+It owns the definitions, the arms of each bandit, and the time by which periods are counted. It holds no cells: who asks
+drops what is over. It knows no peers.
+"""
+
+import math
+from collections.abc import Collection, Iterable
+
+from cobandit.core.messages import Cells
+from cobandit.core.places import APART, Bandit
+from cobandit.values.tally import Arm
+
+
+class Calendar:
+    """The bandits of one agent, and their periods.
+
+    Args:
+        arms: The arms of the plain bandit, a set that may grow.
+        units_per_reward: How many quanta a reward of the plain bandit has.
+
+    >>> calendar = Calendar({"A"}, 1)
+    >>> calendar.serve([Bandit("home", ("A",), 1, period=60.0, periods=2)])
+    >>> calendar.turn(200.0), calendar.period_of("home"), calendar.is_over("home", 1)
+    ({'home'}, 3, True)
+    """
+
+    def __init__(self, arms: set[Arm], units_per_reward: int) -> None:
+        self.bandits: dict[str, Bandit] = {"": Bandit("", (), units_per_reward)}
+        """The bandits that this agent serves, or has served: by their names, the plain one without a name."""
+        self.time = 0.0
+        """What it was when a period last began. It never goes back, or a cell would be begun twice."""
+        self._arms: dict[str, set[Arm]] = {"": arms}
+        self._periods: dict[str, int] = {"": 0}
+        """Of each bandit, the present period."""
+        self.turns_at = math.inf
+        """When the next period begins, of any bandit."""
+
+    def serve(self, bandits: Iterable[Bandit]) -> None:
+        """Take bandits, or more arms of them: what was checked. What is known of others stays."""
+        for bandit in bandits:
+            self.bandits[bandit.name] = bandit
+            if bandit.name:
+                self._arms[bandit.name] = set(bandit.arms)
+        self._look_up()
+
+    def has(self, bandit: str, arm: Arm) -> bool:
+        """Return whether an arm of a bandit is served here."""
+        return arm in self._arms.get(bandit, ())
+
+    def arms_of(self, bandit: str) -> Collection[Arm]:
+        """Return the arms of a bandit that are served here."""
+        return self._arms.get(bandit, ())
+
+    def units_of(self, bandit: str) -> int:
+        """Return how many quanta a reward of a bandit has."""
+        return self.bandits[bandit].units_per_reward
+
+    def period_of(self, bandit: str) -> int:
+        """Return the present period of a bandit."""
+        return self._periods[bandit]
+
+    def turn(self, time: float) -> set[str]:
+        """Take the time. Return of which bandits a period has begun."""
+        if time < self.turns_at:
+            return set()
+        self.time, before = time, self._periods
+        self._look_up()
+        return {name for name, period in self._periods.items() if period != before[name]}
+
+    def is_over(self, bandit: str, period: int) -> bool:
+        """Return whether a period is outside the window of its bandit."""
+        return period <= self._periods[bandit] - self.bandits[bandit].periods
+
+    def is_ahead(self, told: Cells) -> bool:
+        """Return whether cells are of a period that is too far ahead: their teller's clock is wrong, or this one's."""
+        return told.bandit in self._periods and told.period > self._periods[told.bandit] + 1
+
+    def counts(self, told: Cells) -> bool:
+        """Return whether cells are of a bandit that is served, and of a period that counts: the next one does too."""
+        present = self._periods.get(told.bandit)
+        if present is None or (told.segment and not told.bandit and told.segment not in APART):
+            return False
+        last = present + 1 if self.bandits[told.bandit].period else present
+        return told.period <= last and not self.is_over(told.bandit, told.period)
+
+    def _look_up(self) -> None:
+        self._periods = {name: bandit.number_at(self.time) for name, bandit in self.bandits.items()}
+        windowed = (bandit for bandit in self.bandits.values() if bandit.period)
+        ends = (bandit.period * (self._periods[bandit.name] + 1) for bandit in windowed)
+        self.turns_at = min(ends, default=math.inf)
