@@ -182,6 +182,11 @@ class Replica:
         """Return the present period of a bandit."""
         return self._periods[bandit]
 
+    @property
+    def forgets(self) -> bool:
+        """Whether any bandit has a window."""
+        return self._turns_at < math.inf
+
     def turn(self, time: float) -> Turn | None:
         """Take the time of the calendar, and drop what is outside of its window now. `None` if no period begins."""
         self.time = max(self.time, time)
