@@ -21,7 +21,7 @@ def whole_quotient(x: float, y: float) -> float:
     >>> [whole_quotient(slot, 2.5) == slot // 2.5 for slot in (0, 2, 3, 5, 7)]
     [True, True, True, True, True]
     """
-    quotient = (x - math.fmod(x, y)) / y
+    quotient = (x - x % y) / y
     whole = math.floor(quotient)
     return whole + 1.0 if quotient - whole > 0.5 else float(whole)
 
