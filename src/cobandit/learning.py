@@ -45,7 +45,7 @@ class Learner:
         if self._parts is None:
             self.policy.learn(tallies, own=own)
             return
-        self.policy.own_pulls += sum(entry.observations for entry in tallies) if own else 0
+        self.policy.own_pulls += sum(max(0, entry.observations) for entry in tallies) if own else 0
         self._part(period).add_all(tallies)
         self._fade()
 

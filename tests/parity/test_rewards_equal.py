@@ -17,7 +17,7 @@ from tests.parity.test_kernel_equals_reference import (
 
 from cobandit.protocols import plug_in
 from cobandit.protocols.periodic_hub import PeriodicHub
-from cobandit.scenario import AgentSpec, Arms, Rate, Relays, Scenario
+from cobandit.scenario import Absence, AgentSpec, Arms, BuiltIn, Faults, Forgetting, Rate, Relays, Scenario
 from cobandit.scenario.changes import Changes, Linear, Sinusoid, Switches, Walk
 from cobandit.scenario.paying import Bernoulli, Beta, Discrete, Normal, OwnReward, Pay, Replay
 from cobandit.simulator import kernel, reference
@@ -138,3 +138,40 @@ def test_many_rewards_with_relays_or_a_plug_in_are_left_to_the_readable_engine(u
     with pytest.raises(LocalError, match="knows two rewards, the lowest and the highest: use the readable engine"):
         kernel.run(world, seed=1)
     assert reference.run(world, seed=1).rewards.sum() > 0.0
+
+
+@st.composite
+def forgetful_worlds(draw: st.DrawFn) -> Scenario:
+    """Worlds with a window, in which agents stay."""
+    world = draw(worlds())
+    policy = world.policy
+    if isinstance(policy, BuiltIn) and policy.name == "aae":
+        policy = BuiltIn("ucb", policy.alpha, policy.confidence)
+    if draw(st.booleans()):
+        world = replace(world, arms=draw(other_arms(world.arms)))
+    agents = tuple(replace(agent, absences=()) for agent in world.agents)
+    window = draw(st.sampled_from([1, 3, 8, 20, 44, 77, 1_000]))
+    return replace(world, agents=agents, policy=policy, forgetting=Forgetting(window=window))
+
+
+@settings(max_examples=EXAMPLES, deadline=None, derandomize=True)
+@given(world=forgetful_worlds(), seed=st.integers(0, 2**62), trial=st.integers(0, 3))
+def test_the_kernel_forgets_the_same(world: Scenario, seed: int, trial: int) -> None:
+    check_both_tell_the_same(world, seed, trial)
+
+
+@pytest.mark.parametrize(
+    ("unfit", "told"),
+    [
+        ({"forgetting": Forgetting(half_life=20)}, "knows a window, and no half_life"),
+        ({"topology": Relays(2)}, "knows a mesh of agents that stay, on a network without faults"),
+        ({"faults": Faults(loss=0.1)}, "knows a mesh of agents that stay, on a network without faults"),
+        ({"agents": (AgentSpec(Rate(0.5), absences=(Absence(9),)),)}, "knows a mesh of agents that stay"),
+        ({"arms": Arms.of([0.5] * 600)}, "takes fewer arms"),
+    ],
+)
+def test_other_windows_are_left_to_the_readable_engine(unfit: dict[str, object], told: str) -> None:
+    world = replace(Scenario(200, Arms.of([0.2, 0.7]), AGENTS, forgetting=Forgetting(window=80)), **unfit)  # type: ignore[arg-type]
+    assert engine_for(world, "auto") == "reference"
+    with pytest.raises(LocalError, match=told):
+        kernel.run(world, seed=1)

@@ -18,6 +18,7 @@ from cobandit.scenario import (
     Faults,
     Forgetting,
     Graph,
+    Kind,
     Rate,
     Relays,
     Row,
@@ -28,13 +29,13 @@ from cobandit.scenario import (
     scenario_to_toml,
 )
 from cobandit.scenario.words import scenario_in_words
-from cobandit.simulator import kernel, run
+from cobandit.simulator import run
 from cobandit.simulator.reference import ReferenceRun
 from cobandit.simulator.trials import engine_for
 from cobandit.values.tally import Arm
 
 AGENTS = (AgentSpec(Rate(0.6)), AgentSpec(Rate(0.3)), AgentSpec(Rate(0.05)))
-WORLD = Scenario(400, Arms.of([0.3, 0.6]), AGENTS, BuiltIn("thompson"), immediate(), forgetting=Forgetting(window=80))
+WORLD = Scenario(400, Arms.of([0.3, 0.6]), AGENTS, BuiltIn("thompson"), immediate(), forgetting=Forgetting(window=100))
 
 
 class Reader(Policy):
@@ -64,7 +65,7 @@ def test_a_policy_reads_what_lies_in_the_window_and_each_observation_once() -> N
     world = replace(WORLD, agents=every, policy=reader)
     made = sorted([*range(400), 5, 95, 300])
     for slot, (fast, slow) in known_at_each_slot(world).items():
-        first = 10 * (slot // 10 - 7)  # periods of ten slots: this one, and seven before it
+        first = 10 * (slot // 10 - 9)  # periods of ten slots: this one, and nine before it
         expected = sum(first <= one <= slot for one in made)
         assert fast == expected
         assert slow in (expected, expected - 1)  # while a message to it is under way inside the slot
@@ -135,10 +136,14 @@ def test_nothing_counts_twice_in_any_network(change: dict[str, object]) -> None:
     assert result.shares > 0
 
 
-def test_the_compiled_engine_says_that_it_cannot() -> None:
-    assert engine_for(WORLD, "auto") == "reference"
-    with pytest.raises(LocalError, match="keeps no periods, so it knows no window and no half_life: use the readable"):
-        kernel.run(WORLD, seed=1)
+def test_a_share_may_tell_nothing_when_all_that_was_buffered_has_left_the_window() -> None:
+    agents = (AgentSpec(Slots((0, 390, 395))), AgentSpec(Slots((1, 100, 200, 300, 394))))
+    world = replace(WORLD, agents=agents, policy=reader, sharing=on_demand(), forgetting=Forgetting(window=10))
+    trace: list[Row] = []
+    run(world, seed=1, trace=trace)
+    answers = [(row.slot, row.b) for row in trace if (row.kind, row.agent) == (Kind.SHARE, 1)]
+    assert (390, 3) in answers  # three observations, of slots 100 to 300: none of them counts any more
+    assert engine_for(world, "auto") == "reference"  # because the policy is one of our own
 
 
 @pytest.mark.parametrize(
@@ -191,6 +196,6 @@ def test_a_file_that_cannot_be_is_refused_with_the_key(tmp_path: Path, written: 
 
 
 def test_words_tell_it() -> None:
-    assert "They choose by Thompson sampling, from the last 80 slots." in scenario_in_words(WORLD)
+    assert "They choose by Thompson sampling, from the last 100 slots." in scenario_in_words(WORLD)
     faded = scenario_in_words(replace(WORLD, forgetting=Forgetting(half_life=40.0)))
     assert "They choose by Thompson sampling, and what is 40 slots old counts half." in faded

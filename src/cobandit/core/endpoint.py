@@ -356,6 +356,7 @@ class Endpoint:
     def _receive_share(self, share: Share, now: float) -> Outcome:
         delivery = share.delivery
         is_tolerant, is_led = self._sharing.retry is not None, self.peers.is_relay(share.sender)
+        is_led = is_led or self.replica.forgets  # all that was buffered may have left its window
         credibility.check_share(share, self.name, is_tolerant=is_tolerant, is_led=is_led)
         if delivery is not None and (later := self._superseded_by(share.sender, delivery, share.changes)):
             return Outcome(superseded_by=later)

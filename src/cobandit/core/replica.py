@@ -24,6 +24,7 @@ This file does not know who is present, who wants what, or when to send.
 """
 
 import heapq
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, KeysView
 from typing import NamedTuple
 
@@ -150,6 +151,11 @@ class Replica:
         self.incarnation, self.observations, self.dropped = incarnation, 0, 0
         self.lives.add(incarnation)
         self._own.clear()
+
+    @property
+    def forgets(self) -> bool:
+        """Whether any bandit has a window."""
+        return self.calendar.turns_at < math.inf
 
     def turn(self, time: float) -> Turn | None:
         """Take the time of the calendar, and drop what is outside of its window now. `None` if no period begins."""

@@ -91,12 +91,16 @@ class Policy(ABC):
         return self.candidates
 
     def learn(self, news: Iterable[ArmTally], *, own: bool = False) -> None:
-        """Take observations in bulk: those of other agents, or (`own`) this agent's, when it is rebuilt."""
+        """Take observations in bulk: those of other agents, or (`own`) this agent's, when it is rebuilt.
+
+        What leaves a window comes with negative counts. Own pulls are not taken back: draws depend on their number, and
+        one that comes again would bring the same draw again.
+        """
         entries = tuple(news)
         for entry in entries:
             self.tally.add(*entry)
             if own:
-                self.own_pulls += entry.observations
+                self.own_pulls += max(0, entry.observations)
         if self.stateful and entries:
             self.noticed(entries, own=own)
 

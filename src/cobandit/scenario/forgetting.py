@@ -13,12 +13,12 @@ from cobandit.values.checks import check_positive, check_whole, keep_plain
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import Quantum
 
-PERIODS_PER_WINDOW = 8
-"""A window slides by an eighth of its length: it holds between seven and eight of these periods."""
+PERIODS_PER_WINDOW = 10
+"""A window slides by a tenth of its length, as that of a live fleet does: it holds between nine and ten of these."""
 
 PERIODS_PER_HALF_LIFE = 4
-HALF_LIVES = 8
-"""What is older than so many half-lives counts for less than half a hundredth, and is dropped."""
+HALF_LIVES = 6
+"""What is older than so many half-lives counts for less than a sixtieth, and is dropped."""
 
 LONGEST_WINDOW = 2**40
 
@@ -28,11 +28,11 @@ class Forgetting:
     """What counts of the past: what lies in a window, or everything, the older the less.
 
     Args:
-        window: How many slots count: between seven eighths of it and all of it, as the window slides by an eighth.
+        window: How many slots count: between nine tenths of it and all of it, as the window slides by a tenth.
         half_life: After how many slots an observation counts half.
 
     >>> Forgetting(window=4_000).bandit(quantum=1.0)[3:5]
-    (500.0, 8)
+    (400.0, 10)
     """
 
     window: int | None = None

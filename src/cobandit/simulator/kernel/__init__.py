@@ -43,6 +43,7 @@ from cobandit.simulator.kernel.tables import (
     Tables,
     records,
 )
+from cobandit.simulator.kernel.windows import fill_window
 from cobandit.simulator.kernel.wiring import communication, fill_wiring
 from cobandit.simulator.result import COUNTED_AT, Communication, Result, received
 from cobandit.values.errors import LocalError
@@ -192,6 +193,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         ),
         **paid,
         **fill_sums(world, scenario, len(checkpoints)),
+        **fill_window(world, scenario, own_arms.shape[1], most),
         **wiring._asdict(),
     )
 

@@ -19,6 +19,7 @@ from cobandit.simulator.kernel.planning import halve, plan_halving, pop
 from cobandit.simulator.kernel.saying import after_decision, wake, write_move
 from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
 from cobandit.simulator.kernel.talking import broadcast, observe, share_with_peers
+from cobandit.simulator.kernel.windows import turn
 
 borrow(bernoulli_reward)
 borrow(luck_of_arm)
@@ -46,6 +47,8 @@ def run(t: Tables) -> None:  # noqa: PLR0912  # one loop: what happens next is t
             next_checkpoint += 1
         if slot >= t.world.horizon:
             break
+        if t.world.windowed and slot >= t.world.turns_at:
+            turn(t, slot)
         if next_move < t.moves.shape[0] and t.moves[next_move, 0] == slot:
             move(t, slot, t.moves[next_move, 1], t.moves[next_move, 2])
             next_move += 1
@@ -191,7 +194,7 @@ def lacked(t: Tables, agent: int) -> int:
                 t.agents[position].settled_after = t.agents[position].own_pulls
         return 1 + t.world.decisions - t.world.settled_after - (me.own_pulls - me.settled_after)
     made = t.world.decisions
-    if not t.world.same_arms:
+    if t.world.windowed or not t.world.same_arms:
         made = 0
         for position in range(me.arm_count):
             made += t.observed[t.own_arms[agent, position].arm]

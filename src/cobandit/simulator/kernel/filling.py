@@ -76,7 +76,7 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
         world.tick, world.longest = retry.tick, retry.longest
     world.next_wake = np.inf
     world.letters_end = SCRATCH
-    simple = simple and not world.lossy and scenario.topology is None
+    simple = simple and not world.lossy and scenario.topology is None and scenario.forgetting is None
     world.one_table = simple and thresholds[0] == 1 and _shares_everything(sharing.rules)
     one_size = world.answers_wait or thresholds[0] == 1  # an answer needs as much as any other share
     world.plain = simple and one_size and _shares_if_asked(sharing.rules) and not (world.settles or traced)

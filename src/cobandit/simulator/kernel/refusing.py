@@ -1,7 +1,9 @@
 """What the compiled engine cannot run: one function says why not, in words, and `engine="auto"` goes by it."""
 
 from cobandit.core import Constant, FromFunction, Geometric, PerCandidate
+from cobandit.core.replica import MAX_FACTS_PER_MESSAGE
 from cobandit.policies.registry import BuiltIn
+from cobandit.scenario.forgetting import Forgetting
 from cobandit.scenario.scenario import IndexFunction, Scenario
 from cobandit.simulator.kernel.plugging import why_not_plugged
 
@@ -23,11 +25,23 @@ def why_not_compiled(scenario: Scenario) -> str:
 
 def _why_not_by_table(scenario: Scenario) -> str:
     """Return why a scenario whose agents talk by a table has no compiled form."""
-    if scenario.forgetting is not None:
-        return "the compiled engine keeps no periods, so it knows no window and no half_life"
+    if scenario.forgetting is not None and (why := _why_no_window(scenario, scenario.forgetting)):
+        return why
     if not isinstance(scenario.exchange.threshold, Constant | Geometric | PerCandidate | FromFunction):
         return "a threshold class of your own has a compiled form only as FromFunction"
     return "" if scenario.topology is None else _why_not_connected(scenario)
+
+
+def _why_no_window(scenario: Scenario, forgetting: Forgetting) -> str:
+    """Return why a fleet that forgets has no compiled form."""
+    if forgetting.half_life is not None:
+        return "the compiled engine knows a window, and no half_life"
+    is_lossy = not scenario.faults.are_none or scenario.exchange.retry is not None
+    if is_lossy or scenario.topology is not None or any(agent.absences for agent in scenario.agents):
+        return "with a window the compiled engine knows a mesh of agents that stay, on a network without faults"
+    if forgetting.periods * len(scenario.arms.names) > MAX_FACTS_PER_MESSAGE:
+        return "with a window the compiled engine takes fewer arms: all cells must fit into one message"
+    return ""
 
 
 def _why_not_connected(scenario: Scenario) -> str:

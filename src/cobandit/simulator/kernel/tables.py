@@ -75,6 +75,9 @@ WORLD = np.dtype(
         ("square_size", np.float64),
         ("low", np.float64),  # the lowest reward
         ("width", np.float64),  # how far the highest is above it
+        ("windowed", np.bool_),  # only what was observed lately counts: see `windows.py`
+        ("periods", np.int64),  # of the window
+        ("period_slots", np.float64),
         ("plugged", np.int64),  # which plug-in; the next six are its parameters: see `plugging.py`
         ("period", np.int64),
         ("factor", np.float64),  # alpha or beta
@@ -107,6 +110,8 @@ WORLD = np.dtype(
         ("no_number", np.int64),  # of how many observations a user's index is not a number; the run is void, and over
         ("no_number_of", np.int64),  # which agent's, and which arm's own position
         ("no_number_arm", np.int64),
+        ("present", np.int64),  # the number of the period; changes during a run, as does the next
+        ("turns_at", np.float64),  # the next one begins
         ("step", np.int64),  # of the course of the means; changes during a run, as do the next two
         ("bad_reward", np.float64),  # what a user's function returned: the run is void, and over
         ("bad_reward_of", np.int64),  # of which arm, plus one
@@ -317,6 +322,11 @@ VALUE = np.dtype([("cumulative", np.float64), ("share", np.float64)], align=True
 SUM = np.dtype([("rewards", np.int64), ("squares", np.int64)], align=True)
 """Quanta, and units of squares, of some observations."""
 
+OWN_CELL = np.dtype(
+    [("pulls", np.int64), ("rewards", np.int64), ("squares", np.int64), ("changed_at", np.int64)], align=True
+)
+"""What an agent has observed of an arm in one period, and its version when it last did."""
+
 MESSAGE = np.dtype(
     [
         ("arrival", np.int64),
@@ -468,6 +478,14 @@ class Tables(NamedTuple):
     """By agent: what its pulls paid on average, and how far below the best that was."""
     moved_at: Table
     """By checkpoint and agent: what it gained, the most that one arm offered, how far below the best it was."""
+    history_period: Table
+    """Where there is a window, as the next three: the periods of the same places as in `history`."""
+    ring: Table
+    """By agent, place of a period and own position: the part of `knowledge` that is of that period."""
+    ring_sums: Table
+    """The same places: the part of `sums`."""
+    own_ring: Table
+    """By agent, place of a period and arm: what the agent has observed itself."""
 
     @property
     def words(self) -> Table:

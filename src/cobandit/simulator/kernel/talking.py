@@ -17,6 +17,7 @@ from cobandit.simulator.kernel.jit import borrow, inlined
 from cobandit.simulator.kernel.mail import keep, post, speak, tell
 from cobandit.simulator.kernel.sizes import SHARE_FRAME, entry_size, integer_size, share_size
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
+from cobandit.simulator.kernel.windows import merge_in_window, observe_in_period, windowed_share_size
 
 borrow(thresholds.phased)
 
@@ -45,6 +46,8 @@ def observe(t: Tables, agent: int, arm: int, reward: int) -> None:
     mine.pulls += 1
     mine.rewards += reward
     mine.changed_at = me.own_pulls
+    if t.world.windowed:
+        observe_in_period(t, agent, arm, reward)
     if t.world.counts_sizes:
         mine.entry_size = entry_size(mine, mine.squares if t.world.graded else mine.rewards)
     if not t.world.same_arms:
@@ -73,6 +76,9 @@ def add_slice(t: Tables, receiver: int, begin: int, end: int) -> None:
 @inlined
 def merge(t: Tables, sender: int, receiver: int, base: int, version: int) -> None:
     """Add a slice of the sender's history to what the receiver knows (`Replica.merge`, Algorithm 1, line 16)."""
+    if t.world.windowed:
+        merge_in_window(t, sender, receiver, base, version)
+        return
     begin = t.agents[sender].history
     if t.world.same_order:
         add_slice(t, receiver, begin + base, begin + version)
@@ -176,7 +182,10 @@ def share_received(t: Tables, agent: int, peer: int) -> bool:
 @inlined
 def count_size(t: Tables, sender: int, receiver: int, number: int, count: int, base: int) -> None:
     """Add the size of a share of `count` observations, in bytes on the wire and in bits of Definition 1."""
-    t.world.bytes += share_size(t, sender, receiver, number, count, base)
+    if t.world.windowed:
+        t.world.bytes += windowed_share_size(t, sender, receiver, number, count, base)
+    else:
+        t.world.bytes += share_size(t, sender, receiver, number, count, base)
     common = t.agents[sender].arm_count if t.world.same_arms else t.bonds[sender, receiver].common
     t.world.bits += 2 * common * (1.0 if count == 1 else math.log2(count + 1))
 
