@@ -7,9 +7,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-NAMED = re.compile(r"`((?:src|tests|docs|examples|benchmarks|tools|lab)/[\w./-]+)`")
+NAMED = re.compile(r"`((?:src|tests|docs|examples|benchmarks|tools|lab|deploy)/[\w./-]+)`")
 OLD_NAME = "ticat"[::-1]  # backwards, so that this file does not know it
-FOLDERS = ("benchmarks", "clients", "docs", "examples", "lab", "src", "tests", "tools")
+FOLDERS = ("benchmarks", "clients", "deploy", "docs", "examples", "lab", "src", "tests", "tools")
 MAX_READING_LINES = 1_300
 """The most that a newcomer must read beside the paper."""
 LINKED = re.compile(r"\]\((?!https?:)([^)#]+)")

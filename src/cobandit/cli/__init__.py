@@ -13,6 +13,7 @@ from cobandit.cli.demo import DEMO_AGENT, add_demo, run_agent_of_demo
 from cobandit.cli.explain import add_explain
 from cobandit.cli.folder import make_folder
 from cobandit.cli.forget import add_forget
+from cobandit.cli.health import add_health
 from cobandit.cli.keys import add_keys
 from cobandit.cli.parsing import Parser
 from cobandit.cli.protocols import add_protocols
@@ -94,6 +95,7 @@ def _add_live(commands: "argparse._SubParsersAction[Parser]") -> None:
     add_relay(commands.add_parser("relay", help="run a relay from a file: an always-on memory, and the way to leaves"))
     add_agent(commands.add_parser("agent", help="the earlier name of `relay`, for members that may not be relays too"))
     add_serve(commands.add_parser("serve", help="run a member with an HTTP API, for programs in any language"))
+    add_health(commands.add_parser("health", help="ask a running member of this computer whether it is well"))
     add_status(commands.add_parser("status", help="ask a fleet how it is: arms, members, who talks to whom"))
     add_control(commands.add_parser("control", help="freeze an arm or turn the kill switch, for a whole fleet"))
     add_forget(commands.add_parser("forget", help="say that members are gone for good: what they observed stays"))
