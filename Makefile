@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 
 PYTHONS ?=
 
-.PHONY: run paper core test wheel image monitoring swarm faults corruptions messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
+.PHONY: run paper core test wheel release image monitoring swarm faults corruptions messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
 
 run: $(READY)
 	$(BIN)/cobandit reproduce --quick --out reproduction
@@ -30,13 +30,17 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/yamllint --strict deploy mkdocs.yml
+	$(BIN)/yamllint --strict deploy .github .pre-commit-config.yaml mkdocs.yml
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -q
 
 # The wheel, built and installed into empty environments: the core, each extra, and all of them, on the oldest and newest
 # Python on the PATH, or on PYTHONS="python3.11 python3.12". It downloads; half an hour for each Python.
 wheel: $(READY)
 	$(BIN)/python tools/check_wheel.py $(PYTHONS:%=--python %)
+
+# What a release publishes, in dist/, after the same trials on every Python on the PATH (docs/releasing.md).
+release: $(READY)
+	$(BIN)/python tools/check_wheel.py --every-python --out dist
 
 # The image, built with buildah from a base of Debian's packages, and tried. It downloads; a few minutes.
 image: $(READY)

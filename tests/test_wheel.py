@@ -67,9 +67,11 @@ def test_the_source_distribution_has_everything_that_make_test_needs(built: Path
     with tarfile.open(built / f"{NAME}.tar.gz") as archive:
         names = {name.split("/")[1] for name in archive.getnames()}
     assert names == {
-        ".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE",
-        "Makefile", "PKG-INFO", "README.md", "benchmarks", "clients", "conftest.py", "docs", "examples", "lab",
-        "mkdocs.yml", "pyproject.toml", "requirements-dev.txt", "src", "tests", "tools",
+        ".ci", ".containerignore", ".github", ".gitignore", ".pre-commit-config.yaml", ".yamllint.yaml",
+        "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE",
+        "Makefile", "PKG-INFO", "README.md", "SECURITY.md", "benchmarks", "clients", "conftest.py", "deploy",
+        "docs", "examples", "lab", "mkdocs.yml", "pyproject.toml", "requirements-dev.txt", "src", "tests",
+        "tools",
     }  # fmt: skip
 
 
@@ -89,6 +91,19 @@ def test_a_registry_is_told_everything(told: Message) -> None:
     assert told.get_all("Project-URL") == [f"{name}, {url}" for name, url in PROJECT["urls"].items()]
     assert set(told.get_all("Provides-Extra", [])) == PROJECT["optional-dependencies"].keys()
     assert [need for need in told.get_all("Requires-Dist", []) if "extra ==" not in need] == PROJECT["dependencies"]
+
+
+def test_a_registry_takes_both_files_and_can_show_the_readme(built: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "twine",
+        "check",
+        "--strict",
+        *map(str, (*built.glob("*.whl"), *built.glob("*.gz"))),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.count("PASSED")) == (0, 2), done.stdout
 
 
 def test_the_classifiers_name_the_systems_that_the_tests_know(told: Message) -> None:
