@@ -129,14 +129,14 @@ def _demonstrate(options: argparse.Namespace) -> int:
         lines.append(line)
         print(
             f"{line.way:27}{line.mean_shares:>10,.0f}{line.mean_shares / line.decisions:>14.3f}"
-            f"{line.mean_regret:>14,.0f} ± {line.regret_error:<5,.0f}",
+            f"{line.mean_regret:>14,.0f} ± {line.regret_half:<5,.0f}",
             flush=True,
         )
     picture = options.out / "regret-and-messages.png"
     demonstration.plot(lines, picture)
     print(
-        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB; ± is one standard error. "
-        f"The picture is in {picture}."
+        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB.\n"
+        f"± is half of the 95 % interval of the mean. The picture is in {picture}."
     )
     return 0
 
@@ -147,14 +147,15 @@ def _messages(options: argparse.Namespace) -> int:
     names = options.experiment or list(paper.TABLES)
     for name in names:
         paper.experiment(name)
-    heads = f"{'published':>12}{'sd':>9}{'trials':>8}{'counted':>12}{'difference':>10} ± standard error"
-    print(f"{'experiment':12}{'algorithm':34}{heads}")
+    heads = f"{'published':>11}{'sd':>8}{'trials':>7}{'counted':>11}{'off':>8}{'chance':>8}"
+    print(f"{'':3}{'algorithm':24}{heads}")
     agree = True
     for row in messages.compare(names, trials=options.trials, workers=options.workers):
         print(
-            f"{row.experiment:12}{row.algorithm:34}{row.published:>12,.0f}{row.published_sd:>9,.0f}"
-            f"{len(row.counted):>8}{row.mean:>12,.0f}{row.difference:>+10.2%} ± {row.standard_error:.2%}",
+            f"{row.experiment:3}{row.algorithm:24}{row.published:>11,.0f}{row.published_sd:>8,.0f}"
+            f"{len(row.counted):>7}{row.mean:>11,.0f}{row.difference:>+8.2%}{row.standard_error:>8.2%}",
             flush=True,
         )
         agree = agree and row.agrees
+    print("\nOff: by how much of the published count ours differs; chance: the standard error of that.")
     return 0 if agree else 1
