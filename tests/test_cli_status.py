@@ -80,7 +80,7 @@ def test_a_small_fleet_is_shown_whole() -> None:
         "  slow.",
         "",
         "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC",
-        "red               0.500  0.400 to 0.600        1,200     66.7%  ██████████████",
+        "red               0.500  0.400 to 0.600        1,200     66.7%  █████████",
         "blue                  -        -                 600     33.3%  frozen",
         "",
         "MEMBER    DECISIONS   OWN OBS.    OPEN    PACKETS    MISSING     UP",

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -54,3 +55,12 @@ def test_only_the_changelog_and_one_decision_know_the_old_name() -> None:
 
 def _name_and_text(path: Path) -> str:
     return f"{path.relative_to(ROOT)} {path.read_text(encoding='utf-8')}"
+
+
+def test_the_readme_is_short_and_its_picture_is_drawn_from_its_table() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.splitlines()) <= 120
+    tool = run_path(str(ROOT / "tools" / "readme_picture.py"))
+    rows = tool["ways"](readme)
+    assert len(rows) == 5
+    assert tool["PICTURE"].read_text(encoding="utf-8") == tool["drawn"](rows), "run tools/readme_picture.py"

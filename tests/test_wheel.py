@@ -120,7 +120,7 @@ def test_the_registrys_page_links_to_files_that_exist(told: Message) -> None:
     ours = [link for link in links if link.startswith(SOURCE)]
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
     assert [link for link in ours if not (ROOT / re.sub(rf"^{SOURCE}/(blob|raw)/main/", "", link)).exists()] == []
-    assert ours.count(f"{SOURCE}/raw/main/docs/images/page.png") == 1
+    assert ours.count(f"{SOURCE}/raw/main/docs/images/messages.svg") == 1
 
 
 def test_links_that_are_whole_or_stay_on_the_page_are_left_alone() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cobandit.cli.folder import make_folder
-from cobandit.cli.parsing import Parser
 from cobandit.cli.progress import Progress, notes
 from cobandit.scenario import Arms
 from cobandit.studies import paper
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
     from cobandit.studies.reproduction import Reproduced
 
 
-def add_reproduce(commands: "argparse._SubParsersAction[Parser]") -> None:
-    """Add the command."""
-    parser = commands.add_parser("reproduce", help="run the paper's experiments and write a report with its figures")
+def add_reproduce(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the arguments of this command."""
     parser.add_argument(
         "experiment",
         nargs="*",

@@ -63,7 +63,8 @@ def picture(
         LocalError: matplotlib is not installed.
     """
     width = NARROW if is_narrow else WIDTH
-    return Picture(name, caption, *(_png(height, draw, width, dark=dark) for dark in (False, True)), is_narrow)
+    light, dark = (_png(height, draw, width, dark=dark) for dark in (False, True))
+    return Picture(name, caption, light, dark, is_narrow)
 
 
 def vector(height: float, draw: "Callable[[Figure], None]") -> bytes:
