@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 
 PYTHONS ?=
 
-.PHONY: run paper core test wheel swarm faults corruptions messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
+.PHONY: run paper core test wheel release image monitoring swarm faults corruptions messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
 
 run: $(READY)
 	$(BIN)/cobandit reproduce --quick --out reproduction
@@ -30,12 +30,25 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/yamllint --strict deploy .github .pre-commit-config.yaml mkdocs.yml
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -q
 
 # The wheel, built and installed into empty environments: the core, each extra, and all of them, on the oldest and newest
 # Python on the PATH, or on PYTHONS="python3.11 python3.12". It downloads; half an hour for each Python.
 wheel: $(READY)
 	$(BIN)/python tools/check_wheel.py $(PYTHONS:%=--python %)
+
+# What a release publishes, in dist/, after the same trials on every Python on the PATH (docs/releasing.md).
+release: $(READY)
+	$(BIN)/python tools/check_wheel.py --every-python --out dist
+
+# The image, built with buildah from a base of Debian's packages, and tried. It downloads; a few minutes.
+image: $(READY)
+	$(BIN)/python tools/check_image.py --debian
+
+# The dashboard and the alert rules of deploy/, after a change of the table of metrics.
+monitoring: $(READY)
+	$(BIN)/python tools/monitoring.py
 
 # Ten thousand worlds of the protocol, five thousand of whole live members and as many of relays with pods, in which
 # everything goes wrong; a failing seed prints the command that shows it again.

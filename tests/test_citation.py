@@ -10,7 +10,7 @@ import yaml
 import cobandit
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = ("README.md", "docs/research.md")
+DOCUMENTS = ("docs/research.md",)
 TYPES = {"software", "conference-paper"}
 
 

@@ -85,7 +85,7 @@ def test_a_small_fleet_is_shown_whole() -> None:
         "  slow.",
         "",
         "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC   P(BEST)",
-        "red               0.500  0.400 to 0.600        1,200     66.7%     91.2% ███████",
+        "red               0.500  0.400 to 0.600        1,200     66.7%     91.2% █████",
         "blue                  -        -                 600     33.3%  frozen",
         "",
         "MEMBER    DECISIONS   OWN OBS.    OPEN    PACKETS    MISSING     UP",

@@ -2,14 +2,15 @@
 
 import re
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-NAMED = re.compile(r"`((?:src|tests|docs|examples|benchmarks|tools|lab)/[\w./-]+)`")
+NAMED = re.compile(r"`((?:src|tests|docs|examples|benchmarks|tools|lab|deploy)/[\w./-]+)`")
 OLD_NAME = "ticat"[::-1]  # backwards, so that this file does not know it
-FOLDERS = ("benchmarks", "clients", "docs", "examples", "lab", "src", "tests", "tools")
+FOLDERS = ("benchmarks", "clients", "deploy", "docs", "examples", "lab", "src", "tests", "tools")
 MAX_READING_LINES = 1410
 """The most that a newcomer must read beside the paper."""
 LINKED = re.compile(r"\]\((?!https?:)([^)#]+)")
@@ -54,3 +55,12 @@ def test_only_the_changelog_and_one_decision_know_the_old_name() -> None:
 
 def _name_and_text(path: Path) -> str:
     return f"{path.relative_to(ROOT)} {path.read_text(encoding='utf-8')}"
+
+
+def test_the_readme_is_short_and_its_picture_is_drawn_from_its_table() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(readme.splitlines()) <= 120
+    tool = run_path(str(ROOT / "tools" / "readme_picture.py"))
+    rows = tool["ways"](readme)
+    assert len(rows) == 5
+    assert tool["PICTURE"].read_text(encoding="utf-8") == tool["drawn"](rows), "run tools/readme_picture.py"

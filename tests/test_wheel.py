@@ -67,9 +67,11 @@ def test_the_source_distribution_has_everything_that_make_test_needs(built: Path
     with tarfile.open(built / f"{NAME}.tar.gz") as archive:
         names = {name.split("/")[1] for name in archive.getnames()}
     assert names == {
-        ".ci", ".gitignore", "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE",
-        "Makefile", "PKG-INFO", "README.md", "benchmarks", "clients", "conftest.py", "docs", "examples", "lab",
-        "mkdocs.yml", "pyproject.toml", "requirements-dev.txt", "src", "tests", "tools",
+        ".ci", ".containerignore", ".github", ".gitignore", ".pre-commit-config.yaml", ".yamllint.yaml",
+        "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "LICENSE",
+        "Makefile", "PKG-INFO", "README.md", "SECURITY.md", "benchmarks", "clients", "conftest.py", "deploy",
+        "docs", "examples", "lab", "mkdocs.yml", "pyproject.toml", "requirements-dev.txt", "src", "tests",
+        "tools",
     }  # fmt: skip
 
 
@@ -91,6 +93,19 @@ def test_a_registry_is_told_everything(told: Message) -> None:
     assert [need for need in told.get_all("Requires-Dist", []) if "extra ==" not in need] == PROJECT["dependencies"]
 
 
+def test_a_registry_takes_both_files_and_can_show_the_readme(built: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "twine",
+        "check",
+        "--strict",
+        *map(str, (*built.glob("*.whl"), *built.glob("*.gz"))),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.count("PASSED")) == (0, 2), done.stdout
+
+
 def test_the_classifiers_name_the_systems_that_the_tests_know(told: Message) -> None:
     said = [name for name in told.get_all("Classifier", []) if re.search(r"Python :: 3\.|Operating|Typing", name)]
     pythons = [f"Programming Language :: Python :: 3.{minor}" for minor in (11, 12, 13)]
@@ -105,7 +120,7 @@ def test_the_registrys_page_links_to_files_that_exist(told: Message) -> None:
     ours = [link for link in links if link.startswith(SOURCE)]
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
     assert [link for link in ours if not (ROOT / re.sub(rf"^{SOURCE}/(blob|raw)/main/", "", link)).exists()] == []
-    assert ours.count(f"{SOURCE}/raw/main/docs/images/page.png") == 1
+    assert ours.count(f"{SOURCE}/raw/main/docs/images/messages.svg") == 1
 
 
 def test_links_that_are_whole_or_stay_on_the_page_are_left_alone() -> None:

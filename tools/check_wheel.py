@@ -3,10 +3,12 @@
     python tools/check_wheel.py                          # the oldest and the newest Python on the PATH
     python tools/check_wheel.py --python python3.12      # this one; more may be named
     python tools/check_wheel.py --installed core --installed sim
+    python tools/check_wheel.py --every-python --out dist      # for a release: each Python on the PATH; keep both files
 
-For each Python there is an environment with the core alone, one for each extra, and so one for all of them. What is
-tried is in `wheel_trials.py`. Packages come from wherever pip gets them, so this takes a network, and some minutes for
-each Python. It prints one table, and then everything that is wrong.
+Both files must be what a registry takes and shows, by twine. For each Python there is an environment with the core
+alone, installed from the wheel and from the source distribution, one for each extra, and so one for all of them. What
+is tried is in `wheel_trials.py`. Packages come from wherever pip gets them, so this takes a network, and some minutes
+for each Python. It prints one table, and then everything that is wrong.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from wheel_trials import TRIALS, Place, WrongError, every_command_has_help, examples_work, prepare
 
@@ -30,6 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 CORE = "core"
+SOURCE = "source"
+"""The core, installed from the source distribution."""
 OLDEST = tuple(map(int, PROJECT["requires-python"].removeprefix(">=").split(".")))
 
 
@@ -63,25 +68,35 @@ def main() -> int:
     """Check, print the table, and return 1 if anything is wrong."""
     parser = argparse.ArgumentParser(description="Build, install into empty environments, and try everything.")
     parser.add_argument("--python", action="append", help="an interpreter (default: the oldest and newest on the PATH)")
-    parser.add_argument("--installed", action="append", choices=[CORE, *EXTRAS], help="only these (default: all)")
+    parser.add_argument("--every-python", action="store_true", help="each on the PATH that this project takes")
+    parser.add_argument(
+        "--installed", action="append", choices=[CORE, SOURCE, *EXTRAS], help="only these (default: all)"
+    )
+    parser.add_argument("--out", type=Path, help="keep the wheel and the source distribution here, if all is good")
     options = parser.parse_args()
-    pythons = options.python or found_pythons()
+    pythons = options.python or found_pythons(every=options.every_python)
     with tempfile.TemporaryDirectory(prefix="cobandit-wheel-") as folder:
-        wheel = build(Path(folder))
+        built = build(Path(folder))
+        check_for_registries(built)
         rows = []
         for python in pythons:
-            for installed in options.installed or [CORE, *EXTRAS]:
-                rows.append(check(wheel, python, installed, Path(folder) / "place"))
+            for installed in options.installed or [CORE, SOURCE, *EXTRAS]:
+                rows.append(check(built, python, installed, Path(folder) / "place"))
                 print(line(rows[-1]), file=sys.stderr, flush=True)
+        is_good = not any(row.wrong for row in rows)
+        if is_good and options.out is not None:
+            options.out.mkdir(parents=True, exist_ok=True)
+            for file in built:
+                shutil.copy(file, options.out)
     print(table(rows))
     for row in rows:
         for text in row.wrong:
             print(f"\nPython {row.python}, {row.installed}: {text}")
-    return 1 if any(row.wrong for row in rows) else 0
+    return 0 if is_good else 1
 
 
-def found_pythons() -> list[str]:
-    """Return the oldest and the newest Python on the PATH that this project takes."""
+def found_pythons(*, every: bool = False) -> list[str]:
+    """Return the oldest and the newest Python on the PATH that this project takes, or every one."""
     names = {
         file.name
         for folder in os.environ.get("PATH", "").split(os.pathsep)
@@ -92,7 +107,7 @@ def found_pythons() -> list[str]:
     good = [name for version, name in versions if version >= OLDEST and _runs(name)]
     if not good:
         sys.exit("no Python on the PATH is new enough: name one with --python")
-    return list(dict.fromkeys((good[0], good[-1])))
+    return good if every else list(dict.fromkeys((good[0], good[-1])))
 
 
 def _runs(python: str) -> bool:
@@ -100,7 +115,14 @@ def _runs(python: str) -> bool:
     return subprocess.run([python, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0
 
 
-def build(folder: Path) -> Path:
+class Built(NamedTuple):
+    """What is published."""
+
+    wheel: Path
+    source: Path
+
+
+def build(folder: Path) -> Built:
     """Build the source distribution from the tree and the wheel from that, as a registry's users get them."""
     hatchling = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
     subprocess.run([*hatchling, "-t", "sdist"], cwd=ROOT, check=True, capture_output=True)
@@ -110,10 +132,18 @@ def build(folder: Path) -> Path:
         [*hatchling, "-t", "wheel"], cwd=folder / source.name.removesuffix(".tar.gz"), check=True, capture_output=True
     )
     (wheel,) = folder.glob("*.whl")
-    return wheel
+    return Built(wheel, source)
 
 
-def check(wheel: Path, python: str, installed: str, folder: Path) -> Row:
+def check_for_registries(built: Built) -> None:
+    """Let twine look whether a registry takes both files, and can show the README."""
+    command = [sys.executable, "-m", "twine", "check", "--strict", *map(str, built)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"twine check: {done.stdout}{done.stderr}")
+
+
+def check(built: Built, python: str, installed: str, folder: Path) -> Row:
     """Make an environment, install, and try everything in it."""
     begin = time.monotonic()
     row = Row(python, installed)
@@ -122,9 +152,9 @@ def check(wheel: Path, python: str, installed: str, folder: Path) -> Row:
     shutil.rmtree(environment, ignore_errors=True)
     shutil.rmtree(place.folder, ignore_errors=True)
     place.folder.mkdir(parents=True)
-    if row.attempt(lambda _: _install(wheel, python, installed, environment, row), place):
+    if row.attempt(lambda _: _install(built, python, installed, environment, row), place):
         prepare(place)
-        _try_everything(row, place, wheel)
+        _try_everything(row, place, built.wheel)
     row.seconds = time.monotonic() - begin
     shutil.rmtree(environment, ignore_errors=True)
     return row
@@ -132,15 +162,15 @@ def check(wheel: Path, python: str, installed: str, folder: Path) -> Row:
 
 def have(installed: str) -> frozenset[str]:
     """Return the extras that an extra brings, itself included."""
-    found = set() if installed == CORE else {installed}
+    found = set() if installed in {CORE, SOURCE} else {installed}
     for need in EXTRAS.get(installed, []):
         if inner := re.fullmatch(r"cobandit\[(.*)\]", need):
             found.update(*(have(one) for one in inner[1].split(",")))
     return frozenset(found)
 
 
-def _install(wheel: Path, python: str, installed: str, environment: Path, row: Row) -> None:
-    wanted = str(wheel) if installed == CORE else f"{wheel}[{installed}]"
+def _install(built: Built, python: str, installed: str, environment: Path, row: Row) -> None:
+    wanted = {CORE: str(built.wheel), SOURCE: str(built.source)}.get(installed, f"{built.wheel}[{installed}]")
     pip = [str(environment / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
     for command in ([python, "-m", "venv", str(environment)], [*pip, "install", "--quiet", wanted], [*pip, "check"]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)

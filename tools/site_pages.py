@@ -22,6 +22,8 @@ PAGES_FROM_ELSEWHERE = {
     "ARCHITECTURE.md": "project/architecture.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changelog.md",
+    "SECURITY.md": "project/security.md",
+    "CODE_OF_CONDUCT.md": "project/code_of_conduct.md",
     "clients/javascript/README.md": "guides/javascript-client.md",
 }
 """Documents of the repository that are not under `docs`, and the pages that they become."""

@@ -133,6 +133,7 @@ def prepare(place: Place) -> None:
     place.write("world.toml", WORLD)
     place.write("cluster.py", CLUSTER)
     place.write("secret", SECRET)
+    (place.folder / "secret").chmod(0o600)
     for name, url, more in (
         ("udp", f"udp://127.0.0.1:{free_port()}", ""),
         ("sidecar", f"udp://127.0.0.1:{free_port()}", ""),
@@ -223,6 +224,14 @@ def _metrics(place: Place) -> None:
     address = _value(place, "metrics.toml", "metrics")
     with running(place, "agent", "metrics.toml"):
         _fetch(f"http://{address}/metrics", "cobandit_uptime_seconds")
+        place.must("cobandit", "health", "metrics.toml")
+
+
+def _health(place: Place) -> None:
+    """Nobody runs: its exit code says so, whatever is installed."""
+    done = place.run("cobandit", "health", "metrics.toml")
+    if done.returncode != 1 or "metrics is not well" not in done.stderr:
+        raise WrongError(f"cobandit health ended with {done.returncode}: {done.stderr[-2000:]}")
 
 
 def _sidecar(place: Place) -> None:
@@ -275,6 +284,7 @@ TRIALS = (
     _trial("relay udp.toml", works=_agent("udp", "relay")),
     _trial("log m.db", "reward m.db ID 1", "snapshot m.db --out m.snapshot", works=_state),
     _trial("agent metrics.toml", needs="metrics", works=_metrics),
+    _trial("health metrics.toml", works=_health),
     _trial("agent nats.toml", "status nats://127.0.0.1 --group g", needs="nats", works=_through("nats-server", "nats")),
     _trial(
         "agent mqtt.toml", "control mqtt://127.0.0.1 --group g lift", needs="mqtt", works=_through("mosquitto", "mqtt")

@@ -93,13 +93,13 @@ def page(report: Report) -> str:
             "The paper drew its 16 arms from a data set that cannot be shipped. In their place stand 16 surrogate "
             "means, fitted to the IBC regrets of Experiments 5 and 7 ([how](decisions/0016-the-experiments.md)), with "
             "gaps 1.074 times as large in the best reading; and, there, 16 others fitted to Experiment 3. Every other "
-            "regret is a prediction. UCB's message counts do not depend on the arms at all. ± is one standard "
-            "deviation between trials. A standard error combines both sides."
+            "regret is a prediction. UCB's message counts do not depend on the arms at all. In brackets: one "
+            "standard deviation between trials (sd). A standard error combines both sides."
         ),
         (
             "Our regrets are pseudo-regrets: the gaps of the arms pulled, added up. The paper's is realised regret: "
-            "what the best arm pays on average, less the rewards received. Both have the same mean. The published ± is "
-            "the spread of realised regret: it compares with the last column, and not with the ± beside our means."
+            "what the best arm pays on average, less the rewards received. Both have the same mean. The published sd "
+            "is that of realised regret: it compares with the last column, and not with the sd beside our means."
         ),
         *(part for one in report["experiments"] for part in section(one, report)),
         "## Beyond the paper",
@@ -192,7 +192,7 @@ def title(experiment: str) -> str:
 
 def number(measured: Report) -> str:
     """Return a mean and a deviation."""
-    return f"{measured['mean']:,.0f} ± {measured['sd']:,.0f}"
+    return f"{measured['mean']:,.0f} (sd {measured['sd']:,.0f})"
 
 
 def bound(most: float | None) -> str:

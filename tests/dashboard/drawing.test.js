@@ -1,35 +1,33 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { where } from "../../src/cobandit/dashboard/page/arms.js";
+import { whiskers, where } from "../../src/cobandit/dashboard/page/arms.js";
 import { Arrivals } from "../../src/cobandit/dashboard/page/events.js";
 import { bands, columns } from "../../src/cobandit/dashboard/page/intervals.js";
-import { Keys } from "../../src/cobandit/dashboard/page/keys.js";
+import { Keys, letter } from "../../src/cobandit/dashboard/page/keys.js";
 import { isStale, largest, level, levelWords, pairWords, summary } from "../../src/cobandit/dashboard/page/meetings.js";
 import { sortedArms, sortedMembers } from "../../src/cobandit/dashboard/page/sorting.js";
 
 const plain = (text) => text.replaceAll("\u00a0", " ");
 
-test("an arm keeps its key while others come and go", () => {
+test("arms have the keys that the server gives, as letters, and the rest has none", () => {
   const keys = new Keys();
-  keys.give(["a", "b"]);
-  keys.give(["c", "b"]);
+  keys.take([
+    { arm: "blue", key: 2, is_rest: false },
+    { arm: "red", key: 1, is_rest: false },
+    { arm: "", key: 0, is_rest: true },
+  ]);
   assert.deepEqual(
-    ["a", "b", "c", "d"].map((arm) => keys.of(arm)),
-    [1, 2, 3, null],
+    ["blue", "red", "", "green"].map((arm) => keys.of(arm)),
+    [2, 1, null, null],
   );
+  assert.deepEqual([1, 2, 7].map(letter), ["a", "b", "g"]);
 });
 
-test("a key is taken over only when all are in use, and never from an arm that is shown", () => {
-  const keys = new Keys();
-  keys.give(["a", "b", "c", "d", "e", "f", "g"]);
-  keys.give(["b", "c", "d", "e", "f", "g", "h"]);
-  assert.deepEqual(
-    ["a", "b", "g", "h"].map((arm) => keys.of(arm)),
-    [null, 2, 7, 1],
-  );
-  keys.give(["b", "c", "d", "e", "f", "g", "h", "i"]);
-  assert.equal(keys.of("i"), null);
+test("the whiskers say what they are for each policy", () => {
+  assert.match(whiskers("thompson"), /about 95 %/);
+  assert.match(whiskers("ucb"), /wider than 95 %/);
+  assert.match(whiskers("thompson, ucb"), /that its policy has/);
 });
 
 const series = (at, ...counts) => ({ at, lines: counts.map((values) => ({ counts: values })) });

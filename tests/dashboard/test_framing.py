@@ -188,3 +188,13 @@ def test_a_page_that_is_seen_from_a_member_shows_no_names_that_only_others_speak
     both = fleet(member("ann", "bob"), member("bob", "ann", "ghost"))
     made = Framing(seen_from="ann").frame(both, 0.0, next_s=1.0)
     assert ([one.name for one in made.members], made.pairs.names) == (["ann", "bob"], ("ann", "bob"))
+
+
+def test_decisions_do_not_fall_when_a_member_leaves_or_starts_again() -> None:
+    framing = Framing()
+    bob = member("bob", peer("ann"), decisions=5)
+    assert framing.frame(fleet(ANN, bob), 0.0, next_s=2.0).decisions == 12
+    left = msgspec.structs.replace(ANN, peers=(peer("bob", is_present=False),), decisions=9)
+    assert framing.frame(fleet(left), 2.0, next_s=2.0).decisions == 14
+    again = member("bob", peer("ann"), decisions=1, started_at=bob.started_at + 100.0)
+    assert framing.frame(fleet(left, again), 4.0, next_s=2.0).decisions == 15

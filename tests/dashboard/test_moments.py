@@ -15,7 +15,7 @@ def test_lines_are_what_came_between_moments_the_arm_with_most_first() -> None:
     series = moments({"A": 5}, {"A": 6, "B": 4}, {"A": 6, "B": 9}).series()
     assert series == Series(
         at=(0.0, 10.0, 20.0),
-        lines=(Line("B", (0, 4, 5)), Line("A", (0, 1, 0))),
+        lines=(Line("B", (0, 4, 5), key=2), Line("A", (0, 1, 0), key=1)),
         shares=(0, 1, 2),
         immediate=(0, 10, 20),
         regret=None,
@@ -26,7 +26,7 @@ def test_what_was_observed_is_not_taken_back_when_a_member_answers_no_more() -> 
     history = moments({"A": 5, "B": 1}, {"A": 2}, {"A": 6})
     assert (history.counts(), history.series().lines) == (
         {"A": 6, "B": 1},
-        (Line("A", (0, 0, 1)), Line("B", (0, 0, 0))),
+        (Line("A", (0, 0, 1), key=1), Line("B", (0, 0, 0), key=2)),
     )
 
 
@@ -43,7 +43,31 @@ def test_arms_without_a_line_of_their_own_are_added_up() -> None:
     rest = sum(100 - place for place in range(MOST_LINES, MOST_LINES + 2))
     assert series.lines[-1] == Line("", (0, rest), is_rest=True)
     alone = moments({}, dict.fromkeys(names[:-1], 1)).series().lines[-1]
-    assert alone == Line(names[-2], (0, 1))  # a rest of one arm has its name
+    assert alone == Line(names[-2], (0, 1), key=MOST_LINES + 1)  # a rest of one arm has its name
+
+
+def keys(history: Moments) -> dict[str, int]:
+    return {line.arm: line.key for line in history.series().lines if not line.is_rest}
+
+
+def test_a_key_is_no_rank_and_an_arm_keeps_it_while_others_come_and_go() -> None:
+    history = moments({}, {"C": 9, "A": 1})
+    assert keys(history) == {"A": 1, "C": 2}
+    history.add(Moment(30.0, {"C": 9, "A": 50, "B": 2}, shares=0, immediate=0))
+    assert keys(history) == {"A": 1, "C": 2, "B": 3}
+
+
+def test_a_key_is_taken_over_only_when_all_are_in_use_and_never_from_an_arm_that_is_shown() -> None:
+    names = [f"arm {number}" for number in range(MOST_LINES + 1)]
+    history = moments({}, dict.fromkeys(names, 10))
+    before = keys(history)
+    more = {**dict.fromkeys(names[1:], 20), names[0]: 10, "new": 90, "newer": 80}
+    history.add(Moment(30.0, more, shares=0, immediate=0))
+    after = keys(history)
+    assert {arm: key for arm, key in after.items() if not arm.startswith("new")} == {
+        arm: before[arm] for arm in after if not arm.startswith("new")
+    }
+    assert sorted(set(after.values())) == sorted(after.values())
 
 
 def test_history_gets_coarser_not_shorter_and_the_last_moment_is_the_newest() -> None:

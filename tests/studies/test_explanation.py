@@ -38,6 +38,7 @@ from cobandit.scenario import (
     Tape,
     transcript,
 )
+from cobandit.scenario.file import read_scenario
 from cobandit.simulator import run
 from cobandit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, Explanation, explain, listening
 from cobandit.studies.explanation.choosing import chosen_pair
@@ -448,3 +449,32 @@ def test_names_of_arms_are_text_wherever_they_stand() -> None:
 def test_two_who_do_nothing_have_a_page_too() -> None:
     page = explain(replace(TWO, agents=(AgentSpec(Slots(())), AgentSpec(Slots(()))))).html()
     assert "Neither of the two does anything" in page
+
+
+SHARINGS = {
+    "as printed": "",
+    "doubling": "threshold = { geometric = 2 }",
+    "lost": "loss = 0.2\ndelay = 3",
+    "lost and repeated": "loss = 0.2\nloss_tolerant = true",
+    "doubled": "duplication = 0.3\ndelay = 2",
+}
+
+
+@pytest.mark.parametrize("sharing", SHARINGS.values(), ids=SHARINGS)
+@pytest.mark.parametrize("policy", ["ucb", "aae"])
+def test_shares_are_numbered_as_they_are_sent_and_repetitions_as_what_they_repeat(
+    policy: str, sharing: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "world.toml"
+    agents = "".join(f"[[agents]]\ncount = 2\nrate = {rate}\n" for rate in (0.5, 0.1))
+    world = (
+        f"horizon = 400\n[arms]\nmeans = [0.2, 0.5, 0.8]\n{agents}[policy]\nname = '{policy}'\n[sharing]\n{sharing}\n"
+    )
+    file.write_text(world, encoding="utf-8")
+    conversation = explain(read_scenario(file).scenario, seed=1).conversation
+    for side in (0, 1):
+        number = 0
+        for flight in (flight for flight in conversation.flights if flight.sender == side):
+            number += flight.form in (Form.SHARE, Form.ANSWER)
+            if flight.form in (Form.SHARE, Form.ANSWER, Form.REPETITION):
+                assert flight.number == number

@@ -114,4 +114,6 @@ def test_a_small_study_from_beginning_to_end(tmp_path: Path) -> None:
     ]
     assert "UCB, 20 agents: relays send" in verdict(points)
     assert verdict(points)[:40] in page.read_text(encoding="utf-8")
-    assert len(as_text(points).splitlines()) == 1 + len(points)
+    shown = as_text(points).splitlines()
+    assert len(shown) == 3 + len(points)  # a table for each policy
+    assert max(map(len, shown)) <= 80

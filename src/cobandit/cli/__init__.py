@@ -14,6 +14,7 @@ from cobandit.cli.evaluate import add_evaluate
 from cobandit.cli.explain import add_explain
 from cobandit.cli.folder import make_folder
 from cobandit.cli.forget import add_forget
+from cobandit.cli.health import add_health
 from cobandit.cli.keys import add_keys
 from cobandit.cli.parsing import Parser
 from cobandit.cli.protocols import add_protocols
@@ -23,6 +24,7 @@ from cobandit.cli.serve import add_serve
 from cobandit.cli.simulate import add_simulate
 from cobandit.cli.state_file import add_log, add_reward, add_snapshot
 from cobandit.cli.status import add_status
+from cobandit.cli.terminal import fitted
 from cobandit.values.errors import CobanditError
 from cobandit.values.extras import needed_by
 
@@ -50,14 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given == [DEMO_AGENT]:  # no command for people, so no parser knows it
             return run_agent_of_demo()
         options = _parser().parse_args(given)
-        with needed_by(f"'{options.name_of_command}'"):
+        is_read_by_programs = getattr(options, "json", False) or options.name_of_command == "log"
+        with fitted(folds=not is_read_by_programs), needed_by(f"'{options.name_of_command}'"):
             code = int(options.command(options))
         sys.stdout.flush()  # here, where a reader that is gone can still be told from other errors
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest is flushed when the program ends
         return UNREAD
     except (CobanditError, OSError) as error:
-        print(f"cobandit: {error}", file=sys.stderr)
+        with fitted():
+            print(f"cobandit: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("cobandit: interrupted", file=sys.stderr)
@@ -66,43 +70,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="cobandit", description=cobandit.__doc__)
+    parser = Parser(prog="cobandit", usage="cobandit [-h] [--version] command ...", description=cobandit.__doc__)
     parser.add_argument("--version", action="version", version=f"cobandit {cobandit.__version__}")
-    commands = parser.add_subparsers(required=True, metavar="command", dest="name_of_command")
+    commands = parser.add_commands("name_of_command")
 
-    add_simulate(commands.add_parser("simulate", help="run a scenario file: many trials, on one machine or many"))
-    add_explain(commands.add_parser("explain", help="show how two agents of a scenario talk: a page with an animation"))
-    add_protocols(commands.add_parser("protocols", help="list the ways to talk that scenario files may name"))
-    add_bench(commands.add_parser("bench", help="the benchmark of protocols: frozen tasks, runs, a report"))
-    add_reproduce(commands)
-    add_keys(commands.add_parser("keys", help="make a group, and the files with which agents prove who they are"))
-    _add_live(commands)
+    commands.group("Look at it")
+    add_demo(commands.add("demo", "run a fleet of real processes for a minute, and count its messages"))
+    _add_demonstrate(commands.add("demonstrate", "show what on-demand communication does: a table and a plot"))
+    add_explain(commands.add("explain", "show how two agents of a scenario talk: a page with an animation"))
 
-    demonstrate = commands.add_parser("demonstrate", help="show what on-demand communication does: a table and a plot")
-    demonstrate.add_argument("--out", type=Path, default=Path("demonstration"), help="the folder for the plot")
-    _add_runs(demonstrate, trials=4)
-    demonstrate.set_defaults(command=_demonstrate)
+    commands.group("Run a fleet")
+    add_relay(commands.add("relay", "run a relay from a file: an always-on memory, and the way to leaves"))
+    add_serve(commands.add("serve", "run a member with an HTTP API, for programs in any language"))
+    add_keys(commands.add("keys", "make a group, and the files with which agents prove who they are"))
+    add_health(commands.add("health", "ask a running member of this computer whether it is well"))
+    add_agent(commands.add("agent", "the earlier name of `relay`, for members that may not be relays too"))
 
-    counts = commands.add_parser("messages", help="set our message counts beside the paper's, on the readable engine")
-    counts.add_argument("experiment", nargs="*", default=[], help="3, 5, 6a, 6b, 7; all unless named")
-    _add_runs(counts, trials=None)
-    counts.set_defaults(command=_messages)
+    commands.group("Operate it")
+    add_status(commands.add("status", "ask a fleet how it is: arms, members, who talks to whom"))
+    add_control(commands.add("control", "freeze an arm or turn the kill switch, for a whole fleet"))
+    add_forget(commands.add("forget", "say that members are gone for good: what they observed stays"))
+    add_log(commands.add("log", "print a member's decisions, with propensities and rewards"))
+    add_evaluate(commands.add("evaluate", "estimate what another policy would have brought, from a log"))
+    add_reward(commands.add("reward", "reward a decision by its id"))
+    add_snapshot(commands.add("snapshot", "write what a member knows, for others to start from"))
+
+    commands.group("Research")
+    add_simulate(commands.add("simulate", "run a scenario file: many trials, on one machine or many"))
+    add_protocols(commands.add("protocols", "list the ways to talk that scenario files may name"))
+    add_bench(commands.add("bench", "the benchmark of protocols: frozen tasks, runs, a report"))
+    add_reproduce(commands.add("reproduce", "run the paper's experiments and write a report with its figures"))
+    _add_messages(commands.add("messages", "set our message counts beside the paper's, on the readable engine"))
     return parser
 
 
-def _add_live(commands: "argparse._SubParsersAction[Parser]") -> None:
-    """Add the commands for live fleets."""
-    add_relay(commands.add_parser("relay", help="run a relay from a file: an always-on memory, and the way to leaves"))
-    add_agent(commands.add_parser("agent", help="the earlier name of `relay`, for members that may not be relays too"))
-    add_serve(commands.add_parser("serve", help="run a member with an HTTP API, for programs in any language"))
-    add_status(commands.add_parser("status", help="ask a fleet how it is: arms, members, who talks to whom"))
-    add_control(commands.add_parser("control", help="freeze an arm or turn the kill switch, for a whole fleet"))
-    add_forget(commands.add_parser("forget", help="say that members are gone for good: what they observed stays"))
-    add_log(commands.add_parser("log", help="print a member's decisions, with propensities and rewards"))
-    add_evaluate(commands.add_parser("evaluate", help="estimate what another policy would have brought, from a log"))
-    add_reward(commands.add_parser("reward", help="reward a decision by its id"))
-    add_snapshot(commands.add_parser("snapshot", help="write what a member knows, for others to start from"))
-    add_demo(commands.add_parser("demo", help="run a fleet of real processes for a minute, and count its messages"))
+def _add_demonstrate(parser: Parser) -> None:
+    parser.add_argument("--out", type=Path, default=Path("demonstration"), help="the folder for the plot")
+    _add_runs(parser, trials=4)
+    parser.set_defaults(command=_demonstrate)
+
+
+def _add_messages(parser: Parser) -> None:
+    parser.add_argument("experiment", nargs="*", default=[], help="3, 5, 6a, 6b, 7; all unless named")
+    _add_runs(parser, trials=None)
+    parser.set_defaults(command=_messages)
 
 
 def _add_runs(parser: argparse.ArgumentParser, *, trials: int | None) -> None:
@@ -129,14 +140,14 @@ def _demonstrate(options: argparse.Namespace) -> int:
         lines.append(line)
         print(
             f"{line.way:27}{line.mean_shares:>10,.0f}{line.mean_shares / line.decisions:>14.3f}"
-            f"{line.mean_regret:>14,.0f} ± {line.regret_error:<5,.0f}",
+            f"{line.mean_regret:>14,.0f} ± {line.regret_half:<5,.0f}",
             flush=True,
         )
     picture = options.out / "regret-and-messages.png"
     demonstration.plot(lines, picture)
     print(
-        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB; ± is one standard error. "
-        f"The picture is in {picture}."
+        f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB.\n"
+        f"± is half of the 95 % interval of the mean. The picture is in {picture}."
     )
     return 0
 
@@ -147,14 +158,15 @@ def _messages(options: argparse.Namespace) -> int:
     names = options.experiment or list(paper.TABLES)
     for name in names:
         paper.experiment(name)
-    heads = f"{'published':>12}{'sd':>9}{'trials':>8}{'counted':>12}{'difference':>10} ± standard error"
-    print(f"{'experiment':12}{'algorithm':34}{heads}")
+    heads = f"{'published':>11}{'sd':>8}{'trials':>7}{'counted':>11}{'off':>8}{'chance':>8}"
+    print(f"{'':3}{'algorithm':24}{heads}")
     agree = True
     for row in messages.compare(names, trials=options.trials, workers=options.workers):
         print(
-            f"{row.experiment:12}{row.algorithm:34}{row.published:>12,.0f}{row.published_sd:>9,.0f}"
-            f"{len(row.counted):>8}{row.mean:>12,.0f}{row.difference:>+10.2%} ± {row.standard_error:.2%}",
+            f"{row.experiment:3}{row.algorithm:24}{row.published:>11,.0f}{row.published_sd:>8,.0f}"
+            f"{len(row.counted):>7}{row.mean:>11,.0f}{row.difference:>+8.2%}{row.standard_error:>8.2%}",
             flush=True,
         )
         agree = agree and row.agrees
+    print("\nOff: by how much of the published count ours differs; chance: the standard error of that.")
     return 0 if agree else 1

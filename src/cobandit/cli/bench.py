@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cobandit.cli.parsing import Parser
 from cobandit.cli.progress import Progress, notes
+from cobandit.cli.terminal import beside
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
@@ -44,11 +45,11 @@ def _list(options: argparse.Namespace) -> int:
     if options.what != "protocols":
         print(f"Tasks of benchmark version {VERSION}:")
         for task in tasks().values():
-            print(f"  {task.name:14}{task.why}")
+            print(beside(f"  {task.name:14}", task.why))
     if options.what != "tasks":
         print("Entries, each with its protocol:")
         for entry in entries().values():
-            print(f"  {entry.name:24}{entry.protocol:14}{entry.title}")
+            print(beside(f"  {entry.name:24}{entry.protocol:14}", entry.title))
     return 0
 
 

@@ -1,15 +1,16 @@
-"""A fleet as lines of text, for a terminal of any width from 80 columns. No colour, so nothing is lost without it."""
+"""A fleet as lines of text, for a terminal of any width from 80 columns, with names in any script."""
 
 import textwrap
 from collections import Counter
 from collections.abc import Callable
 
+from cobandit.cli.terminal import USUAL, columns_of, cut, left, right
 from cobandit.live.status.fleet import Fleet, FleetArm
 from cobandit.live.status.guardrail import GuardrailTerms, words
 from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import PeerStatistics, Statistics
 
-NARROWEST = 80
+NARROWEST = USUAL
 MOST_RELAYS_SHOWN = 8
 MOST_ARMS_SHOWN = 24
 """The rest is one line."""
@@ -92,12 +93,12 @@ def _summary(fleet: Fleet, width: int) -> list[str]:
     decisions = "1 decision" if fleet.decisions == 1 else f"{fleet.decisions:,} decisions"
     each = f" ({fleet.packets_sent / fleet.decisions:.3f} packets each)" if fleet.decisions else ""
     observed = f"{decisions} since start{each}, {fleet.observations:,} observed"
-    lines = textwrap.wrap(f"{_cut(fleet.group, 2 * _NAME)}: {members}, {observed}", width, subsequent_indent="  ")
+    lines = textwrap.wrap(f"{cut(fleet.group, 2 * _NAME)}: {members}, {observed}", width, subsequent_indent="  ")
     lines += _leaves(fleet, width) + _silent(fleet, width) + _past(fleet, width)
     killed = {member.control_arm for member in fleet.members if member.control_arm is not None}
     for arm in sorted(killed):
         heard = sum(member.control_arm == arm for member in fleet.members)
-        lines.append(f"! The kill switch is on, to {_cut(arm, _NAME)}: {heard} of {count} members have heard it.")
+        lines.append(f"! The kill switch is on, to {cut(arm, _NAME)}: {heard} of {count} members have heard it.")
     return lines
 
 
@@ -106,14 +107,13 @@ def _arms(fleet: Fleet, most: int) -> list[str]:
     if not arms:
         return []
     lines = [f"{'ARM':{_NAME}}  {'MEAN':>5}  {'INTERVAL':^14} {'OBSERVED':>12} {'TRAFFIC':>9}  {'P(BEST)':>8}"]
-    greatest = max(arm.share for arm in arms) or 1.0
     for arm in arms[:most]:
         mean = "-" if arm.mean is None else f"{arm.mean:.3f}"
         interval = "-" if arm.low is None or arm.high is None else f"{arm.low:.3f} to {arm.high:.3f}"
-        bar = "█" * round(_BAR * arm.share / greatest)
+        bar = "█" * round(_BAR * arm.share)  # of all traffic
         best = "-" if arm.p_best is None else f"{arm.p_best:.1%}"
         lines.append(
-            f"{_cut(arm.arm, _NAME):{_NAME}}  {mean:>5}  {interval:^14} {arm.observations:>12,} {arm.share:>9.1%}  "
+            f"{left(cut(arm.arm, _NAME), _NAME)}  {mean:>5}  {interval:^14} {arm.observations:>12,} {arm.share:>9.1%}  "
             f"{_remark(arm, len(fleet.members)) or f'{best:>8} {bar}'}"
         )
     if rest := arms[most:]:
@@ -143,14 +143,14 @@ def _remark(arm: FleetArm, members: int) -> str:
 
 
 def _members(fleet: Fleet, width: int) -> list[str]:
-    name = min(max(_NAME, width - 64), max([len("MEMBER"), *(len(member.name) for member in fleet.members)]) + 2)
+    name = min(max(_NAME, width - 64), max([len("MEMBER"), *(columns_of(member.name) for member in fleet.members)]) + 2)
     lines = [f"{'MEMBER':{name}}{'DECISIONS':>11}{'OWN OBS.':>11}{'OPEN':>8}{'PACKETS':>11}{'MISSING':>11}{'UP':>7}"]
     for member in fleet.members:
         missing = fleet.missing(member)
         packets = f"{member.communication.sent / member.decisions:.3f}/d" if member.decisions else "-"
         mark = " !" if member.troubles or member.is_superseded else ""
         lines.append(
-            f"{_cut(member.name, name - 2) + mark:{name}}{member.decisions:>11,}{member.own_observations:>11,}"
+            f"{left(cut(member.name, name - 2) + mark, name)}{member.decisions:>11,}{member.own_observations:>11,}"
             f"{member.open_decisions:>8,}{packets:>11}{missing:>11,}{ago(member.uptime_s):>7}"
         )
     lines.append("Since its start: DECISIONS, PACKETS for each. MISSING: observed, not known here.")
@@ -170,7 +170,7 @@ def _conversations(fleet: Fleet, width: int) -> list[str]:
         for number, member in enumerate(members, 1):
             peers = {peer.name: peer for peer in member.peers}
             cells = "".join(f"{_of_pair(member, other, peers, cell):>{_CELL}}" for other in members)
-            lines.append(f"{number:>3} {_cut(member.name, _NAME):{_NAME}}{cells}")
+            lines.append(f"{number:>3} {left(cut(member.name, _NAME), _NAME)}{cells}")
     return [part for line in lines for part in line.split("\n")]
 
 
@@ -195,10 +195,10 @@ def _folded(fleet: Fleet) -> list[str]:
         silence = max(heard, key=lambda peer: peer.heard_s or 0.0, default=None)
         behind = max(present, key=lambda peer: peer.lacks, default=None)
         lines.append(
-            f"{_cut(member.name, _NAME - 1):{_NAME}}{hears:>10}"
+            f"{left(cut(member.name, _NAME - 1), _NAME)}{hears:>10}"
             f"{short(sum(peer.shares_sent for peer in member.peers)):>10}"
-            f"{'-' if silence is None else f'{ago(silence.heard_s)} {_cut(silence.name, 14)}':>22}"
-            f"{'-' if behind is None or not behind.lacks else f'{short(behind.lacks)} {_cut(behind.name, 14)}':>22}"
+            + right("-" if silence is None else f"{ago(silence.heard_s)} {cut(silence.name, 14)}", 22)
+            + right("-" if behind is None or not behind.lacks else f"{short(behind.lacks)} {cut(behind.name, 14)}", 22)
         )
     return lines
 
@@ -210,7 +210,7 @@ def _leaves(fleet: Fleet, width: int) -> list[str]:
         return []
     relays = [member for member in fleet.members if member.role is Role.RELAY]
     shown = ", ".join(
-        f"{_cut(relay.name, _NAME)} {sum(peer.is_present and peer.role is Role.LEAF for peer in relay.peers):,}"
+        f"{cut(relay.name, _NAME)} {sum(peer.is_present and peer.role is Role.LEAF for peer in relay.peers):,}"
         for relay in relays[:MOST_RELAYS_SHOWN]
     )
     more = f" and {len(relays) - MOST_RELAYS_SHOWN} more" if len(relays) > MOST_RELAYS_SHOWN else ""
@@ -222,7 +222,7 @@ def _leaves(fleet: Fleet, width: int) -> list[str]:
     lacking = [leaf.name for leaf in leaves if leaf.lacks_settings]
     lines = textwrap.wrap(text, width, subsequent_indent="  ")
     if lacking:
-        names = ", ".join(_cut(name, _NAME) for name in lacking[:MOST_RELAYS_SHOWN])
+        names = ", ".join(cut(name, _NAME) for name in lacking[:MOST_RELAYS_SHOWN])
         rest = f" and {len(lacking) - MOST_RELAYS_SHOWN:,} more" if len(lacking) > MOST_RELAYS_SHOWN else ""
         text = f"! What is set has not reached all leaves yet: {names}{rest}."
         lines += textwrap.wrap(text, width, subsequent_indent="  ")
@@ -232,7 +232,7 @@ def _leaves(fleet: Fleet, width: int) -> list[str]:
 def _silent(fleet: Fleet, width: int) -> list[str]:
     if not fleet.silent:
         return []
-    names = ", ".join(_cut(name, 2 * _NAME) for name in fleet.silent)
+    names = ", ".join(cut(name, 2 * _NAME) for name in fleet.silent)
     does = "does" if len(fleet.silent) == 1 else "do"
     text = f"! {names} {does} not answer: no farewell was heard, so stopped hard, cut off, or slow."
     return textwrap.wrap(text, width, subsequent_indent="  ")
@@ -245,7 +245,7 @@ def _past(fleet: Fleet, width: int) -> list[str]:
     lines = [f"{names} gone; the {observations:,} observations of theirs that are known count."] if gone else []
     versions = Counter(member.version or "?" for member in fleet.members)
     if len(versions) > 1:
-        counted = ", ".join(f"{_cut(version, _NAME)} at {count}" for version, count in sorted(versions.items()))
+        counted = ", ".join(f"{cut(version, _NAME)} at {count}" for version, count in sorted(versions.items()))
         lines += textwrap.wrap(f"Versions of cobandit: {counted}", width, subsequent_indent="  ")
     return lines
 
@@ -256,8 +256,3 @@ def _troubles(fleet: Fleet, width: int) -> list[str]:
         for name, trouble in fleet.troubles
         for line in textwrap.wrap(f"! {name}: {trouble}", width, subsequent_indent="  ")
     ]
-
-
-def _cut(text: str, length: int) -> str:
-    plain = "".join(letter if letter.isprintable() else "?" for letter in text)  # names are the members' own words
-    return plain if len(plain) <= length else plain[: length - 1] + "…"

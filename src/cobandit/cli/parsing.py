@@ -4,6 +4,11 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from cobandit.cli.terminal import beside
+
+_NAMES = 18
+"""Columns for the names of commands."""
+
 
 class Parser(argparse.ArgumentParser):
     """A parser, also of a subcommand, that guesses nothing."""
@@ -19,3 +24,41 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
+
+    def add_commands(self, dest: str) -> "Commands":
+        """Let it have commands, in groups."""
+        return Commands(self, dest)
+
+    def format_help(self) -> str:
+        """Return the help, with the commands after it."""
+        commands = getattr(self, "commands", None)
+        return super().format_help() + ("" if commands is None else commands.listed())
+
+
+class Commands:
+    """The commands of a program, in groups that its help tells apart."""
+
+    def __init__(self, parser: Parser, dest: str) -> None:
+        parser.commands = self  # type: ignore[attr-defined]
+        self._parsers = parser.add_subparsers(
+            required=True, metavar="command", dest=dest, prog=parser.prog, help=argparse.SUPPRESS
+        )
+        self._groups: dict[str, dict[str, str]] = {}
+
+    def group(self, title: str) -> None:
+        """Begin a group: what is added from now on is in it."""
+        self._groups[title] = {}
+
+    def add(self, name: str, does: str) -> Parser:
+        """Add a command, and say what it does."""
+        list(self._groups.values())[-1][name] = does
+        parser: Parser = self._parsers.add_parser(name, description=f"{does[0].upper()}{does[1:]}.")
+        return parser
+
+    def listed(self) -> str:
+        """Return all of them, with what they do."""
+        lines = []
+        for title, commands in self._groups.items():
+            lines += ["", f"{title}:"]
+            lines += [beside(f"    {name:{_NAMES - 4}}", does) for name, does in commands.items()]
+        return "\n".join([*lines, "", "`cobandit COMMAND --help` has the words of each."]) + "\n"

@@ -5,6 +5,7 @@ import inspect
 import json
 from typing import Any
 
+from cobandit.cli.terminal import beside
 from cobandit.core.protocols.registry import PROTOCOLS
 from cobandit.protocols.plug_in import about, parameters_of
 from cobandit.protocols.registry import PLUG_INS
@@ -32,11 +33,11 @@ def run(options: argparse.Namespace) -> int:
     print("Scenario files name one with `sharing.protocol`; its parameters are keys beside it.\n")
     for one in found:
         given = ", ".join(f"{name} = {json.dumps(value)}" for name, value in one["parameters"].items())
-        print(f"{one['word']:14}{one['title']}{'' if one['compiled'] else ' (readable engine)'}")
+        title = f"{one['title']}{'' if one['compiled'] else ' (readable engine)'}"
         survives = f"survives {', '.join(one['survives'])}" if one["survives"] else ""
-        for line in (one["paper"], given, survives):
+        for first, line in ((one["word"], title), ("", one["paper"]), ("", given), ("", survives)):
             if line:
-                print(f"{'':14}{line}")
+                print(beside(f"{first:14}", line))
     return 0
 
 

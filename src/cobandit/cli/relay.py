@@ -2,10 +2,9 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cobandit.cli.running import HOW_TO_STOP, described, say_risks, say_stopped
+from cobandit.cli.running import HOW_TO_STOP, add_config, described, read_config, say_risks, say_stopped
 
 if TYPE_CHECKING:
     from cobandit.live.drive.member import Member
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 def add_relay(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
-    parser.add_argument("config", type=Path, help="what to run, as a TOML file (see docs/guides/large-fleets.md)")
+    add_config(parser, "docs/guides/large-fleets.md")
     parser.add_argument(
         "--check", action="store_true", help="only look whether the file, and those it names, are right"
     )
@@ -29,18 +28,18 @@ def add_agent(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from cobandit.live.process.config import as_relay, check_files, read_config  # noqa: PLC0415  # loads only what is needed
+    from cobandit.live.process.config import as_relay, check_files  # noqa: PLC0415  # loads only what is needed
 
-    config = read_config(options.config)
+    config = read_config(options)
     check_files(config)
     return _run(options, as_relay(config))
 
 
 def run_as_agent(options: argparse.Namespace) -> int:
     """Run a member as a memory of its group: a relay, unless its file or its certificate says otherwise."""
-    from cobandit.live.process.config import as_memory, check_files, read_config  # noqa: PLC0415
+    from cobandit.live.process.config import as_memory, check_files  # noqa: PLC0415
 
-    config = read_config(options.config)
+    config = read_config(options)
     check_files(config)
     config = as_memory(config)
     if config.member["relay"] and not options.check:

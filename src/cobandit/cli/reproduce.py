@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cobandit.cli.folder import make_folder
-from cobandit.cli.parsing import Parser
 from cobandit.cli.progress import Progress, notes
 from cobandit.scenario import Arms
 from cobandit.studies import paper
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
     from cobandit.studies.reproduction import Reproduced
 
 
-def add_reproduce(commands: "argparse._SubParsersAction[Parser]") -> None:
-    """Add the command."""
-    parser = commands.add_parser("reproduce", help="run the paper's experiments and write a report with its figures")
+def add_reproduce(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the arguments of this command."""
     parser.add_argument(
         "experiment",
         nargs="*",
@@ -117,23 +115,19 @@ def _print_cells(report: "Report") -> None:
     cells = report.cells
     if not cells:
         return
-    heads = "".join(
-        f"{head:>13} ± {'sd':8}{errors:>6}" if errors else f"{head:>13} ± {'sd':8}" for head, errors in _HEADS
-    )
-    print(f"{'':4}{'algorithm':9}{'':15}{heads}")
+    print(f"{'':26}{'published':>20}{'as printed':>17}{'best reading':>17}")
+    print(f"{'':26}{'mean':>12}{'sd':>8}{'mean':>11}{'err.':>6}{'mean':>11}{'err.':>6}")
     for cell in cells:
-        sides = "".join(f"{one.mean:>13,.0f} ± {one.sd:<8,.0f}{one.errors:>+6.1f}" for one in (cell.printed, cell.best))
+        quantity = "messages" if cell.quantity == "communications" else "regret"
         print(
-            f"{cell.experiment:4}{cell.algorithm:9}{cell.quantity:15}"
-            f"{cell.published:>13,.0f} ± {cell.published_sd:<8,.0f}{sides}"
+            f"{cell.experiment:4}{cell.algorithm:13}{quantity:9}{cell.published:>12,.0f}{cell.published_sd:>8,.0f}"
+            f"{cell.printed.mean:>11,.0f}{cell.printed.errors:>+6.1f}{cell.best.mean:>11,.0f}{cell.best.errors:>+6.1f}"
         )
     print(
-        "\nErrors: how many standard errors ours is above theirs. The report has a sentence on each.\n"
-        "Our regrets are pseudo-regrets; the published sd is that of realised regret, which the report has too."
+        "\nErr.: how many standard errors ours is above theirs. The report has our sd, and\n"
+        "a sentence on each. Our regrets are pseudo-regrets; the published sd is that of\n"
+        "realised regret."
     )
-
-
-_HEADS = (("published", ""), ("as printed", "errors"), ("best reading", "errors"))
 
 
 def _positive(text: str) -> int:

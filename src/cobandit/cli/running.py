@@ -1,6 +1,8 @@
-"""What commands say of a member that runs until it is told to stop: `cobandit relay` and `cobandit serve`."""
+"""What `relay`, `serve` and `health` have in common: a member's file, and what is said of the member."""
 
+import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cobandit.values.masking import masked
@@ -9,6 +11,33 @@ if TYPE_CHECKING:
     from cobandit.live.process.config import AgentConfig
 
 HOW_TO_STOP = "What goes wrong is logged with what to do; SIGTERM or Ctrl-C stops it."
+
+
+def add_config(parser: argparse.ArgumentParser, document: str) -> None:
+    """Give a parser the file of a member, and changes to it."""
+    parser.add_argument("config", type=Path, help=f"what to run, as a TOML file (see {document})")
+    parser.add_argument(
+        "--set",
+        action="append",
+        type=_change,
+        default=[],
+        metavar="KEY=TEXT",
+        help="a text that counts instead of the file's, such as name=relay-0; may be repeated",
+    )
+
+
+def read_config(options: argparse.Namespace) -> "AgentConfig":
+    """Return what the file says, with the changes."""
+    from cobandit.live.process import config  # noqa: PLC0415  # loads only what is needed
+
+    return config.read_config(options.config, changes=dict(options.set))
+
+
+def _change(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=TEXT, such as name=relay-0")
+    return key, value
 
 
 def described(config: "AgentConfig") -> str:

@@ -2,10 +2,9 @@
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cobandit.cli.running import HOW_TO_STOP, described, say_risks, say_stopped
+from cobandit.cli.running import HOW_TO_STOP, add_config, described, read_config, say_risks, say_stopped
 
 if TYPE_CHECKING:
     from cobandit.live.drive.member import Member
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
-    parser.add_argument("config", type=Path, help="what to run, as a TOML file (see docs/guides/sidecar.md)")
+    add_config(parser, "docs/guides/sidecar.md")
     parser.add_argument(
         "--listen", metavar="HOST:PORT", help="where to serve HTTP (default: `listen` of the file, or 127.0.0.1:8700)"
     )
@@ -47,10 +46,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _configured(options: argparse.Namespace) -> "AgentConfig":
-    from cobandit.live.process.config import read_config  # noqa: PLC0415
     from cobandit.live.transports.addresses import parse_address  # noqa: PLC0415
 
-    config = read_config(options.config)
+    config = read_config(options)
     if options.listen is None:
         return config
     parse_address(options.listen, what="--listen")

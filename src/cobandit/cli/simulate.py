@@ -106,11 +106,11 @@ def _print(results: "Results", options: argparse.Namespace) -> None:
         print(json.dumps({**content, "summary": summary}, indent=2))
         return
     print(f"{name}: trials {about.trials}, seed {about.seed}, engine {about.engine}\n")
-    print(f"{'':18}{'mean':>16}{'sd':>16}{'95 % interval':>35}")
+    print(f"{'':18}{'mean':>15}{'sd':>14}{'95 % interval':>33}")
     for quantity, estimate in summary.items():
         mean, sd, low, high = (_number(estimate[key]) for key in ("mean", "sd", "low", "high"))
         interval = "" if not low else f"{low} to {high}"
-        print(f"{quantity.replace('_', ' '):18}{mean:>16}{sd:>16}{interval:>35}".rstrip())
+        print(f"{quantity.replace('_', ' '):18}{mean:>15}{sd:>14}{interval:>33}".rstrip())
     if options.out is not None:
         print(f"\nThe results are in {options.out}, and {options.out / REPORT} shows them.")
 

@@ -41,9 +41,13 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments that say whom to ask, and what proves that one may."""
     parser.add_argument("--group", required=True, help="the group to ask")
     proof = parser.add_mutually_exclusive_group()
-    proof.add_argument("--keys", type=Path, help="a key file of your own, from `cobandit keys agent`; not a member's")
-    proof.add_argument("--secret", help="the group's secret, if its members have one")
-    proof.add_argument("--secret-file", type=Path, help="a file with it, so that it is not in the list of processes")
+    proof.add_argument(
+        "--keys", type=Path, metavar="FILE", help="a key file of your own, from `cobandit keys agent`; not a member's"
+    )
+    proof.add_argument("--secret", metavar="TEXT", help="the group's secret, if its members have one")
+    proof.add_argument(
+        "--secret-file", type=Path, metavar="FILE", help="a file with it, so that it is not in the list of processes"
+    )
     parser.add_argument("--trust", type=Path, help="the group's trust file, beside --keys")
     parser.add_argument(
         "--peers", action="append", default=[], metavar="HOST:PORT", help="for tls:// and udp://: a further member"

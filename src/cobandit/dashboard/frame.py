@@ -132,6 +132,8 @@ class Line(msgspec.Struct, frozen=True):
     counts: tuple[int, ...]
     is_rest: bool = False
     """Whether this stands for all arms that have no line of their own."""
+    key: int = 0
+    """Its letter and colour, from 1: the same in every browser. 0 if this is the rest."""
 
 
 class Series(msgspec.Struct, frozen=True):

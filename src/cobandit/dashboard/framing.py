@@ -65,7 +65,7 @@ class Framing:
             seen_from=self._seen_from,
             is_whole=is_whole,
             control_arm=control_arm(sight.present.values()),
-            decisions=group.decisions,
+            decisions=self._meter.decisions,
             observations=sum(counts.values()),
             candidates=sum(arm.state == "candidate" for arm in shown),
             arms=tuple(shown[: frame.MOST_ARMS]),

@@ -1,4 +1,4 @@
-"""What members sent, added up over their restarts as far as those were seen; beside it, what broadcast would send."""
+"""What members did and sent, added up over restarts as far as those were seen; beside it, what broadcast would send."""
 
 from collections.abc import Iterable
 
@@ -12,6 +12,8 @@ class Meter:
 
     def __init__(self) -> None:
         self._last: dict[str, Statistics] = {}
+        self.decisions = 0
+        """Of all members that were seen, also of those that have left: the sum never falls."""
         self._shares = self._packets = self._bytes = self._observed = self._immediate = 0
 
     def read(self, members: Iterable[Statistics]) -> Messages:
@@ -24,6 +26,7 @@ class Meter:
                 last = None
             self._last[member.name] = member
             now, then = member.communication, None if last is None else last.communication
+            self.decisions += member.decisions - (last.decisions if last else 0)
             self._shares += now.shares - (then.shares if then else 0)
             self._packets += now.sent - (then.sent if then else 0)
             self._bytes += now.bytes_sent - (then.bytes_sent if then else 0)

@@ -34,6 +34,8 @@ class Moments:
         """The last half minute, and the moment before it: what is kept for long gets too coarse for that."""
         self._apart_s = 0.0
         """How far apart moments are at least; the last one may be nearer, and moves on."""
+        self._keys: dict[str, int] = {}
+        """Of arms that have or had a line."""
 
     def add(self, moment: Moment) -> None:
         """Add a moment. Counts never fall: a member that answers no more does not take back what it observed."""
@@ -78,7 +80,8 @@ class Moments:
         own, rest = grown[:MOST_LINES], grown[MOST_LINES:]
         if len(rest) == 1:
             own, rest = grown, []
-        lines = [Line(arm, self._steps([arm])) for arm in own]
+        self._give_keys(own)
+        lines = [Line(arm, self._steps([arm]), key=self._keys[arm]) for arm in own]
         if rest:
             lines.append(Line("", self._steps(rest), is_rest=True))
         regrets = tuple(regret for one in self._kept if (regret := regret_of(one.counts)) is not None)
@@ -89,6 +92,15 @@ class Moments:
             immediate=tuple(one.immediate for one in self._kept),
             regret=regrets if len(regrets) == len(self._kept) else None,
         )
+
+    def _give_keys(self, arms: list[str]) -> None:
+        """Give each of these arms a key, in the order of names: a key is no rank. An arm that has one keeps it."""
+        for arm in sorted(set(arms) - self._keys.keys()):
+            free = sorted(set(range(1, MOST_LINES + 2)) - set(self._keys.values()))
+            if not free:  # taken over from one that has no line any more
+                gone = next(one for one in self._keys if one not in arms)
+                free = [self._keys.pop(gone)]
+            self._keys[arm] = free[0]
 
     def _steps(self, arms: list[str]) -> tuple[int, ...]:
         totals = [sum(one.counts.get(arm, 0) for arm in arms) for one in self._kept]

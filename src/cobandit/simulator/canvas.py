@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 9.0
-"""The width of every figure, in inches."""
+"""The width of a figure, in inches."""
+
+NARROW = 5.0
+"""The width of a figure that is read as a whole on a phone."""
 
 DOTS_PER_INCH = 130
 
@@ -35,14 +38,15 @@ class Picture:
     caption: str
     light: bytes
     dark: bytes
+    is_narrow: bool = False
 
     def html(self) -> str:
         """Return the figure for a page, in the theme that the reader's system has."""
         light, dark = (f"data:image/png;base64,{base64.b64encode(png).decode()}" for png in (self.light, self.dark))
-        caption = escape(self.caption)
+        caption, kind = escape(self.caption), ' class="narrow"' if self.is_narrow else ""
         return (
             f'<figure><div class="wide"><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-            f'<img src="{light}" alt="{caption}"></picture></div><figcaption>{caption}</figcaption></figure>'
+            f'<img{kind} src="{light}" alt="{caption}"></picture></div><figcaption>{caption}</figcaption></figure>'
         )
 
     def _repr_html_(self) -> str:
@@ -50,13 +54,17 @@ class Picture:
         return self.html()
 
 
-def picture(name: str, caption: str, height: float, draw: "Callable[[Figure], None]") -> Picture:
+def picture(
+    name: str, caption: str, height: float, draw: "Callable[[Figure], None]", *, is_narrow: bool = False
+) -> Picture:
     """Draw a figure twice.
 
     Raises:
         LocalError: matplotlib is not installed.
     """
-    return Picture(name, caption, *(_png(height, draw, dark=dark) for dark in (False, True)))
+    width = NARROW if is_narrow else WIDTH
+    light, dark = (_png(height, draw, width, dark=dark) for dark in (False, True))
+    return Picture(name, caption, light, dark, is_narrow)
 
 
 def vector(height: float, draw: "Callable[[Figure], None]") -> bytes:
@@ -76,16 +84,24 @@ def series(number: int) -> str:
     return cycle[(number - 1) % len(cycle)]
 
 
-def _png(height: float, draw: "Callable[[Figure], None]", *, dark: bool) -> bytes:
-    return _drawn(height, draw, dark=dark, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+def _png(height: float, draw: "Callable[[Figure], None]", width: float, *, dark: bool) -> bytes:
+    saved = {"format": "png", "dpi": DOTS_PER_INCH, "metadata": {"Software": None}}
+    return _drawn(height, draw, dark=dark, width=width, **saved)
 
 
-def _drawn(height: float, draw: "Callable[[Figure], None]", *, dark: bool, **saved: Any) -> bytes:  # noqa: ANN401
+def _drawn(
+    height: float,
+    draw: "Callable[[Figure], None]",
+    *,
+    dark: bool,
+    width: float = WIDTH,
+    **saved: Any,  # noqa: ANN401  # as matplotlib takes it
+) -> bytes:
     with needed_by("a plot"):
         from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
 
     with _page(dark=dark):
-        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        figure = Figure(figsize=(width, height), layout="constrained")
         draw(figure)
         file = io.BytesIO()
         figure.savefig(file, **saved)

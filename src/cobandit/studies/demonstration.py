@@ -4,7 +4,6 @@ Twenty agents, two of them 25 times as fast as the rest, face the same 16 arms. 
 broadcast, and on demand; regret and messages are set side by side, on the same tapes.
 """
 
-import math
 import statistics
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -18,6 +17,7 @@ from cobandit.core.protocols.on_demand import ON_DEMAND
 from cobandit.core.protocols.silent import SILENT
 from cobandit.scenario import AgentSpec, BuiltIn, Rate, Scenario
 from cobandit.simulator import run
+from cobandit.simulator.interval import estimate, half_width
 from cobandit.studies.paper import surrogate_arms
 from cobandit.values.extras import needed_by
 
@@ -55,9 +55,9 @@ class Line:
         return statistics.fmean(self.regrets)
 
     @property
-    def regret_error(self) -> float:
-        """The standard error of the mean regret."""
-        return statistics.stdev(self.regrets) / math.sqrt(len(self.regrets)) if len(self.regrets) > 1 else 0.0
+    def regret_half(self) -> float:
+        """Half of the 95 % interval of the mean regret; 0 if there is one trial."""
+        return half_width(estimate(self.regrets)) or 0.0
 
 
 def scenario(way: str) -> Scenario:
@@ -90,7 +90,7 @@ def plot(lines: list[Line], path: Path) -> None:
         axes.errorbar(
             messages,
             line.mean_regret,
-            yerr=2.0 * line.regret_error,
+            yerr=line.regret_half,
             fmt=marker,
             capsize=3,
             markersize=8,
@@ -101,7 +101,7 @@ def plot(lines: list[Line], path: Path) -> None:
     axes.set_ylim(bottom=0, top=1.2 * max(line.mean_regret for line in lines))
     axes.legend(title="messages per decision", loc="lower left")
     axes.set_xlabel("messages per decision")
-    axes.set_ylabel("group regret (mean, 2 standard errors)")
+    axes.set_ylabel("group regret (mean, 95 % interval)")
     axes.set_title(f"20 agents, {lines[0].decisions:,} decisions, 16 arms, UCB")
     axes.grid(alpha=0.3)
     figure.savefig(path, dpi=150)

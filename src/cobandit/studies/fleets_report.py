@@ -77,16 +77,19 @@ def write(points: Sequence[Point], plan: Plan, seed: int, folder: Path) -> Path:
 
 
 def as_text(points: Sequence[Point]) -> str:
-    """Return the numbers as a table for a terminal."""
-    lines = [f"{'':40}{'agents':>10}{'messages':>10}{'allowed':>10}{'regret':>12} ± {'error':8}{'staleness':>12}"]
-    for one in points:
-        name = f"{POLICIES[one.policy]} {one.protocol}{', one dies' if one.dead else ''}"
-        allowed = "" if one.allowed is None else f"{one.allowed:.4f}"
-        lines.append(
-            f"{name:40}{one.agents:>10,}{one.messages:>10.4f}{allowed:>10}{one.regret:>12,.0f} ± "
-            f"{one.regret_error:<8,.0f}{one.staleness:>12,.0f}"
-        )
-    return "\n".join(lines)
+    """Return the numbers as tables for a terminal, one for each policy."""
+    lines: list[str] = []
+    for policy, title in POLICIES.items():
+        heads = f"{'agents':>9}{'messages':>9}{'allowed':>9}{'regret':>8}{'se':>6}{'staleness':>10}"
+        lines += ["", f"{title:29}{heads}"]
+        for one in (one for one in points if one.policy == policy):
+            name = f"{one.protocol}{', one dies' if one.dead else ''}"
+            allowed = "" if one.allowed is None else f"{one.allowed:.4f}"
+            lines.append(
+                f"{name:29}{one.agents:>9,}{one.messages:>9.3f}{allowed:>9}{one.regret:>8,.0f}"
+                f"{one.regret_error:>6,.0f}{one.staleness:>10,.0f}"
+            )
+    return "\n".join(lines[1:])
 
 
 def verdict(points: Sequence[Point]) -> str:
@@ -125,10 +128,10 @@ def _table(points: Sequence[Point]) -> str:
         f"<tr><th>{escape(one.protocol)}<span>{POLICIES[one.policy]}{', one dies' if one.dead else ''}</span></th>"
         f"<td>{one.agents:,}</td><td>{one.messages:.4f}</td>"
         f"<td>{'' if one.allowed is None else f'{one.allowed:.4f}'}</td>"
-        f"<td>{one.regret:,.0f}<small> ± {one.regret_error:,.0f}</small></td><td>{one.staleness:,.0f}</td></tr>"
+        f"<td>{one.regret:,.0f}<small> se {one.regret_error:,.0f}</small></td><td>{one.staleness:,.0f}</td></tr>"
         for one in points
     )
-    heads = ("agents", "messages for each decision", "allowed", "group regret ± standard error", "staleness")
+    heads = ("agents", "messages for each decision", "allowed", "group regret, standard error", "staleness")
     head = "".join(f"<th>{one}</th>" for one in heads)
     return f'<div class="wide"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 

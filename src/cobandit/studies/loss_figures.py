@@ -3,12 +3,12 @@
 This file owns how the study `loss` is shown. Its worlds are in `cobandit.studies.beyond`.
 """
 
-import math
 from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from cobandit.simulator.canvas import series
+from cobandit.simulator.interval import estimate, half_width
 from cobandit.studies.reproduction import Reproduced, Run
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def loss_table(one: Reproduced) -> str:
         for point in one.study.worlds
     )
     heads = "".join(
-        f"<th>{head}</th>" for head in ("messages", "repeated", "acknowledged", "group regret ± sd", "staleness")
+        f"<th>{head}</th>" for head in ("messages", "repeated", "acknowledged", "group regret, sd", "staleness")
     )
     return f'<div class="wide"><table><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table></div>'
 
@@ -95,8 +95,9 @@ def phase_table(one: Reproduced) -> str:
 
 
 def _beside(run: Run, first: Run, quantity: str) -> str:
-    error = run.sd(quantity) / math.sqrt(len(run.trials))
-    return f"<td>{run.mean(quantity):,.0f}<small> ± {error:,.0f}{_ratio(run, first, quantity)}</small></td>"
+    half = half_width(estimate([trial.totals[quantity] for trial in run.trials]))
+    sure = "" if half is None else f" ± {half:,.0f}"
+    return f"<td>{run.mean(quantity):,.0f}<small>{sure}{_ratio(run, first, quantity)}</small></td>"
 
 
 _PHASE_PANELS = {"messages": "messages", "group_regret": "group regret", "staleness": "staleness"}
@@ -104,7 +105,7 @@ _PHASE_PANELS = {"messages": "messages", "group_regret": "group regret", "stalen
 
 def _cells(one: Reproduced, algorithm: str, point: int) -> str:
     run, lossless = one.run(algorithm, point), one.runs.get((0, algorithm))
-    spread = f" ± {run.sd('group_regret'):,.0f}{_ratio(run, lossless, 'group_regret')}"
+    spread = f" sd {run.sd('group_regret'):,.0f}{_ratio(run, lossless, 'group_regret')}"
     return (
         f"<td>{run.mean('messages'):,.0f}<small>{_ratio(run, lossless, 'messages')}</small></td>"
         f"<td>{run.mean('retries'):,.0f}</td><td>{run.mean('acknowledgements'):,.0f}</td>"

@@ -56,7 +56,7 @@ class Comparison:
 
 VARIANTS: dict[str, Threshold] = {
     "UCB-ODC, answers of one": Geometric(2, answers_wait=False),
-    "UCB-ODC, answers do not advance": Geometric(2, answers_advance=False),
+    "UCB-ODC, answers keep c": Geometric(2, answers_advance=False),
 }
 """Experiment 3 is shown again with these rules: see decision records 0002 and 0044."""
 

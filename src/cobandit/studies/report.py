@@ -220,12 +220,13 @@ def _table(report: Report, rows: Sequence[Cell]) -> str:
             f'<tr class="word"><td colspan="7">{escape(report.sentence(cell))}</td></tr>'
         )
     return (
-        '<div class="wide"><table><thead><tr><th></th><th>published ± sd</th><th>as printed ± sd</th><th>errors</th>'
-        f"<th>best reading ± sd</th><th>errors</th><th>realised sd</th></tr></thead><tbody>{''.join(lines)}</tbody>"
-        "</table></div><p class='soft'>Errors: how many standard errors the number is above the published one. Our "
+        '<div class="wide"><table><thead><tr><th></th><th>published</th><th>as printed</th><th>errors</th>'
+        f"<th>best reading</th><th>errors</th><th>realised sd</th></tr></thead><tbody>{''.join(lines)}</tbody>"
+        "</table></div><p class='soft'>Means over trials; sd is the standard deviation of one trial. "
+        "Errors: how many standard errors the number is above the published one. Our "
         "regrets are pseudo-regrets: the gaps of the arms pulled, added up. The paper's is realised regret: what the "
-        "best arm pays on average, less the rewards received. Both have the same mean. The published ± is the spread "
-        "of realised regret: it compares with the last column, not with the ± beside our means.</p>"
+        "best arm pays on average, less the rewards received. Both have the same mean. The published sd is that of "
+        "realised regret: it compares with the last column, not with the sd beside our means.</p>"
     )
 
 
@@ -252,14 +253,14 @@ def _plain_table(one: Reproduced) -> str:
         for run in one.runs.values()
     )
     table = (
-        '<div class="wide"><table><thead><tr><th></th><th>communications ± sd</th><th>Theorem 2 allows</th>'
-        f"<th>group regret ± sd</th><th>Theorem 1 allows</th></tr></thead><tbody>{lines}</tbody></table></div>"
+        '<div class="wide"><table><thead><tr><th></th><th>communications, sd</th><th>Theorem 2 allows</th>'
+        f"<th>group regret, sd</th><th>Theorem 1 allows</th></tr></thead><tbody>{lines}</tbody></table></div>"
     )
     return table if single else f"<details><summary>All numbers of the figures</summary>{table}</details>"
 
 
 def _number(mean: float, sd: float) -> str:
-    return f"{mean:,.0f}<small> ± {sd:,.0f}</small>"
+    return f"{mean:,.0f}<small> sd {sd:,.0f}</small>"
 
 
 def _bound(most: float | None) -> str:
@@ -292,10 +293,11 @@ def _run_as_json(point: int, run: Run) -> dict[str, object]:
 
 
 _BOUNDS = (
-    "The dashed lines are what Theorem 2 allows ODC to send, and what Theorem 1 allows it to regret. Theorem 1, and "
+    "The dashed lines are what Theorem 2 allows ODC to send; what Theorem 1 allows it to regret is said in words. "
+    "Theorem 1, and "
     "for AAE Theorem 2 too, are about delta = 1/N (UCB) or 1/N² (AAE) with N known; these runs use 1/n<sub>j</sub>, so "
-    "take those lines as a yardstick. Theorem 1 is loose where gaps are small: an arm counts with one over its gap, "
-    "and AAE's line can lie above the cost of always pulling the worst arm."
+    "take both as a yardstick. Theorem 1 is loose where gaps are small: an arm counts with one over its gap, "
+    "and AAE's bound can lie above the cost of always pulling the worst arm."
 )
 
 _READINGS = (
@@ -329,7 +331,7 @@ _NOTES = {
     "one that names the same arm, because shares are cumulative here; the paper's would be lost for good.",
     "phases": "Agents of one speed double in step: all exchange at the same moments, and just before each of them "
     "everybody explores the same arms again. With a phase for each pair (P) the same exchanges are spread out. ± is "
-    "the standard error of the mean; in brackets, over the first algorithm at the same loss.",
+    "half of the 95 % interval of the mean; in brackets, over the first algorithm at the same loss.",
     "spread": "The ten fast agents have ten different rates, so nothing is in step to begin with: phases gain little "
     "here, and loss does not lower the regret.",
     "easy": "The paper does not say which arms it used. These are ours: the best arm at 0.9, the others at 0.05, 0.10, "

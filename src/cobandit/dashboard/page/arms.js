@@ -31,18 +31,18 @@ export function armsSection(keys) {
     if (!frame) return;
     const arms = sortedArms(frame.arms, order.value());
     const shown = all ? arms : arms.slice(0, SHOWN_AT_FIRST);
-    const widest = Math.max(...frame.arms.map((arm) => Math.max(arm.share, arm.recent_share ?? 0)), 0.01);
     keyed(
       byId("arms-rows"),
       shown,
       (arm) => arm.arm,
       makeRow,
-      (row, arm) => drawRow(row, arm, keys, widest),
+      (row, arm) => drawRow(row, arm, keys),
     );
     say(byId("arms-note"), note(frame));
     showIf(byId("verdict"), frame.verdict !== null);
     say(byId("verdict"), frame.verdict?.text ?? "");
     mark(byId("verdict"), "data-converged", frame.verdict?.is_converged ?? null);
+    say(byId("interval-level"), whiskers(frame.policy));
     for (const id of ["arms-table", "arms-tools", "arms-legend"]) showIf(byId(id), arms.length > 0);
     showIf(
       byId("truth-key"),
@@ -56,6 +56,13 @@ export function armsSection(keys) {
     frame = next;
     draw();
   };
+}
+
+/** What the whiskers tell. It depends on the policy, and a group may have several. */
+export function whiskers(policy) {
+  if (/^thompson$/i.test(policy)) return "two standard deviations of its posterior each way (about 95 %)";
+  if (/thompson/i.test(policy)) return "the interval that its policy has";
+  return "the confidence interval by which its policy decides (wider than 95 %)";
 }
 
 function note(frame) {
@@ -107,7 +114,7 @@ function makeRow(arm) {
   return row;
 }
 
-function drawRow(row, arm, keys, widest) {
+function drawRow(row, arm, keys) {
   const { parts } = row;
   mark(row, "data-state", arm.state);
   setKeyBadge(parts.key, keys.of(arm.arm));
@@ -122,8 +129,8 @@ function drawRow(row, arm, keys, widest) {
   show(parts.high, decimal(arm.high, 2), arm.high);
   show(parts.best, share(arm.p_best), arm.p_best);
   show(parts.observations, count(arm.observations), arm.observations);
-  drawBar(parts.share, arm.share, widest);
-  drawBar(parts.recent, arm.recent_share, widest);
+  drawBar(parts.share, arm.share);
+  drawBar(parts.recent, arm.recent_share);
 }
 
 /** At how many members, if they do not agree. */
@@ -187,7 +194,8 @@ function makeBar(field) {
   return make("span", { class: "bar-and-number" }, bar, make("span", { class: "number", "data-field": field }));
 }
 
-function drawBar(number, value, widest) {
+/** The whole width stands for all traffic: a bar that is half as long is half of it. */
+function drawBar(number, value) {
   show(number, share(value), value);
-  number.previousSibling.firstChild.style.width = `${((value ?? 0) / widest) * 100}%`;
+  number.previousSibling.firstChild.style.width = `${(value ?? 0) * 100}%`;
 }

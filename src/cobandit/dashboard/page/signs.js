@@ -1,6 +1,7 @@
 // Small drawings that stand beside words, so that nothing is told by colour alone. All are ours: no font is asked for.
 
 import { make, makeSvg, mark, say } from "./elements.js";
+import { letter } from "./keys.js";
 
 const PATHS = {
   dot: "M8 4a4 4 0 1 0 0 8a4 4 0 1 0 0-8z",
@@ -50,12 +51,12 @@ export function setPill(element, { sign: name, tone }, word) {
   say(element.lastChild, word);
 }
 
-/** The key of an arm: its number in a frame of its colour. */
+/** The key of an arm: its letter in a frame of its colour. */
 export function keyBadge() {
   return make("span", { class: "key", "aria-hidden": "true" });
 }
 
 export function setKeyBadge(element, key) {
   mark(element, "data-key", key === null ? "rest" : String(key));
-  say(element, key === null ? "" : String(key));
+  say(element, key === null ? "" : letter(key));
 }

@@ -1,12 +1,12 @@
 // Traffic over time: the share of each arm in the observations of each interval, stacked to one.
 //
 // Columns and not curves: an interval has one share, and between two intervals nothing is known. Where nobody observed
-// anything there is a gap. Each band has its arm's number in it and its name beside it: colour only helps.
+// anything there is a gap. Each band has its arm's letter in it and its name beside it: colour only helps.
 
 import { byId, keyed, make, makeSvg, mark, say, show, showIf } from "./elements.js";
 import { clock, plural, share } from "./format.js";
 import { bands, columns } from "./intervals.js";
-import { REST } from "./keys.js";
+import { letter, REST } from "./keys.js";
 import { drawTimes, drawValues, makeChart, roomOf, setSize } from "./axes.js";
 import { readable } from "./reading.js";
 import { linear, spread } from "./scales.js";
@@ -74,7 +74,7 @@ export function trafficSection(keys) {
     drawLabels(lines, y);
   }
 
-  /** The number stands in the newest part of its band that has room for it. */
+  /** The letter stands in the newest part of its band that has room for it. */
   function drawNumber(badge, key, own, y) {
     let place = null;
     for (let index = own.length - 1; index >= 0 && !place; index -= 1) {
@@ -84,7 +84,7 @@ export function trafficSection(keys) {
     mark(badge, "visibility", key === null || !place ? "hidden" : null);
     if (key === null || !place) return;
     mark(badge, "transform", `translate(${place.x.toFixed(1)} ${place.y.toFixed(1)})`);
-    say(badge.lastChild, String(key));
+    say(badge.lastChild, letter(key));
   }
 
   /** Whether from this column backwards there is a rectangle inside the band, wide and high enough for a number. */
@@ -134,7 +134,7 @@ export function trafficSection(keys) {
 
   return (frame) => {
     series = frame.series;
-    keys.give(series.lines.filter((line) => !line.is_rest).map((line) => line.arm));
+    keys.take(series.lines);
     draw();
   };
 }

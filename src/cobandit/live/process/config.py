@@ -111,14 +111,22 @@ class AgentConfig:
         return name
 
 
-def read_config(path: Path | str) -> AgentConfig:
+def read_config(path: Path | str, *, changes: Mapping[str, str] | None = None) -> AgentConfig:
     """Read the file of an agent.
+
+    Args:
+        path: The file.
+        changes: Keys with the texts that count instead of the file's: what differs between agents that share a file.
 
     Raises:
         LocalError: The file cannot be read or says something that cannot be. The text names the file, the key, its
             value and what is allowed.
     """
-    return read_toml(path, config_from_mapping)
+
+    def understand(content: Mapping[str, object], *, folder: Path | str) -> AgentConfig:
+        return config_from_mapping({**content, **(changes or {})}, folder=folder)
+
+    return read_toml(path, understand)
 
 
 def config_from_mapping(content: Mapping[str, object], *, folder: Path | str = ".") -> AgentConfig:

@@ -59,7 +59,7 @@ class MemberCollector(Collector):
         for member in self._members:
             with suppress(LocalError):  # it is closed
                 found.append(member.statistics())
-        for family in _FAMILIES:
+        for family in FAMILIES:
             yield family.filled(found)
 
 
@@ -138,7 +138,7 @@ def _refused(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
 _COUNTER, _GAUGE = CounterMetricFamily, GaugeMetricFamily
 _ARM, _PEER, _BANDIT = ("arm",), ("peer",), ("bandit",)
 
-_FAMILIES = (
+FAMILIES = (
     _Family(_COUNTER, "cobandit_decisions", "Decisions since the start.", (), _one(lambda m: m.decisions)),
     _Family(_COUNTER, "cobandit_journal_batches", "Batches written and synced.", (), _one(lambda m: m.synced_batches)),
     _Family(_GAUGE, "cobandit_version_info", "1, with the version of cobandit.", ("version",), _version),
@@ -192,3 +192,4 @@ _FAMILIES = (
     _Family(_COUNTER, "cobandit_sent_bytes", "Bytes sent.", (), _one(lambda m: m.communication.bytes_sent)),
     _Family(_COUNTER, "cobandit_received_bytes", "Received.", (), _one(lambda m: m.communication.bytes_received)),
 )
+"""The metrics, in the order in which they are served. Dashboard and alerts are made from them (tools/monitoring.py)."""

@@ -45,6 +45,8 @@ def in_turn(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)  # another version may have removed it
     with _one_thread, lock_of(folder).open("w") as lock:
         _wait_for(lock)
+        if not numba.config.DISABLE_JIT and next(folder.rglob("*.nbi"), None) is None:
+            _log.warning("compiling the engine, once for this version: that takes a minute or so")
         yield
 
 

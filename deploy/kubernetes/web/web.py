@@ -17,11 +17,12 @@ MEANS = {"blue": 0.05, "green": 0.1, "red": 0.2}
 def main() -> None:
     """Decide until told to stop."""
     with cobandit.connect(
-        os.environ["COBANDIT_URL"],
+        "tls://",
         group="homepage",
         arms=ARMS,
-        relays=["*"],
-        secret_file=os.environ["COBANDIT_SECRET_FILE"],
+        relays=os.environ["COBANDIT_RELAYS"].split(","),
+        keys=os.environ["COBANDIT_KEYS"],
+        trust=os.environ["COBANDIT_TRUST"],
         close_on_sigterm=True,
     ) as member:
         print(f"ready {member.name} {member.statistics().observations}", flush=True)
