@@ -43,7 +43,7 @@ def twice(luck: float, slot: int, mean: float) -> float:
 PAYS: list[Pay] = [Bernoulli(), Beta(0.4), Beta(8.0), Normal(0.5), Normal(4.0), OwnReward(twice)]
 
 
-@pytest.mark.parametrize("pay", PAYS, ids=repr)
+@pytest.mark.parametrize("pay", PAYS, ids=lambda pay: type(pay).__name__)
 @pytest.mark.parametrize("luck", ["pull", "arm"])
 def test_rewards_have_the_mean_that_regret_goes_by_and_stay_in_the_range(pay: Pay, luck: str) -> None:
     arms = Arms.of([1.25, 2.0], rewards=(-1, 5), pays=pay)

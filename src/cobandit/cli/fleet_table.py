@@ -129,11 +129,11 @@ def _verdict(fleet: Fleet, width: int) -> list[str]:
     said = [one.text for one in (fleet.verdict, fleet.lift) if one is not None]
     guardrail = fleet.guardrail
     said += [
-        f"! {words(_cut(arm.arm, _NAME), arm, GuardrailTerms(guardrail.metric, guardrail.limit))}."
+        f"! {words(cut(arm.arm, _NAME), arm, GuardrailTerms(guardrail.metric, guardrail.limit))}."
         for arm in ([] if guardrail is None else guardrail.arms)
         if arm.is_violated and guardrail is not None
     ]
-    return [line for text in said for line in textwrap.wrap(_cut(text, 2000), width)]
+    return [line for text in said for line in textwrap.wrap(cut(text, 2000), width)]
 
 
 def _remark(arm: FleetArm, members: int) -> str:
