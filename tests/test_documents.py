@@ -11,7 +11,7 @@ DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 NAMED = re.compile(r"`((?:src|tests|docs|examples|benchmarks|tools|lab|deploy)/[\w./-]+)`")
 OLD_NAME = "ticat"[::-1]  # backwards, so that this file does not know it
 FOLDERS = ("benchmarks", "clients", "deploy", "docs", "examples", "lab", "src", "tests", "tools")
-MAX_READING_LINES = 1410
+MAX_READING_LINES = 1_415
 """The most that a newcomer must read beside the paper."""
 LINKED = re.compile(r"\]\((?!https?:)([^)#]+)")
 

@@ -257,6 +257,14 @@ def _state(place: Place) -> None:
     place.must("cobandit", "snapshot", "m.db", "--out", "m.snapshot")
 
 
+def _evaluate(place: Place) -> None:
+    """Estimate what one arm alone would have brought, from a log of four decisions."""
+    rows = zip("AABB", "1011", strict=True)
+    lines = [f'{{"arm": "{arm}", "propensity": 0.5, "reward": {reward}}}' for arm, reward in rows]
+    place.write("decisions.jsonl", "\n".join(lines) + "\n")
+    place.must("cobandit", "evaluate", "decisions.jsonl", "--arm", "A")
+
+
 def examples_work(place: Place) -> None:
     """Run agents of one's own, by hand: the core, and nothing else."""
     for name in ("two_agents.py", "journal_and_restore.py"):
@@ -283,6 +291,7 @@ TRIALS = (
     _trial("agent udp.toml", "forget udp://h --group g a", works=_agent("udp")),
     _trial("relay udp.toml", works=_agent("udp", "relay")),
     _trial("log m.db", "reward m.db ID 1", "snapshot m.db --out m.snapshot", works=_state),
+    _trial("evaluate decisions.jsonl --arm A", works=_evaluate),
     _trial("agent metrics.toml", needs="metrics", works=_metrics),
     _trial("health metrics.toml", works=_health),
     _trial("agent nats.toml", "status nats://127.0.0.1 --group g", needs="nats", works=_through("nats-server", "nats")),

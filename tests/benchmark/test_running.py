@@ -129,8 +129,11 @@ def _done(out: Path, task: str) -> list[Trial]:
 
 
 def _bits(trial: Trial) -> dict[str, float | str]:
-    """Return what was measured but for the time that it took; floats as their exact digits, for NaN is not equal."""
-    return {name: repr(value) for name, value in trial.totals.items() if name != "seconds"}
+    """Return what was measured but for the time that it took; floats as their exact digits, for NaN is not equal.
+
+    Dynamic regret is younger than version 1, whose means do not change.
+    """
+    return {name: repr(value) for name, value in trial.totals.items() if name not in ("seconds", "dynamic_regret")}
 
 
 def _keeping(told: list[tuple[str, int, int]]) -> Callable[[str, int, int], None]:

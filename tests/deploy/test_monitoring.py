@@ -222,8 +222,18 @@ def test_a_real_prometheus_answers_every_panel_and_alert_from_a_members_metrics(
                     empty.add(asked.split("{")[0])
         for alert in alerts():
             ask(server, "/api/v1/query", query=alert["expr"])
-        # What this member has nothing to say of: no keys, and nothing was refused.
+        # What this member has nothing to say of: no keys, no hold-out, no guardrail, no bandit with a name, and nothing
+        # was refused.
         assert empty == {
+            "cobandit_arm_guardrail_ratio",
+            "cobandit_bandit_kill_switch",
+            "cobandit_bandit_observations",
+            "cobandit_bandit_own_observations",
+            "cobandit_bandit_segments",
+            "cobandit_held_out_observations",
+            "cobandit_lift_high_ratio",
+            "cobandit_lift_low_ratio",
+            "cobandit_lift_ratio",
             "cobandit_certificate_seconds",
             "cobandit_trust_number",
             "rate(cobandit_packets_refused_total",

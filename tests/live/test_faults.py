@@ -28,8 +28,17 @@ BROKEN = {
 }
 
 
+TRIES = 3
+"""Time is real: what is broken need not show in the first small run."""
+
+
 def _try_broken(sabotage: str) -> Verdict:
-    return try_scenario(BROKEN[sabotage], seed=1, is_quick=True, sabotage=str(SABOTAGE / f"{sabotage}.py"))
+    for seed in range(1, TRIES + 1):
+        broken = str(SABOTAGE / f"{sabotage}.py")
+        verdict = try_scenario(BROKEN[sabotage], seed=seed, is_quick=True, sabotage=broken)
+        if verdict.violations or verdict.skipped is not None:
+            break
+    return verdict
 
 
 @pytest.fixture(scope="module")

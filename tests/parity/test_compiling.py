@@ -110,7 +110,7 @@ def test_an_index_that_cannot_be_compiled_is_told_by_name_line_and_way_out(index
     with pytest.raises(LocalError) as refused:
         kernel.run(world(IndexFunction(index)), seed=1)
     said = str(refused.value)
-    assert said.startswith(f"the index function {index.__name__} cannot be compiled (test_compiling.py, line ")
+    assert said.startswith(f"the function {index.__name__} cannot be compiled (test_compiling.py, line ")
     assert f": {line}" in said
     assert why in said
     assert said.endswith('or run it with engine="reference", which takes any Python')

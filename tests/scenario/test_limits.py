@@ -9,13 +9,16 @@ import pytest
 from cobandit import LocalError
 from cobandit.core.thresholds import LARGEST_THRESHOLD
 from cobandit.scenario import scenario_from_mapping
+from cobandit.scenario.changes import MAX_MEANS, MAX_STEPS
 from cobandit.scenario.faults import LONGEST_HOLDUP
 from cobandit.scenario.file import MOST_TRIALS
 from cobandit.scenario.keys import LARGEST_FILE, LARGEST_NUMBER
+from cobandit.scenario.paying import LEAST_CONCENTRATION, MAX_LOG_ROWS, MOST_CONCENTRATION
 from cobandit.scenario.scenario import LONGEST_DELAY, LONGEST_HORIZON, MAX_LEAVES, MOST_AGENTS
 from cobandit.scenario.tape import LARGEST_SEED
 from cobandit.scenario.topology import MAX_RELAYS
 from cobandit.simulator.kernel.tables import MOST_DECISIONS
+from cobandit.values.reward_range import LARGEST_REWARD
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "scenario-files.md"
@@ -25,6 +28,11 @@ LIMITS: dict[str, tuple[object, object]] = {
     "`trials`": (1, MOST_TRIALS),
     "`seed`, `arms.seed`": (0, LARGEST_SEED),
     "arms": (1, MOST_ARMS),
+    "`rewards`": (f"{-LARGEST_REWARD:g}", f"{LARGEST_REWARD:g}"),
+    "`arms.pays`, concentration": (f"{LEAST_CONCENTRATION:g}", f"{MOST_CONCENTRATION:.0e}".replace("+0", "+")),
+    "rewards of one arm in a log": (1, MAX_LOG_ROWS),
+    "`policy.window`": (1, LONGEST_HORIZON),
+    "times at which means change": (0, f"{MAX_STEPS:,}, and {MAX_MEANS:,} means in all"),
     "bytes in a name": (1, LONGEST_NAME),
     "bytes in a file": (1, LARGEST_FILE),
     "agents, all together": (1, MOST_AGENTS),

@@ -35,10 +35,11 @@ def test_who_waits_for_another_process_says_so(
     monkeypatch.setattr(keeping._log, "warning", told)
     with keeping.in_turn(tmp_path):
         pass
-    assert caplog.messages == ["another process compiles the engine: waiting until it has, which may take a minute"]
+    assert caplog.messages[0] == "another process compiles the engine: waiting until it has, which may take a minute"
+    before = len(caplog.messages)
     with keeping.in_turn(tmp_path):
         pass
-    assert len(caplog.messages) == 1
+    assert not any("another process" in text for text in caplog.messages[before:])
 
 
 def test_a_new_folder_makes_those_go_that_were_used_longest_ago(

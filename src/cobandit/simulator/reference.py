@@ -237,7 +237,8 @@ class ReferenceRun:
             self.lacking += self._lacked(agent)
         self._made.add(arm)
         candidates_before = agent.policy.candidates
-        outcome = agent.update(arm, units / self._payments.per_reward, self.slot)
+        per_reward = self._payments.per_reward  # what plug-ins are given, they may send: 0 and 1 are whole numbers
+        outcome = agent.update(arm, units if per_reward == 1 else units / per_reward, self.slot)
         if agent.policy.candidates is not candidates_before:
             self._tell_eliminations(position, candidates_before)
         self._tell(Kind.DECISION, position, place, units, pull + 1)

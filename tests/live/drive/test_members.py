@@ -904,7 +904,7 @@ def test_two_members_of_one_name_in_one_process_are_refused(connect: Callable[..
         ({"arms": ["A", "A"]}, "arm names must differ"),
         ({"group": ""}, "the name of a group must be a string"),
         ({"name": ""}, "the name of a member must be a string"),
-        ({"policy": "magic"}, "policy 'magic' is not one of ucb, aae, kl-ucb, thompson"),
+        ({"policy": "magic"}, "policy 'magic' is not one of ucb, aae, kl-ucb, ucb-v, thompson"),
         ({"sharing": on_demand()}, "live members need loss_tolerant"),
         ({"expire_after": 0}, "expire_after must be a positive number"),
         ({"default_reward": 2.0}, "a reward must be a number"),

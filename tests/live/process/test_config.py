@@ -186,7 +186,10 @@ def test_a_relay_is_no_leaf_and_computes_no_odds_unless_it_decides() -> None:
         ({"arms": ["A", 2]}, "arms[1] must be a string, not 2"),
         ({"arms": ["A", "A"]}, "arms: arm names must differ, but A is given more than once: rename or remove it"),
         ({"state": None}, "state is missing: it must be a string"),
-        ({"policy": "best"}, 'policy must be "ucb" or "aae" or "kl-ucb" or "thompson", not \'best\''),
+        (
+            {"policy": "best"},
+            'policy must be "ucb" or "aae" or "kl-ucb" or "ucb-v" or "thompson" or ',
+        ),
         ({"peers": ["here"]}, "peers[0]: the address must be like 10.0.0.1:7000 or [::1]:7000, not 'here'"),
         ({"secret": "x", "secret_file": "y"}, "secret and secret_file are both given: keep one of them"),
         ({"secret_file": "nowhere"}, "secret_file: cannot read nowhere: No such file or directory"),
@@ -250,13 +253,16 @@ def test_a_policy_is_a_name_or_a_table_with_its_parameters(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("policy", "error"),
     [
-        ({"name": "best"}, 'policy.name must be "ucb" or "aae" or "kl-ucb" or "thompson", not \'best\''),
+        (
+            {"name": "best"},
+            'policy.name must be "ucb" or "aae" or "kl-ucb" or "ucb-v" or "thompson" or ',
+        ),
         ({"name": "ucb", "alfa": 2}, "policy.alfa = 2 is not a key that cobandit knows: did you mean policy.alpha?"),
         ({"name": "ucb", "alpha": 0}, "policy.alpha must be a positive number"),
         ({"name": "ucb", "confidence": "sure"}, "policy.confidence must be"),
         ({"name": "thompson", "alpha": 2.0}, "policy.alpha = 2.0 is not allowed here: thompson has no parameters"),
         ({"alpha": 2.0}, "policy.alpha = 2.0 is not allowed here: thompson has no parameters"),
-        (7, 'policy must be "ucb" or "aae" or "kl-ucb" or "thompson", not 7'),
+        (7, 'policy must be "ucb" or "aae" or "kl-ucb" or "ucb-v" or "thompson" or "normal-thompson", not 7'),
     ],
 )
 def test_a_policy_that_cannot_be_is_refused_by_its_key(policy: object, error: str) -> None:

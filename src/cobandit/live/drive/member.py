@@ -148,7 +148,7 @@ class Member:
             LocalError: Something about it cannot be, or it is declared differently than before. Nothing changed.
         """
         self._check_open()
-        if self.machine.agent.has_plain:
+        if self._source.published.arms:
             raise StateError(f"{self.name} is in a group with one bandit: open a member with fleet={self._group!r}")
         said = Said(
             name,
@@ -322,7 +322,7 @@ class Member:
     def add_arm(self, arm: Arm) -> None:
         """Offer one more arm, at this member: others may not have it, or not yet."""
         self._check_open()
-        if not self.machine.agent.has_plain:
+        if not self._source.published.arms:
             raise StateError("arms are of bandits with names here: declare the bandit again, with more arms")
         result_of(self._background.submit(self._node.add_arm(arm)))
 

@@ -34,6 +34,8 @@ class Reporting:
 
     def _lift(self) -> Lift | None:
         """Return what the bandit brings more than the hold-out, if there is one, here or at others."""
+        if not self._machine.agent.has_plain:
+            return None
         held_out = rewards_at(self._machine.agent, HELD_OUT)
         if not (held_out.number or self._machine.terms.holdout):
             return None

@@ -53,6 +53,8 @@ class Verdicts:
                 await asyncio.shield(self._task)
 
     def _standing(self) -> Standing:
+        if not self._machine.agent.has_plain:
+            return Standing((), (), 0, is_of_policy=False)
         policy, withheld = self._machine.agent.policy, self._machine.operations.withheld
         return standing_of(policy, [arm for arm in policy.candidates if arm not in withheld])
 
