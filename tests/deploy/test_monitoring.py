@@ -212,7 +212,8 @@ def test_a_real_prometheus_answers_every_panel_and_alert_from_a_members_metrics(
             other.update(other.select_arm(), 0.0)
         member.kill("A")
         seen = once(lambda: [one for one in ask(server, "/api/v1/alerts")["alerts"] if one["state"] == "pending"])
-        assert {one["labels"]["alertname"] for one in seen} == {"CobanditKillSwitch"}
+        # A slow computer may have told the peer less than all for a moment; it pends, and fires after minutes only.
+        assert {one["labels"]["alertname"] for one in seen} - {"CobanditPeerBehind"} == {"CobanditKillSwitch"}
         empty = set()
         once(lambda: ask(server, "/api/v1/query", query="rate(cobandit_decisions_total[10s])")["result"])
         for panel in panels():

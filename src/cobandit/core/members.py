@@ -103,7 +103,8 @@ class Members:
         if name not in self._peers and len(self._peers) - self.forgotten >= MAX_PEERS:
             raise LocalError(f"{MAX_PEERS} peers are known already, which is the limit")
         check_bandits(bandits)
-        return () if not len(arms) and (bandits or not self.arms) else checked_arms(arms)
+        has_none = isinstance(arms, tuple) and not arms
+        return () if has_none and (bandits or not self.arms) else checked_arms(arms)
 
     def join(self, name: AgentId, arms: tuple[Arm, ...], bandits: tuple[Bandit, ...] | None = None) -> Peer:
         """Mark a peer as present, with these arms and bandits, which were checked. Return it.
