@@ -44,6 +44,7 @@ ROOM = 400
 """How many bytes a snapshot may grow in addition to four times the message: a new peer needs as much."""
 
 REASONS = (
+    ("settled decisions that cannot be", re.compile("settled|it has one only")),
     ("checksum", "it is damaged"),
     ("wire version", "wire version"),
     ("group", "a message of group"),
