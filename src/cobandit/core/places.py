@@ -44,7 +44,7 @@ class Bandit(NamedTuple):
     period: float = 0.0
     """How long a period lasts, in the unit of the driver's calendar; 0 if there is one for ever."""
     periods: int = 1
-    """So many of them count, the present one included."""
+    """How many of them count, the present one included."""
     half_life: float = 0.0
     """After how long an observation counts half; 0 if all that are inside the window count in full."""
     rewards: tuple[float, float] = (0.0, 1.0)

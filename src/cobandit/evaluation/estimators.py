@@ -61,7 +61,7 @@ class Evaluation(msgspec.Struct, frozen=True):
     decisions: int
     """How many decisions of the log count."""
     effective: float
-    """So many decisions of the other policy itself would tell as much: the effective sample size."""
+    """The effective sample size: how many decisions of the other policy itself would tell as much."""
     confidence: float
     inverse_propensity: Estimate
     self_normalised: Estimate
