@@ -30,7 +30,7 @@ test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/yamllint --strict deploy .github .pre-commit-config.yaml mkdocs.yml
+	$(BIN)/yamllint --strict deploy .github .pre-commit-config.yaml mkdocs.yml docs/nav.yml
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -q
 
 # The wheel, built and installed into empty environments: the core, each extra, and all of them, on the oldest and newest
@@ -55,6 +55,7 @@ monitoring: $(READY)
 swarm: $(READY)
 	$(BIN)/python -m lab swarm --seeds 0:10000
 	$(BIN)/python -m lab swarm --live --seeds 0:5000
+	$(BIN)/python -m lab swarm --live --worlds bandits --seeds 0:5000
 	$(BIN)/python -m lab swarm --pens --seeds 0:5000
 
 # Live fleets of real processes under real faults: about twenty minutes, and all of it only as root. `--quick` is small.
@@ -94,8 +95,10 @@ fuzz: $(READY)
 	$(BIN)/python benchmarks/fuzz_codec.py --mutations 1000000
 
 # The documentation site in site/: open site/index.html, no server is needed. The variable silences a notice of the theme's makers.
+# tools/site_tree.py writes the plain pages that any generator can read, in build/site.
 site: $(READY)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	$(BIN)/python tools/site_tree.py build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --config-file build/site/mkdocs.yml --site-dir "$(CURDIR)/site"
 
 # The table of docs/reproduction.md, measured anew: minutes.
 reproduction-page: paper
@@ -116,4 +119,4 @@ $(READY): requirements-dev.txt pyproject.toml tools/make-environment
 	@touch $@
 
 clean:
-	rm -rf $(VENV) reproduction site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build reproduction site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

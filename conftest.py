@@ -36,6 +36,8 @@ LONG_FIRST = (
     "test_message_counts.py",
     "test_cluster.py",
     "test_guides.py",
+    "test_web.py",
+    "test_llm_router.py",
     "test_notebooks.py",
 )
 

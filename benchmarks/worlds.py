@@ -6,7 +6,7 @@ yardsticks of the same run: a literal Algorithm 1 in C, which counts no bytes, a
 
     python benchmarks/worlds.py
     python benchmarks/worlds.py --turns 3 kl-ucb thompson
-    python benchmarks/worlds.py --markdown > docs/speed-table.md
+    python benchmarks/worlds.py --write    # the table of docs/speed.md, too
 """
 
 import argparse
@@ -27,6 +27,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from kernel_against_c import FAST, HORIZON, SLOW, kernel_speed, literal_speed
 
 TURNS = 9
+PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
+HEAD = "| world | decisions a second | to C | to plain UCB-ODC | bar |"
 
 UCB = BuiltIn("ucb", alpha=3.0, confidence="own")
 DOUBLING = Geometric(2, cap=64)
@@ -95,7 +97,7 @@ def measure(worlds: dict[str, Row], turns: int) -> tuple[float, dict[str, float]
 
 def table(literal: float, best: dict[str, float], worlds: dict[str, Row], *, is_markdown: bool) -> Sequence[str]:
     """Return what was measured, a line for each world."""
-    lines = ["| world | decisions a second | to C | to plain UCB-ODC | bar |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines = [HEAD, "| --- | ---: | ---: | ---: | ---: |"]
     for name, speed in best.items():
         bar, ratio = worlds[name].bar, speed / best["plain"]
         told = "" if bar is None else f"{bar}{'' if ratio >= bar else ' missed'}"
@@ -111,11 +113,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("world", nargs="*", help="only these, besides the plain one")
     parser.add_argument("--turns", type=int, default=TURNS)
-    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/speed.md as well")
     options = parser.parse_args()
     worlds = {name: row for name, row in rows().items() if name == "plain" or name in (options.world or rows())}
     literal, best = measure(worlds, options.turns)
-    print("\n".join(table(literal, best, worlds, is_markdown=options.markdown)))
+    print("\n".join(table(literal, best, worlds, is_markdown=False)))
+    if options.write:
+        write(table(literal, best, worlds, is_markdown=True))
+
+
+def write(lines: Sequence[str]) -> None:
+    """Put a table where the page has one."""
+    page = PAGE.read_text(encoding="utf-8").splitlines()
+    begin = page.index(HEAD)
+    end = begin + next(place for place, line in enumerate([*page[begin:], ""]) if not line.startswith("|"))
+    PAGE.write_text("\n".join([*page[:begin], *lines, *page[end:]]) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ class _Computer:
         restored = restore(journal, name=name, group=GROUP, arms=arms, build=UCB, sharing=LIVE_SHARING, clock=clock)
         terms = Terms(name, GROUP, LIVE_SHARING, UCB, EXPIRE_AFTER, None, forget_after=FORGET_AFTER)
         self.machine = Machine(terms, restored, clock)
-        self.machine.agent.limit_facts(facts_that_fit(LARGEST_FRAME, arms))
+        self.machine.limit_facts(facts_that_fit(LARGEST_FRAME, arms))
         self.machine.make_decider(None, seed=1, wake=lambda: None)
         journal.replace(self.machine.state(is_clean=False))
         self.machine.introduce()

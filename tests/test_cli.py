@@ -12,7 +12,7 @@ import cobandit
 from cobandit.cli import main
 from cobandit.scenario import AgentSpec, Rate
 from cobandit.studies import demonstration, messages, paper
-from cobandit.studies.demonstration import Line, plot, scenario
+from cobandit.studies.demonstration import Line, drawn, scenario
 from cobandit.values.errors import LocalError
 
 
@@ -76,7 +76,7 @@ def test_an_unknown_experiment_is_named_before_anything_is_run(capsys: pytest.Ca
     assert printed.err == "cobandit: experiment '9' is not one of 3, 5, 6a, 6b, 7\n"
 
 
-@pytest.mark.parametrize("command", [["demonstrate"], ["reproduce", "7"], ["simulate", "world.toml"]])
+@pytest.mark.parametrize("command", [["compare"], ["reproduce", "7"], ["simulate", "world.toml"]])
 def test_a_file_in_place_of_the_folder_is_named(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,7 +92,7 @@ def test_a_file_in_place_of_the_folder_is_named(
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     taken = tmp_path / "taken"
     taken.write_text("a file", encoding="utf-8")
-    assert main(["demonstrate", "--out", str(taken / "inside")]) == 2
+    assert main(["compare", "--out", str(taken / "inside")]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith("cobandit: ")
@@ -157,12 +157,13 @@ def test_the_demonstration_prints_a_table_and_draws_a_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "new" / "folder"
-    assert main(["demonstrate", "--out", str(folder), "--trials", "2", "--workers", "1"]) == 0
+    assert main(["compare", "--out", str(folder), "--trials", "2", "--workers", "1"]) == 0
     printed = capsys.readouterr().out
     rows = [line[:27].rstrip() for line in printed.splitlines()[1:6]]
     assert rows == list(demonstration.WAYS)
-    assert f"The picture is in {folder / 'regret-and-messages.png'}." in printed
-    assert (folder / "regret-and-messages.png").read_bytes().startswith(b"\x89PNG")
+    assert max(map(len, printed.replace(str(folder), "folder").splitlines())) <= 80
+    assert printed.endswith(f"The picture is\nin {folder / 'regret-and-messages'}, as .svg and .pdf.\n")
+    assert sorted(path.name for path in folder.iterdir()) == ["regret-and-messages.pdf", "regret-and-messages.svg"]
 
 
 @pytest.mark.usefixtures("small_world")
@@ -190,15 +191,18 @@ def test_a_line_of_the_demonstration_is_a_mean_with_its_interval() -> None:
     assert Line("alone", shares=(10,), regrets=(1.0,), decisions=5).regret_half == 0.0
 
 
-def test_a_picture_is_drawn_from_five_lines(tmp_path: Path) -> None:
+def test_a_picture_is_drawn_from_five_lines() -> None:
     lines = [
         Line(way, (messages_sent,), (100.0,), 1000) for way, messages_sent in zip("abcde", (0, 9, 5, 2, 1), strict=True)
     ]
-    plot(lines, tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    files = drawn(lines).files()
+    assert {name: content[:4] for name, content in files.items()} == {
+        "regret-and-messages.svg": b"<?xm",
+        "regret-and-messages.pdf": b"%PDF",
+    }
 
 
-def test_without_matplotlib_a_plot_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_a_plot_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(LocalError, match=r"a plot needs the extra \"sim\": pip install 'cobandit\[sim\]'"):
-        plot([Line("alone", (0,), (1.0,), 5)], tmp_path / "picture.png")
+        drawn([Line("alone", (0,), (1.0,), 5)])

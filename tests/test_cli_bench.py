@@ -27,7 +27,7 @@ def test_a_run_and_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     written = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*"))
     assert written == [
         "benchmark.json",
-        "benchmark/real-times.png",
+        "benchmark/real-times.pdf",
         "benchmark/real-times.svg",
         "entries/gossip.json",
         "entries/tcom.json",

@@ -27,7 +27,13 @@ def demo(folder: Path, *options: str) -> "subprocess.Popen[str]":
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(folder)},
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509  # it sets a signal and no more
     )
+
+
+def _heed_interrupts() -> None:
+    """Where this suite runs in the background of a shell, SIGINT is ignored, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def agents_of(folder: Path) -> list[int]:

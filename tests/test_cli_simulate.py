@@ -6,15 +6,19 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cobandit import immediate, silent
 from cobandit.cli import main
 from cobandit.scenario import read_scenario
+from cobandit.scenario.topology import Relays
 from cobandit.simulator import reference
 from cobandit.simulator import simulate as simulate_module
+from cobandit.simulator.baselines import MOST_SHARES, baselines
 from cobandit.simulator.results import Results
 from cobandit.simulator.simulate import simulate
 from cobandit.simulator.trials import run_jobs
@@ -56,7 +60,7 @@ def test_the_documented_example_runs(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_table_is_printed_for_people(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(world) == 0
+    assert run(world, "--alone") == 0
     printed = capsys.readouterr()
     shares = simulate(world, engine="reference").summary()["world"]["shares"]
     mean, sd, low, high = (f"{shares[key]:,.1f}" for key in ("mean", "sd", "low", "high"))
@@ -82,6 +86,35 @@ def test_a_table_is_printed_for_people(world: Path, capsys: pytest.CaptureFixtur
     assert printed.err == ""
 
 
+def test_a_world_stands_beside_the_same_one_without_talk_and_with_broadcast(
+    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "results"
+    assert run(world, "--out", str(out)) == 0
+    _, _, beside, _ = capsys.readouterr().out.split("\n\n")
+    merged = Results.merge(out, out / "baselines")
+    means = {name: {key: one["mean"] or 0.0 for key, one in of.items()} for name, of in merged.summary().items()}
+    header, *lines, note = beside.splitlines()
+    assert header.split() == ["messages", "per", "decision", "group", "regret"]
+    assert [line[:25].rstrip() for line in lines] == ["world", "no communication", "immediate broadcast"] == list(means)
+    for line, of in zip(lines, means.values(), strict=True):
+        messages, per_decision, regret = of["messages"], of["messages"] / of["decisions"], of["group_regret"]
+        assert line[25:].split()[:3] == [f"{messages:,.1f}", f"{per_decision:.3f}", f"{regret:,.1f}"]
+    assert note == "All on the same tapes; ± is half of the 95 % interval."
+    assert (out / "report.html").read_text(encoding="utf-8") == merged.report(subject="world")
+    assert merged.over_time["slot"].nunique() == 50
+
+
+def test_a_baseline_is_left_out_where_it_says_nothing_or_takes_too_long(world: Path) -> None:
+    scenario = read_scenario(world).scenario
+    far = MOST_SHARES["reference"] + 1
+    assert list(baselines(scenario, 60.0, 3, "reference")) == ["no communication", "immediate broadcast"]
+    assert list(baselines(replace(scenario, sharing=silent()), 60.0, 3, "reference")) == ["immediate broadcast"]
+    assert list(baselines(replace(scenario, sharing=immediate()), 60.0, 3, "reference")) == ["no communication"]
+    assert list(baselines(scenario, far, 1, "reference")) == ["no communication"]
+    assert list(baselines(replace(scenario, topology=Relays(2)), 60.0, 3, "compiled")) == ["no communication"]
+
+
 def test_one_trial_has_no_interval(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(world, "--trials", "1") == 0
     assert [len(row.split()) for row in capsys.readouterr().out.splitlines()[3:7]] == [2, 2, 2, 2]
@@ -91,6 +124,11 @@ def test_one_trial_has_no_interval(world: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_one_json_object_is_printed_for_programs(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = read_scenario(world).scenario
+    beside = {
+        "no communication": replace(scenario, sharing=silent()),
+        "immediate broadcast": replace(scenario, sharing=immediate()),
+    }
     assert run(world, "--json", "--seed", "9", "--workers", "2") == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out) == {
@@ -99,6 +137,7 @@ def test_one_json_object_is_printed_for_programs(world: Path, capsys: pytest.Cap
         "seed": 9,
         "engine": "reference",
         "summary": simulate(world, seed=9, engine="reference").summary()["world"],
+        "baselines": simulate(beside, trials=3, seed=9, engine="reference").summary(),
     }
     assert printed.err == ""
 
@@ -233,7 +272,9 @@ def test_ctrl_c_in_a_long_compiled_trial_ends_the_process_with_130_and_no_traceb
             process.kill()
     assert process.returncode == 130
     assert printed == ""
-    assert said == ("cobandit: interrupted with 0 of 1 trials done: nothing is kept; with --out DIR it could go on\n")
+    *notes, last = said.splitlines()
+    assert last == "cobandit: interrupted with 0 of 1 trials done: nothing is kept; with --out DIR it could go on"
+    assert [note for note in notes if "engine" not in note] == []  # that it is compiled, if no test did that before
 
 
 def test_a_real_interruption_ends_the_process_with_130_and_the_run_goes_on(world: Path, tmp_path: Path) -> None:

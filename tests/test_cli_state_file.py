@@ -56,6 +56,8 @@ def test_the_log_is_json_lines(decisions: list[Decision], state: Path, capsys: p
         "expired": False,
         "id": decisions[0].id,
         "held_out": False,
+        "bandit": "",
+        "segment": "",
     }
     assert second == {
         "number": decisions[1].number,
@@ -68,6 +70,8 @@ def test_the_log_is_json_lines(decisions: list[Decision], state: Path, capsys: p
         "expired": False,
         "id": decisions[1].id,
         "held_out": False,
+        "bandit": "",
+        "segment": "",
     }
 
 

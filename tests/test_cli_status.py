@@ -205,7 +205,7 @@ def test_members_of_this_process_are_shown_and_printed_for_programs(capsys: pyte
         assert capsys.readouterr().out.startswith("g: 2 members, 0 decisions since start, 0 observed\n\nARM")
         assert main(["status", network, "--group", "g", "--json"]) == 0
         printed = json.loads(capsys.readouterr().out)
-    assert list(printed) == ["group", "arms", "members", "silent", "verdict", "lift", "guardrail"]
+    assert list(printed) == ["group", "arms", "members", "silent", "verdict", "lift", "guardrail", "bandits"]
     assert [member["name"] for member in printed["members"]] == ["a", "b"]
 
 
@@ -242,6 +242,8 @@ def test_watching_redraws_until_it_is_interrupted(nats: Server) -> None:
             [sys.executable, "-m", "cobandit", "status", nats.url, "--group", "g", "--watch"],
             stdout=theirs,
             env={**os.environ, "COLUMNS": "80", "LINES": "12"},
+            # Where this suite runs in the background of a shell, SIGINT is ignored, and that is inherited.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
         os.close(theirs)
         drawn, deadline = b"", time.monotonic() + 60.0

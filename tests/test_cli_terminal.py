@@ -1,5 +1,6 @@
 """What commands print fits 80 columns in a terminal, in any script, with colour if that is wanted."""
 
+import json
 import os
 import pty
 import re
@@ -48,9 +49,20 @@ COMMANDS = (
     "health member.toml",
     "status udp://127.0.0.1:1 --group g --secret-file secret --wait 0.1",
     "log nowhere.db",
+    "agent --check member.toml",
+    "serve --check member.toml",
+    "snapshot nowhere.db --out a-snapshot",
+    "reward nowhere.db d1.no-decision-at-all 1",
+    "evaluate log.jsonl",
+    "evaluate nowhere.jsonl --arm A",
+    "control udp://127.0.0.1:1 --group g --secret-file nowhere-at-all freeze A",
+    "forget udp://127.0.0.1:1 --group g --secret-file nowhere-at-all a-member-with-a-rather-long-name",
+    "bench report nowhere",
 )
+IN_PROCESS = {"compare"}
+"""Commands that take too long for a terminal of their own: `test_cli.py` looks at their lines."""
 HELPS = (
-    "agent", "bench run", "control", "demo", "demonstrate", "explain", "forget", "health", "keys agent", "log",
+    "agent", "bench run", "compare", "control", "demo", "evaluate", "explain", "forget", "health", "keys agent", "log",
     "messages", "protocols", "relay", "reproduce", "reward", "serve", "simulate", "snapshot", "status",
 )  # fmt: skip
 COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -95,7 +107,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "member.toml").write_text(MEMBER, encoding="utf-8")
     (place / "secret").write_text(SECRET, encoding="utf-8")
     (place / "secret").chmod(0o600)
+    rows = [
+        {
+            "id": f"d1.{number}",
+            "arm": "AB"[number % 2],
+            "propensity": 0.5,
+            "reward": number % 3 / 2,
+            "at": float(number),
+        }
+        for number in range(40)
+    ]
+    (place / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     return place
+
+
+def test_every_command_is_looked_at_and_so_is_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    commands = set(re.findall(r"^    ([a-z]+) ", capsys.readouterr().out, re.MULTILINE))
+    assert {command.split()[0] for command in COMMANDS} | IN_PROCESS == commands | {"--help"}
+    assert {command.split()[0] for command in HELPS} == commands
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -67,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
         ("simulate world.toml --cluster tcp://127.0.0.1:8786", "sim"),
         ("explain", "sim"),
         ("reproduce 3 --quick", "sim"),
-        ("demonstrate", "sim"),
+        ("compare", "sim"),
         ("messages 3", "sim"),
         ("keys group g", "keys"),
         ("keys agent a --folder keys-g", "keys"),

@@ -1,15 +1,14 @@
-"""Measure runs beside the bounds that go beyond the paper, and draw them: relays and epochs.
+"""Measure runs beside the bounds that go beyond the paper: relays and epochs.
 
     python tools/measure_bounds.py
 
-It writes docs/bounds/bounds.json and the two figures of docs/bounds.md: `relays.png` (messages of a star and of a mesh
-beside what theory allows) and `epochs.png` (messages and regret by the length of an epoch). A few minutes.
+It writes docs/bounds/bounds.json, in a few minutes. `python -m tools.pictures` draws the two figures of docs/bounds.md
+from it: messages of a star and of a mesh beside what theory allows, and messages and regret by the length of an epoch.
 """
 
 import json
 import statistics
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from cobandit.core import Constant, Geometric, Threshold, on_demand
 from cobandit.policies import Horizon
 from cobandit.scenario import AgentSpec, Arms, BuiltIn, Rate, Scenario
 from cobandit.simulator import kernel
-from cobandit.simulator.canvas import picture, series
+from cobandit.simulator.canvas import series
 from cobandit.studies.trees import Tree, TreeRun
 from cobandit.theory import (
     Epoch,
@@ -56,13 +55,7 @@ def main() -> None:
     relays, epochs = measure_relays(), measure_epochs()
     text = json.dumps({"trials": TRIALS, "relays": relays, "epochs": epochs}, indent=1)
     (FOLDER / "bounds.json").write_text(text + "\n", encoding="utf-8")
-    for name, height, draw in (
-        ("relays", 3.2, partial(draw_relays, rows=relays)),
-        ("epochs", 3.2, partial(draw_epochs, rows=epochs)),
-    ):
-        drawn = picture(name, name, height, draw)
-        (FOLDER / f"{name}.png").write_bytes(drawn.light)
-    print(text)
+    print(f"{text}\npython -m tools.pictures draws it.")
 
 
 def measure_relays() -> list[Row]:
@@ -200,6 +193,10 @@ def draw_epochs(figure: "Figure", rows: list[Row]) -> None:
     right.set_title("group regret")
     left.legend(loc="best")
     right.legend(loc="best")
+
+
+FIGURES = {"relays": (3.2, draw_relays), "epochs": (3.2, draw_epochs)}
+"""Of docs/bounds.md: their heights, and what draws them from the rows of their name."""
 
 
 if __name__ == "__main__":

@@ -97,6 +97,10 @@ class Place:
         (self.folder / name).write_text(text, encoding="utf-8")
 
 
+BRING_MORE = frozenset({"rl", "river", "mabwiser"})
+"""Extras whose packages bring NumPy, pandas and others along: there a command may work that needs `sim` elsewhere."""
+
+
 @dataclass(frozen=True)
 class Trial:
     """Commands of `cobandit` that are tried together.
@@ -123,6 +127,8 @@ class Trial:
         """Try it where an extra is missing."""
         for command in self.commands:
             done = place.run("cobandit", *command.split())
+            if done.returncode == 0 and place.extras & BRING_MORE:
+                continue
             said = REFUSAL.fullmatch(done.stderr)
             if (done.returncode, done.stdout) != (2, "") or not said or said[1] not in self.needs - place.extras:
                 raise WrongError(f"cobandit {command} ended with {done.returncode} and said: {done.stderr[-2000:]}")
@@ -307,7 +313,7 @@ TRIALS = (
     _trial("bench list", needs="sim"),
     _trial("explain --out explanation.html", needs="sim"),
     _trial("reproduce 3 --quick --trials 1 --out reproduction", needs="sim"),
-    _trial("demonstrate --trials 1", needs="sim"),
+    _trial("compare --trials 1", needs="sim"),
     _trial("messages 3 --trials 1", needs="sim", works=_messages),
 )
 

@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> None:
 def keep(folder: Path) -> None:
     """Copy entries and pictures."""
     (KEPT / "entries").mkdir(parents=True, exist_ok=True)
-    for file in (*folder.glob("entries/*.json"), *folder.glob("benchmark/*.png")):
+    for file in (*folder.glob("entries/*.json"), *folder.glob("benchmark/*.svg")):
         shutil.copyfile(file, KEPT / file.relative_to(folder).as_posix().removeprefix("benchmark/"))
 
 

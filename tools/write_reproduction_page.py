@@ -19,12 +19,12 @@ PAGE = DOCS / "reproduction.md"
 
 FIGURES = {
     "overview": "How far each cell of the tables is from the published one; the band is three standard errors each way",
-    "experiment-1": "Experiment 1: messages and regret as the fast agents get faster",
-    "experiment-1-thresholds": "Experiment 1: constant and doubling thresholds",
-    "experiment-2": "Experiment 2: messages and regret as slow agents join",
-    "experiment-2-thresholds": "Experiment 2: constant and doubling thresholds",
-    "experiment-4": "Experiment 4: agents that slow down when they send",
-    "easy": "The easy instance: AAE stops talking, UCB does not",
+    "experiment-1": "Figure 2 of the paper, Experiment 1: messages and regret as the fast agents get faster",
+    "experiment-1-thresholds": "Figure 4 of the paper, Experiment 1: constant and doubling thresholds",
+    "experiment-2": "Figure 3 of the paper, Experiment 2: messages and regret as slow agents join",
+    "experiment-2-thresholds": "Figure 6 of the paper, Experiment 2: constant and doubling thresholds",
+    "experiment-4": "Figure 5 of the paper, Experiment 4: agents that slow down when they send",
+    "easy": "Figure 9 of the paper, the easy instance: AAE stops talking, UCB does not",
 }
 """The figures that the page shows, by file name, and what they show."""
 
@@ -60,7 +60,7 @@ def keep(folder: Path) -> None:
             f"{folder}: this is not all of the paper on the surrogate arms. Run `cobandit reproduce --out {folder}`."
         )
     KEPT.mkdir(exist_ok=True)
-    for name in ("report.json", *(f"{figure}.png" for figure in FIGURES)):
+    for name in ("report.json", *(f"{figure}.svg" for figure in FIGURES)):
         shutil.copyfile(folder / name, KEPT / name)
 
 
@@ -182,7 +182,7 @@ def measured(runs: list[Report], *, single: bool) -> str:
 
 def figure(name: str) -> str:
     """Return a figure of the page, which leads to itself: on a phone it is small."""
-    return f"[![{FIGURES[name]}](reproduction/{name}.png)](reproduction/{name}.png)"
+    return f"[![{FIGURES[name]}](reproduction/{name}.svg)](reproduction/{name}.svg)"
 
 
 def title(experiment: str) -> str:

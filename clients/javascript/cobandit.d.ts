@@ -25,6 +25,8 @@ export interface BanditStatistics {
   readonly half_life_s?: number | null;
   readonly control_arm?: string | null;
   readonly frozen?: readonly string[];
+  readonly lift?: Lift | null;
+  readonly guardrail?: GuardrailStatistics | null;
 }
 
 /** Which arm to pull, and the id under which it is rewarded. */
@@ -213,6 +215,7 @@ export interface FleetView {
   readonly verdict?: Verdict | null;
   readonly lift?: Lift | null;
   readonly guardrail?: GuardrailStatistics | null;
+  readonly bandits?: readonly BanditStatistics[];
 }
 
 /** How to ask. */

@@ -34,7 +34,7 @@ class PushSum:
             self.node.send(self.node.pick(self.node.neighbours), [self.counts, self.sums])
         self.node.wake_in(self.every)
 
-    def received(self, sender: int, message: Any) -> None:  # noqa: ARG002  # whose half it is does not matter
+    def received(self, sender: int, message: Any) -> None:  # whose half it is does not matter
         """Add what was pushed."""
         for table, told in zip((self.counts, self.sums), message, strict=True):
             table.update({arm: table[arm] + value for arm, value in told.items()})

@@ -23,7 +23,7 @@ class RandomLeader:
         if node.position == self.leader:
             node.wake_in(term)
 
-    def observed(self, arm: str, reward: float) -> None:  # noqa: ARG002  # the ledger has it
+    def observed(self, arm: str, reward: float) -> None:  # the ledger has it
         """Send own news to the leader, every few pulls."""
         if self.node.own_pulls % self.news == 0 and self.leader in self.node.neighbours:
             cells = self.node.news_for(self.leader, source=self.node.position)

@@ -22,7 +22,7 @@ class TokenRing:
         self.has_token = node.position == 0
         self.next = (node.position + 1) % node.agents
 
-    def observed(self, arm: str, reward: float) -> None:  # noqa: ARG002  # the ledger has it
+    def observed(self, arm: str, reward: float) -> None:  # the ledger has it
         """Pass the token on, with all that the next one does not know of."""
         if self.has_token and self.next in self.node.neighbours:
             self.has_token = False

@@ -27,6 +27,12 @@ def add_swarm(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--live", action="store_true", help="whole live members instead of the protocol alone")
     parser.add_argument("--pens", action="store_true", help="relays and pods without names and disks")
     parser.add_argument(
+        "--worlds",
+        choices=tuple(live_swarm.WORLDS),
+        default="mesh",
+        help="with --live: what kind of fleets (default: mesh; leaves behind relays; bandits with names)",
+    )
+    parser.add_argument(
         "--allow",
         action="append",
         default=[],
@@ -63,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _run_seeds(options: argparse.Namespace, workers: int) -> Iterator[Verdict]:
     if options.live:
-        return live_swarm.run_seeds(options.seeds, workers=workers, allowed=_allowed(options))
+        plan_of = live_swarm.WORLDS[options.worlds]
+        return live_swarm.run_seeds(options.seeds, workers=workers, allowed=_allowed(options), plan_of=plan_of)
     if options.pens:
         return pen_swarm.run_seeds(options.seeds, workers=workers)
     return swarm.run_seeds(options.seeds, workers=workers)
@@ -74,7 +81,7 @@ def _tell(options: argparse.Namespace) -> int:
     for seed in options.seeds:
         transcript = Transcript(keep=True)
         if options.live:
-            verdict = live_swarm.run_seed(seed, transcript, _allowed(options))
+            verdict = live_swarm.run_seed(seed, transcript, _allowed(options), live_swarm.WORLDS[options.worlds])
         elif options.pens:
             verdict = pen_swarm.run_seed(seed, transcript)
         else:
@@ -94,6 +101,8 @@ def _allowed(options: argparse.Namespace) -> Allowed:
 
 def _accuse(verdict: Verdict, options: argparse.Namespace) -> None:
     world = " --live" if options.live else " --pens" if options.pens else ""
+    if options.live and options.worlds != "mesh":
+        world += f" --worlds {options.worlds}"
     how = "".join((world, *(f" --allow {name}" for name in options.allow)))
     print(f"seed {verdict.seed}: {verdict.violations[0]}")
     print(f"    python -m lab swarm{how} --seeds {verdict.seed} --transcript", flush=True)

@@ -88,6 +88,8 @@ class Fleet:
         self.places = dict(places)
         self.states = {name: plan.folder / f"{name}.state" for name in places} | dict(states or {})
         self._given_away = given_away
+        self.declares: dict[str, tuple[str, ...]] = {}
+        """Which bandits with names each member declares when it starts, if there are such bandits."""
         self.running: dict[str, Process] = {}
         self.dice = Dice(plan.seed, 1)
         self.faults = 0
@@ -156,6 +158,7 @@ class Fleet:
             relays=where.relays,
             is_patient=is_patient,
             is_nameless=is_nameless,
+            bandits=self.declares.get(name, ()),
             lease=lease,
             sabotage=self.plan.sabotage,
         )

@@ -43,6 +43,8 @@ class Spec(msgspec.Struct, frozen=True):
     """A Python file that breaks the live part on purpose, to see whether that is noticed."""
     is_nameless: bool = False
     """Whether a relay lends it a name; its own is then only for the parent."""
+    bandits: tuple[str, ...] = ()
+    """If it is a member of a fleet: the bandits that it declares when it starts (`named_bandits.py`)."""
     lease: float = 120.0
     """Seconds after which a relay ends the name of a process that is not heard."""
 
@@ -57,8 +59,9 @@ class Spec(msgspec.Struct, frozen=True):
 class Order(msgspec.Struct, frozen=True):
     """What to do."""
 
-    do: Literal["go", "rest", "observe", "reward", "control", "look", "close"]
+    do: Literal["go", "rest", "observe", "reward", "control", "declare", "look", "close"]
     tokens: tuple[str, ...] = ()
+    """Decisions to reward, the arm of the kill switch, or bandits to declare."""
 
 
 class Origin(msgspec.Struct, frozen=True):

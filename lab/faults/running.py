@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cobandit.values.errors import LocalError
-from lab.faults import brokers, cuts, disks, generations, kills, pasts, pods, relays
+from lab.faults import bandits, brokers, cuts, disks, generations, kills, pasts, pods, relays
 from lab.faults.cable import NotPermitted
 from lab.faults.disk import NoDisk
 from lab.faults.fleet import Plan
@@ -40,6 +40,7 @@ SCENARIOS: dict[str, Callable[[Plan], Verdict]] = {
     "pods-nats": pods.pods_nats,
     "pods-tls": pods.pods_tls,
     "relays-tls": relays.relays_tls,
+    "bandits-nats": bandits.bandits_nats,
 }
 
 

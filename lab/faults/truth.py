@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from cobandit.live.decide.decision import read
 from cobandit.values.quantum import MILLIONTH
+from lab.faults.named_bandits import in_range
 
 THOUSAND = 1000
 """A sum of rewards, in quanta, is the number of rewards modulo this."""
@@ -22,7 +23,7 @@ THOUSAND = 1000
 HANDED, REFUSED, TURNED_DOWN, SYNCED = "h", "x", "o", "s"
 
 Tallies = dict[str, tuple[int, int]]
-"""For each arm: how many observations, and their sum in quanta."""
+"""For each arm, by its full name: how many observations, and their sum in quanta."""
 
 
 def units_of(token: str) -> int:
@@ -31,8 +32,8 @@ def units_of(token: str) -> int:
 
 
 def reward_of(token: str) -> float:
-    """Return the reward of a decision."""
-    return units_of(token) * MILLIONTH
+    """Return the reward of a decision, in the range of its bandit."""
+    return in_range(read(token).arm, units_of(token) * MILLIONTH)
 
 
 class TruthFile:

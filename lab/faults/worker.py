@@ -11,10 +11,12 @@ import runpy
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from cobandit.codec import decode_snapshot
-from cobandit.live.decide.decision import read
+from cobandit.live.decide.decision import Decision, read
+from cobandit.live.decide.full_names import prefix_of
 from cobandit.live.drive.clock import SystemClock
 from cobandit.live.drive.joining import connect
 from cobandit.live.drive.member import Member
@@ -22,6 +24,7 @@ from cobandit.values.chance import stream, uniform
 from cobandit.values.errors import CobanditError, LocalError
 from cobandit.values.tally import ArmTally
 from lab.faults import orders
+from lab.faults.named_bandits import BANDITS, SEGMENTS
 from lab.faults.orders import Order, Spec
 from lab.faults.truth import TruthFile, reward_of
 
@@ -109,7 +112,7 @@ class Worker:
     def _decide(self) -> None:
         self._drawn += 2
         subject = uniform(self._chance, self._drawn)
-        decision = self._member.select_arm(f"user {int(subject * SUBJECTS)}" if subject < 0.1 else None)
+        decision = self._select(f"user {int(subject * SUBJECTS)}" if subject < 0.1 else None)
         self._first_arm = self._first_arm or decision.arm
         draw = uniform(self._chance, self._drawn + 1)
         if draw < self._spec.given_away:
@@ -128,6 +131,16 @@ class Worker:
             is_taken = self._member.update(token, reward_of(token))
             if is_taken and read(token).member == self._member.name:  # a name that was lent may have changed since
                 self._mouth.say(orders.Twice(token))
+
+    def _select(self, subject: str | None = None) -> Decision:
+        """Decide; in a fleet for one segment of one bandit after the other, as they come by chance."""
+        bandits = self._member.bandits
+        if not bandits:
+            return self._member.select_arm(subject)
+        self._drawn += 2
+        bandit = bandits[int(uniform(self._chance, self._drawn) * len(bandits))]
+        segment = SEGMENTS[int(uniform(self._chance, self._drawn + 1) * len(SEGMENTS))]
+        return self._member.declared_bandit(bandit).select_arm(segment, subject)
 
     def _reward(self, token: str) -> bool:
         """Hand over a reward. Return whether it was no news to the member, which then promises nothing of it."""
@@ -171,13 +184,20 @@ class Worker:
             case "go" | "rest":
                 self._is_deciding = order.do == "go"
             case "observe":
-                token = self._member.select_arm().id
-                self._reward(token)
+                self._reward(self._select().id)
+            case "declare":
+                declare(self._member, order.tokens)
             case "reward":
                 for token in order.tokens:
                     self._reward(token)
                 return  # nobody waits: the next sync, by any caller, covers them
         self._mouth.say(orders.Done(order.do, None if order.do == "go" else self._sync()))
+
+
+def declare(member: Member, bandits: Sequence[str]) -> None:
+    """Declare bandits with names."""
+    for name in bandits:
+        member.bandit(name, **BANDITS[name])
 
 
 def look(member: Member, first_arm: str = "") -> orders.Look:
@@ -188,7 +208,9 @@ def look(member: Member, first_arm: str = "") -> orders.Look:
     for fact in endpoint.facts:
         for told in fact.told.cells:
             origin = (told.agent, told.incarnation)
-            origins[origin] = (*origins.get(origin, ()), *told.tallies)
+            prefix = prefix_of((told.bandit, told.segment))
+            tallies = (tally._replace(arm=prefix + tally.arm) for tally in told.tallies)
+            origins[origin] = (*origins.get(origin, ()), *tallies)
     return orders.Look(
         incarnation=statistics.incarnation,
         origins=tuple(orders.Origin(*origin, tallies) for origin, tallies in origins.items()),
@@ -227,9 +249,8 @@ def main() -> int:
     try:
         member = connect(
             spec.url,
-            group=spec.group,
+            **({"fleet": spec.group} if spec.bandits else {"group": spec.group, "arms": spec.arms}),
             name=None if spec.is_nameless else spec.name,
-            arms=spec.arms,
             state=spec.state,
             sharing=spec.sharing(),
             peers=spec.peers,
@@ -239,6 +260,7 @@ def main() -> int:
             lease=spec.lease,
             clock=ShiftedClock(spec.clock_behind_s),
         )
+        declare(member, spec.bandits)
     except CobanditError as error:
         mouth.say(orders.NotStarted(str(error)))
         return 1

@@ -5,6 +5,6 @@ people decide, reward, and turn switches. `python -m lab swarm --live --seeds 47
 """
 
 from lab.live_swarm.allowed import Allowed
-from lab.live_swarm.running import run_seed, run_seeds
+from lab.live_swarm.running import WORLDS, run_seed, run_seeds
 
-__all__ = ["Allowed", "run_seed", "run_seeds"]
+__all__ = ["WORLDS", "Allowed", "run_seed", "run_seeds"]

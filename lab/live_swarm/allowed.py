@@ -26,6 +26,9 @@ class Allowed(NamedTuple):
     steady_delays: bool = False
     """After healing, every packet takes exactly as long as any other. Then two members whose waits are equally long can
     go on for an hour: what one says again comes at the moment when the other would speak, and puts that off."""
+    slow_relays: bool = False
+    """Relays are further away than a leaf waits for a greeting, which is two seconds there and back. Then it takes the
+    one that it prefers for silent just before that answers, and tries it again every minute."""
     new_arms_with_floors: bool = False
     """A decider that has floors and gets an arm goes on drawing from its old arms, and fails (`Decider._take_over`)."""
 

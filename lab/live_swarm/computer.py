@@ -4,6 +4,7 @@ Everything on a disk is bytes, as on a real one. Beside them it is noted what it
 that is how a check can tell what must still be known after a start.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -30,10 +31,12 @@ BEFORE_WRITE, AFTER_WRITE, BEFORE_PACKET = "before a write", "after a write", "b
 class Clock:
     """The clock of a computer, or of a process on it. It goes wrong by being set and by being too fast."""
 
-    def __init__(self, timeline: Timeline, offset: float = 0.0, drift: float = 0.0) -> None:
+    def __init__(self, timeline: Timeline, offset: float = 0.0, drift: float = 0.0, stops_at: float = math.inf) -> None:
         self._timeline = timeline
         self.offset = offset
         self.drift = drift
+        self._stops_at = stops_at
+        """From then on it stays the same time of day; waits go on."""
 
     def copied(self) -> "Clock":
         """Return a clock that is as wrong as this one is now."""
@@ -44,15 +47,15 @@ class Clock:
         return START + self._timeline.time * (1.0 + self.drift) + self.offset
 
     def time_of_day(self) -> float:
-        """Return the same."""
-        return self.now()
+        """Return the same, until that stops."""
+        return START + min(self._timeline.time, self._stops_at) * (1.0 + self.drift) + self.offset
 
 
 class ProcessClock:
     """What a process goes by: as `SystemClock`, it does not notice that the clock is set, but knows the time of day."""
 
     def __init__(self, clock: Clock) -> None:
-        self.time_of_day = clock.now
+        self.time_of_day = clock.time_of_day
         self.now = clock.copied().now
 
 

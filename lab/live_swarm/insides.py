@@ -8,19 +8,23 @@ import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
+from cobandit.core.places import SEPARATOR, Bandit, Change
 from cobandit.live.auth.refusal import Refusal
+from cobandit.live.decide.full_names import prefix_of, split
 from cobandit.live.drive import looking, sending, writing
 from cobandit.live.drive.member import Member
+from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import sessions
 from cobandit.live.machine.batch import NodeState
 from cobandit.live.machine.controls import Setting
 from cobandit.live.machine.machine import Machine
 from cobandit.live.store import restoring
 from cobandit.values.tally import Arm
+from lab.swarm.checks.windows import is_inside
 from lab.swarm.dice import Dice
 
 
@@ -31,35 +35,134 @@ class Origin(NamedTuple):
     incarnation: int
 
 
-Tallies = dict[Arm, tuple[int, int]]
-"""Of each arm how many observations, and their rewards added up, in quanta. Arms without any are not there."""
+Tallies = dict[str, tuple[int, int]]
+"""Of each cell, or of each arm, how many observations, and their rewards added up, in quanta. Those without any are not
+there."""
 
 View = Mapping[Origin, Tallies]
 """What somebody knows, and of whom."""
+
+
+class Cell(NamedTuple):
+    """Where an observation is counted, besides whose it is."""
+
+    bandit: str
+    segment: str
+    arm: Arm
+    period: int
+
+
+def named(cell: Cell) -> str:
+    """Return the name of a cell: that of the arm, if it is one of the plain bandit.
+
+    >>> named(Cell("", "", "A", 0)), cell_of(named(Cell("home", "de", "A", 3)))
+    ('A', Cell(bandit='home', segment='de', arm='A', period=3))
+    """
+    if not cell.bandit:
+        return cell.arm
+    return f"{prefix_of((cell.bandit, cell.segment))}{cell.arm}{SEPARATOR}{cell.period}"
+
+
+def cell_of(name: str) -> Cell:
+    """Return which cell has a name."""
+    (bandit, segment), rest = split(name)
+    arm, _, period = rest.partition(SEPARATOR)
+    return Cell(bandit, segment, arm, int(period or 0))
+
+
+def counted_in(machine: Machine, arm: str) -> str:
+    """Return the name of the cell in which a member counts an arm at present, from the arm's full name."""
+    (bandit, segment), bare = split(arm)
+    return named(Cell(bandit, segment, bare, machine.agent.endpoint.replica.period_of(bandit)))
 
 
 def view_of(machine: Machine) -> View:
     """Return what a member knows, by where it was observed."""
     view: dict[Origin, Tallies] = {}
     for key, (arm, count, units, _) in machine.agent.endpoint.replica.cells():
-        view.setdefault(Origin(key.agent, key.incarnation), {})[arm] = (count, units)
+        cell = Cell(key.bandit, key.segment, arm, key.period)
+        view.setdefault(Origin(key.agent, key.incarnation), {})[named(cell)] = (count, units)
     return view
-
-
-def _tallies(tally: Any) -> Tallies:  # noqa: ANN401  # the core's
-    sums = tally.sums
-    return {arm: (count, sums[arm]) for arm, count in tally.counts.items() if count}
-
-
-def totals_of(machine: Machine) -> Tallies:
-    """Return what a member decides by."""
-    return _tallies(machine.agent.policy.tally)
 
 
 def heard_totals(machine: Machine) -> Tallies:
     """Return what a leaf has heard that everybody else observed; nothing at who is no leaf."""
-    heard = [one.tally for one in machine.agent.endpoint.totals.all()]
-    return {entry.arm: (entry.observations, entry.reward_sum) for entry in heard if entry.observations}
+    heard = [(Cell(one.bandit, one.segment, one.tally.arm, one.period), one.tally) for one in _heard(machine)]
+    return {named(cell): (entry.observations, entry.reward_sum) for cell, entry in heard if entry.observations}
+
+
+def _heard(machine: Machine) -> tuple[Change, ...]:
+    return tuple(machine.agent.endpoint.totals.all())
+
+
+def all_known(machine: Machine, view: View) -> Tallies:
+    """Return what a member knows of each cell, of every origin."""
+    known: Tallies = {}
+    for tallies in (*view.values(), heard_totals(machine)):
+        for cell, (count, units) in tallies.items():
+            before = known.get(cell, (0, 0))
+            known[cell] = before[0] + count, before[1] + units
+    return known
+
+
+def totals_of(machine: Machine) -> Tallies:
+    """Return what a member decides by, in all places that it has declared: by the full names of arms."""
+    agent = machine.agent
+    places = [(name, segment) for name in machine.bandits.declared for segment in agent.segments_of(name)]
+    policies = [(prefix_of(at), agent.policy_at(*at)) for at in places]
+    policies += [("", agent.policy)] if agent.has_plain else []
+    return {
+        prefix + arm: (count, policy.tally.sums[arm])
+        for prefix, policy in policies
+        for arm, count in policy.tally.counts.items()
+        if count
+    }
+
+
+def to_decide_by(machine: Machine, known: Tallies) -> Tallies:
+    """Return what a member should decide by, given all that it knows: the sum of the periods, the older ones faded."""
+    sums: Tallies = {}
+    replica, declared = machine.agent.endpoint.replica, machine.bandits.declared
+    for name, (count, units) in known.items():
+        bandit, segment, arm, period = cell_of(name)
+        if not bandit or bandit in declared:
+            terms, left = replica.bandits[bandit], count
+            if terms.half_life:
+                age = max(0, replica.period_of(bandit) - period)
+                left = round(count * 0.5 ** (age * terms.period / terms.half_life))
+            full = prefix_of((bandit, segment)) + arm
+            before = sums.get(full, (0, 0))
+            sums[full] = before[0] + left, before[1] + units * left // count
+    return {arm: tally for arm, tally in sums.items() if tally[0]}
+
+
+Served = dict[tuple[str, Arm], Bandit]
+"""The arms of bandits that a member serves, each with how its bandit is declared there."""
+
+
+def serves(machine: Machine) -> Served:
+    """Return the arms that a member serves, each with how its bandit is declared there."""
+    agent = machine.agent
+    plain = {("", arm): Bandit("", (), 1) for arm in agent.arms}
+    return plain | {(one.name, arm): one._replace(arms=()) for one in agent.bandits for arm in one.arms}
+
+
+def is_declared(machine: Machine, arm: str) -> bool:
+    """Return whether the bandit of an arm's full name is declared at a member, with the arm."""
+    (bandit, _), bare = split(arm)
+    if not bandit:
+        return bare in machine.agent.arms
+    return bandit in machine.bandits.declared and bare in machine.bandits.declared[bandit].bandit.arms
+
+
+def counts_at(machine: Machine, cell: Cell) -> bool:
+    """Return whether a cell is inside its window at a member."""
+    return is_inside(machine.agent.endpoint.replica, cell.bandit, cell.period)
+
+
+def said_of_bandits(machine: Machine) -> frozenset[str]:
+    """Return what a member has said since its start of bandits that others declare differently."""
+    return frozenset(machine.alerts._said.get(LogEvent.BANDITS_DIFFER, ()))  # noqa: SLF001  # it is said to the log
 
 
 def incarnation_of(machine: Machine) -> int:
@@ -77,16 +180,22 @@ def informed_by(machine: Machine) -> str | None:
     return machine.settings_from
 
 
-def may_choose(machine: Machine) -> tuple[Arm, ...]:
+def may_choose(machine: Machine, bandit: str = "") -> tuple[Arm, ...]:
     """Return what the controls that a member has heard of let it choose."""
+    if bandit:
+        arms, own_kill = machine.bandits.declared[bandit].bandit.arms, machine.bandits.control_arm_of(bandit)
+        left = tuple(arm for arm in arms if arm not in machine.bandits.frozen(bandit))
+        return left or arms if own_kill is None else (own_kill,)
     offered, killed, frozen = machine.operations.offered, machine.controls.control_arm, machine.controls.frozen
     if killed in offered:
         return (killed,)
     return tuple(arm for arm in offered if arm not in frozen) or offered
 
 
-def is_killed(machine: Machine) -> bool:
+def is_killed(machine: Machine, bandit: str = "") -> bool:
     """Return whether the kill switch is on, as far as a member has heard and can obey."""
+    if bandit:
+        return machine.bandits.control_arm_of(bandit) is not None
     return machine.controls.control_arm in machine.operations.offered
 
 
@@ -100,14 +209,9 @@ def open_decisions(machine: Machine) -> frozenset[int]:
     return frozenset(machine.open_decisions.open)
 
 
-def arms_of(machine: Machine) -> tuple[Arm, ...]:
-    """Return the arms that a member knows, removed ones too."""
-    return machine.agent.arms
-
-
 def candidates_of(machine: Machine) -> tuple[Arm, ...]:
-    """Return the arms that the policy has not ruled out."""
-    return machine.agent.policy.candidates
+    """Return the arms of the plain bandit that the policy has not ruled out."""
+    return machine.agent.policy.candidates if machine.agent.has_plain else ()
 
 
 def is_superseded(machine: Machine) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decider import Settled
+from cobandit.live.decide.full_names import prefix_of, split
 from cobandit.live.machine.controls import FURTHEST_AHEAD
 from cobandit.live.machine.step import Step
 from cobandit.values.tally import Arm
@@ -14,7 +15,10 @@ from lab.live_swarm.computer import Disk
 from lab.live_swarm.insides import (
     Origin,
     View,
-    heard_totals,
+    all_known,
+    cell_of,
+    counted_in,
+    counts_at,
     incarnation_of,
     informed_by,
     may_choose,
@@ -22,12 +26,14 @@ from lab.live_swarm.insides import (
     rank,
     refusals_of,
     settings_of,
+    to_decide_by,
     totals_of,
 )
 from lab.live_swarm.plan import Plan
 from lab.live_swarm.process import Process
 from lab.live_swarm.timeline import Timeline
 from lab.live_swarm.truth import Made, Place, Truth
+from lab.live_swarm.worth import Worth
 
 NEVER_HONEST = (Refusal.ABSURD, Refusal.MALFORMED, Refusal.OVERSIZED, Refusal.FOREIGN_GROUP, Refusal.FLOOD)
 """No honest member says what is refused for these reasons. A token may be refused as forged: it may be older than the
@@ -42,7 +48,7 @@ class Inspector:
         self.violations: list[str] = []
         self._plan = plan
         self._timeline = timeline
-        self._per_reward = round(1.0 / plan.quantum)
+        self._worth = Worth(plan)
         self._ranks: dict[tuple[int, str], tuple[int, str]] = {}
         """The highest word on each control that each process has heard of."""
 
@@ -54,8 +60,9 @@ class Inspector:
 
     def decided(self, process: Process, made: Made) -> None:
         """Take it that a member has decided."""
-        if made.arm not in may_choose(process.machine):
-            self.complain(f"{process.name} chose {made.arm}, but controls let it choose {may_choose(process.machine)}")
+        (bandit, _), arm = split(made.arm)
+        if arm not in (choice := may_choose(process.machine, bandit)):
+            self.complain(f"{process.name} chose {made.arm}, but controls let it choose {choice}")
         known = self.truth.decisions.get((made.member, made.number))
         if known is not None:
             self.complain(f"{process.name} gave number {made.number} to two decisions")
@@ -160,13 +167,13 @@ class Inspector:
         elif entry.units is not None and not (made.is_given and entry.units == made.units):
             self.complain(f"{process.name} counted {entry.units} for decision {entry.number}, which nobody gave")
         if entry.units is not None:
-            self.truth.observed(origin, entry.arm, entry.number, entry.units)
+            cell = counted_in(process.machine, entry.arm)
+            self.truth.observed(origin, cell, entry.number, entry.units)
 
     def _expired(self, process: Process, entry: Settled, made: Made) -> None:
         self.truth.expired.add((process.name, entry.number))
-        default = self._plan.default_reward
         if entry.units is not None:
-            if default is None or entry.units != round(default * self._per_reward):
+            if entry.units != self._worth.default(process.name, entry.arm):
                 self.complain(f"{process.name} counted {entry.units} for a decision that expired")
             self.truth.may_count(process.name, entry.number, entry.arm, entry.units)
             age = self._timeline.time - made.at
@@ -185,21 +192,25 @@ class Inspector:
                     self.complain(f"{process.name} has {total} for {count} of {arm} of {origin}: {log.sums[count]}")
         mine, known = self.truth.logs.get(own, {}), process.view.get(own, {})
         for arm, log in mine.items():
-            if len(log.numbers) != known.get(arm, (0, 0))[0]:
-                self.complain(f"{process.name} knows {known.get(arm)} of its own {len(log.numbers)} of {arm}")
+            most = len(log.numbers) if counts_at(process.machine, cell_of(arm)) else 0
+            if most != known.get(arm, (0, 0))[0]:
+                self.complain(f"{process.name} knows {known.get(arm)} of its own {most} of {arm}")
 
     def _compare_totals(self, process: Process) -> None:
         """Compare what a member decides by: it is the sum of its parts, and no more than there ever was."""
-        parts: dict[Arm, tuple[int, int]] = {}
-        for tallies in (*process.view.values(), heard_totals(process.machine)):
-            for arm, (count, total) in tallies.items():
-                before = parts.get(arm, (0, 0))
-                parts[arm] = before[0] + count, before[1] + total
-        if (totals := totals_of(process.machine)) != parts:
+        known = all_known(process.machine, process.view)
+        parts, totals = to_decide_by(process.machine, known), totals_of(process.machine)
+        if totals != parts:
             self.complain(f"{process.name} decides by {totals}, but its parts add up to {parts}")
-        for arm, (count, total) in totals.items():
-            bounds, lost = self.truth.bounds[arm], count * self._per_reward - total
-            if count > bounds.count or total > bounds.most or lost > bounds.count * self._per_reward - bounds.least:
+        sums: dict[Arm, tuple[int, int]] = {}
+        for cell, (count, total) in known.items():
+            bandit, segment, arm, _ = cell_of(cell)
+            before = sums.get(full := prefix_of((bandit, segment)) + arm, (0, 0))
+            sums[full] = before[0] + count, before[1] + total
+        for arm, (count, total) in sums.items():
+            bounds, quanta = self.truth.bounds[arm], self._worth.quanta(process.name, arm)
+            lost = count * quanta - total
+            if count > bounds.count or total > bounds.most or lost > bounds.count * quanta - bounds.least:
                 self.complain(f"{process.name} has {total} in {count} of {arm}; there is no more than {bounds}")
 
     def _compare_settings(self, process: Process) -> None:

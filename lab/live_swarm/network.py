@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from cobandit.live.decide.decision import read
-from cobandit.live.machine.control_messages import Hello, RelaySought, RewardsToBring, unpack
+from cobandit.live.machine.control_messages import Hello, RelaySought, Rewards, RewardsTaken, RewardsToBring, unpack
 from cobandit.live.transports.base import Inbox, Transport
 from lab.live_swarm.computer import BEFORE_PACKET
 from lab.live_swarm.plan import GROUP, Plan
@@ -110,6 +110,8 @@ class Network:
         """Return whether a packet says only that somebody is here, or asks who is: that goes on for ever."""
         said, leaves = unpack(frame, GROUP), self._plan.leaves
         is_to_home = sender in leaves or receiver in leaves  # leaves do not announce that they are here, but say it
+        if not self._plan.declares_again and isinstance(said, Rewards | RewardsTaken | RewardsToBring):
+            return True  # for bandits that are not declared any more: they may be
         if isinstance(said, RewardsToBring):  # relays ask each other now and then for who is gone
             return not any(self._doors.get(read(token).member) for token, _ in said.rewards)
         return isinstance(said, RelaySought) or (isinstance(said, Hello) and (is_announced or is_to_home))

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Protocol
 
 from cobandit.live.decide.decision import Decision
-from cobandit.values.errors import CobanditError
+from cobandit.live.decide.full_names import prefix_of
+from cobandit.values.errors import CobanditError, StateError
 from lab.live_swarm.computer import Disk
 from lab.live_swarm.insides import is_killed, may_choose
 from lab.live_swarm.inspector import Inspector
@@ -14,10 +15,11 @@ from lab.live_swarm.plan import Plan
 from lab.live_swarm.process import Process
 from lab.live_swarm.timeline import Timeline
 from lab.live_swarm.truth import Made
+from lab.live_swarm.worth import Worth
 from lab.swarm.dice import Dice
 from lab.swarm.transcript import Transcript
 
-_DICE_OF_DECISIONS, _DICE_OF_REWARDS = 13, 14
+_DICE_OF_DECISIONS, _DICE_OF_REWARDS, _DICE_OF_PLACES = 13, 14, 19
 
 MOST_TRIES = 3
 """So often somebody tries to bring a reward to a member that does not run."""
@@ -55,9 +57,10 @@ class People:
         self._transcript = transcript
         self._inspector = inspector
         self._fleet = fleet
-        self._per_reward = round(1.0 / plan.quantum)
+        self._worth = Worth(plan)
         self._dice_of_decisions = [Dice(plan.seed, _DICE_OF_DECISIONS, place) for place in range(len(plan.members))]
         self._dice = Dice(plan.seed, _DICE_OF_REWARDS)
+        self._dice_of_places = Dice(plan.seed, _DICE_OF_PLACES)
 
     def come(self) -> None:
         """Begin to decide."""
@@ -72,11 +75,12 @@ class People:
     def come_again(self) -> None:
         """Let everybody decide once more, after everything."""
         for process in tuple(self._fleet.running.values()):
-            if process.is_up:
-                decision = process.member.select_arm()
-                made = self._made(process, decision)
-                self._inspector.given(made)
-                process.member.update(decision, made.units / self._per_reward)
+            for bandit in (process.member.bandits or ("",)) if process.is_up else ():
+                decision = self._select(process, None, bandit)
+                if decision is not None:
+                    made = self._made(process, decision)
+                    self._inspector.given(made)
+                    process.member.update(decision, self._said(made))
 
     def _plan_decision(self, place: int, after: float) -> None:
         gap = self._plan.members[place].gap
@@ -95,7 +99,9 @@ class People:
     def _let_decide(self, process: Process) -> None:
         dice = self._dice
         subject = f"s{dice.whole(1, SUBJECTS)}" if dice.happens(0.2) else None
-        decision = process.member.select_arm(subject)
+        decision = self._select(process, subject)
+        if decision is None:
+            return
         made = self._made(process, decision)
         if subject is not None:
             self._check_subject(process, subject, decision)
@@ -103,7 +109,7 @@ class People:
             made.is_withdrawn = process.member.withdraw(decision)
         if dice.happens(0.4):
             self._inspector.given(made)
-            taken = process.member.update(decision, made.units / self._per_reward)
+            taken = process.member.update(decision, self._said(made))
             self._note(process.name, f"is given {made.units} for {made.number} at once: {taken}")
         elif dice.happens(0.85):
             self._plan_reward(made)
@@ -112,11 +118,13 @@ class People:
 
     def _made(self, process: Process, decision: Decision) -> Made:
         """Note a decision, and what its reward will be."""
-        units = self._dice.pick((0, self._per_reward, self._dice.whole(0, self._per_reward)))
+        arm = prefix_of((decision.bandit, decision.segment)) + decision.arm
+        quanta = self._worth.quanta(process.name, arm)
+        units = self._dice.pick((0, quanta, self._dice.whole(0, quanta)))
         made = Made(
             member=process.name,
             number=decision.number,
-            arm=decision.arm,
+            arm=arm,
             token=decision.id,
             at=self._timeline.time,
             units=units,
@@ -126,14 +134,33 @@ class People:
         self._inspector.decided(process, made)
         return made
 
+    def _select(self, process: Process, subject: str | None, bandit: str = "") -> Decision | None:
+        """Let a member decide; in a fleet for any segment of any bandit, as far as there are some."""
+        member, dice = process.member, self._dice_of_places
+        if not self._plan.bandits:
+            return member.select_arm(subject)
+        if not member.bandits:
+            return None
+        bandit, segment = bandit or dice.pick(member.bandits), dice.pick(self._plan.segments)
+        try:
+            return member.declared_bandit(bandit).select_arm(segment, subject)
+        except StateError as error:
+            self._note(process.name, f"refuses: {error}")
+            return None
+
+    def _said(self, made: Made) -> float:
+        return self._worth.said(made.member, made.arm, made.units)
+
     def _check_subject(self, process: Process, subject: str, decision: Decision) -> None:
         """Compare with what the subject had before: it keeps its arm as long as that may be chosen."""
-        kept, choice = process.subjects.get(subject), may_choose(process.machine)
-        if is_killed(process.machine):
+        whom = prefix_of((decision.bandit, decision.segment)) + subject
+        kept, choice = process.subjects.get(whom), may_choose(process.machine, decision.bandit)
+        if is_killed(process.machine, decision.bandit):
             return  # what that chooses is not the subject's own
-        if kept in choice and kept != decision.arm and self._plan.policy != "aae":
+        rules_out = self._worth.rules_out(process.name, decision.bandit)
+        if kept in choice and kept != decision.arm and not rules_out:
             self._inspector.complain(f"{process.name} chose {decision.arm} for {subject}, who had {kept}")
-        process.subjects[subject] = decision.arm
+        process.subjects[whom] = decision.arm
 
     def _plan_reward(self, made: Made) -> None:
         pause = self._dice.scale(0.01, self._plan.heals_at)
@@ -150,7 +177,7 @@ class People:
             self._inspector.given(made)
             self._note(made.member, f"gets mail: {made.units} for {made.number}")
             disk = fleet.disks[made.member]
-            disk.leave_mail(made.token, made.units / self._per_reward)
+            disk.leave_mail(made.token, self._said(made))
             self._inspector.promised(made.token, disk)
             return
         process = fleet.running.get(made.member)
@@ -166,7 +193,7 @@ class People:
 
     async def _update(self, process: Process, made: Made) -> None:
         try:
-            taken = await process.member.updated(made.token, made.units / self._per_reward)
+            taken = await process.member.updated(made.token, self._said(made))
         except CobanditError as error:
             self._note(process.name, f"refuses {made.units} for {made.number} of {made.member}: {error}")
         else:

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from cobandit.core import Constant, Geometric, RetryTimers, Sharing, Threshold, on_demand
+from cobandit.live.drive.declaring import Said
 from cobandit.live.machine.controls import FURTHEST_AHEAD
 from cobandit.values.tally import Arm
 from lab.live_swarm.allowed import AS_IT_IS, Allowed
@@ -53,6 +54,8 @@ class Kind(Enum):
     REMOVE_ARM = "is told to offer an arm no more"
     CATCH_UP = "is told to ask the others"
     FLUSH = "is told to say everything"
+    DECLARE = "declares one more bandit"
+    UNDECLARE = "will not declare a bandit again"
 
 
 class Incident(NamedTuple):
@@ -64,7 +67,8 @@ class Incident(NamedTuple):
     lasting: float = 0.0
     """How long it is down, doubled, or without a disk."""
     amount: float = 0.0
-    """By how much the clock is set, in seconds; how far back the disk goes; how late a fuse burns down; who is gone."""
+    """By how much the clock is set, in seconds; how far back the disk goes; how late a fuse burns down; who is gone;
+    which bandit it is."""
     arm: Arm = ""
 
 
@@ -80,6 +84,10 @@ class MemberPlan(NamedTuple):
     """Whether its disk says that it has synced what it has not."""
     clock_offset: float
     clock_drift: float
+    definitions: tuple[Said, ...] = ()
+    """How it declares each bandit with a name, when it does (`bandit_worlds.py`)."""
+    bandits: tuple[Said, ...] = ()
+    """Those that it declares when it first starts."""
 
 
 class Faults(NamedTuple):
@@ -152,6 +160,14 @@ class Plan:
     allowed: Allowed
     leaves: frozenset[str] = frozenset()
     """Who talks to relays only (`leaf_worlds.py`)."""
+    bandits: tuple[Said, ...] = ()
+    """If it is a fleet: all its bandits, as most declare them."""
+    segments: tuple[str, ...] = ("",)
+    """Of those."""
+    declares_again: bool = True
+    """Whether what was not declared after a restart is declared in the end."""
+    calendar_stops_at: float = math.inf
+    """From then on it stays the same time of day."""
 
 
 def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
 from cobandit.live.drive.background import Background
+from cobandit.live.drive.declaring import Said, declared
 from cobandit.live.drive.member import Member
 from cobandit.live.drive.node import Node
 from cobandit.live.machine.controls import Setting
@@ -60,6 +61,7 @@ class Process:
         disk: Disk,
         clock: Clock,
         arms: Sequence[Arm],
+        bandits: Sequence[Said],
         number: int,
         stepped: Callable[["Process", Step], None],
         wrote: Callable[["Process"], None],
@@ -84,6 +86,8 @@ class Process:
         self._plan = plan
         self._clock = clock
         self._arms = tuple(arms)
+        self._bandits = tuple(bandits)
+        """What it declares when it starts."""
         self._stepped = stepped
         self._wrote = wrote
         self._killed = killed
@@ -112,7 +116,9 @@ class Process:
             clock=self._clock,
             is_leaf=name in plan.leaves,
         )
-        default = None if plan.default_reward is None else found.agent.policy.quantum.units(plan.default_reward)
+        default = None
+        if plan.default_reward is not None and found.agent.has_plain:
+            default = found.agent.policy.quantum.units(plan.default_reward)
         terms = Terms(
             name,
             GROUP,
@@ -136,7 +142,13 @@ class Process:
         )
         await self.node.start()
         self.member = Member(self.node, cast("Background", _Home(self.loop)))
+        for said in self._bandits:
+            await self.declare(said)
         self.is_up = True
+
+    async def declare(self, said: Said) -> None:
+        """Declare a bandit, as `Member.bandit` does."""
+        await self.node.declare(declared(said, GROUP, self.name))
 
     async def stop(self) -> None:
         """Stop it as a program stops."""

@@ -2,16 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 
-from cobandit.values.tally import Arm
+from cobandit.core.places import difference
+from cobandit.live.decide.decision import read
 from lab.live_swarm.computer import promised
 from lab.live_swarm.insides import (
     Origin,
-    arms_of,
+    Served,
+    all_known,
     candidates_of,
+    cell_of,
+    counts_at,
+    is_declared,
     is_superseded,
     open_decisions,
     rank,
-    totals_of,
+    said_of_bandits,
+    serves,
     waiting_rewards,
 )
 from lab.live_swarm.network import Network
@@ -37,6 +43,7 @@ def at_rest(plan: Plan, living: Sequence[Process], truth: Truth, network: Networ
         + _undelivered(living)
         + _different_views(plan, living, truth)
         + _different_totals(plan, living)
+        + _untold_differences(living)
         + not_passed_on([process.machine.agent for process in living])
     )
     for made in truth.decisions.values():
@@ -66,14 +73,18 @@ def _lost_settings(plan: Plan, living: Sequence[Process], truth: Truth) -> list[
 
 
 def _undelivered(living: Sequence[Process]) -> list[str]:
-    """Return who still has to bring rewards to somebody who is there."""
-    names = {process.name for process in living}
-    wrong = [f"{process.name} has mail that it does not look at" for process in living if process.disk.content.mail]
+    """Return who still has to bring rewards to a member that is there, and can take them."""
+    at = {process.name: process for process in living}
+    wrong = [
+        f"{process.name} has mail that it does not look at"
+        for process in living
+        if any(is_declared(process.machine, read(mail.token).arm) for mail in process.disk.content.mail)
+    ]
     for process in living:
-        waiting = {to for to, _, _ in waiting_rewards(process.machine)} | {
-            to for to, _ in promised(process.disk.stored())
-        }
-        wrong += [f"{process.name} still has a reward for {to}" for to in sorted(waiting & names)]
+        waiting = {(to, token) for to, token, _ in waiting_rewards(process.machine)}
+        waiting |= set(promised(process.disk.stored()))
+        can_take = {to for to, token in waiting if to in at and is_declared(at[to].machine, read(token).arm)}
+        wrong += [f"{process.name} still has a reward for {to}" for to in sorted(can_take)]
     return wrong
 
 
@@ -88,10 +99,11 @@ def _unrewarded(plan: Plan, living: Sequence[Process], truth: Truth, made: Made)
         wrong.append(f"{what} is still open, and should have expired")
     disks = {process.disk for process in living}
     is_promised = owner.disk.forgot_at is None and any(disk in disks for disk in truth.promised.get(made.token, ()))
+    is_promised = is_promised and is_declared(owner.machine, made.arm)
     if is_promised and is_open:
         wrong.append(f"{what} is still open, though its reward was taken")
     can_expire = plan.expire_after < plan.ends_at + plan.forgiven
-    is_over = made.is_withdrawn or can_expire or made.arm not in arms_of(owner.machine)
+    is_over = made.is_withdrawn or can_expire
     if is_promised and not is_over and not truth.counted.get((made.member, made.number)):
         wrong.append(f"{what} was never counted, though its reward was taken")
     return wrong
@@ -101,54 +113,91 @@ def _different_views(plan: Plan, living: Sequence[Process], truth: Truth) -> lis
     """Return who does not know what the living have written down of each other, or of themselves."""
     if any(len(candidates_of(process.machine)) == 1 for process in living):
         return []  # who has ruled out all arms but one need not be told any more
-    arms = {process.name: set(arms_of(process.machine)) for process in living}
-    best = _known_to_disks(living, arms)
+    best = _known_to_disks(living)
     for process in living:
         unproved = {claim.told.incarnation for claim in process.machine.agent.endpoint.witnesses.claims}
-        for origin, arm in list(best):  # what only one of the others says of it, nobody believes
+        for origin, name in list(best):  # what only one of the others says of it, nobody believes
             if origin.member == process.name and origin.incarnation in unproved:
-                del best[origin, arm]
+                del best[origin, name]
     for process in living:
         if process.disk.forgot_at is None:
             for origin, logs in truth.logs.items():
                 if origin.member == process.name:
-                    best.update({(origin, arm): (log.written, log.sums[log.written]) for arm, log in logs.items()})
+                    best.update({(origin, name): (log.written, log.sums[log.written]) for name, log in logs.items()})
+    served = {process.name: serves(process.machine) for process in living}
     return [
-        f"{process.name} knows {known} of {arm} of {origin}: others know {tally}"
-        for (origin, arm), tally in best.items()
+        sentence
         for process in living
-        if arm in arms[process.name] and arm in arms[origin.member]
+        for (origin, name), tally in best.items()
         if process.name not in plan.leaves or origin.member == process.name  # of others it hears totals
-        for known in (process.view.get(origin, {}).get(arm, (0, 0)),)
-        if known != tally
+        for sentence in _wrongly_known(process, origin, name, tally, served)
     ]
+
+
+def _wrongly_known(
+    process: Process, origin: Origin, name: str, tally: tuple[int, int], served: Mapping[str, Served]
+) -> list[str]:
+    """Return whether a member does not know of a cell what it should: all inside the window, if both mean the same."""
+    cell, known = cell_of(name), process.view.get(origin, {}).get(name, (0, 0))
+    mine, theirs = (served[who].get((cell.bandit, cell.arm)) for who in (process.name, origin.member))
+    if mine is None or theirs is None:
+        return []
+    if mine != theirs:
+        is_mixed = known != (0, 0)
+        return [f"{process.name} knows {known} of {name} of {origin}, who means another bandit"] if is_mixed else []
+    if known == (tally if counts_at(process.machine, cell) else (0, 0)):
+        return []
+    return [f"{process.name} knows {known} of {name} of {origin}: others know {tally}"]
 
 
 def _different_totals(plan: Plan, living: Sequence[Process]) -> list[str]:
     """Return which leaf does not decide by all that the relays hold, and which talks to anybody else."""
     if any(len(candidates_of(process.machine)) == 1 for process in living):
         return []
-    held = [totals_of(process.machine) for process in living if process.name in plan.relays]
+    relays = [process for process in living if process.name in plan.relays]
     wrong: list[str] = []
     for process in living:
         if process.name not in plan.leaves:
             continue
-        if (totals := totals_of(process.machine)) not in held:
-            wrong.append(f"{process.name} decides by {totals}, its relays by {held}")
+        served, totals = serves(process.machine), all_known(process.machine, process.view)
+        held = [
+            {
+                name: tally
+                for name, tally in all_known(relay.machine, relay.view).items()
+                if (cell_of(name).bandit, cell_of(name).arm) in served
+            }
+            for relay in relays
+        ]
+        if totals not in held:
+            wrong.append(f"{process.name} knows {totals}, its relays {held}")
         peers = set(process.machine.peers)
         if len(peers) != 1 or not peers <= plan.relays:
             wrong.append(f"{process.name} talks to {sorted(peers)}")
     return wrong
 
 
-def _known_to_disks(
-    living: Sequence[Process], arms: Mapping[str, set[Arm]]
-) -> dict[tuple[Origin, Arm], tuple[int, int]]:
+def _untold_differences(living: Sequence[Process]) -> list[str]:
+    """Return who does not know that another one declares a bandit differently, and in which value."""
+    wrong: list[str] = []
+    for process in living:
+        mine = {one.name: one for one in process.machine.agent.bandits}
+        said = said_of_bandits(process.machine)
+        for other in living:
+            for theirs in other.machine.agent.bandits if other.name in process.machine.peers else ():
+                what = difference(mine[theirs.name], theirs) if theirs.name in mine else None
+                told = f"{other.name} declares bandit {theirs.name!r} differently ({what})"
+                if what is not None and not any(text.startswith(told) for text in said):
+                    wrong.append(f"{process.name} was not told that {told}")
+    return wrong
+
+
+def _known_to_disks(living: Sequence[Process]) -> dict[tuple[Origin, str], tuple[int, int]]:
     """Return the most that is on any disk of what each of the living has observed in each of its incarnations."""
-    best: dict[tuple[Origin, Arm], tuple[int, int]] = {}
+    best: dict[tuple[Origin, str], tuple[int, int]] = {}
+    names = {process.name for process in living}
     for process in living:
         for origin, tallies in process.disk.content.known.items():
-            if origin.member in arms:
-                for arm, tally in tallies.items():
-                    best[origin, arm] = max(best.get((origin, arm), (0, 0)), tally)
+            if origin.member in names:
+                for cell, tally in tallies.items():
+                    best[origin, cell] = max(best.get((origin, cell), (0, 0)), tally)
     return best

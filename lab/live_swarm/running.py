@@ -1,22 +1,26 @@
 """Runs seeds of live fleets: one, or many on all cores."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 from lab.live_swarm.allowed import AS_IT_IS, Allowed
+from lab.live_swarm.bandit_worlds import bandit_plan
+from lab.live_swarm.leaf_worlds import leaf_plan
 from lab.live_swarm.plan import Plan, plan
 from lab.live_swarm.world import World
-from lab.swarm.checks import difference
-from lab.swarm.running import REPEATED, Verdict
+from lab.swarm.running import Verdict, judged
 from lab.swarm.transcript import Transcript
+
+PlanOf = Callable[[int, Allowed], Plan]
+WORLDS: dict[str, PlanOf] = {"mesh": plan, "leaves": leaf_plan, "bandits": bandit_plan}
+"""The kinds of worlds that there are, each with its plans."""
 
 
 def run_seed(
     seed: int,
     transcript: Transcript | None = None,
     allowed: Allowed = AS_IT_IS,
-    plan_of: Callable[[int, Allowed], Plan] = plan,
+    plan_of: PlanOf = plan,
 ) -> Verdict:
     """Run the world of a seed, and return what came of it. There are several kinds of worlds, each with its plans.
 
@@ -36,20 +40,8 @@ def run_seed(
     )
 
 
-def run_seeds(seeds: Sequence[int], *, workers: int = 1, allowed: Allowed = AS_IT_IS) -> Iterator[Verdict]:
+def run_seeds(
+    seeds: Sequence[int], *, workers: int = 1, allowed: Allowed = AS_IT_IS, plan_of: PlanOf = plan
+) -> Iterator[Verdict]:
     """Run many seeds, on so many processes, and yield what came of each, in order."""
-    checked = partial(_checked, allowed=allowed)
-    if workers == 1:
-        yield from map(checked, seeds)
-        return
-    with ProcessPoolExecutor(workers) as executor:
-        yield from executor.map(checked, seeds, chunksize=8)
-
-
-def _checked(seed: int, allowed: Allowed) -> Verdict:
-    """Run a seed, and one in `REPEATED` twice."""
-    verdict = run_seed(seed, allowed=allowed)
-    if seed % REPEATED or verdict.violations:
-        return verdict
-    wrong = difference(seed, verdict.fingerprint, run_seed(seed, allowed=allowed).fingerprint)
-    return Verdict(seed, tuple(wrong), verdict.events, verdict.messages, verdict.restarts, verdict.fingerprint)
+    yield from judged(partial(run_seed, allowed=allowed, plan_of=plan_of), seeds, workers)

@@ -4,23 +4,18 @@ First the faults are on, and everything must stay true. Then the world heals: th
 everybody who is not gone for good runs. In the end everybody must know the same, owe nobody anything, and be quiet.
 """
 
-from collections.abc import Coroutine
 from functools import partial
-from typing import Any
 
 from cobandit.live.drive.clock import NeverBack
-from cobandit.live.machine.control_messages import ControlsTold, pack
-from cobandit.live.machine.controls import FROZEN, GONE, Setting, forgetting, freezing, stamp_at
 from cobandit.live.machine.step import Step
 from cobandit.live.store.journal import JournalError
-from cobandit.values.errors import CobanditError
-from cobandit.values.tally import Arm
-from lab.live_swarm.computer import AFTER_WRITE, BEFORE_PACKET, BEFORE_WRITE, START, Clock, Disk, ProcessClock
+from lab.live_swarm.computer import AFTER_WRITE, BEFORE_PACKET, BEFORE_WRITE, Clock, Disk, ProcessClock
 from lab.live_swarm.insides import is_superseded, look_for_mail_every, surroundings
 from lab.live_swarm.inspector import Inspector
 from lab.live_swarm.network import Network
+from lab.live_swarm.operators import Operators
 from lab.live_swarm.people import People
-from lab.live_swarm.plan import GROUP, Incident, Kind, Plan
+from lab.live_swarm.plan import Incident, Kind, Plan
 from lab.live_swarm.process import Fuse, Process
 from lab.live_swarm.rest import at_rest
 from lab.live_swarm.timeline import Timeline
@@ -35,9 +30,6 @@ RARELY = 600.0
 
 A_WHILE = 300.0
 """Seconds after healing until operators look, and again until everybody decides once more."""
-
-OPERATOR = "operator"
-"""Who is no member, and sends control messages."""
 
 _DICE_OF_SECRETS = 15
 
@@ -66,10 +58,10 @@ class World:
         """Who will not come back."""
         self._transcript = transcript
         self._clocks = {
-            member.name: Clock(self.timeline, member.clock_offset, member.clock_drift) for member in plan.members
+            member.name: Clock(self.timeline, member.clock_offset, member.clock_drift, plan.calendar_stops_at)
+            for member in plan.members
         }
-        self._arms = {member.name: member.arms for member in plan.members}
-        """Which arms the operators want each member to offer."""
+        self._operators = Operators(plan, self.timeline, transcript, self.inspector, self.network)
         self._fuse_lasting: dict[str, float] = {}
         self._people = People(plan, self.timeline, transcript, self.inspector, self)
         self._is_over = False
@@ -124,7 +116,7 @@ class World:
             self._double(process, incident)
         elif kind in (Kind.STOP, Kind.GO):
             self._stop(process, incident)
-        elif not self._tell(process, incident):
+        elif not self._operators.tell(process, incident):
             self._kill(process, incident)
 
     def _kill(self, process: Process, incident: Incident) -> None:
@@ -185,57 +177,6 @@ class World:
             older.kill()
             self._ended(older)
 
-    # What operators do.
-
-    def _tell(self, process: Process, incident: Incident) -> bool:
-        """Let an operator do something. Return whether it is something that operators do."""
-        machine, node, arm, name = process.machine, process.node, incident.arm, process.name
-        match incident.kind:
-            case Kind.FREEZE | Kind.UNFREEZE:
-                is_frozen = incident.kind is Kind.FREEZE
-                self._say(freezing(arm), FROZEN if is_frozen else None, name)
-                self._do(process, node.act(lambda: machine.operations.set_frozen(arm, is_frozen=is_frozen)))
-            case Kind.KILL_SWITCH | Kind.LIFT:
-                control_arm = arm if incident.kind is Kind.KILL_SWITCH else None
-                self._say("kill", control_arm, name)
-                self._do(process, node.act(lambda: machine.operations.set_control_arm(control_arm)))
-            case Kind.ASKED_TO_FREEZE:
-                self._say(freezing(arm), FROZEN, OPERATOR)
-                setting = Setting(freezing(arm), FROZEN, stamp_at(START + self.timeline.time), OPERATOR)
-                message = ControlsTold(OPERATOR, (setting,))
-                self.network.carry(OPERATOR, name, pack(message, GROUP))
-            case Kind.FORGET:
-                others = [member.name for member in self.plan.members if member.name != name]
-                gone = others[int(incident.amount * len(others))]
-                self._say(forgetting(gone), GONE, name)
-                self._do(process, node.act(lambda: machine.operations.set_gone(gone)))
-            case Kind.ADD_ARM:
-                self._arms[name] = tuple(dict.fromkeys((*self._arms[name], arm)))
-                self._do(process, node.add_arm(arm))
-            case Kind.REMOVE_ARM:
-                if arm != "a0":
-                    self._arms[name] = tuple(known for known in self._arms[name] if known != arm)
-                    self._do(process, node.act(lambda: machine.operations.remove_arm(arm)))
-            case Kind.CATCH_UP:
-                self._do(process, node.act(machine.introduce))
-            case Kind.FLUSH:
-                self._do(process, node.flush(5.0))
-            case _:
-                return False
-        return True
-
-    def _say(self, key: str, value: Arm | None, by: str) -> None:
-        self.inspector.truth.words.add((key, value, by))
-
-    def _do(self, process: Process, work: Coroutine[Any, Any, object]) -> None:
-        async def do() -> None:
-            try:
-                await work
-            except CobanditError as error:
-                self._note(process.name, f"refuses: {error}")
-
-        process.run(do())
-
     # How processes begin and end.
 
     def _start_after(self, seconds: float, name: str) -> None:
@@ -254,7 +195,8 @@ class World:
             network=self.network,
             disk=self.disks[name],
             clock=NeverBack(clock) if self.plan.clocks_follow else ProcessClock(clock),
-            arms=self._arms[name],
+            arms=self._operators.arms[name],
+            bandits=self._operators.bandits_of(name),
             number=self.starts,
             stepped=self._stepped,
             wrote=self.inspector.wrote,
@@ -308,6 +250,8 @@ class World:
         for member in self.plan.members:
             self._start(member.name)
         self.network.reconnect()
+        if self.plan.bandits and self.plan.declares_again:
+            self.timeline.after(1.5 * A_WHILE, lambda: self._operators.declare_all(tuple(self.running.values())))
         if not self.plan.allowed.nobody_restarts_the_superseded:
             self.timeline.after(1.0 * A_WHILE, self._restart_superseded)
         if not self.plan.allowed.idle_after_healing:

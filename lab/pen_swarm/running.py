@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 
 from cobandit.live.machine import holding, sessions
@@ -10,9 +9,8 @@ from cobandit.live.store import restoring
 from lab.live_swarm.insides import SeededSecrets
 from lab.pen_swarm.plan import plan
 from lab.pen_swarm.world import World
-from lab.swarm.checks import difference
 from lab.swarm.dice import Dice
-from lab.swarm.running import REPEATED, Verdict
+from lab.swarm.running import Verdict, judged
 from lab.swarm.transcript import Transcript
 
 _DICE_OF_SECRETS = 24
@@ -35,20 +33,7 @@ def run_seed(seed: int, transcript: Transcript | None = None) -> Verdict:
 
 def run_seeds(seeds: Sequence[int], *, workers: int = 1) -> Iterator[Verdict]:
     """Run many seeds, on so many processes, and yield what came of each, in order."""
-    if workers == 1:
-        yield from map(_checked, seeds)
-        return
-    with ProcessPoolExecutor(workers) as executor:
-        yield from executor.map(_checked, seeds, chunksize=8)
-
-
-def _checked(seed: int) -> Verdict:
-    """Run a seed, and one in `REPEATED` twice."""
-    verdict = run_seed(seed)
-    if seed % REPEATED or verdict.violations:
-        return verdict
-    wrong = difference(seed, verdict.fingerprint, run_seed(seed).fingerprint)
-    return Verdict(seed, tuple(wrong), verdict.events, verdict.messages, verdict.restarts, verdict.fingerprint)
+    yield from judged(run_seed, seeds, workers)
 
 
 @contextmanager

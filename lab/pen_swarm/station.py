@@ -13,6 +13,7 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.values.tally import Arm
 from lab.pen_swarm.network import Network
 from lab.pen_swarm.plan import ARMS, GROUP, Plan
+from lab.rebuilding import difference
 
 SECRET = b"what outlives every disk"
 _A_MOMENT = 1e-6
@@ -30,6 +31,8 @@ class Station:
         self.is_copy = False
         """Whether it is a copy of a process that has given its pen back."""
         self.journal: MemoryJournal | None = None
+        self.wrong: list[str] = []
+        """What its records would not rebuild."""
         self.process = process
         """The process that it is in: cuts befall processes."""
         self.fuse: float | None = None
@@ -58,7 +61,7 @@ class Station:
         )
         self.machine = Machine(terms, restored, self._network)
         if plan.max_facts is not None:
-            self.machine.agent.limit_facts(plan.max_facts)
+            self.machine.limit_facts(plan.max_facts)
         self.machine.make_decider(None, seed=plan.seed, wake=lambda: None)
         began(self)
         self._network.doors[name].append(self)
@@ -122,7 +125,15 @@ class Station:
             self.journal.write([step.batch])
             self._batches += 1
             if self._batches % self._plan.batches_until_snapshot == 0:
-                self.journal.replace(self.machine.state(is_clean=False))
+                self.keep(self.journal, is_clean=False)
+
+    def keep(self, journal: MemoryJournal, *, is_clean: bool) -> None:
+        """Let a snapshot take the place of the records, which must say the same."""
+        state = self.machine.state(is_clean=is_clean)
+        wrong = difference(journal.read(), state, partial(policy, self._plan, self.name), self._plan.sharing)
+        if wrong is not None:
+            self.wrong.append(wrong)
+        journal.replace(state)
 
     def _send(self, step: Step, most: int) -> None:
         for receiver, message in step.outgoing[:most]:
@@ -165,7 +176,7 @@ def stop_relay(station: Station) -> None:
     station.machine.take_leave()
     station.work()
     if station.is_up:
-        station.journal.replace(station.machine.state(is_clean=True))
+        station.keep(station.journal, is_clean=True)
         station.die()
 
 

@@ -90,7 +90,7 @@ class World:
         self.violations += self.truth.began(station)
 
     def _stepped(self, station: Station, step: Step) -> None:
-        self.violations += self.truth.stepped(station, step, self.network.time)
+        self.violations += self.truth.stepped(station, step, self.network.time) + station.wrong
         if station.machine.lending is not None:
             self.violations += self.truth.compare(station)
         refused = station.machine.guard.refusals

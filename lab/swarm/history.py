@@ -7,9 +7,9 @@ Where = tuple[Arm, str, str, int]
 """An arm, its bandit, a segment of that, and a period."""
 
 
-def plainly(arm: Arm) -> Where:
+def plainly(arm: Arm, period: int = 0) -> Where:
     """Return where an arm of the plain bandit is."""
-    return (arm, "", "", 0)
+    return (arm, "", "", period)
 
 
 class Life:

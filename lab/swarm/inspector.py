@@ -1,15 +1,16 @@
 """Looks at everything that happens, and calls the checks: after every event where they are cheap, else at the end."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from cobandit.core import AgentId, Message, Share
+from cobandit.core import AgentId, Bandit, Message, Share
 from cobandit.core.invariants import endpoint_violations
 from cobandit.core.retransmit import RetryTimers
 from lab.swarm.checks import (
     Pace,
     ShareCounts,
     deadlock,
+    held_of_another,
     incompleteness,
     lost_in_window,
     not_passed_on,
@@ -29,21 +30,30 @@ from lab.swarm.process import Process
 class Inspector:
     """Knows what really happened, and compares."""
 
-    def __init__(self, patience: RetryTimers, *, arms_change: bool = False) -> None:
+    def __init__(
+        self,
+        patience: RetryTimers,
+        *,
+        arms_change: bool = False,
+        definitions: Mapping[AgentId, Sequence[Bandit]] | None = None,
+    ) -> None:
         self._arms_change = arms_change
+        self._definitions = definitions or {}
+        """How each agent declares bandits with names."""
         self.history = History()
         self.counts = ShareCounts()
         self.violations: list[str] = []
         self._paces: defaultdict[tuple[AgentId, int, AgentId], Pace] = defaultdict(lambda: Pace(patience))
 
-    def observed(self, process: Process, where: Where, units: int) -> None:
-        """Note that a process is about to observe something."""
+    def observed(self, process: Process, observations: Sequence[tuple[Where, int]]) -> None:
+        """Note that a process is about to observe something: where, and with which rewards."""
         made = process.endpoint.replica.observations
         if self.history.of(process.name, process.incarnation).observations != made:
             self.violations.append(
                 f"{process.name}, incarnation {process.incarnation}, makes observation {made + 1} again"
             )
-        self.history.observe(process.name, process.incarnation, where, units)
+        for where, units in observations:
+            self.history.observe(process.name, process.incarnation, where, units)
 
     def turned(self, name: AgentId) -> None:
         """Note that a period has begun at an agent, which then counts its shares from the first again."""
@@ -68,6 +78,7 @@ class Inspector:
             if any(is_relay or told.agent == process.name for told in message.changes.cells):
                 self.disturbed(process.name)  # what it has learned of itself, it has to tell everyone; a relay all
             self.violations += untrue_holding(process.name, process.endpoint.replica, self.history)
+            self.violations += held_of_another(process.agent, self._definitions)
 
     def sends(self, process: Process, message: Message, now: float, *, chain: int) -> None:
         """Note that a process sends a message; `chain` counts how many went before that it follows from."""

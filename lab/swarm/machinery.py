@@ -16,9 +16,9 @@ from cobandit.values.chance import stream, uniform
 from cobandit.values.errors import PeerError
 from cobandit.values.tally import ArmTally
 from lab.swarm.dice import Dice
-from lab.swarm.history import plainly
+from lab.swarm.history import Where, plainly
 from lab.swarm.inspector import Inspector
-from lab.swarm.plan import SEGMENTS, Plan
+from lab.swarm.plan import Plan
 from lab.swarm.process import Process
 from lab.swarm.transcript import Transcript
 
@@ -36,7 +36,11 @@ class Machinery(ABC):
         self.plan = plan
         self.time = 0.0
         self.messages = 0
-        self.inspector = Inspector(plan.patience, arms_change=any(member.further_arms for member in plan.members))
+        self.inspector = Inspector(
+            plan.patience,
+            arms_change=any(member.further_arms for member in plan.members),
+            definitions={str(position): member.definitions for position, member in enumerate(plan.members)},
+        )
         self.running: dict[AgentId, Process] = {}
         """Who runs under its name."""
         self.doubles: dict[AgentId, Process] = {}
@@ -46,6 +50,7 @@ class Machinery(ABC):
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._scheduled = 0
         self._clocks = [0.0] * len(plan.members)
+        self._calendars = [member.calendar for member in plan.members]
         self._pulls = [0] * len(plan.members)
         self._sent: dict[tuple[AgentId, AgentId], int] = {}
         self._told: dict[tuple[AgentId, AgentId], int] = {}
@@ -92,31 +97,40 @@ class Machinery(ABC):
         agent, position = process.agent, process.position
         self._turn(process)
         self._pulls[position] += 1
-        if agent.bandits and self._place_dice[position].happens(0.6):
+        if agent.bandits and (not agent.has_plain or self._place_dice[position].happens(0.6)):
             self._observe_elsewhere(process)
-            return
-        arm = agent.select_arm()
-        reward = float(uniform(self._reward_keys[position], self._pulls[position]) < self.plan.means[arm])
-        self._transcript.note(self.time, process.name, f"pulls {arm}: {reward:g}")
-        self.inspector.observed(process, plainly(arm), int(reward))
-        self._take(process, agent.update(arm, reward, self._now(process)))
+        elif agent.has_plain:
+            arm = agent.select_arm()
+            reward = float(uniform(self._reward_keys[position], self._pulls[position]) < self.plan.means[arm])
+            self._transcript.note(self.time, process.name, f"pulls {arm}: {reward:g}")
+            period = agent.endpoint.replica.period_of("")
+            self.inspector.observed(process, [(plainly(arm, period), int(reward))])
+            self._take(process, agent.update(arm, reward, self._now(process)))
 
     def _observe_elsewhere(self, process: Process) -> None:
-        """Let a process pull an arm of a bandit with a name."""
-        agent, position = process.agent, process.position
-        dice = self._place_dice[position]
-        bandit, segment = dice.pick(agent.bandits), dice.pick(SEGMENTS)
-        arm = agent.policy_at(bandit.name, segment).select_arm()
-        units = int(uniform(self._reward_keys[position], self._pulls[position]) < (0.3 if arm == "c0" else 0.7))
-        self._transcript.note(self.time, process.name, f"pulls {arm} of {bandit.name}/{segment}: {units}")
-        period = agent.endpoint.replica.period_of(bandit.name)
-        self.inspector.observed(process, (arm, bandit.name, segment, period), units)
-        placed = Placed(bandit.name, segment, (ArmTally(arm, 1, units, units),))
-        self._take(process, agent.update_all((), self._now(process), elsewhere=(placed,)))
+        """Let a process pull arms of bandits with names, in one place or in several at once."""
+        agent, dice = process.agent, self._place_dice[process.position]
+        count = dice.whole(1, self.plan.most_places) if self.plan.most_places > 1 else 1
+        pulled: dict[tuple[str, str], tuple[Where, int]] = {}
+        for number in range(count):
+            bandit, segment = dice.pick(agent.bandits), dice.pick(self.plan.segments)
+            pulled[bandit.name, segment] = self._pull_at(process, bandit.name, segment, number)
+        self.inspector.observed(process, list(pulled.values()))
+        placed = tuple(Placed(*at, (ArmTally(arm, 1, units, units),)) for at, ((arm, _, _, _), units) in pulled.items())
+        self._take(process, agent.update_all((), self._now(process), elsewhere=placed))
+
+    def _pull_at(self, process: Process, bandit: str, segment: str, number: int) -> tuple[Where, int]:
+        """Return which arm is pulled in a place, and what it pays."""
+        position, agent = process.position, process.agent
+        arm = agent.policy_at(bandit, segment).select_arm()
+        chance = uniform(self._reward_keys[position], self._pulls[position] + 1_000_000 * number)
+        units = int(chance < (0.3 if arm == "c0" else 0.7))
+        self._transcript.note(self.time, process.name, f"pulls {arm} of {bandit}/{segment}: {units}")
+        return (arm, bandit, segment, agent.endpoint.replica.period_of(bandit)), units
 
     def _calendar(self, position: int) -> float:
         """Return what an agent's calendar says. In the end all stand still, so that there is a window to look at."""
-        return min(self.time, self.plan.stops_at) + self.plan.members[position].calendar
+        return min(self.time, self.plan.stops_at) + self._calendars[position]
 
     def _turn(self, process: Process) -> None:
         """Let a process look at its calendar."""

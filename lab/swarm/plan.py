@@ -21,8 +21,6 @@ PULLS = 900
 
 _DICE_OF_PLANS, _DICE_OF_GROWTH, _DICE_OF_RELAYS, _DICE_OF_PLACES = 1, 6, 7, 8
 
-SEGMENTS = ("", "s")
-"""Of bandits with names."""
 _NEVER = 1e9
 
 
@@ -41,6 +39,8 @@ class Kind(Enum):
     GROW_UNCLEANLY = "crashes, to come back with more arms"
     SHRINK = "crashes, its disk is lost, and it has its first arms again"
     SERVE = "serves another bandit, or one less"
+    DECLARE = "declares a bandit with one more arm"
+    CALENDAR = "has its calendar set"
 
 
 class Incident(NamedTuple):
@@ -52,7 +52,8 @@ class Incident(NamedTuple):
     lasting: float = 0.0
     """How long it is down, away or doubled."""
     amount: float = 0.0
-    """By how much the clock jumps; how much of a sending gets out; how far back the disk goes."""
+    """By how much the clock jumps, or what a calendar is ahead then; how much of a sending gets out; how far back the
+    disk goes; which bandit it is."""
 
 
 class Member(NamedTuple):
@@ -70,7 +71,9 @@ class Member(NamedTuple):
     further_arms: tuple[Arm, ...] = ()
     """Arms that it may come back with, in this order."""
     bandits: tuple[Bandit, ...] = ()
-    """The bandits with names that it serves at first."""
+    """The bandits with names that it serves at first; and the plain one, if that has a window."""
+    definitions: tuple[Bandit, ...] = ()
+    """How it declares each bandit with a name, when it does."""
     calendar: float = 0.0
     """By how much its calendar is ahead."""
 
@@ -98,7 +101,21 @@ class Plan:
     has_leaves: bool = False
     """Whether all others are leaves, who know only relays. Then nobody talks to a leaf but they."""
     bandits: tuple[Bandit, ...] = ()
-    """All bandits with names."""
+    """All bandits with names, as most declare them."""
+    window: Bandit | None = None
+    """The plain bandit, if it has a window."""
+    has_plain: bool = True
+    """Whether there is a plain bandit."""
+    segments: tuple[str, ...] = ("", "s")
+    """Of bandits with names."""
+    most_places: int = 1
+    """In so many places at most something is observed at once."""
+
+    @property
+    def latest_calendar(self) -> float:
+        """By how much any calendar is ever ahead."""
+        set_to = (incident.amount for incident in self.incidents if incident.kind is Kind.CALENDAR)
+        return max((*(member.calendar for member in self.members), *set_to))
 
     @property
     def first_session(self) -> int:
@@ -175,7 +192,7 @@ def _bandits(dice: Dice, heals_at: float) -> tuple[Bandit, ...]:
 def _with_bandits(dice: Dice, member: Member, bandits: tuple[Bandit, ...]) -> Member:
     served = dice.some(bandits, dice.whole(0 if len(bandits) > 1 else 1, len(bandits)))
     shortest = min((bandit.period for bandit in bandits if bandit.period), default=0.0)
-    return member._replace(bandits=served, calendar=dice.real(0.0, 0.1) * shortest)
+    return member._replace(bandits=served, definitions=bandits, calendar=dice.real(0.0, 0.1) * shortest)
 
 
 def _serving(dice: Dice, count: int, heals_at: float) -> list[Incident]:

@@ -99,8 +99,8 @@ def start_from(
     if above is not None:
         session = next_session(max(above, agent.session), starts)
         all_arms = tuple(dict.fromkeys((*agent.arms, *arms)))
-        other = None if bandits == agent.bandits else bandits
-        agent.begin(session, now, incarnation=session, arms=all_arms, bandits=other)
+        other = None if tuple(one for one in bandits if one.name) == agent.bandits else bandits
+        agent.begin(session, now, incarnation=session, arms=all_arms or None, bandits=other)
     declare(agent)
     disk.start(agent)
     return Process(position, agent, disk)
@@ -112,6 +112,8 @@ def declare(agent: Agent) -> None:
         agent.declare(bandit.name, lambda arms: UCB(arms, quantum=1.0))
 
 
-def _policy(plan: Plan, arms: tuple[Arm, ...]) -> Policy:
+def _policy(plan: Plan, arms: tuple[Arm, ...]) -> Policy | None:
+    if not arms:
+        return None
     kind = AAE if plan.eliminates else UCB
     return kind(arms, alpha=plan.alpha, quantum=1.0)

@@ -12,6 +12,7 @@ from cobandit.core import AgentId, Bandit
 from cobandit.scenario.faults import Faults
 from lab.swarm.disk import Disk
 from lab.swarm.machinery import Machinery
+from lab.swarm.place_worlds import FURTHER_ARMS
 from lab.swarm.plan import Incident, Kind, Plan
 from lab.swarm.process import Process, declare, first_start, next_session, start_from
 from lab.swarm.transcript import Transcript
@@ -39,6 +40,8 @@ class World(Machinery):
         """Which arms the operators want each agent to have."""
         self._bandits = [member.bandits for member in plan.members]
         """Which bandits the operators want each agent to serve."""
+        self._definitions = [member.definitions for member in plan.members]
+        """How they declare each bandit, with the arms that it has by then."""
         self._is_over = False
         """Whether the operators have told everyone who is here and who is not."""
 
@@ -55,8 +58,7 @@ class World(Machinery):
             act()
         if not inspector.violations:
             for process in self.running.values():  # all calendars are the same at last
-                latest = max(member.calendar for member in self.plan.members)
-                process.agent.turn(self.plan.stops_at + latest, self._now(process))
+                process.agent.turn(self.plan.stops_at + self.plan.latest_calendar, self._now(process))
             inspector.at_rest(list(self.running.values()))
 
     def _begin(self) -> None:
@@ -104,6 +106,10 @@ class World(Machinery):
                 self._serve_more(process)
             case Kind.SERVE:
                 self._serve_others(process, incident.amount)
+            case Kind.DECLARE:
+                self._declare_more(process, incident.amount)
+            case Kind.CALENDAR:
+                self._calendars[incident.agent] = incident.amount
             case Kind.STOP:
                 process.disk.forgets, forgets = False, process.disk.forgets
                 process.disk.sync()
@@ -150,9 +156,26 @@ class World(Machinery):
 
     def _serve_others(self, process: Process, amount: float) -> None:
         """Let a process serve a bandit more, or one less, and say so."""
-        position, bandits = process.position, self.plan.bandits
-        chosen, has = bandits[int(amount * len(bandits))], process.agent.bandits
-        wanted = tuple(one for one in has if one.name != chosen.name) if chosen in has else (*has, chosen)
+        definitions, has = self._definitions[process.position], process.agent.bandits
+        chosen = definitions[int(amount * len(definitions))]
+        rest = tuple(one for one in has if one.name != chosen.name)
+        self._serve(process, rest if len(rest) < len(has) else (*has, chosen))
+
+    def _declare_more(self, process: Process, amount: float) -> None:
+        """Give a bandit one more arm, and let a process serve it with that."""
+        position = process.position
+        definitions = list(self._definitions[position])
+        place = int(amount * len(definitions))
+        chosen = definitions[place]
+        arms = (*chosen.arms, *(arm for arm in FURTHER_ARMS if arm not in chosen.arms))[: len(chosen.arms) + 1]
+        definitions[place] = chosen._replace(arms=arms)
+        self._definitions[position] = tuple(definitions)
+        rest = tuple(one for one in process.agent.bandits if one.name != chosen.name)
+        self._serve(process, (*rest, definitions[place]))
+
+    def _serve(self, process: Process, bandits: tuple[Bandit, ...]) -> None:
+        position = process.position
+        wanted = bandits if self.plan.window is None else (*bandits, self.plan.window)
         self._bandits[position] = wanted
         self._starts[position] += 1
         session = next_session(process.endpoint.session, self._starts[position])

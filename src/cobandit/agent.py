@@ -6,6 +6,7 @@ a crash is one path: `Agent.restore(snapshot, records, policy=..., sharing=...)`
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import islice
 
 from cobandit.core import (
@@ -18,6 +19,7 @@ from cobandit.core import (
     Forgot,
     InputRecord,
     Introduced,
+    Limited,
     LinkView,
     Message,
     Observed,
@@ -35,7 +37,8 @@ from cobandit.core.credibility import check_observations
 from cobandit.core.facts import CellKey, SettledKey
 from cobandit.core.invariants import endpoint_violations
 from cobandit.core.pen_names import SettledBlock, incarnation_of
-from cobandit.core.places import PLAIN, At, Bandit, Change, Placed
+from cobandit.core.places import PLAIN, At, Bandit, Change, Placed, beside, faded
+from cobandit.core.replica import MAX_FACTS_PER_MESSAGE
 from cobandit.core.retransmit import Phase
 from cobandit.core.roles import adopt
 from cobandit.core.snapshots import restored, state, view
@@ -44,6 +47,7 @@ from cobandit.learning import Build, Learners
 from cobandit.policies import Policy
 from cobandit.values.checks import check_time, check_whole, plain, plain_arguments
 from cobandit.values.errors import LocalError, PeerError
+from cobandit.values.quantum import Quantum
 from cobandit.values.tally import Arm, ArmTally, checked_arms
 
 
@@ -127,8 +131,6 @@ class Agent:
     def declare(self, bandit: str, build: Build) -> None:
         """Say how policies are made for a bandit that this agent serves, one for each of its segments.
 
-        Say it again when the bandit has more arms.
-
         Raises:
             LocalError: The agent does not serve it: begin a session with it first.
         """
@@ -149,6 +151,29 @@ class Agent:
     def bandits(self) -> tuple[Bandit, ...]:
         """The bandits with names that this agent serves."""
         return tuple(bandit for name, bandit in self.endpoint.members.bandits.items() if name)
+
+    def bandit(self, name: str) -> Bandit | None:
+        """Return what all who serve a bandit agree on; `None` if it was never served here."""
+        return self.endpoint.replica.bandits.get(name)
+
+    def quantum_of(self, bandit: str) -> Quantum:
+        """Return in which steps rewards of a bandit are counted, as a share of their range."""
+        return _quantum(self.endpoint.replica.units_of(bandit))
+
+    def known(self, what: str) -> Iterable[Change]:
+        """Return all that is known of one kind: what is counted beside bandits, or (nothing) what they learn from.
+
+        Of a bandit with a half-life, older observations count as fewer.
+        """
+        replica = self.endpoint.replica
+        for change in self._known():
+            if beside(change.bandit, change.segment) != what:
+                continue
+            bandit = replica.bandits[change.bandit]
+            if bandit.half_life:
+                weight = bandit.weight(max(0, replica.period_of(bandit.name) - change.period))
+                change = change._replace(tally=faded(change.tally, weight))  # noqa: PLW2901
+            yield change
 
     def _known(self) -> Iterable[Change]:
         """Return all that is known, place by place."""
@@ -172,10 +197,12 @@ class Agent:
         return self.endpoint.replica.incarnation
 
     @plain_arguments
-    def limit_facts(self, most: int) -> None:
-        """Tell at most so many facts in one message, because packets are small (`cobandit.codec.facts_that_fit`)."""
+    def limit_facts(self, most: int) -> Outcome:
+        """Tell at most `most` facts in one message, because packets are small (`cobandit.codec.facts_that_fit`)."""
         check_whole("the number of facts in a message", most, 1)
-        self.endpoint.replica.max_facts = most
+        most = min(most, MAX_FACTS_PER_MESSAGE)
+        is_new, self.endpoint.replica.max_facts = most != self.endpoint.replica.max_facts, most
+        return Outcome((Limited(most),) if is_new else (), wake_at=self.endpoint.wake_at)
 
     @property
     def session(self) -> int:
@@ -354,6 +381,8 @@ class Agent:
         outcome = self.endpoint.begin(session, life, names, now, bandits)
         if names != self.arms:
             self.policy.change_arms(names)
+        if bandits is not None:
+            self._learners.grow()
         for arm in outcome.ruled_out:
             self.policy.eliminate(arm)
         return outcome
@@ -499,7 +528,7 @@ class Agent:
         known: dict[str, int] = {}
         own: dict[str, int] = {}
         for change in self._known():
-            if change.segment and not change.bandit:  # kept apart, and not learned from
+            if beside(change.bandit, change.segment):
                 continue
             known[change.bandit] = known.get(change.bandit, 0) + change.tally.observations
             if change.is_own:
@@ -624,7 +653,7 @@ class Agent:
         if len({placed[:2] for placed in elsewhere}) < len(elsewhere):
             raise LocalError("a segment is in the batch twice: add the two up")
         for bandit, segment, placed_tallies in elsewhere:
-            if self._learners.knows(bandit):
+            if self._learners.knows(bandit) and not beside(bandit, segment):
                 self._learners.at((bandit, segment)).observe(placed_tallies)
         notices: tuple[Message, ...] = ()
         if tallies and self._plain is not None:
@@ -660,10 +689,10 @@ class Agent:
                 self.forget(peer, now)
             case Introduced(now, is_relay, is_leaf):
                 self.join(now, is_relay=is_relay, is_leaf=is_leaf)
-            case Woke(now):
-                self.wake(now)
-            case Flushed(now):
-                self.flush(now)
+            case Limited(most):
+                self.limit_facts(most)
+            case Woke(now) | Flushed(now):
+                (self.wake if isinstance(record, Woke) else self.flush)(now)
             case Began(session, incarnation, arms, now, bandits):
                 self.begin(session, now, incarnation=incarnation, arms=arms or None, bandits=bandits)
             case other:
@@ -683,6 +712,11 @@ def _check_policy(kept: EndpointState, policy: Policy | None) -> None:
         )
     if policy.own_pulls or policy.tally.observations or policy.candidates != policy.arms:
         raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
+
+
+@cache
+def _quantum(per_reward: int) -> Quantum:
+    return Quantum(1.0 / per_reward)
 
 
 class _HeardOf:

@@ -1,13 +1,13 @@
 """What an agent has learned, place by place: one policy for each segment of each bandit, and one for the plain bandit.
 
 A policy reads the sum of what is known of its place, inside the window. If observations fade (`Bandit.half_life`), it
-reads fewer of the older periods. A place has a policy once anything is known of it or it is asked for. This file knows
-no peers and no cells: what changes comes as `Change`.
+reads fewer of the older periods. A place has a policy once anything is known of it or it is asked for; what is counted
+beside a bandit has none. This file knows no peers and no cells: what changes comes as `Change`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 
-from cobandit.core.places import PLAIN, At, Bandit, Change, faded
+from cobandit.core.places import PLAIN, At, Bandit, Change, beside, faded
 from cobandit.policies import Policy
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm, ArmTally, Tally
@@ -24,7 +24,8 @@ class Learner:
     def __init__(self, policy: Policy, bandit: Bandit, present: int = 0) -> None:
         if policy.eliminates and bandit.period:
             raise LocalError(
-                f"{type(policy).__name__} rules arms out for good: it cannot have a window, or a half-life"
+                f"{type(policy).__name__} rules arms out for good, and such an arm is never observed again: with a "
+                "window or a half-life nothing could show that it has become the best. Take ucb, kl-ucb or thompson"
             )
         self.policy = policy
         self._bandit, self._present = bandit, present
@@ -91,13 +92,16 @@ class Learners:
         return learner
 
     def declare(self, bandit: str, build: Build, known: Iterable[Change]) -> None:
-        """Take how policies of a bandit are made, or of more arms of it, and all that is known of it so far."""
+        """Take how policies of a bandit are made, and all that is known of it so far."""
         is_new, self._build[bandit] = bandit not in self._build, build
-        for at, learner in self._all.items():
-            if at[0] == bandit and not is_new:
-                learner.change_arms(self._bandits[bandit])
         if is_new:
             self.learn(one for one in known if one.bandit == bandit)
+
+    def grow(self) -> None:
+        """Take that bandits with names may have more arms."""
+        for (bandit, _), learner in self._all.items():
+            if bandit and learner.policy.arms != self._bandits[bandit].arms:
+                learner.change_arms(self._bandits[bandit])
 
     def knows(self, bandit: str) -> bool:
         """Return whether it is known how policies of a bandit are made."""
@@ -125,7 +129,7 @@ class Learners:
     def learn(self, changes: Iterable[Change]) -> None:
         """Take what is more known, or less."""
         for bandit, segment, period, tally, is_own in changes:
-            if (bandit, segment) in self._all or bandit in self._build:
+            if (bandit, segment) in self._all or (bandit in self._build and not beside(bandit, segment)):
                 self.at((bandit, segment)).learn(period, (tally,), own=is_own)
 
     def turn(self) -> None:

@@ -35,6 +35,7 @@ from cobandit.core import (
     Forgot,
     InputRecord,
     Introduced,
+    Limited,
     Message,
     Notice,
     Observed,
@@ -506,6 +507,7 @@ RECORDS: tuple[InputRecord, ...] = (
     Forgot("p", 9.5),
     Adopted(Cells("r~1-1", 1, (ArmTally("A", 1, 1, 1),)), (SettledBlock("r~1-1", 1, 0, b"\x01"),), 10.5),
     Turned(3600.0, 11.5),
+    Limited(30),
 )
 
 
@@ -519,7 +521,7 @@ def test_a_record_survives_being_persisted(record: InputRecord) -> None:
 def test_the_numbers_of_the_records_never_change() -> None:
     assert {type(record) for record in RECORDS} == set(get_args(InputRecord))
     assert [encode_record(record)[4:8] for record in RECORDS] == [
-        bytes([0x94, 1, 0xA0, kind]) for kind in range(32, 43)
+        bytes([0x94, 1, 0xA0, kind]) for kind in range(32, 44)
     ]
 
 

@@ -1,5 +1,6 @@
 """Many bandits on one link, segments of them, and windows: where an observation belongs, and how long it counts."""
 
+import math
 from collections.abc import Iterable
 
 import pytest
@@ -10,7 +11,7 @@ from cobandit.core import Bandit, Cells, Changes, Message, Notice, Outcome, Plac
 from cobandit.core.facts import CellKey
 from cobandit.core.invariants import endpoint_violations, total
 from cobandit.core.places import check_bandits, difference, faded
-from cobandit.core.thresholds import Geometric
+from cobandit.core.thresholds import Geometric, PerCandidate
 from cobandit.policies import AAE, Policy
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import ArmTally
@@ -148,6 +149,26 @@ def test_what_is_known_of_a_bandit_stays_when_it_is_served_no_more_and_comes_bac
     assert known(p, "mail") == {"A": (5, 3)}
 
 
+@pytest.mark.parametrize("bandits", [(), (HOME,)], ids=["never served any", "serves none any more"])
+def test_an_agent_that_serves_nothing_at_present_is_restored(bandits: tuple[Bandit, ...]) -> None:
+    one = Agent("j", None, SHARING, bandits=bandits)
+    one.join(0.0)
+    if bandits:
+        one.update_all((), 1.0, elsewhere=(placed("home", "", some("A", 1, 1)),))
+        one.begin(1, 2.0, bandits=())
+    snapshot = decode_snapshot(encode_snapshot(one.snapshot()))
+    assert Agent.restore(snapshot, policy=None, sharing=SHARING).snapshot() == snapshot
+
+
+def test_a_demand_waits_for_an_observation_where_there_are_only_bandits_with_names() -> None:
+    sharing = on_demand(PerCandidate(), loss_tolerant=True)
+    group = Group(agent("j", HOME, sharing=sharing), agent("p", HOME, sharing=sharing))
+    group.observe("j", placed("home", "", some("A", 1, 1)))  # asks p, who has nothing to say yet
+    assert group.of["p"].endpoint.links["j"].exchange.demanded
+    group.observe("p", placed("home", "", some("B", 1, 0)))
+    assert known(group.of["j"], "home") == {"A": (1, 1), "B": (1, 0)}
+
+
 def test_two_definitions_of_one_bandit_share_nothing_and_it_is_known_why() -> None:
     other = HOME._replace(units_per_reward=100)
     group = Group(agent("j", HOME), Agent("p", None, SHARING, bandits=(other,)))
@@ -164,6 +185,18 @@ def test_of_bandits_with_other_arms_what_both_serve_is_shared() -> None:
     group.observe("j", placed("home", "", some("A", 2, 1), some("B", 1, 1)))
     group.settle()
     assert known(group.of["p"], "home") == {"B": (1, 1)}
+
+
+def test_policies_have_the_arms_that_a_bandit_gets() -> None:
+    group = Group(agent("j", HOME), agent("p", HOME._replace(arms=("A", "B", "C"))))
+    group.observe("j", placed("home", "", some("A", 1, 1)))
+    one = group.of["j"]
+    group.take(one.begin(7, group.now, bandits=(HOME._replace(arms=("A", "B", "C")),)))
+    group.join(one)
+    group.observe("p", placed("home", "", some("C", 1, 1)))
+    group.settle()
+    assert one.policy_at("home").arms == ("A", "B", "C")
+    assert known(one, "home") == {"A": (1, 1), "C": (1, 1)}
 
 
 def test_a_bandit_is_not_declared_otherwise_later_and_its_arms_only_grow() -> None:
@@ -388,7 +421,7 @@ def test_observations_fade_with_age() -> None:
 def test_a_policy_that_rules_arms_out_has_no_window() -> None:
     one = Agent("j", None, SHARING, bandits=(HOURLY,))
     one.declare("hourly", lambda arms: AAE(list(arms), quantum=1.0))
-    with pytest.raises(LocalError, match="cannot have a window"):
+    with pytest.raises(LocalError, match="never observed again"):
         one.policy_at("hourly")
 
 
@@ -450,3 +483,24 @@ def test_what_has_no_places_is_written_as_before_there_were_any() -> None:
     shorter = len(encode(Notice("j", "p", Changes(presences=(plain,)))))
     assert shorter < len(encode(Notice("j", "p", Changes(presences=(placed_too,)))))
     assert b"home" in encode(Notice("j", "p", Changes(presences=(placed_too,))))
+
+
+@pytest.mark.parametrize("rewards", [(math.nan, 1.0), (0.0, math.nan), (0.0, 0.0), (1.0, 0.0), (-math.inf, 1.0)])
+def test_a_range_of_rewards_that_cannot_be_is_refused(rewards: tuple[float, float]) -> None:
+    with pytest.raises(LocalError, match="from a lower to a higher number"):
+        check_bandits([HOME._replace(rewards=rewards)])
+
+
+@pytest.mark.parametrize("length", [1e-310, 0.0009, -1.0, math.nan, math.inf])
+def test_periods_and_half_lives_are_not_too_short_to_be_numbered(length: float) -> None:
+    for what in ("period", "half_life"):
+        with pytest.raises(LocalError, match=rf"the {what} of bandit 'home' must be 0, or 0\.001 or more"):
+            check_bandits([HOME._replace(period=length) if what == "period" else HOME._replace(half_life=length)])
+
+
+def test_a_reward_that_is_rebuilt_from_quanta_stays_in_its_range() -> None:
+    units = 1000
+    ranges = [(low / 10, high / 10) for low in range(-30, 30) for high in range(low + 1, 60)]
+    bandits = [Bandit("home", ("A",), units, rewards=rewards) for rewards in ranges]
+    outside = [one.rewards for one in bandits if one.reward(0) < one.rewards[0] or one.reward(units) > one.rewards[1]]
+    assert outside == []

@@ -232,7 +232,12 @@ def test_a_real_prometheus_answers_every_panel_and_alert_from_a_members_metrics(
         # was refused.
         assert empty == {
             "cobandit_arm_guardrail_ratio",
+            "cobandit_bandit_guardrail_ratio",
+            "cobandit_bandit_held_out",
             "cobandit_bandit_kill_switch",
+            "cobandit_bandit_lift",
+            "cobandit_bandit_lift_high",
+            "cobandit_bandit_lift_low",
             "cobandit_bandit_observations",
             "cobandit_bandit_own_observations",
             "cobandit_bandit_segments",

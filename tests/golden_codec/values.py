@@ -21,6 +21,7 @@ from cobandit.core import (
     Forgot,
     InputRecord,
     Introduced,
+    Limited,
     Message,
     Notice,
     Observed,
@@ -158,6 +159,7 @@ _FIRST_RECORDS = tuple(RECORDS.values())
 RECORDS |= {
     "turned": Turned(604_800.0, 3.5),
     "observed elsewhere": Observed((), 1.5, (), (Placed("homepage", "de/mobile", (ArmTally("A", 2, 1, 1),)),)),
+    "limited": Limited(300),
     "began with bandits": Began(2**52 + 1, 2**52, (), 8.5, _BANDITS),
 }
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from cobandit.core import parts, settled
+from cobandit.core import Endpoint, parts, settled, snapshots
 from cobandit.core.facts import CellKey
 from cobandit.core.pens import Book, Pen, Phase, Whose
 from cobandit.core.replica import Replica
 from cobandit.core.speech import Speech
+from cobandit.core.state import EndpointState
 from cobandit.live.machine.holding import Holding
 from cobandit.live.machine.lending import Lending
 from cobandit.values.errors import CobanditError
@@ -49,9 +50,9 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     lend = Book.lend
 
-    def changed(self: Book, nonce: bytes, *arguments: Any) -> Pen | None:
+    def changed(self: Book, nonce: bytes, *arguments: Any, **more: Any) -> Pen | None:
         held = next((pen for pen in self.pens.values() if pen.phase == Phase.LENT.value), None)
-        return lend(self, nonce if held is None else held.nonce, *arguments)
+        return lend(self, nonce if held is None else held.nonce, *arguments, **more)
 
     patch.setattr(Book, "lend", changed)
 
@@ -104,8 +105,8 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     lend = Book.lend
 
-    def changed(self: Book, nonce: bytes, _: int, *arguments: Any) -> Pen | None:
-        return lend(self, nonce, 7, *arguments)
+    def changed(self: Book, nonce: bytes, _: int, *arguments: Any, **more: Any) -> Pen | None:
+        return lend(self, nonce, 7, *arguments, **more)
 
     patch.setattr(Book, "lend", changed)
 
@@ -160,6 +161,14 @@ def _(patch: pytest.MonkeyPatch) -> None:
             self._facts[key].teller = teller
 
     patch.setattr(Replica, "observe", changed)
+
+
+@variant("how many facts a message tells is forgotten by a snapshot", 0)
+def _(patch: pytest.MonkeyPatch) -> None:
+    def changed(state: EndpointState, *rest: Any, **more: Any) -> Endpoint:
+        return snapshots.restored(state._replace(max_facts=None), *rest, **more)
+
+    patch.setattr("cobandit.agent.restored", changed)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

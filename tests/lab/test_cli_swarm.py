@@ -63,6 +63,18 @@ def test_live_members_are_run_and_a_failing_seed_says_how_to_see_it_again(
     assert capsys.readouterr().out.splitlines()[-2:] == lines[:2]
 
 
+def test_a_failing_seed_says_of_which_kind_of_worlds_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Inspector, "wrote", lambda self, process: self.complain(f"{process.name} has written"))
+    command = ["swarm", "--live", "--worlds", "bandits", "--seeds", "2"]
+    assert main([*command, "--workers", "1"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "    python -m lab swarm --live --worlds bandits --seeds 2 --transcript"
+    assert main([*command, "--transcript"]) == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == lines[:2]
+
+
 @pytest.mark.parametrize("seeds", ["", "x", "3:x", "5:5", "5:3", "-1", "1:2:3"])
 def test_seeds_that_are_none_are_refused(seeds: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -18,7 +18,7 @@ from cobandit.values.tally import ArmTally
 from lab.live_swarm.leaf_worlds import leaf_plan
 from lab.live_swarm.running import run_seed
 
-SEEDS, CHUNK = 24, 4
+SEEDS, CHUNK = 12, 4
 Break = Callable[[pytest.MonkeyPatch], None]
 
 

@@ -13,7 +13,7 @@ from lab.live_swarm import run_seed, run_seeds
 from lab.live_swarm.plan import Kind, plan
 from lab.swarm import Transcript
 
-SEEDS, CHUNK = 50, 10
+SEEDS, CHUNK = 30, 10
 
 SMALL = (0, 2, 3, 4, 6, 7)
 """Fleets to which little happens: seconds, all together."""
@@ -54,4 +54,4 @@ def test_keeping_the_lines_changes_nothing() -> None:
 
 def test_these_worlds_have_everything_in_them() -> None:
     kinds = {incident.kind for seed in range(SEEDS) for incident in plan(seed).incidents}
-    assert kinds == set(Kind)
+    assert kinds == set(Kind) - {Kind.DECLARE, Kind.UNDECLARE}  # which fleets do: see test_live_bandit_seeds.py

@@ -11,6 +11,11 @@ def test_nothing_is_counted_twice_or_lost(seed: int) -> None:
     assert run_seed(seed).violations == ()
 
 
+def test_what_was_wrong_once_is_right_now() -> None:
+    """Seed 3000879: a relay with small packets could not start from its own disk."""
+    assert run_seed(3000879).violations == ()
+
+
 def test_a_seed_decides_everything() -> None:
     assert run_seed(3).fingerprint == run_seed(3).fingerprint
 

@@ -96,6 +96,39 @@ def test_text_and_lines_stand_out_as_wcag_asks(theme: str) -> None:
     assert [one for one in series if _contrast(colours[one], colours["--card"]) < 3.0] == []
 
 
+ROOT = Path(__file__).parent.parent.parent
+SHEETS = [*(ROOT / "src").rglob("*.css"), *(ROOT / "docs").rglob("*.css"), *(ROOT / "docs" / "images").glob("*.svg")]
+TEXT_ON_A_PAGE = {"ink", "ink-soft", "accent", "good", "warn", "bad", "series-1", "series-4"}
+"""What words are written in, on a card and on paper."""
+ON_ITS_OWN_GROUND = {"accent-ink"}
+"""What words are written in on a ground of its own, with which its contrast is tested above."""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_whatever_words_are_written_in_can_be_read(theme: str) -> None:
+    of_theme = colours(dark=theme == "dark")
+    contrasts = {
+        (name, ground): _contrast(of_theme[name], of_theme[ground])
+        for name in TEXT_ON_A_PAGE
+        for ground in ("card", "paper")
+    }
+    assert {pair for pair, contrast in contrasts.items() if contrast < 4.5} == set()
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_words_are_written_in_nothing_else(sheet: Path) -> None:
+    """Everything that is drawn: pages, reports, explanations, the site, and the pictures of the documents."""
+    text = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.DOTALL)
+    written = re.findall(r"(?<![\w-])color: ([^;}]+)", text)
+    of_theme = r"(?:default-fg-color(?:--light|--lighter)?|accent-fg-color|footer-fg-color[\w-]*|typeset-(?:a-)?color)"
+    written += re.findall(rf"--md-(?:{of_theme}|code-fg-color|code-hl-[\w-]+): ([^;}}]+)", text)
+    for selector, rules in re.findall(r"([^{}]*)\{([^{}]*)\}", text):
+        if re.search(r"\btext\b", selector):
+            written += re.findall(r"(?<![\w-])fill: ([^;}]+)", rules)
+    allowed = {f"var(--{name})" for name in TEXT_ON_A_PAGE | ON_ITS_OWN_GROUND} | {"inherit", "currentColor"}
+    assert {value.split(" !")[0].strip() for value in written} - allowed == set()
+
+
 # Machado, Oliveira and Fernandes 2009, severity 1.0, for linear RGB.
 VISIONS = {
     "all cones": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),

@@ -9,7 +9,9 @@ import random
 import numpy as np
 
 from cobandit.policies.kl_ucb import kl_ucb_index
-from cobandit.simulator.kernel import divergence
+from cobandit.policies.thompson import thompson_index
+from cobandit.policies.ucb import ucb_index
+from cobandit.simulator.kernel import choosing, divergence, posteriors
 from cobandit.simulator.kernel.tables import ENTROPY, ONE_OBSERVATION, records
 from cobandit.values.chance import gamma, least_gamma, stream
 
@@ -32,6 +34,30 @@ def test_the_arm_is_that_of_the_highest_kl_ucb_index() -> None:
         ref = indices.index(max(indices))
         got = divergence.highest_kl_index(spend, known, np.zeros(len(known)), records(len(known), ENTROPY))
         assert got == ref, (counts, hits, spend)
+
+
+def test_the_arm_is_that_of_the_highest_ucb_index_though_few_digits_do_not_tell() -> None:
+    luck = random.Random(21)
+    for _ in range(TABLES):
+        n, spend = luck.randint(10**4, 10**7), luck.choice([0.0, 1.0, 30.0])
+        counts = [n + luck.randint(-2, 2) for _ in range(luck.randint(1, 8))]
+        hits = [count // 2 + luck.randint(-1, 1) for count in counts]
+        known = np.array([count * ONE_OBSERVATION + hit for count, hit in zip(counts, hits, strict=True)], np.int64)
+        indices = [ucb_index(hit / count, count, spend) for count, hit in zip(counts, hits, strict=True)]
+        rough = np.zeros(len(known), np.float32)
+        got = choosing.highest_ucb_index(spend, known, np.zeros(len(known)), rough)
+        assert got == indices.index(max(indices)), (counts, hits, spend)
+
+
+def test_no_draw_is_above_what_is_possible() -> None:
+    luck, sure = random.Random(22), 0
+    for number in range(20 * TABLES):
+        n = luck.randint(0, luck.choice([10, 100, 10**4, 10**6]))
+        hits, key = luck.randint(0, n), stream(5, number)
+        bound = posteriors.highest_possible(float(hits), float(n), key)
+        assert thompson_index(hits, n, key) <= bound * (1.0 + 1e-13), (hits, n, key)
+        sure += bound < 1.0
+    assert sure > 10 * TABLES
 
 
 def test_no_draw_is_below_its_bound() -> None:

@@ -273,7 +273,13 @@ def crowded_world() -> Scenario:
     return Scenario(HORIZON, Arms.of([0.5] * 20), agents, BuiltIn("ucb"), on_demand(Constant(20)), topology=topology)
 
 
-SPECIAL = (woken_world, unheeded_world, eager_world, capped_world, patient_broadcast, crowded_world)
+def patient_world() -> Scenario:
+    """Return a world in which agents first speak after twenty observations, one of them when another has ended."""
+    agents = (AgentSpec(Rate(1.0), stop=64), AgentSpec(Rate(1.0), start=64), AgentSpec(Rate(0.9)))
+    return Scenario(HORIZON, Arms.of([0.2, 0.8]), agents, BuiltIn("ucb"), on_demand(Constant(20)))
+
+
+SPECIAL = (woken_world, unheeded_world, eager_world, capped_world, patient_broadcast, crowded_world, patient_world)
 """Worlds that luck rarely finds."""
 
 

@@ -8,6 +8,8 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 
+import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,6 +51,7 @@ from cobandit.scenario import (
     Topology,
 )
 from cobandit.simulator import kernel, reference
+from cobandit.simulator.kernel import sizes as sizes_of
 from cobandit.simulator.trials import engine_for
 from cobandit.studies.paper import TABLES, surrogate_arms
 from cobandit.values.errors import LocalError
@@ -264,6 +267,13 @@ def test_the_paper_s_experiments_agree_in_every_count(name: str, algorithm: str)
 def test_a_hundred_agents_need_more_than_one_word_of_bits() -> None:
     world = Scenario(25, surrogate_arms(), (AgentSpec(Rate(0.2)),) * 100, BuiltIn("ucb"), on_demand())
     assert kernel.run(world, seed=3) == reference.run(world, seed=3)
+
+
+def test_the_numbers_of_shares_take_as_many_bytes_as_each_of_them() -> None:
+    counts = [1, 127, 128, 255, 256, 65535, 65536, 70000]
+    sizes = np.cumsum([len(msgspec.msgpack.encode(number)) for number in range(1, 70001)])
+    numbers_size = getattr(sizes_of.numbers_size, "py_func", sizes_of.numbers_size)
+    assert [numbers_size(count) for count in counts] == [sizes[count - 1] for count in counts]
 
 
 def test_counts_without_sizes_are_the_same_counts() -> None:

@@ -25,6 +25,8 @@ WORLD = Scenario(200, Arms.of([0.2, 0.5, 0.8]), (AgentSpec(Rate(0.9)),) * 6)
 TRIALS = 12
 WAIT_S = 120.0
 
+WORLD_FILE = "horizon = 100\narms.means = [0.2, 0.8]\nagents = [{ count = 2, rate = 0.5 }]"
+
 
 @contextmanager
 def dask(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
@@ -114,7 +116,7 @@ def test_a_worker_killed_in_the_middle_loses_no_trial_and_doubles_none(
 @pytest.mark.usefixtures("workers")
 def test_the_command_line_runs_on_a_cluster(address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "world.toml"
-    file.write_text("horizon = 100\narms.means = [0.2, 0.8]\nagents = [{ count = 2, rate = 0.5 }]", encoding="utf-8")
+    file.write_text(WORLD_FILE, encoding="utf-8")
     command = ["simulate", str(file), "--trials", "4", "--engine", "reference", "--json"]
     assert main(command) == 0
     ref = capsys.readouterr().out
@@ -129,10 +131,14 @@ def test_workers_with_another_version_are_refused(address: str, monkeypatch: pyt
         pytest.fail("the cluster was accepted")
 
 
-def test_nobody_at_the_address_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nobody_at_the_address_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "world.toml"
+    file.write_text(WORLD_FILE, encoding="utf-8")
     monkeypatch.setattr(cluster_module, "CONNECT_WITHIN_S", 0.2)
     address = f"tcp://127.0.0.1:{free_port()}"
-    assert main(["simulate", "world.toml", "--cluster", address]) == 2
+    assert main(["simulate", str(file), "--cluster", address]) == 2
     assert capsys.readouterr().err.startswith(f"cobandit: no Dask scheduler answers at {address}: ")
 
 

@@ -154,7 +154,10 @@ def test_a_share_may_tell_nothing_when_all_that_was_buffered_has_left_the_window
         (lambda: Forgetting(window=0), "window must be a whole number from 1 to"),
         (lambda: Forgetting(half_life=0.0), "half_life must be a positive number"),
         (lambda: replace(WORLD, forgetting=80), "must be Forgetting"),  # type: ignore[arg-type]
-        (lambda: replace(WORLD, policy=BuiltIn("aae")), "AAE rules arms out for good: it cannot have a window"),
+        (
+            lambda: replace(WORLD, policy=BuiltIn("aae")),
+            "AAE rules arms out for good, and such an arm is never observed again: with a window",
+        ),
         (lambda: replace(WORLD, sharing=plug_in(Gossip)), "is a plug-in, which keeps no periods"),
     ],
 )

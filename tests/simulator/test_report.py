@@ -100,7 +100,7 @@ def test_the_page_is_one_file_with_a_figure_for_both_themes(checkpoints: int) ->
     page = small(PAIR, checkpoints=checkpoints).report()
     assert page.count("<figure>") == 1
     assert ("<h2>Over time</h2>" in page, "<h2>At the end</h2>" in page) == (bool(checkpoints), not checkpoints)
-    assert not re.search(r"""(src|srcset|href)="(?!data:image/png;base64,|\#)""", page)
+    assert not re.search(r"""(src|srcset|href)="(?!data:image/svg\+xml;base64,|\#)""", page)
     assert not re.search(r"https?:|//[a-z]|@import|url\(", re.sub(r"base64,[^\"]+", "", page))
 
 
@@ -209,7 +209,7 @@ def test_the_command_writes_the_report_beside_the_results_and_goes_on_all_the_sa
 ) -> None:
     file, out = tmp_path / "world.toml", tmp_path / "out"
     file.write_text(scenario_to_toml(WORLD, trials=2, seed=7), encoding="utf-8")
-    command = ["simulate", str(file), "--engine", "reference", "--out", str(out)]
+    command = ["simulate", str(file), "--engine", "reference", "--alone", "--out", str(out)]
     assert main(command) == 0
     assert capsys.readouterr().out.endswith(f"The results are in {out}, and {out / 'report.html'} shows them.\n")
     assert (out / "report.html").read_text(encoding="utf-8") == Results.load(out).report()

@@ -19,6 +19,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from cobandit.look.tokens import colours
+
 ROOT = Path(__file__).parent.parent.parent
 LOOK = ROOT / "src" / "cobandit" / "look" / "look.css"
 WITHIN = 120.0
@@ -88,8 +90,11 @@ class Document(HTMLParser):
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = tmp_path_factory.mktemp("site")
+    tree = tmp_path_factory.mktemp("tree")
+    subprocess.run([sys.executable, "tools/site_tree.py", str(tree)], cwd=ROOT, check=True, timeout=WITHIN)
+    settings = str(tree / "mkdocs.yml")
     ended = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", settings, "--site-dir", str(folder)],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         stdout=subprocess.PIPE,
@@ -234,6 +239,19 @@ def test_in_a_browser_the_search_works_without_a_server(built: Built, context: B
     page.locator("label[for=__search]").first.click()
     page.locator("input.md-search__input").press_sequentially("kill switch")
     page.locator(".md-search-result__item a[href*='operating.html']").first.wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser_a_picture_is_shown_once_with_the_colours_of_the_theme(
+    scheme: Literal["light", "dark"], built: Built, context: BrowserContext
+) -> None:
+    page = context.new_page()
+    page.emulate_media(color_scheme=scheme)
+    page.goto((built.folder / "index.html").as_uri())
+    shown = [str(one.get_attribute("src")) for one in page.locator(".md-typeset img").all() if one.is_visible()]
+    assert shown == [f"images/protocol{'' if scheme == 'light' else '-dark'}.svg#{scheme}"]
+    picture = (built.folder / shown[0].split("#")[0]).read_text(encoding="utf-8")
+    assert re.findall(r"--card: (#[0-9a-f]{6});", picture)[-1:] == [colours(dark=scheme == "dark")["card"]]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

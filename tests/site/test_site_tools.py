@@ -8,7 +8,7 @@ from typing import Any
 
 import griffe
 import pytest
-from mkdocs.exceptions import PluginError
+from tools import site_tree
 
 from cobandit.studies.paper import published
 from cobandit.studies.reproduction import STUDIES
@@ -16,6 +16,7 @@ from cobandit.studies.reproduction import STUDIES
 ROOT = Path(__file__).parent.parent.parent
 PAGES = {
     "images/page.png",
+    "images/two.svg",
     "index.md",
     "live.md",
     "guides/README.md",
@@ -48,19 +49,24 @@ def tool(name: str) -> dict[str, Any]:
         ("live.md", "![it](../LICENSE)", "![it](../LICENSE)"),
         ("live.md", "[elsewhere](https://example.org/a)", "[elsewhere](https://example.org/a)"),
         ("live.md", "[below](#here)", "[below](#here)"),
+        (
+            "guides/flask.md",
+            "![a](../images/two.svg)",
+            "![a](../images/two.svg#light) ![a](../images/two-dark.svg#dark)",
+        ),
+        ("live.md", "[a](images/two.svg)", "[a](images/two.svg)"),
         ("live.md", "```\n[x](../README.md)\n```\n", "```\n[x](../README.md)\n```\n"),
     ],
 )
 def test_a_link_of_the_repository_becomes_right_for_the_site(page: str, written: str, shown: str) -> None:
-    assert tool("site_pages.py")["rewritten"](written, page, PAGES) == shown
+    assert site_tree.rewritten(written, page, PAGES, {"images/two.svg"}) == shown
 
 
 def test_a_state_diagram_becomes_a_table() -> None:
-    table = tool("site_diagrams.py")["table"]
     diagram = (
         "stateDiagram-v2\n    [*] --> OPEN\n    OPEN --> WAITING: it goes out / repeat\n    WAITING --> OPEN: back\n"
     )
-    assert table(diagram, "a.md").splitlines() == [
+    assert site_tree.table(diagram, "a.md").splitlines() == [
         "A pair begins in `OPEN`.",
         "",
         "| in | when | it does | then |",
@@ -72,15 +78,34 @@ def test_a_state_diagram_becomes_a_table() -> None:
 
 @pytest.mark.parametrize("diagram", ["flowchart LR\n  a --> b\n", "stateDiagram-v2\n    note: what is this\n"])
 def test_another_diagram_is_refused(diagram: str) -> None:
-    with pytest.raises(PluginError, match=r"a\.md: "):
-        tool("site_diagrams.py")["table"](diagram, "a.md")
+    with pytest.raises(site_tree.WrongError, match=r"a\.md: "):
+        site_tree.table(diagram, "a.md")
 
 
 def test_the_tokens_of_the_site_are_those_of_the_look() -> None:
     look = (ROOT / "src" / "cobandit" / "look" / "look.css").read_text(encoding="utf-8")
-    light, dark = tool("site_look.py")["tokens"](look).split('[data-md-color-scheme="slate"]')
+    light, dark = site_tree.tokens(look).split('[data-md-color-scheme="slate"]')
     accents = dict.fromkeys(re.findall(r"--accent: (#\w+);", look))
     assert [re.findall(r"--accent: (#\w+);", part) for part in (light, dark)] == [[accent] for accent in accents]
+
+
+def test_a_folder_in_the_navigation_is_its_pages_with_the_index_first() -> None:
+    places = {"b/z.md", "b/a.md", "b/README.md", "b/c/d.md", "b/picture.svg", "a.md"}
+    nav = [{"Home": "a.md"}, {"More": "b/"}]
+    assert site_tree.whole_nav(nav, places) == [{"Home": "a.md"}, {"More": ["b/README.md", "b/a.md", "b/z.md"]}]
+
+
+def test_the_tree_is_plain_markdown_without_anything_of_ours_to_run(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "of-before.md").touch()
+    assert site_tree.main([str(tmp_path)]) == 0
+    settings = json.loads((tmp_path / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert set(settings) == {"INHERIT", "docs_dir", "nav", "plugins"}
+    assert "hooks" not in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    written = {path.relative_to(tmp_path / "pages").as_posix() for path in (tmp_path / "pages").rglob("*.md")}
+    documents = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert written == documents | set(site_tree.PAGES_FROM_ELSEWHERE.values())
+    assert [page for page in written if "```mermaid" in (tmp_path / "pages" / page).read_text(encoding="utf-8")] == []
 
 
 def test_a_session_in_a_docstring_gets_a_fence() -> None:

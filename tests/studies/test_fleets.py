@@ -105,12 +105,12 @@ def test_a_small_study_from_beginning_to_end(tmp_path: Path) -> None:
     assert relays.decisions == periodic.decisions
     page = write(points, plan, 1, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "fleets-dark.png",
-        "fleets-deaths-dark.png",
-        "fleets-deaths.png",
+        "fleets-deaths.pdf",
+        "fleets-deaths.svg",
         "fleets.html",
         "fleets.json",
-        "fleets.png",
+        "fleets.pdf",
+        "fleets.svg",
     ]
     assert "UCB, 20 agents: relays send" in verdict(points)
     assert verdict(points)[:40] in page.read_text(encoding="utf-8")

@@ -151,7 +151,7 @@ def test_the_figures_say_what_theorem_1_allows_and_regrets_begin_at_zero(monkeyp
     def keep(name: str, caption: str, height: float, draw: Callable[[Figure], None], **_: object) -> Picture:
         figures.append(Figure(figsize=(9.0, height)))
         draw(figures[-1])
-        return Picture(name, caption, b"", b"")
+        return Picture(name, caption, b"", bytes)
 
     monkeypatch.setattr(drawing, "picture", keep)
     for one, panel in zip(drawn, (2, 0), strict=True):
@@ -267,17 +267,34 @@ def test_the_command_writes_a_page_that_needs_nothing_else(tmp_path: Path, capsy
     assert "`cobandit reproduce` runs all of it" in printed.out
     assert [line.split(":")[0] for line in printed.err.splitlines()] == list(STUDIES)
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert not re.search(r"""(src|srcset|href)="(?!data:image/png;base64,|\#)""", page)
+    assert not re.search(r"""(src|srcset|href)="(?!data:image/svg\+xml;base64,|\#)""", page)
     assert not re.search(r"https?:|//[a-z]|@import|url\(", re.sub(r"base64,[^\"]+", "", page))
-    assert "prefers-color-scheme: dark" in page
-    drawn = {path.stem for path in folder.glob("*.png")}
+    drawn = {path.stem for path in folder.glob("*.svg")}
+    assert {path.stem for path in folder.glob("*.pdf")} == drawn
     assert drawn == {
         "overview", "experiment-1", "experiment-1-thresholds", "experiment-1-individual", "experiment-2",
         "experiment-2-thresholds", "experiment-2-individual", "experiment-4", "easy",
     }  # fmt: skip
     assert page.count("<figure>") == len(drawn)
+    assert sorted(re.findall(r"<figcaption>Figure (\d) of the paper", page)) == ["2", "3", "4", "5", "6", "7", "8", "9"]
+    assert re.findall(r"<h2>Experiment (\w+) \(Table (\d) of the paper\)</h2>", page) == [
+        ("3", "2"), ("5", "3"), ("6a", "4"), ("6b", "5"), ("7", "6"),
+    ]  # fmt: skip
     assert json.loads((folder / "report.json").read_text(encoding="utf-8"))["complete"] is False
     assert list(folder.glob("*.part")) == []
+
+
+@pytest.mark.usefixtures("short")
+def test_a_report_of_what_the_paper_does_not_have_does_not_claim_published_numbers(tmp_path: Path) -> None:
+    assert main(["reproduce", "loss", "--quick", "--trials", "1", "--workers", "2", "--out", str(tmp_path)]) == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<h1>On-demand communication, beyond the paper</h1>" in page
+    assert "published deviation" not in page
+    groups = re.findall(r'<tr class="group"><th colspan="6" scope="rowgroup">([^<]+)</th></tr><tr><th>(0 % lost)', page)
+    assert [name for name, _ in groups] == [
+        "ODC as printed", "ODC, loss-tolerant", "ODC as printed, doubling", "ODC, loss-tolerant, doubling",
+        "immediate broadcast", "no communication",
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("short")

@@ -4,19 +4,29 @@ A check that never fails proves nothing. Every variant here is a small change th
 is broken, and seeds that pass otherwise find it.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
 
 from cobandit.agent import Agent
-from cobandit.core import Acknowledgement, Changes, Delivery, Endpoint, Message, Notice, Outcome, Share, credibility
+from cobandit.core import (
+    Acknowledgement,
+    Changes,
+    Delivery,
+    Endpoint,
+    Message,
+    Notice,
+    Outcome,
+    Share,
+    credibility,
+    uncertain,
+)
 from cobandit.core import replica as replica_module
 from cobandit.core.agenda import Agenda
-from cobandit.core.calendar import Calendar
 from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Exchange
-from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, Teller, cell_key
+from cobandit.core.facts import CellKey, EliminationsKey, Fact, PresenceKey, Teller
 from cobandit.core.link import Link
 from cobandit.core.members import Members, Peer
 from cobandit.core.messages import MAX_NUMBER
@@ -27,7 +37,6 @@ from cobandit.core.retransmit import Event, Phase, Retransmit
 from cobandit.core.running_totals import RunningTotals
 from cobandit.core.speech import Speech
 from cobandit.core.totals import Place, Totals
-from cobandit.learning import Learners
 from cobandit.values.errors import CobanditError
 from cobandit.values.tally import ArmTally
 from lab.swarm import run_seed
@@ -385,7 +394,7 @@ def _heeds(patch: pytest.MonkeyPatch, instead: Callable[[Link, Delivery], bool])
 
 @variant("an acknowledgement of an old session is heeded", first_seed=88)
 def _(patch: pytest.MonkeyPatch) -> None:
-    receive = Endpoint._receive_acknowledgement
+    receive = uncertain.receive_acknowledgement
 
     def changed(self: Endpoint, message: Acknowledgement, now: float) -> Outcome:
         link = self.links.get(message.sender)
@@ -394,7 +403,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
             return receive(self, message._replace(delivery=delivery), now)
         return receive(self, message, now)
 
-    patch.setattr(Endpoint, "_receive_acknowledgement", changed)
+    patch.setattr(uncertain, "receive_acknowledgement", changed)
 
 
 @variant("a late word of a former session is heeded", first_seed=54)
@@ -457,7 +466,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
         observations = link.exchange.share_received(len(self.candidates.own))
         return (self.speech.share(link, observations, now),) if observations else (self.speech.acknowledge(link),)
 
-    patch.setattr(Endpoint, "_take_repetition", changed)
+    patch.setattr(uncertain, "take_repetition", changed)
 
 
 @variant("a repetition has a new number")
@@ -503,15 +512,15 @@ def _(patch: pytest.MonkeyPatch) -> None:
             link.retransmit.phase = Phase.TRUSTING
         return (self.speech.acknowledge(link),)
 
-    patch.setattr(Endpoint, "_take_repetition", changed)
+    patch.setattr(uncertain, "take_repetition", changed)
 
 
 @variant("answers are answered", first_seed=3)
 def _(patch: pytest.MonkeyPatch) -> None:
-    take_repetition = Endpoint._take_repetition
+    take_repetition = uncertain.take_repetition
     patch.setattr(
-        Endpoint,
-        "_take_repetition",
+        uncertain,
+        "take_repetition",
         lambda self, link, delivery, now: take_repetition(self, link, delivery._replace(is_answer=False), now),
     )
 
@@ -586,62 +595,8 @@ def _(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Agent, "receive", changed)
 
 
-# Places.
-
-
-@variant("a period is dropped too early", first_seed=5)
-def _(patch: pytest.MonkeyPatch) -> None:
-    def changed(self: Calendar, bandit: str, period: int) -> bool:
-        periods = self.bandits[bandit].periods
-        return period <= self._periods[bandit] - (periods - 1 if periods > 1 else periods)
-
-    patch.setattr(Calendar, "is_over", changed)
-
-
-@variant("cells of another bandit are added", first_seed=8)
-def _(patch: pytest.MonkeyPatch) -> None:
-    learn = Learners.learn
-
-    def changed(self: Learners, changes: Iterable[Change]) -> None:
-        learn(self, [one._replace(bandit=min(self._build)) if one.bandit and self._build else one for one in changes])
-
-    patch.setattr(Learners, "learn", changed)
-
-
-@variant("a total is that of another segment", first_seed=42)
-def _(patch: pytest.MonkeyPatch) -> None:
-    but = RunningTotals.but
-
-    def changed(
-        self: RunningTotals, agent: str, arm: str, bandit: str = "", segment: str = "", period: int = 0
-    ) -> ArmTally:
-        del segment
-        return but(self, agent, arm, bandit, "", period)
-
-    patch.setattr(RunningTotals, "but", changed)
-
-
-@variant("a cell forgets its segment", first_seed=5)
-def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(replica_module, "cell_key", lambda told, arm: cell_key(told._replace(segment=""), arm))
-
-
-@variant("a bandit that was not served is taken to be known", first_seed=13)
-def _(patch: pytest.MonkeyPatch) -> None:
-    begin = Endpoint.begin
-
-    def changed(self: Endpoint, session: int, incarnation: int, arms: Any, now: float, bandits: Any = None) -> Outcome:
-        held = {name: link.held for name, link in self.links.items()}
-        outcome = begin(self, session, incarnation, arms, now, bandits)
-        for name, link in self.links.items():
-            link.held = held[name] if bandits else link.held
-        return outcome
-
-    patch.setattr(Endpoint, "begin", changed)
-
-
 TRIED = 10
-"""So many seeds are tried from the first on that noticed once, and if none does, all up to the last."""
+"""How many seeds are tried, from the first that noticed once; if none does, all up to the last."""
 
 LAST_SEED = 400
 

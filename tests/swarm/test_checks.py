@@ -3,7 +3,7 @@
 import pytest
 
 from cobandit import AAE, UCB, Agent, on_demand
-from cobandit.core import Cells, Changes, RetryTimers, Share
+from cobandit.core import Bandit, Cells, Changes, Placed, RetryTimers, Share
 from cobandit.core.facts import CellKey
 from cobandit.core.retransmit import Phase
 from cobandit.values.tally import ArmTally
@@ -12,7 +12,9 @@ from lab.swarm.checks import (
     ShareCounts,
     deadlock,
     difference,
+    held_of_another,
     incompleteness,
+    lost_in_window,
     told_in_vain,
     unknown_earlier_incarnations,
     untrue_acknowledgement,
@@ -104,7 +106,9 @@ def test_what_is_counted_twice_is_found(pair: Pair, history: History) -> None:
     j, _ = pair
     j.policy.tally.add("B", 1, 0, 0)
     (found,) = wrong_totals(j, history)
-    assert found.startswith("j decides by Tally(A: 1/1, B: 0/2), but its parts sum up to Tally(")
+    assert found == (
+        "j decides by {'A': [1, 1, 1], 'B': [2, 0, 0]}, but its parts sum up to {'A': [1, 1, 1], 'B': [1, 0, 0]}"
+    )
 
 
 @pytest.mark.parametrize("value", [(3, 2, 2), (2, 3, 3), (2, 0, 0)])
@@ -113,6 +117,21 @@ def test_more_than_anybody_observed_is_found(history: History, value: tuple[int,
     j.policy.tally.add("A", *(new - old for new, old in zip(value, (1, 1, 1), strict=True)))
     cell(j, CellKey("j", 0, "A"), value)
     assert wrong_totals(j, history) == [f"j knows {value[1]}/{value[0]} of arm A: 2/2 were ever observed"]
+
+
+def test_more_than_anybody_observed_in_a_period_is_found() -> None:
+    hourly = Bandit("hourly", ("A",), 1, period=60.0, periods=3)
+    one = Agent("j", None, on_demand(loss_tolerant=True), bandits=(hourly,))
+    one.declare("hourly", lambda arms: UCB(arms, quantum=1.0))
+    for time in (0.0, 70.0):
+        one.turn(time, time)
+        one.update_all((), time, elsewhere=(Placed("hourly", "s", (ArmTally("A", 1, 1, 1),)),))
+    history = History()
+    history.observe("j", 0, ("A", "hourly", "s", 0), 1)
+    history.observe("j", 0, ("A", "hourly", "s", 0), 1)
+    assert wrong_totals(one, history) == ["j knows 1/1 of arm A of hourly/s: 0/0 were ever observed"]
+    (lost,) = lost_in_window(one, history)
+    assert lost == "j has 1 of its 2 observations of ('A', 'hourly', 's', 0), at time 70"
 
 
 # 3. Never do both sides wait.
@@ -253,3 +272,16 @@ def test_what_a_peer_has_told_itself_is_found(pair: Pair) -> None:
     j, _ = pair
     (found,) = told_in_vain(j.endpoint, share(Cells("p", 0, (ArmTally("B", 1, 0, 0),))))
     assert found == f"j tells p of {CellKey('p', 0, 'B')}, as it has told itself"
+
+
+# 14. Two definitions of one bandit share nothing.
+
+
+def test_what_was_observed_under_another_definition_is_found() -> None:
+    home, wider = Bandit("home", ("A",), 1), Bandit("home", ("A",), 1, rewards=(0.0, 2.0))
+    one = Agent("j", None, on_demand(loss_tolerant=True), bandits=(home,))
+    one.endpoint.replica.merge(Changes(0, 1, (Cells("p", 0, (ArmTally("A", 1, 1, 1),), "home"),)), None)
+    assert held_of_another(one, {"j": (home,), "p": (home,)}) == []
+    (found,) = held_of_another(one, {"j": (home,), "p": (wider,)})
+    differs = "rewards: (0.0, 1.0) here, (0.0, 2.0) there"
+    assert found == f"j holds {CellKey('p', 0, 'A', 'home')}, and the two declare that bandit differently ({differs})"

@@ -1,4 +1,4 @@
-"""A hundred worlds in which everything goes wrong, and nothing may be wrong. `make swarm` runs ten thousand."""
+"""Sixty worlds in which everything goes wrong, and nothing may be wrong. `make swarm` runs ten thousand."""
 
 import os
 import subprocess
@@ -10,10 +10,12 @@ import pytest
 
 import cobandit
 import lab
+from cobandit.values.errors import LocalError
 from lab.swarm import Transcript, Verdict, run_seed, run_seeds
 from lab.swarm.plan import Kind
+from lab.swarm.running import judged
 
-SEEDS = 100
+SEEDS = 60
 
 
 class World(NamedTuple):
@@ -76,6 +78,21 @@ def test_keeping_the_lines_changes_nothing(worlds: list[World]) -> None:
 
 def test_many_workers_find_the_same_as_one(worlds: list[World]) -> None:
     assert list(run_seeds(range(8), workers=2)) == [world.verdict for world in worlds[:8]]
+
+
+def _ends_badly(seed: int) -> Verdict:
+    if seed == 2:
+        raise LocalError("a record does not fit")
+    return Verdict(seed, (), 1, 1, 0, "same")
+
+
+def test_what_a_world_raises_is_said_of_its_seed_and_the_others_go_on() -> None:
+    verdicts = list(judged(_ends_badly, range(1, 4), workers=1))
+    assert [(verdict.seed, verdict.violations) for verdict in verdicts] == [
+        (1, ()),
+        (2, ("it raised LocalError: a record does not fit",)),
+        (3, ()),
+    ]
 
 
 def test_the_seeds_of_this_suite_see_every_kind_of_trouble(worlds: list[World]) -> None:

@@ -6,6 +6,7 @@ Every function returns the sentences that are false: an empty list is what every
 from lab.swarm.checks.acknowledgements import untrue_acknowledgement
 from lab.swarm.checks.completeness import incompleteness
 from lab.swarm.checks.deadlock import deadlock
+from lab.swarm.checks.definitions import held_of_another
 from lab.swarm.checks.earlier_incarnations import unknown_earlier_incarnations
 from lab.swarm.checks.economy import told_in_vain
 from lab.swarm.checks.following import unfollowed
@@ -22,6 +23,7 @@ __all__ = [
     "ShareCounts",
     "deadlock",
     "difference",
+    "held_of_another",
     "incompleteness",
     "lost_in_window",
     "not_passed_on",

@@ -1,7 +1,8 @@
 """Invariant 9: `acknowledged` never runs ahead of what the neighbour holds: what counts as told, the neighbour has."""
 
-from cobandit.core import Cells, Endpoint
+from cobandit.core import Endpoint
 from cobandit.core.facts import CellKey, cell_key
+from lab.swarm.checks.windows import is_inside
 
 
 def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:
@@ -23,6 +24,7 @@ def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:
         if fact.number <= link.acknowledged
         and isinstance(fact.key, CellKey)
         and other.replica.has(fact.key.bandit, fact.key.arm)
-        and other.replica.is_served(Cells(fact.key.agent, fact.key.incarnation, (), *fact.key[3:]))
+        and is_inside(other.replica, fact.key.bandit, fact.key.period, ahead=1)
+        and not (fact.key.agent == other.name and fact.key.incarnation > other.replica.incarnation)
         and (fact.key not in held or held[fact.key].observations < fact.cell[0])
     ]

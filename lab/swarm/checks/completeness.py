@@ -50,8 +50,9 @@ def _mistaken(owner: Endpoint, other: Agent) -> list[str]:
     peer = owner.links[other.name].peer
     known = peer.arms
     if set(known) == set(other.arms):
-        if peer.bandits != other.bandits:
-            return [f"{owner.name} takes {other.name} to serve {peer.bandits}: it serves {other.bandits}"]
+        served = other.presence.bandits
+        if peer.bandits != served:
+            return [f"{owner.name} takes {other.name} to serve {peer.bandits}: it serves {served}"]
         return []
     return [f"{owner.name} takes {other.name} to have arms {', '.join(known)}: it has {', '.join(other.arms)}"]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from cobandit.agent import Agent
 from cobandit.core.facts import CellKey
+from cobandit.core.places import difference
 
 
 def unknown_earlier_incarnations(agents: Sequence[Agent]) -> list[str]:
@@ -28,7 +29,8 @@ def unknown_earlier_incarnations(agents: Sequence[Agent]) -> list[str]:
             wrong += [
                 f"{agent.name} knows {known[agent.name].get(key, 0)} of {key}: others {count}"
                 for agent in agents
-                if _serves(agent, key) and known[agent.name].get(key, 0) != count
+                if _serves(agent, key) and _declare_alike(agent, owner, key.bandit)
+                if known[agent.name].get(key, 0) != count
                 if agent is owner or not agent.endpoint.members.is_leaf
             ]
     return wrong
@@ -39,3 +41,8 @@ def _serves(agent: Agent, key: CellKey) -> bool:
         agent.arms if not key.bandit else [arm for one in agent.bandits if one.name == key.bandit for arm in one.arms]
     )
     return key.arm in arms
+
+
+def _declare_alike(one: Agent, other: Agent, name: str) -> bool:
+    definitions = [bandit for agent in (one, other) for bandit in agent.bandits if bandit.name == name]
+    return difference(definitions[0], definitions[-1]) is None if definitions else True

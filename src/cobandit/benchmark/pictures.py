@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cobandit.benchmark.standings import COSTS, QUANTITIES, Card, Standing, front
 from cobandit.benchmark.tasks import tasks
-from cobandit.simulator.canvas import Picture, picture, series, vector
+from cobandit.simulator.canvas import Picture, picture, series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,18 +25,13 @@ _PLUG_IN_COLOURS = (5, 6, 7)
 
 
 def picture_of(task: str, cards: Sequence[Card]) -> Picture:
-    """Return the picture of a task, light and dark.
+    """Return the picture of a task.
 
     Raises:
         LocalError: matplotlib is not installed.
     """
     caption = f"{task}: {tasks()[task].why}. Lower left is better; nobody beats the entries on the line."
     return picture(task, caption, HEIGHT, _drawing(task, cards))
-
-
-def vector_of(task: str, cards: Sequence[Card]) -> bytes:
-    """Return the picture of a task as SVG."""
-    return vector(HEIGHT, _drawing(task, cards))
 
 
 def _drawing(task: str, cards: Sequence[Card]) -> "partial[None]":

@@ -8,7 +8,7 @@ from pathlib import Path
 import cobandit
 from cobandit.benchmark.board import YARDSTICK, leaderboard, overall, task_table
 from cobandit.benchmark.entries import Entry
-from cobandit.benchmark.pictures import picture_of, vector_of
+from cobandit.benchmark.pictures import picture_of
 from cobandit.benchmark.standings import Card, cards_of, write_cards
 from cobandit.benchmark.tasks import VERSION, tasks
 from cobandit.look import report_page
@@ -23,7 +23,7 @@ ENTRIES = "entries"
 def write_report(out: Path, *, own: Sequence[Entry] = ()) -> Path:
     """Write the report of a folder into it, and return the path of the page.
 
-    There is `report.html`, `report.md`, a PNG and an SVG for each task, and `entries` with a JSON file for each entry.
+    There is `report.html`, `report.md`, an SVG and a PDF for each task, and `entries` with a JSON file for each entry.
 
     Raises:
         LocalError: It is no folder of this version of the benchmark, or nothing was played yet.
@@ -34,9 +34,9 @@ def write_report(out: Path, *, own: Sequence[Entry] = ()) -> Path:
         raise LocalError(f"{out} has no finished trial yet: `cobandit bench run --out {out}` makes some")
     (out / "benchmark").mkdir(exist_ok=True)
     drawn = {name: picture_of(name, cards) for name in played}
-    for name, one in drawn.items():
-        write_whole(out / "benchmark" / f"{name}.png", one.light)
-        write_whole(out / "benchmark" / f"{name}.svg", vector_of(name, cards))
+    for one in drawn.values():
+        for file, content in one.files().items():
+            write_whole(out / "benchmark" / file, content)
     write_cards(cards, out / ENTRIES)
     write_whole(out / "report.md", f"# Benchmark version {VERSION}\n\n{leaderboard(cards)}")
     page = out / "report.html"

@@ -25,6 +25,7 @@ from cobandit.cli.simulate import add_simulate
 from cobandit.cli.state_file import add_log, add_reward, add_snapshot
 from cobandit.cli.status import add_status
 from cobandit.cli.terminal import fitted
+from cobandit.look.files import write_whole
 from cobandit.values.errors import CobanditError
 from cobandit.values.extras import needed_by
 
@@ -76,7 +77,7 @@ def _parser() -> Parser:
 
     commands.group("Look at it")
     add_demo(commands.add("demo", "run a fleet of real processes for a minute, and count its messages"))
-    _add_demonstrate(commands.add("demonstrate", "show what on-demand communication does: a table and a plot"))
+    _add_compare(commands.add("compare", "set ways to talk side by side: a table and a picture"))
     add_explain(commands.add("explain", "show how two agents of a scenario talk: a page with an animation"))
 
     commands.group("Run a fleet")
@@ -104,10 +105,10 @@ def _parser() -> Parser:
     return parser
 
 
-def _add_demonstrate(parser: Parser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("demonstration"), help="the folder for the plot")
+def _add_compare(parser: Parser) -> None:
+    parser.add_argument("--out", type=Path, default=Path("comparison"), help="the folder for the picture")
     _add_runs(parser, trials=4)
-    parser.set_defaults(command=_demonstrate)
+    parser.set_defaults(command=_compare)
 
 
 def _add_messages(parser: Parser) -> None:
@@ -130,24 +131,27 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _demonstrate(options: argparse.Namespace) -> int:
+def _compare(options: argparse.Namespace) -> int:
     from cobandit.studies import demonstration  # noqa: PLC0415  # needs the extra `sim`, as the next command
 
     make_folder(options.out)
-    print(f"{'':27}{'messages':>10}{'per decision':>14}{'group regret':>14}{'':8}")
-    lines = []
+    lines: list[demonstration.Line] = []
     for line in demonstration.measure(trials=options.trials, workers=options.workers):
+        if not lines:  # nothing is printed before it is known that all is installed
+            print(f"{'':27}{'messages':>10}{'per decision':>14}{'group regret':>14}{'':8}")
         lines.append(line)
         print(
             f"{line.way:27}{line.mean_shares:>10,.0f}{line.mean_shares / line.decisions:>14.3f}"
             f"{line.mean_regret:>14,.0f} ± {line.regret_half:<5,.0f}",
             flush=True,
         )
-    picture = options.out / "regret-and-messages.png"
-    demonstration.plot(lines, picture)
+    picture = demonstration.drawn(lines)
+    for name, content in picture.files().items():
+        write_whole(options.out / name, content)
     print(
         f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB.\n"
-        f"± is half of the 95 % interval of the mean. The picture is in {picture}."
+        "± is half of the 95 % interval of the mean. The picture is\n"
+        f"in {options.out / picture.name}, as .svg and .pdf."
     )
     return 0
 

@@ -3,7 +3,8 @@
 import argparse
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from cobandit.cli.status import NOBODY, add_connection
 
@@ -27,6 +28,7 @@ def add_control(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     parser.add_argument("url", help="the network, as `cobandit status` takes it")
     add_connection(parser)
+    parser.add_argument("--bandit", metavar="NAME", help="of a fleet: turn the switch of this bandit alone")
     switches = parser.add_subparsers(required=True, metavar="switch", dest="switch")
     for name, what in (
         ("freeze", "give an arm no more traffic"),
@@ -41,16 +43,20 @@ def add_control(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from cobandit.cli.status import connection  # noqa: PLC0415  # loads only what is needed
-    from cobandit.live.machine.controls import FROZEN, FURTHEST_AHEAD, KILL, freezing  # noqa: PLC0415
+    from cobandit.live.machine.controls import FROZEN, FURTHEST_AHEAD, KILL, freezing_in, killing  # noqa: PLC0415
 
-    arm: str = getattr(options, "arm", "")
-    key = KILL if options.switch in ("kill", "lift") else freezing(arm)
+    arm, bandit = getattr(options, "arm", ""), options.bandit or ""
+    is_kill = options.switch in ("kill", "lift")
+    key = (killing(bandit) if bandit else KILL) if is_kill else freezing_in(bandit, arm)
     value = {"kill": arm, "lift": None, "freeze": FROZEN, "unfreeze": None}[options.switch]
 
     def obeys(member: "Statistics") -> bool:
-        if key == KILL:
+        if is_kill and not bandit:
             return member.control_arm == value
-        return not any(one.arm == arm and one.is_frozen != (value is not None) for one in member.arms)
+        return all(
+            one.obeys_kill(value, member.control_arm) if is_kill else one.obeys_freeze(arm, value is not None)
+            for one in _held(member, bandit)
+        )
 
     with connection(options) as asker:
         fleet = asker.ask()
@@ -60,15 +66,8 @@ def run(options: argparse.Namespace) -> int:
                 "cobandit: nobody answered: `cobandit status` with the same options says what to check", file=sys.stderr
             )
             return NOBODY
-        if arm and not any(one.arm == arm for member in known for one in member.arms):
-            print(f"cobandit: no member has an arm {arm!r}", file=sys.stderr)
-            return DISOBEYED
-        if options.switch == "freeze" and (stuck := [member.name for member in known if _is_last(arm, member)]):
-            print(
-                f"cobandit: arm {arm!r} is the last one that is not frozen, at {_named(stuck)}: give another one back "
-                "first with `unfreeze`, or let everybody pull one arm with `kill`",
-                file=sys.stderr,
-            )
+        if (why := _wrong_with(known, options.switch, arm, options.bandit)) is not None:
+            print(f"cobandit: {why}", file=sys.stderr)
             return DISOBEYED
         ahead = time.time() - max(member.at for member in known)
         if ahead > FURTHEST_AHEAD:
@@ -92,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
     obeyed += [leaf.name for leaf in leaves if not leaf.lacks_settings]
     silent = sorted({*now.silent, *(member.name for member in known)} - {member.name for member in now.members})
     switch = f"{options.switch} {arm}" if arm else options.switch
+    switch += f" of {bandit}" if bandit else ""
     total = len(now.members) + len(leaves) + len(silent)
     print(f"{len(obeyed)} of {total} members have turned the switch: {switch}", end="")
     print(f" ({_named(obeyed)})" if obeyed else "")
@@ -112,7 +112,62 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _is_last(arm: str, member: "Statistics") -> bool:
-    """Whether a member that has this arm could choose no other if it was frozen."""
-    offered = {one.arm for one in member.arms if not one.is_removed}
-    return arm in offered and not offered - {one.arm for one in member.arms if one.is_frozen} - {arm}
+class _Held(NamedTuple):
+    """The arms of one bandit at one member."""
+
+    arms: frozenset[str]
+    offered: frozenset[str]
+    """Those that may be chosen, if they are not frozen."""
+    frozen: frozenset[str]
+    control_arm: str | None = None
+
+    def obeys_freeze(self, arm: str, is_frozen: bool) -> bool:
+        """Return whether an arm is frozen as it should be, if it is here."""
+        return arm not in self.arms or (arm in self.frozen) == is_frozen
+
+    def obeys_kill(self, arm: str | None, of_all: str | None) -> bool:
+        """Return whether the kill switch is as it should be; where it is off, that of the whole fleet may be on."""
+        return self.control_arm == arm if arm in self.arms else self.control_arm in (None, of_all)
+
+    def is_last(self, arm: str) -> bool:
+        """Return whether no other could be chosen if this one was frozen."""
+        return arm in self.offered and not self.offered - self.frozen - {arm}
+
+
+def _held(member: "Statistics", bandit: str) -> list[_Held]:
+    """Return the arms of a bandit at a member: of the plain one, which has no name; none if it is not served there."""
+    if not bandit:
+        return [
+            _Held(
+                frozenset(one.arm for one in member.arms),
+                frozenset(one.arm for one in member.arms if not one.is_removed),
+                frozenset(one.arm for one in member.arms if one.is_frozen),
+            )
+        ]
+    return [
+        _Held(frozenset(one.arms), frozenset(one.arms), frozenset(one.frozen), one.control_arm)
+        for one in member.bandits
+        if one.name == bandit
+    ]
+
+
+def _wrong_with(members: "Sequence[Statistics]", switch: str, arm: str, bandit: str | None) -> str | None:
+    """Return why a switch cannot be turned; `None` if it can."""
+    names = sorted({one.name for member in members for one in member.bandits})
+    if bandit is not None and bandit not in names:
+        there = f"only {_named(names)}" if names else "and the group has one bandit: leave --bandit out"
+        return f"no member has a bandit {bandit!r}, {there}"
+    if switch == "lift":
+        return None
+    if bandit is None and names and switch != "kill":
+        return f"arms are of bandits here: say of which one {arm!r} is, with --bandit: {_named(names)}"
+    wanted = names if bandit is None and names else [bandit or ""]
+    if not any(arm in held.arms for member in members for name in wanted for held in _held(member, name)):
+        return f"no member has an arm {arm!r}" + (f" of bandit {bandit!r}" if bandit else "")
+    stuck = [member.name for member in members if any(held.is_last(arm) for held in _held(member, bandit or ""))]
+    if switch == "freeze" and stuck:
+        return (
+            f"arm {arm!r} is the last one that is not frozen, at {_named(stuck)}: give another one back first with "
+            "`unfreeze`, or let everybody pull one arm with `kill`"
+        )
+    return None

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cobandit.cli.state_file import add_place, place_of
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN=VALUE",
         help="only decisions in which a column has a value",
     )
+    add_place(parser, "only decisions of")
     parser.add_argument(
         "--unrewarded", type=float, metavar="REWARD", help="count decisions without a reward with this one, not at all"
     )
@@ -37,10 +39,12 @@ def _run(options: argparse.Namespace) -> int:
     from cobandit.evaluation import evaluate, read_decisions  # noqa: PLC0415  # loads only what is needed
     from cobandit.evaluation.logged import decisions_of  # noqa: PLC0415
 
-    wanted = [_parted(text, "--where") for text in options.where]
+    place = zip(("bandit", "segment"), place_of(options), strict=True)
+    wanted = [(name, value) for name, value in place if value is not None]
+    wanted += [_parted(text, "--where") for text in options.where]
     rows = [row for row in read_decisions(*options.log) if all(_text(row.get(name)) == value for name, value in wanted)]
     if wanted and not rows:
-        raise LocalError(f"no decision of the log has {', '.join(options.where)}")
+        raise LocalError(f"no decision of the log has {', '.join(f'{name}={value}' for name, value in wanted)}")
     log = decisions_of(rows, unrewarded=options.unrewarded)
     targets: list[Target] = list(log.arms) if (target := _target(options)) is None else [target]
     found = [evaluate(log, target) for target in targets]

@@ -4,9 +4,11 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable
 
+from msgspec import structs
+
 from cobandit.cli.terminal import USUAL, columns_of, cut, left, right
 from cobandit.live.status.fleet import Fleet, FleetArm
-from cobandit.live.status.guardrail import GuardrailTerms, words
+from cobandit.live.status.guardrail import GuardrailStatistics, GuardrailTerms, words
 from cobandit.live.status.roles import Role
 from cobandit.live.status.statistics import PeerStatistics, Statistics
 
@@ -45,6 +47,7 @@ def _joined(conversations: list[str], fleet: Fleet, width: int, most_arms: int) 
         _summary(fleet, width),
         _arms(fleet, most_arms),
         _verdict(fleet, width),
+        _bandits(fleet, width, most_arms),
         _members(fleet, width),
         conversations,
     ]
@@ -127,13 +130,38 @@ def _arms(fleet: Fleet, most: int) -> list[str]:
 
 def _verdict(fleet: Fleet, width: int) -> list[str]:
     said = [one.text for one in (fleet.verdict, fleet.lift) if one is not None]
-    guardrail = fleet.guardrail
-    said += [
-        f"! {words(cut(arm.arm, _NAME), arm, GuardrailTerms(guardrail.metric, guardrail.limit))}."
-        for arm in ([] if guardrail is None else guardrail.arms)
-        if arm.is_violated and guardrail is not None
-    ]
-    return [line for text in said for line in textwrap.wrap(cut(text, 2000), width)]
+    return _wrapped([*said, *_violations(fleet.guardrail)], width)
+
+
+def _bandits(fleet: Fleet, width: int, most: int) -> list[str]:
+    """Return a line for each bandit with a name, and what its hold-out and its guardrail say."""
+    bandits = sorted(fleet.bandits, key=lambda one: -one.observations)
+    if not bandits:
+        return []
+    lines = [f"{'BANDIT':{2 * _NAME}}{'ARMS':>6}{'SEGMENTS':>10}{'OBSERVED':>12}  SET"]
+    for one in bandits[:most]:
+        switches = [] if one.control_arm is None else [f"kill switch to {cut(one.control_arm, _NAME)}"]
+        switches += [f"{cut(arm, _NAME)} frozen" for arm in one.frozen]
+        row = f"{left(cut(one.name, 2 * _NAME - 1), 2 * _NAME)}{len(one.arms):>6}{one.segments:>10,}"
+        lines.append(cut(f"{row}{one.observations:>12,}  {', '.join(switches)}", width))
+    if rest := bandits[most:]:
+        lines.append(f"... and {len(rest)} bandits more, with {sum(one.observations for one in rest):,} observed")
+    for one in bandits:
+        said = [*([] if one.lift is None else [one.lift.text]), *_violations(one.guardrail, one.name)]
+        lines += _wrapped([f"{cut(one.name, _NAME)}: {text}" for text in said], width)
+    return lines
+
+
+def _violations(guardrail: GuardrailStatistics | None, bandit: str = "") -> list[str]:
+    if guardrail is None:
+        return []
+    terms = GuardrailTerms(guardrail.metric, guardrail.limit)
+    shown = (structs.replace(arm, arm=cut(arm.arm, _NAME)) for arm in guardrail.arms if arm.is_violated)
+    return [f"! {words(arm, terms, cut(bandit, _NAME))}." for arm in shown]
+
+
+def _wrapped(texts: list[str], width: int) -> list[str]:
+    return [line for text in texts for line in textwrap.wrap(cut(text, 2000), width)]
 
 
 def _remark(arm: FleetArm, members: int) -> str:

@@ -43,7 +43,11 @@ def _change(text: str) -> tuple[str, str]:
 def described(config: "AgentConfig") -> str:
     """Return what runs, in a few words."""
     member = config.member
-    what = f"group {member['group']}, {len(member['arms'])} arms, {member['policy'].name}"
+    if member["fleet"] is None:
+        what = f"group {member['group']}, {len(member['arms'])} arms, {member['policy'].name}"
+    else:
+        declared = f"bandits {', '.join(config.bandits)}" if config.bandits else "no bandit of its own"
+        what = f"fleet {member['fleet']}, {declared}"
     kept = member["state"] or "without a name and a state of its own"
     return f"{what}, {masked(config.url)}, {kept}"
 

@@ -10,14 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 from cobandit.cli.own_protocols import add_own, register_own
 from cobandit.cli.progress import Progress, notes
+from cobandit.cli.terminal import cut, left
 from cobandit.core.protocols.immediate import IMMEDIATE
+from cobandit.scenario import Scenario, read_scenario
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from cobandit.simulator.results import Results
 
 
 REPORT = "report.html"
 """The page beside the results."""
+
+BASELINES = "baselines"
+"""The folder for the results of the baselines, inside the one for the results."""
+
+USUAL_CHECKPOINTS = 50
+"""So that a report has curves."""
 
 EVERY = {"constant": 1}
 BROADCAST_WAITS = (
@@ -37,7 +47,13 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--engine", choices=("auto", "compiled", "reference"), default="auto")
     parser.add_argument(
-        "--checkpoints", type=int, metavar="N", default=(), help="keep regret and messages at N slots, evenly spaced"
+        "--checkpoints",
+        type=int,
+        metavar="N",
+        help="keep regret and messages at N slots, evenly spaced (default: 50 with --out, else none)",
+    )
+    parser.add_argument(
+        "--alone", action="store_true", help="leave out the same world in which nobody talks, or everybody broadcasts"
     )
     parser.add_argument(
         "--keep",
@@ -59,6 +75,9 @@ def run(options: argparse.Namespace) -> int:
     from cobandit.simulator.simulate import simulate  # noqa: PLC0415
 
     register_own(options)
+    file = read_scenario(options.scenario)
+    if options.checkpoints is None:
+        options.checkpoints = () if options.out is None else min(USUAL_CHECKPOINTS, file.scenario.horizon)
     progress = Progress(sys.stderr)
     try:
         with ExitStack() as stack:
@@ -77,6 +96,8 @@ def run(options: argparse.Namespace) -> int:
                 out=options.out,
                 progress=progress,
             )
+            progress.clear()
+            compared = results if options.alone else _beside(results, file.scenario, options, executor)
     except KeyboardInterrupt:
         how = (
             "nothing is kept; with --out DIR it could go on"
@@ -86,8 +107,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"cobandit: interrupted with {progress.done} of {progress.total} trials done: {how}", file=sys.stderr)
         return 130  # as `cobandit.cli.INTERRUPTED`
     if options.out is not None:
-        results.report(options.out / REPORT)
-    _print(results, options)
+        compared.report(options.out / REPORT, subject=next(iter(results.about.scenarios)))
+    _print(results, compared, options)
     for name, scenario in results.about.scenarios.items():
         if _waits_to_broadcast(scenario.get("sharing", {})):
             print(f"cobandit: {name}: {BROADCAST_WAITS}", file=sys.stderr)
@@ -98,12 +119,42 @@ def _waits_to_broadcast(sharing: Mapping[str, Any]) -> bool:
     return sharing.get("protocol") == IMMEDIATE.word and sharing.get("threshold", EVERY) != EVERY
 
 
-def _print(results: "Results", options: argparse.Namespace) -> None:
+def _beside(
+    results: "Results", scenario: Scenario, options: argparse.Namespace, executor: "Executor | None"
+) -> "Results":
+    """Return the results together with those of the baselines, which are kept in a folder of their own."""
+    from cobandit.simulator.baselines import baselines  # noqa: PLC0415  # frames take long to load
+    from cobandit.simulator.results import Results  # noqa: PLC0415
+    from cobandit.simulator.simulate import simulate  # noqa: PLC0415
+
+    (name,) = results.about.scenarios
+    decisions = results.estimate(name, "decisions").mean
+    worlds = baselines(scenario, decisions, results.about.trials, results.about.engine)
+    worlds.pop(name, None)
+    if not worlds:
+        return results
+    beside = simulate(
+        worlds,
+        trials=results.about.trials,
+        seed=results.about.seed,
+        workers=options.workers,
+        executor=executor,
+        engine=options.engine,
+        checkpoints=options.checkpoints,
+        keep=options.keep,
+        out=None if options.out is None else options.out / BASELINES,
+    )
+    return Results.merge(results, beside)
+
+
+def _print(results: "Results", compared: "Results", options: argparse.Namespace) -> None:
     about = results.about
     ((name, summary),) = results.summary().items()
+    summaries = compared.summary()
     if options.json:
         content = {"scenario": name, "trials": about.trials, "seed": about.seed, "engine": about.engine}
-        print(json.dumps({**content, "summary": summary}, indent=2))
+        others = {other: one for other, one in summaries.items() if other != name}
+        print(json.dumps({**content, "summary": summary, "baselines": others}, indent=2))
         return
     print(f"{name}: trials {about.trials}, seed {about.seed}, engine {about.engine}\n")
     print(f"{'':18}{'mean':>15}{'sd':>14}{'95 % interval':>33}")
@@ -111,8 +162,22 @@ def _print(results: "Results", options: argparse.Namespace) -> None:
         mean, sd, low, high = (_number(estimate[key]) for key in ("mean", "sd", "low", "high"))
         interval = "" if not low else f"{low} to {high}"
         print(f"{quantity.replace('_', ' '):18}{mean:>15}{sd:>14}{interval:>33}".rstrip())
+    if len(summaries) > 1:
+        print(f"\n{'':25}{'messages':>14}{'per decision':>14}{'group regret':>14}")
+        for other, one in summaries.items():
+            print(_line(other, one))
+        print("All on the same tapes; ± is half of the 95 % interval.")
     if options.out is not None:
         print(f"\nThe results are in {options.out}, and {options.out / REPORT} shows them.")
+
+
+def _line(name: str, summary: "Mapping[str, Mapping[str, float | None]]") -> str:
+    """Return a scenario in one line."""
+    messages, decisions, regret = (summary[one]["mean"] or 0.0 for one in ("messages", "decisions", "group_regret"))
+    high = summary["group_regret"]["high"]
+    sure = "" if high is None else f" ± {high - regret:<8,.1f}"
+    per_decision = messages / decisions if decisions else 0.0
+    return f"{left(cut(name, 24), 25)}{messages:>14,.1f}{per_decision:>14.3f}{regret:>14,.1f}{sure}".rstrip()
 
 
 def _number(value: float | None) -> str:

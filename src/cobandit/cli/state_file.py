@@ -41,17 +41,35 @@ def add_log(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="only decisions made since: 2026-03-01T12:00 (UTC unless it says otherwise), or 90s, 15m, 12h, 7d ago",
     )
+    add_place(parser, "only decisions of")
     parser.add_argument(
         "--follow", action="store_true", help="go on with what is decided; a decision that is rewarded is printed again"
     )
     parser.set_defaults(command=_log)
 
 
+def add_place(parser: argparse.ArgumentParser, what: str) -> None:
+    """Give a parser the arguments that say of which bandit of a fleet something is wanted, and of which segment."""
+    parser.add_argument("--bandit", metavar="NAME", help=f"of a fleet: {what} this bandit")
+    parser.add_argument("--segment", metavar="NAME", help=f"{what} this segment of it; '' for the one without a name")
+
+
+def place_of(options: argparse.Namespace) -> tuple[str | None, str | None]:
+    """Return of which bandit and segment something is wanted; `None` for any.
+
+    Raises:
+        LocalError: A segment is named, and no bandit.
+    """
+    if options.segment is not None and options.bandit is None:
+        raise LocalError("--segment is of a bandit: say which one with --bandit")
+    return options.bandit, options.segment
+
+
 def add_reward(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     _add_state(parser)
     parser.add_argument("id", help="the decision's id")
-    parser.add_argument("reward", type=float, help="a number in [0, 1]")
+    parser.add_argument("reward", type=float, help="a number in the range of its bandit, which is [0, 1] by default")
     parser.set_defaults(command=_reward)
 
 
@@ -73,13 +91,24 @@ def _log(options: argparse.Namespace) -> int:
     from cobandit.live.store.state_file import LogReader  # noqa: PLC0415
 
     reader, rows = LogReader(options.state), csv.writer(sys.stdout, lineterminator="\n")
+    bandit, segment = place_of(options)
+    if bandit is not None:
+        reader.bandits.of(bandit)  # refuses one that there is not
+
+    def more() -> list[LogEntry]:
+        return [
+            entry
+            for entry in reader.more()
+            if entry.at >= options.since and bandit in (None, entry.bandit) and segment in (None, entry.segment)
+        ]
+
     if options.parquet is not None:
-        return _write_parquet([entry for entry in reader.more() if entry.at >= options.since], options)
+        return _write_parquet(more(), options)
     try:
         if options.csv:
             rows.writerow(field.encode_name for field in msgspec.structs.fields(LogEntry))
         while True:
-            entries = [entry for entry in reader.more() if entry.at >= options.since]
+            entries = more()
             if options.csv:
                 rows.writerows(map(_plain, msgspec.to_builtins(entry).values()) for entry in entries)
             else:

@@ -19,6 +19,7 @@ from cobandit.core import (
     Flushed,
     Forgot,
     Introduced,
+    Limited,
     Notice,
     Observed,
     PeerJoined,
@@ -72,6 +73,7 @@ RECORDS: Kinds = {
     40: Forgot,
     41: Adopted,
     42: Turned,
+    43: Limited,
 }
 
 SNAPSHOTS: Kinds = {48: Translated(Snapshot, Snapshot, None, brief_snapshot)}

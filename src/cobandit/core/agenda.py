@@ -144,7 +144,7 @@ class Agenda:
         if link.urgent > link.acknowledged or not link.peer.is_present:
             return True
         is_unseen = retransmit.phase is Phase.WAITING and not self._candidates.are_settled(link.peer)
-        return is_unseen and link.exchange.has_reached(len(self._candidates.own))
+        return is_unseen and link.exchange.has_reached(self._candidates.count)
 
     def _retransmitting(self, is_meant: Callable[[Link], bool]) -> Iterator[tuple[Link, Retransmit]]:
         for link in self._links.values():

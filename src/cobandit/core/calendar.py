@@ -6,10 +6,21 @@ drops what is over. It knows no peers.
 
 import math
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
+from cobandit.core.facts import CellKey
 from cobandit.core.messages import Cells
-from cobandit.core.places import APART, Bandit
-from cobandit.values.tally import Arm
+from cobandit.core.places import APART, Bandit, beside
+from cobandit.values.tally import Arm, ArmTally
+
+
+class Turn(NamedTuple):
+    """What followed from it that a period has begun."""
+
+    is_own: bool
+    """Whether this incarnation has observed anything of that bandit in the period before."""
+    gone: tuple[tuple[CellKey, ArmTally], ...]
+    """The cells that are outside of their windows."""
 
 
 class Calendar:
@@ -79,7 +90,7 @@ class Calendar:
     def counts(self, told: Cells) -> bool:
         """Return whether cells are of a bandit that is served, and of a period that counts: the next one does too."""
         present = self._periods.get(told.bandit)
-        if present is None or (told.segment and not told.bandit and told.segment not in APART):
+        if present is None or (told.segment and beside(told.bandit, told.segment) not in ("", *APART)):
             return False
         last = present + 1 if self.bandits[told.bandit].period else present
         return told.period <= last and not self.is_over(told.bandit, told.period)

@@ -21,6 +21,14 @@ class Candidates:
         self._settles = settles
 
     @property
+    def count(self) -> int:
+        """What thresholds count by, at least one: who serves only bandits with names has no plain arms.
+
+        With none, a threshold could be 0, and a demand would be met by a share with nothing in it, which is not sent.
+        """
+        return max(1, len(self.own))
+
+    @property
     def key(self) -> EliminationsKey:
         """Under which key it is known what this agent has dropped."""
         return EliminationsKey(self._members.agent, self._replica.incarnation)

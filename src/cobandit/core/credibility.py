@@ -25,6 +25,7 @@ from cobandit.core.messages import (
 )
 from cobandit.core.pen_checks import check_pen, check_settled
 from cobandit.core.pen_names import lender_of
+from cobandit.core.pens import MAX_PEN_CELLS
 from cobandit.core.places import MAX_PERIOD, PLAIN, At, Bandit
 from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_FACTS_PER_MESSAGE, MAX_PER_AGENT, Replica
 from cobandit.core.running_totals import MAX_TOTAL
@@ -237,7 +238,8 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
             new[told.agent] = cells + (before[0] == 0), observations + added.observations
     for agent, (cells, observations) in new.items():
         held_cells, held_observations = replica.amount_of(agent)
-        is_too_much = held_cells + cells > MAX_CELLS_PER_AGENT or held_observations + observations > MAX_PER_AGENT
+        most = MAX_CELLS_PER_AGENT if lender_of(agent) is None else MAX_PEN_CELLS
+        is_too_much = held_cells + cells > most or held_observations + observations > MAX_PER_AGENT
         if is_too_much and agent != replica.agent:  # what this agent is told of itself, `witnesses.py` bounds
             raise PeerError(f"{sender} tells of more than one agent can have observed: {agent}, {observations} more")
         if replica.number + observations > MAX_NUMBER // 2:

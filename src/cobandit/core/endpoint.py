@@ -6,7 +6,7 @@ which arms were eliminated.
 
 On a reliable network every message does what the paper says, and that is all. Where messages may be lost and agents
 restart (`sharing.retry`), every message says which session speaks and what it has of the receiver's, and what was not
-acknowledged in time is said again: `retransmit.py` says when, `agenda.py` what.
+acknowledged in time is said again: `retransmit.py` says when, `agenda.py` what, and `uncertain.py` how it is heard.
 
 It is put together from parts. `peers.py` knows who is here, `speech.py` makes the messages; what follows from an input
 is decided here.
@@ -14,7 +14,7 @@ is decided here.
 
 from collections.abc import Sequence
 
-from cobandit.core import credibility, roles
+from cobandit.core import credibility, roles, uncertain
 from cobandit.core.agenda import Agenda
 from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Sharing
@@ -25,7 +25,6 @@ from cobandit.core.messages import (
     Acknowledgement,
     AgentId,
     Changes,
-    Delivery,
     Eliminations,
     Message,
     Notice,
@@ -48,7 +47,6 @@ from cobandit.core.peers import Peers
 from cobandit.core.pen_names import SettledBlock
 from cobandit.core.places import Bandit, Change, Placed, check_bandits, check_next
 from cobandit.core.replica import Replica
-from cobandit.core.retransmit import Event, Phase
 from cobandit.core.speech import Speech
 from cobandit.core.totals import Totals
 from cobandit.core.witnesses import Witnesses
@@ -96,7 +94,7 @@ class Endpoint:
         self.witnesses = Witnesses(self.replica)
         self.totals = Totals()
         """What others have observed, if this agent is a leaf."""
-        self._sharing = sharing
+        self.sharing = sharing
 
     @property
     def name(self) -> AgentId:
@@ -136,7 +134,7 @@ class Endpoint:
         self.replica.observe(tallies, settled)
         for bandit, segment, placed in elsewhere:
             self.replica.observe(placed, at=(bandit, segment))
-        candidate_count = len(self.candidates.own)
+        candidate_count = self.candidates.count
         usable: dict[int, int] = {}
         outgoing: list[Message] = []
         for link in self.links.values():  # Algorithm 1, line 6; Algorithm 4, "each agent j' in A_i"
@@ -177,7 +175,7 @@ class Endpoint:
         self.agenda.own_eliminated_at = self.candidates.drop(arm)
         # To the agents that have an arm in common with this one (A^(j) of Appendix H.1), or that have this arm (A_i).
         partners = [link for link in self.links.values() if link.peer.common]
-        if self._sharing.literal_notices:
+        if self.sharing.literal_notices:
             partners = [link for link in partners if arm in link.peer.common_set]
         for link in partners:
             link.urgent = self.agenda.own_eliminated_at
@@ -202,7 +200,7 @@ class Endpoint:
         self.members.notices += 2
         number = self.speech.put_presence(self.links.values())
         self.agenda.expect_from_all(now)
-        claim = Changes() if self._sharing.retry is None else Changes(number - 1, number)
+        claim = Changes() if self.sharing.retry is None else Changes(number - 1, number)
         record = Introduced(now, is_relay, is_leaf)
         outgoing = self._tell_all(self.speech.presence(), claim)
         return Outcome((record,), outgoing, news=less, wake_at=self.wake_at, elsewhere=elsewhere)
@@ -296,7 +294,7 @@ class Endpoint:
             case Notice():
                 outcome = self._receive_notice(message, now)
             case Acknowledgement():
-                outcome = self._receive_acknowledgement(message, now)
+                outcome = uncertain.receive_acknowledgement(self, message, now)
         if outcome.records:
             self.met[message.sender].peer.last_heard = now
             if before is not None and before == self._standing(message):
@@ -354,107 +352,30 @@ class Endpoint:
     # What is heard.
 
     def _receive_share(self, share: Share, now: float) -> Outcome:
-        delivery = share.delivery
-        is_tolerant, is_led = self._sharing.retry is not None, self.peers.is_relay(share.sender)
+        """Take observations of a peer, and its request for this agent's (Algorithm 1, lines 15 to 21)."""
+        is_tolerant, is_led = self.sharing.retry is not None, self.peers.is_relay(share.sender)
         is_led = is_led or self.replica.forgets  # all that was buffered may have left its window
         credibility.check_share(share, self.name, is_tolerant=is_tolerant, is_led=is_led)
-        if delivery is not None and (later := self._superseded_by(share.sender, delivery, share.changes)):
-            return Outcome(superseded_by=later)
-        link = self.peers.admit(share.sender, share.changes, delivery)
-        if delivery is None:
-            return self._receive_certain(link, share, now)
-        self.agenda.look(now)
-        heeded = credibility.is_heeded(link, delivery, share.changes)
-        if heeded:
-            self.peers.hear(link, delivery, now)
-        outcome = self._merge(link, share.changes, delivery.session, now, is_heeded=heeded)
-        outcome = outcome._replace(records=(Received(share, now),))
-        if not heeded:  # what it observed counts, what it asks for does not; it may not know of a later session
-            is_over = delivery.session < (link.peer.session or 0)
-            return outcome._replace(outgoing=((self.speech.acknowledge(link),) if is_over else ()) + outcome.outgoing)
-        # What a sender takes to be wanted depends on the session of the receiver that it knows.
-        is_taken = self.witnesses.is_whole
-        is_taken = is_taken and not credibility.is_mistaken(share.changes, self.members, self.replica)
-        if is_taken and delivery.receipt.session == self.session and share.changes.base <= link.held:
-            link.held = max(link.held, share.changes.upto)
-        if share.number > link.shares_received and credibility.is_meant(delivery.receipt, self.session):
-            answer = self._take_turn(link, share, delivery, now)
-        else:
-            answer = self._take_repetition(link, delivery, now) if delivery.attempt else ()
-        return outcome._replace(outgoing=(answer or self.speech.next_part(link, now)) + outcome.outgoing)
-
-    def _receive_certain(self, link: Link, share: Share, now: float) -> Outcome:
-        """Take a share on a network that loses nothing."""
+        if share.delivery is not None:
+            return uncertain.receive_share(self, share, share.delivery, now)
+        link = self.peers.admit(share.sender, share.changes, None)
         if share.number <= link.shares_received:
             return Outcome()  # it has come before, or a later one has
         self.agenda.look(now)
         changes = share.changes._replace(upto=share.number)  # all that is numbered where no message is lost
-        outcome = self._merge(link, changes, link.peer.session, now, is_heeded=True)  # Algorithm 1, line 16
+        outcome = self.merge(link, changes, link.peer.session, now, is_heeded=True)  # Algorithm 1, line 16
         link.shares_received = share.number
-        answer: tuple[Message, ...] = ()
         # The question of lines 17 to 21 is not put to a settled pair: it has nothing left to say.
-        if not self.candidates.are_settled(link.peer):
-            answer = self._answer(link, now)
+        answer = () if self.candidates.are_settled(link.peer) else self.answer(link, now)
         return outcome._replace(records=(Received(share, now),), outgoing=answer + outcome.outgoing)
 
-    def _take_turn(self, link: Link, share: Share, delivery: Delivery, now: float) -> tuple[Message, ...]:
-        """Take a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
-        retransmit = link.retransmit
-        assert retransmit is not None
-        if delivery.receipt.number >= link.exchange.shares_sent:
-            retransmit.answered(now)
-        link.shares_received = share.number
-        if self.candidates.are_settled(link.peer):
-            link.exchange.put_off()  # until one of the two has more arms, and there is something to say
-            retransmit.take(Event.ASKED)
-            is_missing = self._knows_more_eliminations(link)
-            return (self.speech.repeat(link, now, is_answer=True),) if is_missing else ()
-        answer = self._answer(link, now)
-        if not answer:
-            retransmit.take(Event.ASKED)
-        return answer
-
-    def _answer(self, link: Link, now: float) -> tuple[Message, ...]:
+    def answer(self, link: Link, now: float) -> tuple[Message, ...]:
         """Answer a share if enough is buffered; a relay answers at once, so that the pace is the other side's."""
-        observations = link.exchange.share_received(len(self.candidates.own))
+        observations = link.exchange.share_received(self.candidates.count)
         is_led = self.members.is_relay and not self.peers.is_relay(link.peer.name)
         if is_led and not observations:
             link.exchange.ask()
         return (self.speech.share(link, observations, now),) if is_led or observations else ()
-
-    def _take_repetition(self, link: Link, delivery: Delivery, now: float) -> tuple[Message, ...]:
-        """Answer what was said again: with the answer again, if that is what was lost.
-
-        What is itself an answer is only acknowledged. Otherwise two agents that share often would go on answering old
-        repetitions with new ones, and every doubled message would double what follows from it.
-        """
-        assert link.retransmit is not None
-        is_lacking = delivery.receipt.number < link.exchange.shares_sent
-        is_missing = is_lacking and link.retransmit.phase is Phase.WAITING
-        if self.candidates.are_settled(link.peer):
-            is_missing = self._knows_more_eliminations(link)
-        if is_missing and not delivery.is_answer:
-            return (self.speech.repeat(link, now, is_answer=True),)
-        return (self.speech.acknowledge(link),)
-
-    def _knows_more_eliminations(self, link: Link) -> bool:
-        return self.replica.number_of(self.candidates.key) > link.acknowledged
-
-    def _receive_acknowledgement(self, message: Acknowledgement, now: float) -> Outcome:
-        delivery, nothing = message.delivery, Changes()
-        if self._sharing.retry is None:
-            raise PeerError(f"{message.sender} is loss-tolerant and {self.name} is not: a whole group must agree")
-        if later := self._superseded_by(message.sender, delivery, nothing):
-            return Outcome(superseded_by=later)
-        link = self.peers.admit(message.sender, nothing, delivery)
-        if not credibility.is_heeded(link, delivery, nothing):
-            return Outcome()
-        assert link.retransmit is not None
-        self.agenda.look(now)
-        if delivery.receipt.number >= link.exchange.shares_sent:
-            link.retransmit.quenched()
-        self.peers.hear(link, delivery, now)
-        return Outcome((Received(message, now),), self.speech.next_part(link, now))
 
     def _receive_notice(self, notice: Notice, now: float) -> Outcome:
         if not 0 <= notice.session < MAX_INCARNATION:
@@ -465,7 +386,7 @@ class Endpoint:
                 return Outcome(outgoing=(self.speech.acknowledge(link),))  # it should know that its session is over
         self.agenda.look(now)
         heeded = link.retransmit is None or credibility.is_heeded(link, notice, notice.changes)
-        outcome = self._merge(link, notice.changes, notice.session, now, is_heeded=heeded)
+        outcome = self.merge(link, notice.changes, notice.session, now, is_heeded=heeded)
         self.peers.take_back(link, notice.changes)
         for presence in notice.changes.presences:  # all that is claimed is this one fact, whatever else is wanted
             if presence.session == link.peer.session and notice.changes.base <= link.held:
@@ -474,13 +395,7 @@ class Endpoint:
             outcome = outcome._replace(outgoing=(self.speech.repeat(link, now, is_answer=True), *outcome.outgoing))
         return outcome._replace(records=(Received(notice, now),))
 
-    def _superseded_by(self, sender: AgentId, delivery: Delivery, changes: Changes) -> int:
-        """Return which later session or incarnation of this agent a message knows, or 0. Strangers' words are none."""
-        credibility.check_delivery(sender, delivery, self.name, self.session)
-        is_known = sender in self.met or any(told.agent == sender for told in changes.presences)
-        return credibility.latest_life(delivery.receipt, changes, self.replica, self.session) if is_known else 0
-
-    def _merge(self, link: Link, changes: Changes, session: int | None, now: float, *, is_heeded: bool) -> Outcome:
+    def merge(self, link: Link, changes: Changes, session: int | None, now: float, *, is_heeded: bool) -> Outcome:
         """Take what a peer tells. Return what is new: of others, of this agent's own other incarnations.
 
         What it has eliminated counts only if the arms are known because of which it did, and a word about itself only
@@ -499,7 +414,7 @@ class Endpoint:
         others, elsewhere = roles.sorted_out(self.replica, (*totals, *(Change(*key[3:], added) for key, added in rows)))
         returned, also = roles.sorted_out(self.replica, own)
         is_passed_on = self.members.is_relay and bool(rows or news.settled)
-        outgoing = roles.pass_on(self, link, rows, now, forwards=self._sharing.forwards) if is_passed_on else ()
+        outgoing = roles.pass_on(self, link, rows, now, forwards=self.sharing.forwards) if is_passed_on else ()
         if own:  # the others must be told
             for other in self.links.values():
                 self.agenda.find_urgent(other)

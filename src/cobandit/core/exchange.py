@@ -21,7 +21,6 @@ from cobandit.core.protocols.rules import Input, Rules
 from cobandit.core.retransmit import RetryTimers
 from cobandit.core.state import ExchangeState
 from cobandit.core.thresholds import Threshold, needed
-from cobandit.values.errors import LocalError
 
 
 class Sharing(NamedTuple):
@@ -41,16 +40,6 @@ class Sharing(NamedTuple):
         retry = "" if self.retry is None else f", {self.retry!r}"
         more = ", literal_notices=True" * self.literal_notices + ", forwards=True" * self.forwards
         return f"{self.rules.name}({self.threshold!r}{retry}{more})"
-
-
-def check_notices(*, literal: bool, retry: RetryTimers | None) -> None:
-    """Raise unless notices as Algorithm 5 prints them go with a network as the paper assumes it.
-
-    Raises:
-        LocalError: They are to be literal, and messages are repeated: a repetition tells everything to everybody.
-    """
-    if literal and retry is not None:
-        raise LocalError("literal_notices is Algorithm 5 as printed, which trusts the network: leave loss_tolerant out")
 
 
 class Exchange:

@@ -5,14 +5,19 @@ same incarnation, in a session of its own, and no row is added for it. It also g
 which it can decide at once. This file does not know which pens there are, or how this is told.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from cobandit.core.endpoint import Endpoint
-from cobandit.core.facts import told
-from cobandit.core.messages import AgentId, Cells, Changes
+from cobandit.core.facts import TotalKey, told
+from cobandit.core.messages import EVERYBODY_ELSE, AgentId, Cells, Changes
 from cobandit.core.pen_names import SettledBlock
 from cobandit.core.state import EndpointState, FactState, TotalState
+from cobandit.values.errors import PeerError
 from cobandit.values.tally import ArmTally
+
+MAX_TOTALS_HANDED_OVER = 4096
+"""Totals of bandits with names that are told with a pen."""
 
 
 class Handover(NamedTuple):
@@ -25,6 +30,11 @@ class Handover(NamedTuple):
     lender_session: int
     upto: int
     """The number of the lender's log at which that was so."""
+    elsewhere: tuple[Cells, ...] = ()
+    """What was observed with it beside the plain bandit, and of bandits with names: all of it, or it would be begun
+    again."""
+    totals_elsewhere: tuple[Cells, ...] = ()
+    """The same of everybody else, if it is not too much: the rest is told the usual way."""
     settled: tuple[SettledBlock, ...] = ()
     """Which decisions that were made with it are settled: the holder judges them all, as long as it holds it."""
 
@@ -33,10 +43,32 @@ def handed_over(endpoint: Endpoint, pen: AgentId) -> Handover:
     """Return what a relay knows, for the next holder of a pen."""
     replica = endpoint.replica
     told_of_pen = told(replica.facts_of(pen))
-    own = tuple(entry for cells in told_of_pen.cells for entry in cells.tallies)
+    own = tuple(entry for cells in told_of_pen.cells if _is_plain(cells) for entry in cells.tallies)
+    elsewhere = tuple(cells for cells in told_of_pen.cells if not _is_plain(cells))
     everybody_else = () if replica.totals is None else tuple(replica.totals.but(pen, arm) for arm in endpoint.arms)
     totals = tuple(total for total in everybody_else if total.observations)
-    return Handover(own, totals, endpoint.session, replica.number, told_of_pen.settled)
+    others = _totals_elsewhere(endpoint, pen)
+    return Handover(own, totals, endpoint.session, replica.number, elsewhere, others, told_of_pen.settled)
+
+
+def _is_plain(cells: Cells) -> bool:
+    return not (cells.bandit or cells.segment or cells.period)
+
+
+def _totals_elsewhere(endpoint: Endpoint, pen: AgentId) -> tuple[Cells, ...]:
+    replica = endpoint.replica
+    if replica.totals is None:
+        return ()
+    keys = [fact.key for fact in replica.facts_of(EVERYBODY_ELSE) if isinstance(fact.key, TotalKey)]
+    places = [key for key in keys if key.bandit or key.segment or key.period]
+    if len(places) > MAX_TOTALS_HANDED_OVER:
+        return ()
+    found: dict[tuple[str, str, int], list[ArmTally]] = {}
+    for key in places:
+        total = replica.totals.but(pen, key.arm, key.bandit, key.segment, key.period)
+        if total.observations:
+            found.setdefault((key.bandit, key.segment, key.period), []).append(total)
+    return tuple(Cells(EVERYBODY_ELSE, 0, tuple(entries), *place) for place, entries in found.items())
 
 
 def holder_state(blank: EndpointState, session: int, lender: AgentId, given: Handover) -> EndpointState:
@@ -47,12 +79,43 @@ def holder_state(blank: EndpointState, session: int, lender: AgentId, given: Han
         session: In which the pen is lent.
         lender: Who lent it. It needs no telling what it told.
         given: What it told.
+
+    Raises:
+        PeerError: It told something of a period that is far ahead: the two clocks differ.
     """
+    for cells in given.elsewhere:
+        bandit = {one.name: one for one in blank.bandits}.get(cells.bandit)
+        if bandit is not None and cells.period > bandit.number_at(blank.time) + 1:
+            raise PeerError(
+                f"{lender} has observations of bandit {cells.bandit!r} from a period that is far ahead of the clock "
+                "here: set the clocks of both computers"
+            )
     served = [entry for entry in given.tallies if entry.arm in blank.arms]
     rows = [Changes(settled=(block,)) for block in given.settled]
     rows += [Changes(cells=(Cells(blank.agent, blank.incarnation, (entry,)),)) for entry in served]
+    rows += [
+        Changes(cells=(Cells(blank.agent, blank.incarnation, (entry,), *place),))
+        for place, entry in _of_use(blank, given.elsewhere)
+    ]
     facts = [FactState(number, (lender, given.lender_session), row) for number, row in enumerate(rows, 1)]
     totals = tuple(
         TotalState(lender, given.lender_session, given.upto, entry) for entry in given.totals if entry.arm in blank.arms
     )
+    totals += tuple(
+        TotalState(lender, given.lender_session, given.upto, entry, *place)
+        for place, entry in _of_use(blank, given.totals_elsewhere)
+    )
     return blank._replace(session=session, facts=tuple(facts), number=len(facts), totals=totals)
+
+
+def _of_use(blank: EndpointState, told_cells: Iterable[Cells]) -> Iterator[tuple[tuple[str, str, int], ArmTally]]:
+    """Return what is of an arm that is served, and of a period that counts, with its place."""
+    bandits = {one.name: one for one in blank.bandits}
+    for cells in told_cells:
+        bandit = bandits.get(cells.bandit)
+        arms = blank.arms if not cells.bandit else () if bandit is None else bandit.arms
+        if bandit is not None and cells.period <= bandit.number_at(blank.time) - bandit.periods:
+            continue  # nobody adds to it any more
+        for entry in cells.tallies:
+            if entry.arm in arms:
+                yield (cells.bandit, cells.segment, cells.period), entry

@@ -101,8 +101,25 @@ class Flushed(NamedTuple):
     now: float
 
 
+class Limited(NamedTuple):
+    """The driver said how many facts one message tells at most: what was told in one, and what comes next, follow."""
+
+    most: int
+
+
 InputRecord = (
-    Observed | Adopted | Received | PeerJoined | PeerLeft | Introduced | Woke | Flushed | Began | Forgot | Turned
+    Observed
+    | Adopted
+    | Received
+    | PeerJoined
+    | PeerLeft
+    | Introduced
+    | Woke
+    | Flushed
+    | Began
+    | Forgot
+    | Turned
+    | Limited
 )
 
 

@@ -38,6 +38,15 @@ MAX_NUMBERS = 2**15
 """With so many decisions that are not over a holder takes another pen, and such a pen is not handed on: all that is
 wanted of one pen must fit one message (`parts.py`)."""
 
+MAX_PEN_CELLS = 4096
+"""No more cells of one pen are taken: all of them must fit one message, as well."""
+
+MAX_CELLS_HANDED_ON = MAX_PEN_CELLS // 4
+"""A pen with more is not handed on: the next holder needs room."""
+
+MAX_CELLS_HELD = 3 * MAX_PEN_CELLS // 4
+"""With so many a holder takes another pen."""
+
 MAX_FIRST_NUMBER = 2**31
 """A pen whose numbers come to this is not handed on: a new one is made."""
 
@@ -121,7 +130,14 @@ class Book:
     # Lending.
 
     def lend(
-        self, nonce: bytes, incarnation: int, fresh_session: Callable[[int], int], now: float, prefix: str = ""
+        self,
+        nonce: bytes,
+        incarnation: int,
+        fresh_session: Callable[[int], int],
+        now: float,
+        prefix: str = "",
+        *,
+        has_room: Callable[[AgentId], bool] = lambda _: True,
     ) -> Pen | None:
         """Lend a closed pen, or else a new one; who asks again gets the same. `None` if there are too many.
 
@@ -131,12 +147,14 @@ class Book:
             fresh_session: Returns a session above one, and different from all others.
             now: The time.
             prefix: What names must begin with that the asker can prove.
+            has_room: Says whether a pen that was used before has not been used too much.
         """
         if nonce in self._asked:
             return self.pens[self._asked[nonce]]
         closed = (self.pens[name] for name in self._closed)
         fitting = (pen for pen in closed if prefix_of(pen.name) == prefix)
-        free = next((pen for pen in fitting if pen.first_number - pen.floor < MAX_NUMBERS), None)
+        few = (pen for pen in fitting if pen.first_number - pen.floor < MAX_NUMBERS)
+        free = next((pen for pen in few if has_room(pen.name)), None)
         if free is not None:
             pen = free
         elif len(self._heard) + len(self._closed) >= MAX_PENS:

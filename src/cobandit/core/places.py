@@ -22,6 +22,9 @@ MAX_BANDITS = 1024
 MAX_PERIODS = 64
 """The most periods of a window."""
 
+MIN_PERIOD = 0.001
+"""No period and no half-life is shorter, so that the number of a period is below `MAX_PERIOD` at any time of day."""
+
 MAX_PERIOD = 2**53
 """Periods are below this."""
 
@@ -30,8 +33,27 @@ At = tuple[str, str]
 
 PLAIN: At = ("", "")
 
-APART = ("held out", "guardrail")
-"""The segments of the plain bandit: what is counted beside it, and no policy learns from. There are no others."""
+SEPARATOR = "\x1f"
+"""Stands in no name of a bandit, nor of a segment that somebody has named."""
+
+HELD_OUT, GUARDRAIL = APART = ("held out", "guardrail")
+"""What is counted beside a bandit, for all its segments together, and no policy learns from. There is no more."""
+
+
+def apart(bandit: str, what: str) -> At:
+    r"""Return where something is counted beside a bandit, which is no segment that anybody can name.
+
+    >>> apart("", HELD_OUT), apart("home", GUARDRAIL)
+    (('', 'held out'), ('home', '\x1fguardrail'))
+    """
+    return (bandit, SEPARATOR + what if bandit else what)
+
+
+def beside(bandit: str, segment: str) -> str:
+    """Return what is counted at a place, if it is beside its bandit; nothing if it is a segment that learns."""
+    if bandit and not segment.startswith(SEPARATOR):
+        return ""
+    return segment.removeprefix(SEPARATOR) if bandit else segment
 
 
 class Bandit(NamedTuple):
@@ -57,6 +79,15 @@ class Bandit(NamedTuple):
         2
         """
         return int(time // self.period) if self.period else 0
+
+    def reward(self, units: int) -> float:
+        """Return a reward of so many quanta, in the range of this bandit.
+
+        >>> Bandit("home", ("A",), 100, rewards=(-50.0, 150.0)).reward(25)
+        0.0
+        """
+        low, high = self.rewards
+        return min(high, max(low, low + (high - low) * units / self.units_per_reward))
 
     def weight(self, age: int) -> float:
         """Return how much an observation counts that is so many periods old."""
@@ -104,6 +135,16 @@ def difference(mine: Bandit, theirs: Bandit) -> str | None:
     return None
 
 
+def together(mine: Sequence[Bandit], theirs: Sequence[Bandit]) -> tuple[Bandit, ...]:
+    """Return the bandits of two members, each with the arms of both. Those that they declare differently are `mine`."""
+    found = {bandit.name: bandit for bandit in mine}
+    for bandit in theirs:
+        known = found.get(bandit.name, bandit)
+        if difference(known, bandit) is None:
+            found[bandit.name] = known._replace(arms=tuple(dict.fromkeys((*known.arms, *bandit.arms))))
+    return tuple(found.values())
+
+
 def check_bandits(bandits: Sequence[Bandit]) -> None:
     """Refuse bandits that cannot be.
 
@@ -123,8 +164,16 @@ def check_bandits(bandits: Sequence[Bandit]) -> None:
         check_whole(f"the quanta of bandit {bandit.name!r}", bandit.units_per_reward, 1, 2**31)
         check_whole(f"the periods of bandit {bandit.name!r}", bandit.periods, 1, MAX_PERIODS)
         for name in ("period", "half_life"):
-            if not 0.0 <= getattr(bandit, name) < math.inf:
-                raise LocalError(f"the {name} of bandit {bandit.name!r} must be 0 or more, not {getattr(bandit, name)}")
+            length = getattr(bandit, name)
+            if length and not MIN_PERIOD <= length < math.inf:
+                raise LocalError(
+                    f"the {name} of bandit {bandit.name!r} must be 0, or {MIN_PERIOD} or more, not {length}"
+                )
+        low, high = bandit.rewards
+        if not -math.inf < low < high < math.inf:
+            raise LocalError(
+                f"the rewards of bandit {bandit.name!r} must be from a lower to a higher number, not {low} to {high}"
+            )
 
 
 def check_next(bandits: Sequence[Bandit], known: Mapping[str, Bandit], served: Mapping[str, Bandit]) -> None:

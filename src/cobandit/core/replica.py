@@ -29,7 +29,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, KeysView
 from typing import NamedTuple
 
 from cobandit.core import parts, settled
-from cobandit.core.calendar import Calendar
+from cobandit.core.amounts import Amounts
+from cobandit.core.calendar import Calendar, Turn
 from cobandit.core.facts import (
     CellKey,
     CellValue,
@@ -70,15 +71,6 @@ class News(NamedTuple):
     settled: tuple[SettledKey, ...] = ()
 
 
-class Turn(NamedTuple):
-    """What followed from it that a period has begun."""
-
-    is_own: bool
-    """Whether this incarnation has observed anything of that bandit in the period before."""
-    gone: tuple[tuple[CellKey, ArmTally], ...]
-    """The cells that are outside of their windows."""
-
-
 class Replica:
     """All that one agent knows.
 
@@ -117,10 +109,10 @@ class Replica:
         """The cells of this incarnation, by what their keys say besides."""
         self._eliminations: dict[AgentId, Fact] = {}
         """What each agent has eliminated: only its last incarnation counts."""
-        self._amounts: dict[AgentId, list[int]] = {}  # of each agent: cells, and observations in them
+        self._amounts = amounts = Amounts()
+        self.agents, self.amount_of, self.observations_of = amounts.agents, amounts.of, amounts.of_life
         self.totals: RunningTotals | None = None
         """What everybody has observed, if this agent is a relay."""
-        self._lives: dict[tuple[AgentId, int], int] = {}  # of each incarnation: observations
 
     # What this agent observes.
 
@@ -145,7 +137,7 @@ class Replica:
     def begin(self, incarnation: int) -> None:
         """Begin a new incarnation: what was observed so far stays as it is, in cells that grow no more."""
         check_whole("incarnation", incarnation, self.incarnation + 1, MAX_INCARNATION - 1)
-        if (self.agent, incarnation) in self._lives or EliminationsKey(self.agent, incarnation) in self._facts:
+        if self.observations_of(self.agent, incarnation) or EliminationsKey(self.agent, incarnation) in self._facts:
             raise LocalError(f"{self.agent} has had incarnation {incarnation} before: begin another one")
         self._drop_eliminations(self.agent)
         self.incarnation, self.observations, self.dropped = incarnation, 0, 0
@@ -201,17 +193,10 @@ class Replica:
             if not log:
                 del self._logs[fact.key.agent]
         for fact, key in cells:
-            count, life = fact.cell[0], key[:2]
-            amount = self._amounts[key.agent]
-            amount[0], amount[1] = amount[0] - 1, amount[1] - count
-            if not amount[0]:
-                del self._amounts[key.agent]
-            self._lives[life] -= count
-            if not self._lives[life]:
-                del self._lives[life]
-            if life == (self.agent, self.incarnation):
+            self._amounts.drop(key, fact.cell[0])
+            if key[:2] == (self.agent, self.incarnation):
                 del self._own[key[2:]]
-                self.dropped += count
+                self.dropped += fact.cell[0]
 
     def value_of(self, key: Key) -> object | None:
         """Return what is known of a key."""
@@ -221,20 +206,6 @@ class Replica:
     def facts_of(self, agent: AgentId) -> Collection[Fact]:
         """Return all that is known of an agent."""
         return self._logs.get(agent, ())
-
-    def amount_of(self, agent: AgentId) -> tuple[int, int]:
-        """Return how many cells of an agent are held, and how many observations in them."""
-        cells, observations = self._amounts.get(agent, (0, 0))
-        return cells, observations
-
-    @property
-    def agents(self) -> KeysView[AgentId]:
-        """The names of all whose observations are held."""
-        return self._amounts.keys()
-
-    def observations_of(self, agent: AgentId, incarnation: int) -> int:
-        """Return how many observations of an incarnation are held."""
-        return self._lives.get((agent, incarnation), 0)
 
     def eliminated(self, agent: AgentId, incarnation: int) -> tuple[Arm, ...]:
         """Return the arms that an incarnation no longer considers, as far as is known."""
@@ -362,11 +333,7 @@ class Replica:
 
     def _changed(self, fact: Fact, *, by: int) -> None:
         if isinstance(fact.key, CellKey):
-            amount = self._amounts.setdefault(fact.key.agent, [0, 0])
-            amount[0] += fact not in self._log
-            amount[1] += by
-            life = fact.key[:2]
-            self._lives[life] = self._lives.get(life, 0) + by
+            self._amounts.add(fact.key, by, is_new=fact not in self._log)
         self.number += by
         fact.number = self.number
         self._append(fact)

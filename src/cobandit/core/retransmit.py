@@ -27,7 +27,7 @@ The last share is repeated only while WAITING: when the wait is over, and in ans
 it. Every other repetition that comes in is acknowledged.
 
 A link has this object where messages may be lost, and has none where they cannot: `link.py` puts the two together.
-A repetition that is itself an answer to one is acknowledged and no more (`endpoint.py`), so answers come to an end.
+A repetition that is itself an answer to one is acknowledged and no more (`uncertain.py`), so answers come to an end.
 """
 
 from dataclasses import dataclass
@@ -257,3 +257,13 @@ class Retransmit:
         wait = max(0.0, now - self.shared_at) / self.size
         self.deviation = learned_deviation(self.mean, self.deviation, wait)
         self.mean = learned_mean(self.mean, wait)
+
+
+def check_notices(*, literal: bool, retry: RetryTimers | None) -> None:
+    """Raise unless notices as Algorithm 5 prints them go with a network as the paper assumes it.
+
+    Raises:
+        LocalError: They are to be literal, and messages are repeated: a repetition tells everything to everybody.
+    """
+    if literal and retry is not None:
+        raise LocalError("literal_notices is Algorithm 5 as printed, which trusts the network: leave loss_tolerant out")

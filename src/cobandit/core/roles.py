@@ -42,7 +42,7 @@ def pass_on(
         is_passed_on = teller is None or teller.is_leaf or forwards
         if news and is_passed_on and endpoint.peers.is_relay(other.peer.name):
             count = sum(added.observations for key, added in news if other.wants(endpoint.replica.fact(key)))
-            observations = other.exchange.observe(len(endpoint.candidates.own), count) if count else 0
+            observations = other.exchange.observe(endpoint.candidates.count, count) if count else 0
             if observations:
                 outgoing.append(endpoint.speech.share(other, observations, now))
         else:

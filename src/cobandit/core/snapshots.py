@@ -10,7 +10,7 @@ from cobandit.core.facts import TotalKey, told
 from cobandit.core.link import Link
 from cobandit.core.messages import AgentId
 from cobandit.core.places import check_bandits
-from cobandit.core.replica import Replica
+from cobandit.core.replica import MAX_FACTS_PER_MESSAGE, Replica
 from cobandit.core.retransmit import Phase
 from cobandit.core.state import EndpointState, FactState, LinkState
 from cobandit.values.errors import LocalError
@@ -71,7 +71,7 @@ def view(endpoint: Endpoint, peer: AgentId) -> LinkView:
         demanded=exchange.demanded,
         buffered=exchange.buffered,
         c=exchange.c,
-        threshold=exchange.threshold.at(exchange.c, len(candidates.own)),
+        threshold=exchange.threshold.at(exchange.c, candidates.count),
         shares_sent=exchange.shares_sent,
         shares_received=link.shares_received,
         is_settled=candidates.are_settled(known),
@@ -110,6 +110,7 @@ def state(endpoint: Endpoint) -> EndpointState:
         ),
         time=replica.calendar.time,
         dropped=replica.dropped,
+        max_facts=None if replica.max_facts == MAX_FACTS_PER_MESSAGE else replica.max_facts,
     )
 
 
@@ -130,7 +131,7 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     )
     candidates, agenda = endpoint.candidates, endpoint.agenda
     endpoint.members.session, endpoint.members.notices = state.session, state.notices
-    if not (state.arms or state.bandits) and state.facts:
+    if not (state.arms or state.bandits or state.retired) and any(fact.told.cells for fact in state.facts):
         raise LocalError("the arm set is empty, and there are no other bandits")
     check_bandits(state.bandits)
     check_bandits(state.retired)
@@ -142,6 +143,7 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     restore_facts(endpoint.replica, state.number, state.facts)
     endpoint.replica.lives.update(state.lives)
     endpoint.replica.dropped = state.dropped
+    endpoint.replica.max_facts = state.max_facts or MAX_FACTS_PER_MESSAGE
     endpoint.replica.observations += state.dropped
     endpoint.witnesses.restore(state.claims)
     said = endpoint.replica.presence_of(state.agent)

@@ -47,7 +47,7 @@ class Speech:
         """Send a share, which the exchange has decided on."""
         if link.retransmit is not None:
             c = max(1, link.exchange.c - 1)
-            link.retransmit.shared(link.exchange.threshold.at(c, len(self._candidates.own)), now)
+            link.retransmit.shared(link.exchange.threshold.at(c, self._candidates.count), now)
             self._agenda.schedule(link)
         return self._say(link, observations)
 
@@ -55,7 +55,7 @@ class Speech:
         """Send the last share again: the same number, the newest state."""
         assert link.retransmit is not None
         carried = self._replica.observations - link.retransmit.confirmed
-        link.exchange.repeat(len(self._candidates.own))
+        link.exchange.repeat(self._candidates.count)
         link.retransmit.repeated(now)
         self._agenda.schedule(link)
         return self._say(link, carried, is_answer=is_answer)

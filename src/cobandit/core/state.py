@@ -116,6 +116,8 @@ class EndpointState(NamedTuple):
     """What the calendar said when a period last began."""
     dropped: int = 0
     """How many own observations of the incarnation are outside their windows."""
+    max_facts: int | None = None
+    """How many facts one message tells at most, if packets are small."""
 
 
 class Snapshot(NamedTuple):

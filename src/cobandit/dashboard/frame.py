@@ -148,6 +148,17 @@ class Series(msgspec.Struct, frozen=True):
     """The group's regret until each moment, if the true means are known."""
 
 
+class BanditShown(msgspec.Struct, frozen=True):
+    """One bandit with a name, in short."""
+
+    name: str
+    arms: int
+    segments: int
+    observations: int
+    is_declared: bool
+    """Whether the member that serves the page has declared it, so that its segments can be looked at."""
+
+
 class Frame(msgspec.Struct, frozen=True):
     """All of it."""
 
@@ -180,6 +191,8 @@ class Frame(msgspec.Struct, frozen=True):
     series: Series
     verdict: Verdict | None = None
     """Who leads, how sure that is, and what stopping now would cost: as the member says that knows most."""
+    bandits: tuple[BanditShown, ...] = ()
+    """Those of a fleet, by name. Their segments come one at a time (`places.py`)."""
     regret: float | None = None
     """The group's regret so far, if the true means are known."""
     has_ended: bool = False

@@ -7,7 +7,7 @@ import msgspec
 from cobandit.dashboard import frame
 from cobandit.dashboard.changes import changes, control_arm
 from cobandit.dashboard.events import Events
-from cobandit.dashboard.frame import ArmShown, Frame, MemberShown, Pairs
+from cobandit.dashboard.frame import ArmShown, BanditShown, Frame, MemberShown, Pairs
 from cobandit.dashboard.meter import Meter
 from cobandit.dashboard.moments import Moment, Moments
 from cobandit.dashboard.sight import Seen, Sight, State, look
@@ -54,31 +54,41 @@ class Framing:
         self._moments.add(Moment(at, observed, messages.shares, messages.immediate))
         counts = self._moments.counts()
         shown = self._arms(arms, sight)
+        bandits = {bandit.name: bandit.observations for bandit in group.bandits}
         members = sorted(sight.members.values(), key=lambda seen: (_ORDER.index(seen.state), seen.name))
         return Frame(
             version=frame.FRAME_VERSION,
             group=fleet.group,
             at=at,
             next_s=next_s,
-            policy=", ".join(sorted({member.policy for member in group.members})),
+            policy=", ".join(sorted({member.policy for member in group.members if member.policy})),
             watching_since=self._moments.began,
             seen_from=self._seen_from,
             is_whole=is_whole,
             control_arm=control_arm(sight.present.values()),
             decisions=self._meter.decisions,
-            observations=sum(counts.values()),
+            observations=sum(counts.values()) + sum(bandits.values()),
             candidates=sum(arm.state == "candidate" for arm in shown),
             arms=tuple(shown[: frame.MOST_ARMS]),
             arms_left_out=max(0, len(shown) - frame.MOST_ARMS),
-            members=tuple(self._member(seen, counts) for seen in members[: frame.MOST_MEMBERS]),
+            members=tuple(self._member(seen, counts, bandits) for seen in members[: frame.MOST_MEMBERS]),
             members_left_out=max(0, len(members) - frame.MOST_MEMBERS),
             pairs=_pairs(sight),
             messages=messages,
             events=self._events.newest_first(),
             series=self._moments.series(self._regret),
             verdict=group.verdict,
+            bandits=self._bandits(group),
             regret=self._regret(counts),
             has_ended=has_ended,
+        )
+
+    def _bandits(self, group: Fleet) -> tuple[BanditShown, ...]:
+        own = next((member for member in group.members if member.name == self._seen_from), None)
+        here = {bandit.name for bandit in own.bandits} if own is not None else set()
+        return tuple(
+            BanditShown(one.name, len(one.arms), one.segments, one.observations, one.name in here)
+            for one in group.bandits
         )
 
     def _regret(self, counts: Mapping[str, int]) -> float | None:
@@ -116,7 +126,7 @@ class Framing:
         ]
         return sorted(shown, key=lambda arm: -arm.observations)
 
-    def _member(self, seen: Seen, counts: Mapping[str, int]) -> MemberShown:
+    def _member(self, seen: Seen, counts: Mapping[str, int], bandits: Mapping[str, int]) -> MemberShown:
         said = seen.statistics
         state = seen.state if seen.is_asked or seen.state == State.LEFT else State.NOT_ASKED
         shown = MemberShown(seen.name, state, seen.heard_s, is_seen_from=seen.name == self._seen_from)
@@ -127,7 +137,7 @@ class Framing:
             decisions=said.decisions,
             own_observations=said.own_observations,
             observations=said.observations,
-            missing=missing(said, counts),
+            missing=missing(said, counts, bandits),
             open_decisions=said.open_decisions,
             shares=said.communication.shares,
             packets=said.communication.sent,

@@ -1,5 +1,6 @@
 """The page over HTTP: its files, which are open, and the stream of frames, which is not."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from hashlib import blake2b
 from importlib.resources import files
@@ -10,10 +11,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from cobandit.dashboard.feed import Feed, TooManyViewersError
+from cobandit.dashboard.places import Places
 from cobandit.live.sidecar.problems import Refusal
 from cobandit.look import style_sheet
+from cobandit.values.errors import UnknownError
 
 STREAM = "/page/stream"
+PLACE = "/page/place"
 
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -65,8 +69,8 @@ OPEN_PATHS = frozenset(_FILES)
 """What needs no token: the page itself says nothing of the fleet."""
 
 
-def page_routes(feed: Feed) -> list[Route]:
-    """Return the routes of the page, with its stream."""
+def page_routes(feed: Feed, places: Places | None = None) -> list[Route]:
+    """Return the routes of the page, with its stream; and with segments of bandits, if there is a member to ask."""
 
     async def stream(request: Request) -> Response:
         if request.method == "HEAD":
@@ -82,7 +86,17 @@ def page_routes(feed: Feed) -> list[Route]:
             headers=_STREAM_HEADERS,
         )
 
-    return [*(Route(path, _serve, methods=["GET"]) for path in _FILES), Route(STREAM, stream, methods=["GET"])]
+    async def place(request: Request) -> Response:
+        assert places is not None
+        asked = [request.query_params.get(name, "") for name in ("bandit", "segment")]
+        try:
+            found = await asyncio.to_thread(places.place, *asked)
+        except UnknownError as error:
+            raise Refusal(404, str(error)) from None
+        return Response(found.to_json(), headers=_STREAM_HEADERS, media_type="application/json")
+
+    routes = [*(Route(path, _serve, methods=["GET"]) for path in _FILES), Route(STREAM, stream, methods=["GET"])]
+    return routes if places is None else [*routes, Route(PLACE, place, methods=["GET"])]
 
 
 async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

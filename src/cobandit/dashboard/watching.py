@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from cobandit.dashboard.feed import Feed
+from cobandit.dashboard.places import Places
 from cobandit.dashboard.routes import OPEN_PATHS, page_routes
 from cobandit.live.drive.member import Member
 from cobandit.live.log_events import LogEvent, log_event
@@ -33,13 +34,13 @@ def page_beside(member: Member, stopping: asyncio.Event) -> Extras:
         member: The member.
         stopping: Set when the server is about to stop.
     """
-    feed = Feed(every_s=LOOK_EVERY_S, seen_from=member.name)
+    feed, places = Feed(every_s=LOOK_EVERY_S, seen_from=member.name), Places(member)
     called = asyncio.Event()
     feed.on_viewer = called.set
 
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
-        watching = asyncio.create_task(_watch(member, feed, called), name="cobandit page")
+        watching = asyncio.create_task(_watch(member, feed, places, called), name="cobandit page")
         ending = asyncio.create_task(_end_with(feed, stopping))
         try:
             yield
@@ -48,14 +49,15 @@ def page_beside(member: Member, stopping: asyncio.Event) -> Extras:
                 task.cancel()
             await asyncio.gather(watching, ending, return_exceptions=True)
 
-    return Extras(routes=page_routes(feed), open_paths=OPEN_PATHS, running=running)
+    return Extras(routes=page_routes(feed, places), open_paths=OPEN_PATHS, running=running)
 
 
-async def _watch(member: Member, feed: Feed, called: asyncio.Event) -> None:
+async def _watch(member: Member, feed: Feed, places: Places, called: asyncio.Event) -> None:
     while True:
         called.clear()
         try:
             await _look(member, feed)
+            await asyncio.to_thread(places.look)
         except Exception as error:  # noqa: BLE001  # the page must not stand still for good
             if not member.is_open:
                 return  # and the server stops with it

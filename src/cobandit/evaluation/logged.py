@@ -19,6 +19,9 @@ Row = Mapping[str, object]
 
 _CERTAIN = 1.0 - 1e-12
 
+MAX_NAMED = 20
+"""Of more bandits than this, only so many are named."""
+
 
 class Logged(NamedTuple):
     """One decision that counts."""
@@ -65,9 +68,16 @@ def decisions_of(rows: Iterable[Row | msgspec.Struct], *, unrewarded: float | No
         LocalError: A row cannot be right, or none of them says anything about another policy.
     """
     latest: dict[object, Row] = {}
+    bandits: set[str] = set()
     for position, row in enumerate(rows, 1):
         entry: Row = msgspec.to_builtins(row) if isinstance(row, msgspec.Struct) else row
         latest[_key(entry, position)] = entry
+        bandits.add(str(entry.get("bandit") or ""))
+    if len(bandits) > 1:
+        raise LocalError(
+            f"this log has decisions of {len(bandits)} bandits ({_some(sorted(bandits))}): evaluate one at a time, "
+            "with `cobandit evaluate --bandit NAME`, or with the rows of one of them"
+        )
     found: list[Logged] = []
     left_out = {"unrewarded": 0, "certain": 0, "untold": 0}
     for position, (key, entry) in enumerate(latest.items(), 1):
@@ -113,6 +123,11 @@ def _checked(row: Row, position: int, key: object, unrewarded: float | None) -> 
         return "certain"
     subject = row.get("subject")
     return Logged(arm, chance, float(reward), key if subject is None else ("subject", subject), row)  # type: ignore[arg-type]
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(name or "one without a name" for name in names[:MAX_NAMED])
+    return shown if len(names) <= MAX_NAMED else f"{shown} and {len(names) - MAX_NAMED} more"
 
 
 def _short(row: Row) -> str:

@@ -209,7 +209,10 @@ class Scenario:
             )
         builds = {self.policy, *(agent.policy for agent in self.agents)}
         if any(isinstance(build, BuiltIn) and build.name == "aae" for build in builds):
-            raise LocalError("AAE rules arms out for good: it cannot have a window or a half_life; take another policy")
+            raise LocalError(
+                "AAE rules arms out for good, and such an arm is never observed again: with a window or a half_life "
+                "nothing could show that it has become the best. Take ucb, kl-ucb or thompson"
+            )
 
     @property
     def exchange(self) -> Sharing:

@@ -1,4 +1,4 @@
-"""How a figure becomes a picture: PNG, once for a light and once for a dark page, or SVG; and how a page shows it.
+"""How a figure becomes a picture: one SVG for a light and a dark page, or a PDF for print; and how a page shows it.
 
 This file owns size, ink and paper, which are those of `cobandit.look`. It knows nothing of what is drawn, and
 matplotlib only from inside its functions, because the core does not need it.
@@ -6,9 +6,11 @@ matplotlib only from inside its functions, because the core does not need it.
 
 import base64
 import io
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -24,30 +26,44 @@ WIDTH = 9.0
 NARROW = 5.0
 """The width of a figure that is read as a whole on a phone."""
 
-DOTS_PER_INCH = 130
-
 SERIES = range(1, 9)
 """The colours that are told apart in any theme, as numbered in the style sheet."""
 
 
+_THEMED = ("ink", "card", "line", *(f"series-{number}" for number in SERIES))
+"""All colours that a figure has."""
+
+
 @dataclass(frozen=True)
 class Picture:
-    """One figure, as a PNG on a light and on a dark page."""
+    """One figure.
+
+    Args:
+        name: What its files are called.
+        caption: What it shows, in words.
+        svg: The figure, in the colours of the theme that the reader's system has.
+        drawn_for_print: Draws it as PDF, on white.
+        is_narrow: Whether it is read as a whole on a phone.
+    """
 
     name: str
     caption: str
-    light: bytes
-    dark: bytes
+    svg: bytes
+    drawn_for_print: Callable[[], bytes]
     is_narrow: bool = False
 
     def html(self) -> str:
-        """Return the figure for a page, in the theme that the reader's system has."""
-        light, dark = (f"data:image/png;base64,{base64.b64encode(png).decode()}" for png in (self.light, self.dark))
+        """Return the figure for a page."""
+        source = f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode()}"
         caption, kind = escape(self.caption), ' class="narrow"' if self.is_narrow else ""
         return (
-            f'<figure><div class="wide"><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-            f'<img{kind} src="{light}" alt="{caption}"></picture></div><figcaption>{caption}</figcaption></figure>'
+            f'<figure><div class="wide"><img{kind} src="{source}" alt="{caption}"></div>'
+            f"<figcaption>{caption}</figcaption></figure>"
         )
+
+    def files(self) -> dict[str, bytes]:
+        """Return it as files for other documents, by their names: SVG and PDF."""
+        return {f"{self.name}.svg": self.svg, f"{self.name}.pdf": self.drawn_for_print()}
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
@@ -57,23 +73,27 @@ class Picture:
 def picture(
     name: str, caption: str, height: float, draw: "Callable[[Figure], None]", *, is_narrow: bool = False
 ) -> Picture:
-    """Draw a figure twice.
+    """Draw a figure. The same figure gives the same bytes.
 
     Raises:
         LocalError: matplotlib is not installed.
     """
     width = NARROW if is_narrow else WIDTH
-    light, dark = (_png(height, draw, width, dark=dark) for dark in (False, True))
-    return Picture(name, caption, light, dark, is_narrow)
+    svg = _drawn(height, draw, width, format="svg", metadata={"Date": None, "Creator": None})
+    in_print = partial(_drawn, height, draw, width, format="pdf", metadata={"CreationDate": None})
+    return Picture(name, caption, _in_both_themes(svg), in_print, is_narrow)
 
 
-def vector(height: float, draw: "Callable[[Figure], None]") -> bytes:
-    """Draw a figure as SVG, on a light page. The same figure gives the same bytes.
-
-    Raises:
-        LocalError: matplotlib is not installed.
-    """
-    return _drawn(height, draw, dark=False, format="svg", metadata={"Date": None})
+def _in_both_themes(svg: bytes) -> bytes:
+    """Return a figure that was drawn on a light page with names in place of its colours, and both themes."""
+    light, dark = ({name: colours(dark=is_dark)[name] for name in _THEMED} for is_dark in (False, True))
+    names = {colour: name for name, colour in light.items()}
+    text = re.sub("|".join(map(re.escape, names)), lambda found: f"var(--{names[found.group()]})", svg.decode("utf-8"))
+    rules = [
+        "svg { " + " ".join(f"--{name}: {colour};" for name, colour in theme.items()) + " }" for theme in (light, dark)
+    ]
+    style = f"<style>\n{rules[0]}\n@media (prefers-color-scheme: dark) {{ {rules[1]} }}\n</style>\n"
+    return text.replace("<defs>", f"{style}<defs>", 1).encode()
 
 
 def series(number: int) -> str:
@@ -84,23 +104,16 @@ def series(number: int) -> str:
     return cycle[(number - 1) % len(cycle)]
 
 
-def _png(height: float, draw: "Callable[[Figure], None]", width: float, *, dark: bool) -> bytes:
-    saved = {"format": "png", "dpi": DOTS_PER_INCH, "metadata": {"Software": None}}
-    return _drawn(height, draw, dark=dark, width=width, **saved)
-
-
 def _drawn(
     height: float,
     draw: "Callable[[Figure], None]",
-    *,
-    dark: bool,
-    width: float = WIDTH,
+    width: float,
     **saved: Any,  # noqa: ANN401  # as matplotlib takes it
 ) -> bytes:
     with needed_by("a plot"):
         from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
 
-    with _page(dark=dark):
+    with _page():
         figure = Figure(figsize=(width, height), layout="constrained")
         draw(figure)
         file = io.BytesIO()
@@ -108,11 +121,11 @@ def _drawn(
     return file.getvalue()
 
 
-def _page(*, dark: bool) -> AbstractContextManager[None]:
+def _page() -> AbstractContextManager[None]:
     from matplotlib import rc_context  # noqa: PLC0415  # as above
     from matplotlib.rcsetup import cycler  # noqa: PLC0415
 
-    theme = colours(dark=dark)
+    theme = colours(dark=False)
     ink, paper, lines = theme["ink"], theme["card"], theme["line"]
     return rc_context(
         {
@@ -136,6 +149,8 @@ def _page(*, dark: bool) -> AbstractContextManager[None]:
             "xtick.color": ink,
             "ytick.color": ink,
             "hatch.linewidth": 0.6,
+            "svg.fonttype": "none",  # text is text
             "svg.hashsalt": "cobandit",
+            "pdf.fonttype": 42,
         }
     )

@@ -1,7 +1,7 @@
 """Figures for print and notebooks: on white, in colours that everybody tells apart, with text as text.
 
-This file owns size, palette and fonts. What is drawn is in `plots.py`. Pages with a light and a dark theme take their
-pictures from `canvas.py`.
+This file owns size and fonts; the colours are those of `cobandit.look`. What is drawn is in `plots.py`. Pages with a
+light and a dark theme take their pictures from `canvas.py`.
 """
 
 import io
@@ -13,15 +13,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 
+from cobandit.look.tokens import colours
 from cobandit.simulator.plots import draw_agents, draw_on, draw_pareto
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
     from cobandit.simulator.results import Results
 
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#000000", "#e69f00", "#cc79a7", "#56b4e9")
-"""Okabe and Ito (2008), without the yellow, which is hard to see on white. There are as many markers, and four lines:
-28 scenarios differ in colour or line, and in grey seven differ in their markers."""
+PALETTE = tuple(colours(dark=False)[f"series-{number}"] for number in range(1, 8))
+"""The series of the look, on white, which `tests/look` holds to a contrast of 3 and a distance with any colour vision.
+There are as many markers, and four lines: 28 scenarios differ in colour or line; in grey, seven differ in markers."""
 
 SIZE = (6.4, 4.0)
 """In inches: the width of a page's text."""

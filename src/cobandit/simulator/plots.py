@@ -143,7 +143,7 @@ def _log_from_zero(axes: Axes, name: str, means: Iterable[float]) -> None:
 
 
 def _with_commas(value: float, _place: object) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1 else f"{value:g}"
+    return f"{value:,.10g}"  # a tick at 2.5 is not called 2
 
 
 def _marked(place: int, points: int) -> tuple[int, int]:

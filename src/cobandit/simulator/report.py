@@ -66,21 +66,28 @@ _MEANINGS = {
 }
 
 
-def report_html(results: "Results") -> str:
-    """Return the page."""
+def report_html(results: "Results", subject: str | None = None) -> str:
+    """Return the page.
+
+    Args:
+        results: What was measured.
+        subject: The scenario that it is about, if the others are only there to be compared with.
+    """
     about = results.about
     names = list(about.scenarios)
-    title = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}, compared"
+    title = subject or (names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}, compared")
     how_many = f"{count_of(about.trials, 'trial')}{' each' if len(names) > 1 else ''}"
     paired = " Trial by trial all meet the same decision times and the same luck." if len(names) > 1 else ""
     lead = f"<p>{how_many} from seed {about.seed}, on the {escape(about.engine)} engine.{paired}</p>"
     parts = [_Part(results, name) for name in names]
+    told = [part for part in parts if subject in (None, part.name)]
     body = (
-        _links(parts)
-        + (_comparison(parts) if len(parts) > 1 else "".join(parts[0].numbers()))
+        _links(told)
+        + ("".join(told[0].numbers()) if len(told) == 1 else "")
+        + (_comparison(parts) if len(parts) > 1 else "")
         + _figures(results)
-        + "".join(part.section() for part in parts)
-        + _again(results)
+        + "".join(part.section() for part in told)
+        + _again(results, [part.name for part in told])
     )
     return report_page(f"Simulation: {title}", lead, body)
 
@@ -265,12 +272,12 @@ def _draw(figure: "Figure", results: "Results") -> None:
         draw_on(axes, names, results.trials, results.over_time, column, label)
 
 
-def _again(results: "Results") -> str:
+def _again(results: "Results", names: Sequence[str]) -> str:
     about = results.about
     versions = ", ".join(f"{name} {version}" for name, version in about.versions.items())
     checkpoints = f" --checkpoints {len(about.checkpoints)}" if about.checkpoints else ""
     options = f"--trials {about.trials} --seed {about.seed}{checkpoints}"
-    commands = "\n".join(f"cobandit simulate {shlex.quote(f'{name}.toml')} {options}" for name in about.scenarios)
+    commands = "\n".join(f"cobandit simulate {shlex.quote(f'{name}.toml')} {options}" for name in names)
     return (
         '<section class="card"><h2>Again</h2><p>Keep a scenario as a file, as it stands above. The same seed gives the '
         f"same bits, on one worker and on many.</p><pre>{escape(commands)}</pre>"

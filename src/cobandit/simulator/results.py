@@ -241,13 +241,19 @@ class Results:
         """Return what a notebook shows: the means of each scenario."""
         return summary_html(self)
 
-    def report(self, path: Path | str | None = None) -> str:
+    def report(self, path: Path | str | None = None, *, subject: str | None = None) -> str:
         """Return a report for people as one HTML page that needs no other file; write it too if a path is given.
 
+        Args:
+            path: Where to write it.
+            subject: The scenario that it is about, if the others are only there to be compared with.
+
         Raises:
-            LocalError: The page cannot be written.
+            LocalError: The page cannot be written, or there is no such scenario.
         """
-        page = report_html(self)
+        if subject is not None and subject not in self.about.scenarios:
+            raise LocalError(f"there is no scenario {subject!r}: there is {', '.join(self.about.scenarios)}")
+        page = report_html(self, subject)
         if path is not None:
             write_whole(Path(path), page)
         return page

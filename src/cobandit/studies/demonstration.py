@@ -8,8 +8,9 @@ import statistics
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cobandit.core import Geometric, Sharing, immediate, on_demand, silent
 from cobandit.core.protocols.immediate import IMMEDIATE
@@ -17,9 +18,12 @@ from cobandit.core.protocols.on_demand import ON_DEMAND
 from cobandit.core.protocols.silent import SILENT
 from cobandit.scenario import AgentSpec, BuiltIn, Rate, Scenario
 from cobandit.simulator import run
+from cobandit.simulator.canvas import Picture, picture, series
 from cobandit.simulator.interval import estimate, half_width
 from cobandit.studies.paper import surrogate_arms
-from cobandit.values.extras import needed_by
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HORIZON = 20_000
 SEED = 1
@@ -74,24 +78,26 @@ def measure(*, trials: int, workers: int) -> Iterator[Line]:
             yield Line(way, shares, regrets, round(statistics.fmean(decisions)))
 
 
-def plot(lines: list[Line], path: Path) -> None:
-    """Save regret against messages as a picture.
+def drawn(lines: list[Line]) -> Picture:
+    """Draw regret against messages.
 
     Raises:
         LocalError: matplotlib is not installed.
     """
-    with needed_by("a plot"):
-        from matplotlib.figure import Figure  # noqa: PLC0415  # the core does not need matplotlib
+    caption = f"20 agents, {lines[0].decisions:,} decisions, 16 arms, UCB: group regret by messages per decision."
+    return picture("regret-and-messages", caption, 4.2, partial(_draw, lines=lines))
 
-    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+
+def _draw(figure: "Figure", lines: list[Line]) -> None:
     axes = figure.subplots()
-    for line, marker in zip(lines, "osDv^", strict=True):
+    for number, (line, marker) in enumerate(zip(lines, "osDv^", strict=True), 1):
         messages = line.mean_shares / line.decisions
         axes.errorbar(
             messages,
             line.mean_regret,
             yerr=line.regret_half,
             fmt=marker,
+            color=series(number),
             capsize=3,
             markersize=8,
             label=f"{line.way}: {messages:.2f}",
@@ -102,9 +108,6 @@ def plot(lines: list[Line], path: Path) -> None:
     axes.legend(title="messages per decision", loc="lower left")
     axes.set_xlabel("messages per decision")
     axes.set_ylabel("group regret (mean, 95 % interval)")
-    axes.set_title(f"20 agents, {lines[0].decisions:,} decisions, 16 arms, UCB")
-    axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
 
 
 def _run(job: tuple[str, int]) -> tuple[int, float, int]:

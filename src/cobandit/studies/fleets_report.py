@@ -59,11 +59,11 @@ def pictures(points: Sequence[Point]) -> list[Picture]:
 
 
 def write(points: Sequence[Point], plan: Plan, seed: int, folder: Path) -> Path:
-    """Write `fleets.html`, `fleets.json` and every picture, light and dark, and return the path of the page."""
+    """Write `fleets.html`, `fleets.json` and every picture as SVG and PDF, and return the path of the page."""
     drawn = pictures(points)
     for one in drawn:
-        write_whole(folder / f"{one.name}.png", one.light)
-        write_whole(folder / f"{one.name}-dark.png", one.dark)
+        for name, content_of in one.files().items():
+            write_whole(folder / name, content_of)
     content = {
         "cobandit": cobandit.__version__,
         "seed": seed,

@@ -3,7 +3,7 @@
 This file owns how the study `loss` is shown. Its worlds are in `cobandit.studies.beyond`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,8 +57,8 @@ def draw_loss(figure: "Figure", one: Reproduced) -> None:
                     linewidth=1.5,
                     label=style.label,
                 )
-        axes.set_title(title)
-        axes.set_xlabel("lost, per cent")
+        axes.set_ylabel(title)
+        axes.set_xlabel("messages lost, per cent")
         if quantity == "group_regret":
             axes.set_ylim(bottom=0)
         else:
@@ -68,30 +68,42 @@ def draw_loss(figure: "Figure", one: Reproduced) -> None:
 
 
 def loss_table(one: Reproduced) -> str:
-    """Return the numbers, each beside what the same algorithm does when nothing is lost."""
-    lines = "".join(
-        f"<tr><th>{escape(style.label)}<span>{point} % lost</span></th>{_cells(one, algorithm, point)}</tr>"
+    """Return the numbers, algorithm by algorithm, each beside what it does when nothing is lost."""
+    groups = {
+        style.label: [(f"{point} % lost", _cells(one, algorithm, point)) for point in one.study.worlds]
         for algorithm, style in _STYLES.items()
-        for point in one.study.worlds
-    )
-    heads = "".join(
-        f"<th>{head}</th>" for head in ("messages", "repeated", "acknowledged", "group regret, sd", "staleness")
-    )
-    return f'<div class="wide"><table><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table></div>'
+    }
+    return grouped_table(groups, ("messages", "repeated", "acknowledged", "group regret, sd", "staleness"))
 
 
 def phase_table(one: Reproduced) -> str:
     """Return messages and regrets of thresholds in step and with phases, each beside the first at the same loss."""
     first = one.study.algorithms[0]
-    lines = "".join(
-        f"<tr><th>{escape(algorithm)}<span>{point} % lost</span></th>"
-        + "".join(_beside(one.run(algorithm, point), one.run(first, point), quantity) for quantity in _PHASE_PANELS)
-        + "</tr>"
+    groups = {
+        algorithm: [
+            (
+                f"{point} % lost",
+                "".join(
+                    _beside(one.run(algorithm, point), one.run(first, point), quantity) for quantity in _PHASE_PANELS
+                ),
+            )
+            for point in one.study.worlds
+        ]
         for algorithm in one.study.algorithms
-        for point in one.study.worlds
+    }
+    return grouped_table(groups, tuple(_PHASE_PANELS.values()))
+
+
+def grouped_table(groups: Mapping[str, Sequence[tuple[str, str]]], heads: Sequence[str]) -> str:
+    """Return a table with a heading above the rows of each group; a row is its name and its cells."""
+    bodies = "".join(
+        f'<tbody><tr class="group"><th colspan="{1 + len(heads)}" scope="rowgroup">{escape(group)}</th></tr>'
+        + "".join(f"<tr><th>{escape(name)}</th>{cells}</tr>" for name, cells in rows)
+        + "</tbody>"
+        for group, rows in groups.items()
     )
-    heads = "".join(f"<th>{head}</th>" for head in _PHASE_PANELS.values())
-    return f'<div class="wide"><table><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table></div>'
+    told = "".join(f"<th>{head}</th>" for head in heads)
+    return f'<div class="wide"><table><thead><tr><th></th>{told}</tr></thead>{bodies}</table></div>'
 
 
 def _beside(run: Run, first: Run, quantity: str) -> str:

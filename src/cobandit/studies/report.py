@@ -17,7 +17,7 @@ from cobandit.simulator.canvas import Picture
 from cobandit.studies.bounds import is_bounded, regret_allowed, shares_allowed
 from cobandit.studies.comparison import FAR, NEAR, Cell, Measured, Quantity, cells
 from cobandit.studies.figures import overview, pictures
-from cobandit.studies.loss_figures import loss_table, phase_table
+from cobandit.studies.loss_figures import grouped_table, loss_table, phase_table
 from cobandit.studies.readings import is_second
 from cobandit.studies.reproduction import STUDIES, Reproduced, Run
 from cobandit.studies.sentences import sentence, unexplained
@@ -63,14 +63,15 @@ class Report:
 
 
 def write(report: Report, folder: Path) -> Path:
-    """Write `report.html`, `report.json` and every picture as a PNG into a folder, and return the path of the page.
+    """Write `report.html`, `report.json` and every picture as SVG and PDF, and return the path of the page.
 
     A file is complete or absent: each is written beside its place and then moved there.
     """
     drawn = {one.study.name: list(pictures(one)) for one in report.reproduced}
     summary = [overview(report.cells)] if report.cells else []
     for picture in (*summary, *(picture for several in drawn.values() for picture in several)):
-        write_whole(folder / f"{picture.name}.png", picture.light)
+        for name, content in picture.files().items():
+            write_whole(folder / name, content)
     write_whole(folder / "report.json", json.dumps(as_json(report), indent=1))
     page = folder / "report.html"
     write_whole(page, as_html(report, summary, drawn))
@@ -112,17 +113,15 @@ def as_json(report: Report) -> dict[str, object]:
 
 def as_html(report: Report, summary: Iterable[Picture], drawn: dict[str, list[Picture]]) -> str:
     """Return the page."""
-    lead = (
-        "<p>The experiments of the AISTATS 2023 paper by Chen, Yang, Wang, Liu, Hajiesmaili, Lui and Towsley, run "
-        "again with cobandit: the published numbers beside the reproduced ones.</p>"
-    )
+    is_beyond = all(one.study.name in _OWN_TABLES for one in report.reproduced)
+    title, lead = _BEYOND if is_beyond else _OF_THE_PAPER
     contents = "".join(_link(report, one) for one in report.reproduced)
     body = (
         f"{_verdict(report, summary)}<nav aria-label='Experiments'>{contents}</nav>"
         f'<section class="card"><h2>How this was made</h2>{_made(report)}</section>'
         + "".join(_section(report, one, drawn[one.study.name]) for one in report.reproduced)
     )
-    return report_page("On-demand communication for asynchronous multi-agent bandits, reproduced", lead, body)
+    return report_page(title, lead, body)
 
 
 def _measured_as_json(one: Measured) -> dict[str, object]:
@@ -167,7 +166,7 @@ def _link(report: Report, one: Reproduced) -> str:
     rows = [cell for cell in report.cells if cell.experiment == one.study.name]
     far = sum(cell.best.differs for cell in rows)
     said = f'<span class="soft">{len(rows) - far} of {len(rows)} agree</span>' if rows else ""
-    return f'<a href="#{one.study.name}">{escape(_heading(one))}{said}</a>'
+    return f'<a href="#{one.study.name}">{escape(_name(one))}{said}</a>'
 
 
 def _made(report: Report) -> str:
@@ -182,11 +181,10 @@ def _made(report: Report) -> str:
         )
     else:
         arms = f"The arms are those of <code>{escape(report.arms_file.name)}</code>, as you passed them."
+    readings, errors = (f"<p>{_READINGS}</p>", _ERRORS) if report.cells else ("", "")
     return (
-        f"<p>{arms}</p><p>{_READINGS}</p><p>alpha = 3 throughout. Compiled engine of cobandit "
-        f"{escape(cobandit.__version__)}, seed {report.seed}, {seconds:,.0f} seconds of running. A standard error "
-        "combines both sides: the published deviation over √30 and ours over the root of our trials. By chance alone "
-        "one cell in 370 is more than three of them away, and one in 22 more than two.</p>"
+        f"<p>{arms}</p>{readings}<p>alpha = 3 throughout. Compiled engine of cobandit "
+        f"{escape(cobandit.__version__)}, seed {report.seed}, {seconds:,.0f} seconds of running.{errors}</p>"
     )
 
 
@@ -206,6 +204,11 @@ def _section(report: Report, one: Reproduced, drawn: Sequence[Picture]) -> str:
 
 
 def _heading(one: Reproduced) -> str:
+    table = _TABLES.get(one.study.name)
+    return _name(one) if table is None else f"{_name(one)} (Table {table} of the paper)"
+
+
+def _name(one: Reproduced) -> str:
     return _HEADINGS.get(one.study.name, f"Experiment {one.study.name}")
 
 
@@ -217,7 +220,7 @@ def _table(report: Report, rows: Sequence[Cell]) -> str:
             f"<tr{kind}><th>{escape(cell.title)}<span>{cell.quantity}</span>{_mark(cell)}</th>"
             f"<td>{_number(cell.published, cell.published_sd)}</td>{_side(cell.printed)}{_side(cell.best)}"
             f"<td>{'' if cell.quantity == 'communications' else f'{cell.realised.sd:,.0f}'}</td></tr>"
-            f'<tr class="word"><td colspan="7">{escape(report.sentence(cell))}</td></tr>'
+            f'<tr class="word"><td colspan="7"><div>{escape(report.sentence(cell))}</div></td></tr>'
         )
     return (
         '<div class="wide"><table><thead><tr><th></th><th>published</th><th>as printed</th><th>errors</th>'
@@ -245,18 +248,19 @@ def _signed(number: str) -> str:
 
 def _plain_table(one: Reproduced) -> str:
     """Return the numbers of an experiment that the paper shows as a figure only."""
-    single = len(one.study.worlds) == 1
-    lines = "".join(
-        f"<tr><th>{escape(run.algorithm)}{'' if single else f'<span>{escape(run.world.title)}</span>'}</th>"
-        f"<td>{_number(run.mean('shares'), run.sd('shares'))}</td><td>{_bound(_theorem_2(run))}</td>"
-        f"<td>{_number(run.mean('group_regret'), run.sd('group_regret'))}</td><td>{_bound(_theorem_1(run))}</td></tr>"
-        for run in one.runs.values()
-    )
-    table = (
-        '<div class="wide"><table><thead><tr><th></th><th>communications, sd</th><th>Theorem 2 allows</th>'
-        f"<th>group regret, sd</th><th>Theorem 1 allows</th></tr></thead><tbody>{lines}</tbody></table></div>"
-    )
-    return table if single else f"<details><summary>All numbers of the figures</summary>{table}</details>"
+    heads = ("communications, sd", "Theorem 2 allows", "group regret, sd", "Theorem 1 allows")
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for run in one.runs.values():
+        cells = (
+            f"<td>{_number(run.mean('shares'), run.sd('shares'))}</td><td>{_bound(_theorem_2(run))}</td>"
+            f"<td>{_number(run.mean('group_regret'), run.sd('group_regret'))}</td><td>{_bound(_theorem_1(run))}</td>"
+        )
+        title = run.world.title
+        groups.setdefault(title[0].upper() + title[1:], []).append((run.algorithm, cells))
+    table = grouped_table(groups, heads)
+    if len(groups) == 1:
+        return table
+    return f"<details><summary>All numbers of the figures</summary>{table}</details>"
 
 
 def _number(mean: float, sd: float) -> str:
@@ -300,6 +304,27 @@ _BOUNDS = (
     "and AAE's bound can lie above the cost of always pulling the worst arm."
 )
 
+_OF_THE_PAPER = (
+    "On-demand communication for asynchronous multi-agent bandits, reproduced",
+    (
+        "<p>The experiments of the AISTATS 2023 paper by Chen, Yang, Wang, Liu, Hajiesmaili, Lui and Towsley, run "
+        "again with cobandit: the published numbers beside the reproduced ones.</p>"
+    ),
+)
+_BEYOND = (
+    "On-demand communication, beyond the paper",
+    (
+        "<p>Worlds that the AISTATS 2023 paper does not have, with its arms and its way to talk. There are no "
+        "published numbers to compare with.</p>"
+    ),
+)
+"""Title and first sentences of a report."""
+
+_ERRORS = (
+    " A standard error combines both sides: the published deviation over √30 and ours over the root of our trials. By "
+    "chance alone one cell in 370 is more than three of them away, and one in 22 more than two."
+)
+
 _READINGS = (
     "Every table was run twice. <em>As printed</em>: Algorithm 1, delta = 1/n<sub>j</sub>, an agent eliminates arms "
     "only after two pulls of its own, one draw of arms for all experiments. <em>Best reading</em>: delta = "
@@ -314,6 +339,9 @@ _HEADINGS = {
     "phases": "Phases (beyond the paper)",
     "spread": "Rates that differ (beyond the paper)",
 }
+
+_TABLES = {"3": 2, "5": 3, "6a": 4, "6b": 5, "7": 6}
+"""Which table of the paper has which experiment."""
 
 _OWN_TABLES = {"loss": loss_table, "phases": phase_table, "spread": phase_table}
 

@@ -174,7 +174,7 @@ def test_a_share_that_cannot_be_is_refused(share: object) -> None:
 
 
 def test_an_arm_with_the_mark_is_refused() -> None:
-    with pytest.raises(LocalError, match="begins with the mark of held-out decisions"):
+    with pytest.raises(LocalError, match=r"must not contain the separator U\+001F"):
         connect("marked", arms=["A", marked("A")])
     assert unmarked(marked("A")) == (("", "held out"), "A")
     assert is_marked(marked("A"))

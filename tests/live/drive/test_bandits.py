@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import cobandit
-from cobandit import Constant, RetryTimers, on_demand
+from cobandit import UCB, Constant, RetryTimers, on_demand
 from cobandit.live.decide.decision import read
 from cobandit.live.decide.full_names import split
 from cobandit.live.decide.taken import Taken
@@ -35,6 +35,12 @@ class Clock:
 
     def time_of_day(self) -> float:
         return time.time() + self.ahead
+
+
+class Remembering(UCB):
+    """A policy with state of its own."""
+
+    stateful = True
 
 
 @pytest.fixture
@@ -171,6 +177,21 @@ def test_two_definitions_of_one_bandit_are_told_which_value_differs(
     eventually(lambda: counts(first) == {"A": 2} and counts(second) == {"A": 3})
 
 
+def test_who_starts_again_is_told_again_which_value_differs(
+    connect: Callable[..., Member], caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    one, other = connect("one", state=tmp_path / "one"), connect("other")
+    home_of(one)
+    home_of(other, rewards=(0, 5))
+    eventually(lambda: "one: other declares bandit 'home' differently" in caplog.text)
+    one.close()
+    other.close()  # so that it says nothing more
+    again = connect("one", state=tmp_path / "one")
+    caplog.clear()
+    home_of(again)
+    assert "one: other declares bandit 'home' differently (rewards: (0.0, 1.0) here, (0.0, 5.0) there)" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -178,7 +199,9 @@ def test_two_definitions_of_one_bandit_are_told_which_value_differs(
         ({"half_life": 3}, "at least 4 seconds"),
         ({"window": "1h", "half_life": "1h"}, "not both"),
         ({"window": "soon"}, "such as"),
-        ({"window": "1h", "policy": "aae"}, "cannot have a window"),
+        ({"window": "1h", "policy": "aae"}, "never observed again.*Take ucb"),
+        ({"half_life": "1h", "policy": "aae"}, "never observed again"),
+        ({"policy": Remembering}, "keeps state of its own"),
         ({"rewards": (5, 5)}, "smallest and the largest"),
         ({"rewards": 5}, "smallest and the largest"),
         ({"quantum": 0.3}, "whole steps"),
@@ -213,6 +236,53 @@ def test_arms_are_frozen_and_killed_for_one_bandit_and_for_the_fleet(connect: Ca
     one.kill("B")
     eventually(lambda: {desk.select_arm().arm for desk in (home, there, mail) for _ in range(20)} == {"B"})
     assert [bandit.control_arm for bandit in other.statistics().bandits] == ["B", "B"]
+
+
+def test_segments_that_are_there_offer_the_arms_that_a_bandit_gets(connect: Callable[..., Member]) -> None:
+    fleet = connect("one")
+    home = home_of(fleet)
+    pull(home, 5, "old")
+    home = fleet.bandit("home", ["A", "B", "C"], policy="ucb")
+    assert home.select_arm("old", among=["C"]).arm == "C"
+    home.kill("C")
+    eventually(lambda: {home.select_arm("old").arm for _ in range(20)} == {"C"})
+    assert [bandit.control_arm for bandit in fleet.statistics().bandits] == ["C"]
+
+
+def test_a_kill_switch_to_an_arm_that_a_member_lacks_does_not_hide_that_of_the_fleet(
+    connect: Callable[..., Member],
+) -> None:
+    one, other = connect("one"), connect("other")
+    more, fewer = one.bandit("home", ["A", "B", "C"], policy="ucb"), home_of(other)
+    more.kill("C")
+    one.kill("A")
+    eventually(lambda: {fewer.select_arm().arm for _ in range(20)} == {"A"})
+    assert {more.select_arm().arm for _ in range(20)} == {"C"}
+    told = [[bandit.control_arm for bandit in member.statistics().bandits] for member in (one, other)]
+    assert told == [["C"], ["A"]]
+
+
+def test_a_fleet_that_is_closed_decides_no_more(connect: Callable[..., Member]) -> None:
+    fleet = connect("one")
+    home = home_of(fleet)
+    home.select_arm("old")
+    fleet.close()
+    for segment in ("old", "new"):
+        with pytest.raises(NotNowError, match="closed"):
+            home.select_arm(segment)
+
+
+def test_a_verdict_is_in_the_range_of_the_rewards(connect: Callable[..., Member]) -> None:
+    fleet = connect("one")
+    home = fleet.bandit("home", ["A", "B"], rewards=(-50, 150))
+    for _ in range(30):
+        home.update(home.select_arm("de", among=["A"]), 150.0)
+    fleet.sync()
+    verdict = home.verdict("de")
+    assert verdict is not None
+    assert verdict.leader == "A"
+    assert verdict.mean == pytest.approx(-50 + 200 * 31 / 32)
+    assert 0.0 < verdict.loss < 200.0
 
 
 def test_a_relay_serves_what_its_leaves_declare(connect: Callable[..., Member]) -> None:
@@ -255,11 +325,26 @@ def test_a_fleet_has_no_bandit_without_a_name_and_a_group_no_other(connect: Call
         cobandit.connect("memory://x", fleet="shop", group="g", arms=["A"], name="x")
     with pytest.raises(LocalError, match="group="):
         cobandit.connect("memory://x", name="x")
-    with pytest.raises(LocalError, match="needs a name"):
-        cobandit.connect("memory://x", fleet="shop", relays=["*"])
+
+
+def test_a_policy_with_state_of_its_own_is_refused_by_a_group_too() -> None:
+    with pytest.raises(LocalError, match="keeps state of its own"):
+        cobandit.connect("memory://stateful", group="g", arms=["A"], name="x", policy=Remembering)
 
 
 def test_durations() -> None:
     assert [seconds("window", said) for said in ("90s", "2min", "1.5h", "7d", "1w", 3)] == [
         *(90.0, 120.0, 5400.0, 604_800.0, 604_800.0, 3.0)
     ]
+
+
+def test_a_relay_says_so_if_others_declare_more_bandits_than_fit(
+    connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("cobandit.live.machine.inbound.MAX_BANDITS", 2)
+    relay, leaf = connect("relay", relay=True), connect("leaf", relays=["relay"])
+    for number in range(4):
+        leaf.bandit(f"b{number}", ["A", "B"])
+    eventually(lambda: "leaf declares more than fits here" in caplog.text)
+    assert [bandit.name for bandit in relay.statistics().bandits] == ["b0", "b1"]
+    assert "step failed" not in caplog.text

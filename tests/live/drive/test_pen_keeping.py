@@ -25,8 +25,9 @@ class Played:
         alerts = SimpleNamespace(
             say=lambda *told: said.append(told[2]), say_once=lambda *told: said.append(told[2]), trouble=None
         )
-        holding = SimpleNamespace(leftovers=Leftovers, bring=None)
-        self.machine: Any = SimpleNamespace(alerts=alerts, holding=holding, terms=SimpleNamespace(name=name))
+        holding = SimpleNamespace(leftovers=Leftovers, bring=None, is_out_of_session=False)
+        terms, bandits = SimpleNamespace(name=name), SimpleNamespace(declared={})
+        self.machine: Any = SimpleNamespace(alerts=alerts, holding=holding, terms=terms, bandits=bandits)
         self.pen_wanted.set()
 
     async def abandon(self) -> Leftovers:

@@ -9,9 +9,13 @@ from cobandit.live.machine.controls import (
     FURTHEST_AHEAD,
     KILL,
     MOST_FROZEN,
+    MOST_TOLD,
     Controls,
     Setting,
     freezing,
+    freezing_in,
+    in_parts,
+    killing,
     stamp_at,
 )
 
@@ -170,3 +174,16 @@ def test_a_setting_from_the_future_is_taken_when_its_time_comes() -> None:
         "then it is not obeyed here"
     )
     assert controls.merge([ahead], NOW + 3600.0).is_news
+
+
+def test_settings_are_told_in_parts_that_every_member_takes() -> None:
+    settings = [Setting(f"freeze:{number}", "x", 1, "ann") for number in range(MOST_TOLD + 49)]
+    assert [len(part) for part in in_parts(settings, 2**30)] == [MOST_TOLD, 49]
+
+
+def test_controls_are_said_in_words_without_separators() -> None:
+    controls = Controls()
+    controls.turn(freezing_in("home", "A"), "x", 1_800_000_000.0, by="ann")
+    controls.turn(freezing("B"), "x", 1_800_000_001.0, by="ann")
+    controls.turn(killing("mail"), "C", 1_800_000_002.0, by="ann")
+    assert str(controls) == "the kill switch of mail is on, to C, B is frozen, A of home is frozen"

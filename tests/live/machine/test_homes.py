@@ -6,7 +6,16 @@ from itertools import pairwise
 
 import pytest
 
-from cobandit.live.machine.homes import CALM, PATIENCE_CUT_OFF, PROBE_EVERY, REVIEW_EVERY, SILENT_AFTER, Homes, Looked
+from cobandit.live.machine.homes import (
+    CALM,
+    GONE_AFTER,
+    PATIENCE_CUT_OFF,
+    PROBE_EVERY,
+    REVIEW_EVERY,
+    SILENT_AFTER,
+    Homes,
+    Looked,
+)
 
 RELAYS = ["relay-a", "relay-b", "relay-c"]
 
@@ -239,3 +248,44 @@ def test_a_clock_that_goes_back_does_not_stop_the_wait() -> None:
     homes = started()
     homes.look(1000.0, all_owed)
     assert let_pass(homes, 10.0, 10.0 + SILENT_AFTER, all_owed) == ["relay-b"]
+
+
+def told_that_it_is_gone(homes: Homes, name: str, until: float, owes: Callable[[str], bool]) -> list[str]:
+    """Let the network say with every reminder that nobody has a name. Return who is left."""
+    dropped, now = list(homes.look(0.0, owes).dropped), 0.0
+    while now < until:
+        homes.gone(name, now)
+        dropped += homes.look(now, owes).dropped
+        now += PROBE_EVERY / 2
+    return dropped
+
+
+def test_a_relay_that_the_network_says_is_gone_is_left_sooner() -> None:
+    homes = started()
+    (home,) = homes.wanted
+    assert told_that_it_is_gone(homes, home, GONE_AFTER, all_owed) == []
+    homes.gone(home, GONE_AFTER)
+    assert homes.look(GONE_AFTER, all_owed).dropped == (home,)
+    assert GONE_AFTER < SILENT_AFTER
+
+
+def test_what_is_heard_of_a_relay_or_that_nothing_is_owed_refutes_that_it_is_gone() -> None:
+    for is_heard in (True, False):
+        homes = started()
+        (home,) = homes.wanted
+        told_that_it_is_gone(homes, home, GONE_AFTER, all_owed)
+        if is_heard:
+            homes.heard(home)
+        else:
+            homes.look(GONE_AFTER, nothing_owed)
+        homes.gone(home, GONE_AFTER)
+        assert homes.look(GONE_AFTER, all_owed).dropped == ()
+        assert homes.talking == (home,)
+
+
+def test_that_somebody_else_is_gone_changes_nothing() -> None:
+    homes = started()
+    (home,) = homes.wanted
+    (other, _) = [name for name in RELAYS if name != home]
+    assert told_that_it_is_gone(homes, other, GONE_AFTER + PROBE_EVERY, all_owed) == []
+    assert homes.talking == (home,)

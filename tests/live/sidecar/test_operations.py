@@ -173,6 +173,57 @@ def test_a_report_goes_to_the_guardrail_once() -> None:
         assert client.get("/v1/statistics").json()["guardrail"]["arms"][0]["reports"] == 1
 
 
+def test_a_bandit_is_declared_with_hold_out_and_guardrail() -> None:
+    new = {"name": "home", "arms": ["red", "blue"], "holdout": 0.5, "guardrail": ["errors", 0.02], "rewards": [0, 9]}
+    with (
+        cobandit.connect("memory://sidecar-bandit", fleet="shop", name="web-1") as member,
+        Sidecar(create_app(member, token="t" * 32), "127.0.0.1:0") as sidecar,
+        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}) as client,
+    ):
+        for wrong in ({"holdout": 0.9}, {"guardrail": ["errors", 2.0]}, {"guardrail": ["errors"]}):
+            assert client.post("/v1/bandits", json={**new, **wrong}).status_code == 422
+        assert client.get("/v1/bandits").json() == {"bandits": []}
+        assert client.post("/v1/bandits", json=new).status_code == 200
+        made = [client.post("/v1/select", json={"bandit": "home", "segment": "de"}).json()["id"] for _ in range(20)]
+        assert client.post("/v1/report", json={"id": made[0], "metric": "errors", "value": 1.0}).json() == {
+            "counted": True
+        }
+        assert all(client.post("/v1/reward", json={"id": one, "reward": 9}).json() == {"counted": True} for one in made)
+        member.sync()
+        (told,) = client.get("/v1/fleet").json()["bandits"]
+        assert [told["lift"]["observations"] + told["lift"]["held_out"], told["lift"]["mean"]] == [20, 9.0]
+        assert told["guardrail"]["arms"][0]["reports"] == 1
+
+
+def test_what_cannot_be_said_of_a_bandit_is_refused_and_changes_nothing() -> None:
+    new = {"name": "home", "arms": ["red", "blue"], "rewards": [0, 9], "max_segments": 1, "window": "1h"}
+    with (
+        cobandit.connect("memory://sidecar-bad", fleet="shop", name="web-1") as member,
+        Sidecar(create_app(member, token="t" * 32), "127.0.0.1:0") as sidecar,
+        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}) as client,
+    ):
+
+        def refused(path: str, body: dict[str, object]) -> tuple[int, str]:
+            answer = client.post(path, json=body)
+            return answer.status_code, answer.json()["detail"]
+
+        status, words = refused("/v1/bandits", {**new, "window": "9s"})
+        assert (status, "window must be at least 10 seconds" in words) == (422, True)
+        assert member.statistics().bandits == ()
+        assert client.post("/v1/bandits", json=new).status_code == 200
+        before = member.statistics().bandits
+        status, words = refused("/v1/bandits", {**new, "rewards": [0, 8]})
+        assert (status, "rewards: (0.0, 9.0) here, (0.0, 8.0) there" in words) == (422, True)
+        decision = client.post("/v1/select", json={"bandit": "home", "segment": "de"}).json()["id"]
+        status, words = refused("/v1/reward", {"id": decision, "reward": 9.5})
+        assert (status, "is not a number from 0 to 9" in words) == (409, True)
+        status, words = refused("/v1/select", {"bandit": "home", "segment": "fr"})
+        assert (status, "has 1 segments already, which is its limit" in words) == (409, True)
+        assert (member.statistics().open_decisions, member.statistics().decisions) == (1, 1)
+        assert member.statistics().bandits == before
+        assert client.post("/v1/reward", json={"id": decision, "reward": 9}).json() == {"counted": True}
+
+
 def test_a_decision_that_was_never_carried_out_is_withdrawn(served: Served) -> None:
     decision = select(served)["id"]
     answers = [served.client.post("/v1/withdraw", json={"id": decision}).json() for _ in range(2)]
@@ -329,7 +380,7 @@ def test_statistics_metrics_and_fleet_say_what_the_member_says(served: Served, t
             ({"group": "homepage", "member": "web-1"}, 3.0)
         ]
         fleet = served.client.get("/v1/fleet").json()
-        assert set(fleet) == {"group", "arms", "members", "silent", "verdict", "lift", "guardrail"}
+        assert set(fleet) == {"group", "arms", "members", "silent", "verdict", "lift", "guardrail", "bandits"}
         assert fleet["verdict"]["observations"] == 3
         assert [(one["name"], one["decisions"]) for one in fleet["members"]] == [("web-1", 3), ("web-2", 0)]
         assert (fleet["group"], fleet["silent"]) == ("homepage", [])

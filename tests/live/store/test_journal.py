@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cobandit.core.places import Bandit
 from cobandit.live.decide.decider import Decided, Settled
 from cobandit.live.decide.decision import Signer
 from cobandit.live.machine.batch import Batch, Mail, NodeState, encode_state
@@ -312,7 +313,7 @@ def test_the_log_joins_decisions_with_what_came_of_them() -> None:
     ]
     rows = [
         (e.number, e.arm, e.propensity, e.subject, e.reward, e.rewarded_at, e.is_expired)
-        for e in DecisionLog(10**6, Signer("ann", b"key")).read(batches)
+        for e in DecisionLog(lambda _: Bandit("", (), 10**6), Signer("ann", b"key")).read(batches)
     ]
     assert rows == [
         (1, "A", 0.75, None, None, None, False),

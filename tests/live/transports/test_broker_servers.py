@@ -7,7 +7,7 @@ import signal
 import ssl
 from base64 import b64encode
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import pbkdf2_hmac
@@ -64,6 +64,52 @@ def test_a_nats_server_is_shown_the_secret_of_the_address(
     asyncio.run(frames_flow(lambda: NatsTransport(f"nats://{right}{HOST}:{server.port}")))
     said = asyncio.run(first_trouble(NatsTransport(f"nats://{wrong}{HOST}:{server.port}")))
     assert said.startswith(f"the NATS server at {server.url} refuses 'ann' (nats: 'Authorization Violation')")
+
+
+async def sent_to_nobody(url: str, group: str) -> tuple[set[str], list[str | None]]:
+    """Send to a member that is there, to one that never was, and to the first again until it is said to be gone."""
+    gone: set[str] = set()
+    heard = asyncio.Event()
+
+    def note(name: str) -> None:
+        gone.add(name)
+        heard.set()
+
+    leaf, relay = NatsTransport(url), NatsTransport(url)
+    leaf.on_gone = note
+    ann = await Diary.of(leaf, "ann", group)
+    bob = await Diary.of(relay, "bob the 1st", group)
+    for diary in (ann, bob):
+        await diary.until(lambda d: d.reached == [None])
+    assert leaf.send("bob the 1st", b"hello")
+    await bob.until(lambda d: d.frames == [(b"hello", None)])
+    await relay.close()
+    assert gone == set()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(1.0 if group == "forbidden" else 10.0):
+            while "bob the 1st" not in gone:
+                heard.clear()
+                leaf.send("bob the 1st", b"hello")
+                leaf.send("carl", b"hello")  # the server's answer to this one comes last
+                await heard.wait()
+    await leaf.close()
+    assert ann.frames == []
+    return gone, ann.troubles
+
+
+def test_a_nats_server_says_that_nobody_is_there(serve: Serve) -> None:
+    server = serve(nats_server)
+    assert asyncio.run(sent_to_nobody(server.url, "g")) == ({"carl", "bob the 1st"}, [None])
+
+
+def test_a_nats_server_that_does_not_let_a_member_hear_that_is_no_trouble(serve: Serve, tmp_path: Path) -> None:
+    allowed = '["cobandit.forbidden.to.*", "cobandit.forbidden.all"]'
+    file = tmp_path / "nats.conf"
+    file.write_text(
+        f"authorization {{ users: [{{ user: ann, password: s3cret, permissions: {{ subscribe: {allowed} }} }}] }}\n"
+    )
+    server = serve(partial(nats_server, "--config", str(file)))
+    assert asyncio.run(sent_to_nobody(f"nats://ann:s3cret@{HOST}:{server.port}", "forbidden")) == (set(), [None])
 
 
 def test_an_mqtt_broker_that_wants_nobody_without_a_secret_is_trouble(serve: Serve) -> None:

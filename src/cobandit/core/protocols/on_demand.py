@@ -3,9 +3,9 @@
 A share is itself the request for one. So who decides rarely asks rarely, and is told rarely.
 """
 
-from cobandit.core.exchange import Sharing, check_notices
+from cobandit.core.exchange import Sharing
 from cobandit.core.protocols.rules import Input, Protocol, Rule, rules
-from cobandit.core.retransmit import RetryTimers
+from cobandit.core.retransmit import RetryTimers, check_notices
 from cobandit.core.thresholds import Threshold, checked_threshold
 from cobandit.values.errors import LocalError
 

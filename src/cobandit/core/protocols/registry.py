@@ -1,11 +1,11 @@
 """Which protocols there are. One more is one more file and one more name here; `register` takes one of your own."""
 
-from cobandit.core.exchange import Sharing, check_notices
+from cobandit.core.exchange import Sharing
 from cobandit.core.protocols.immediate import IMMEDIATE
 from cobandit.core.protocols.on_demand import ON_DEMAND
 from cobandit.core.protocols.rules import Protocol, Rules
 from cobandit.core.protocols.silent import SILENT
-from cobandit.core.retransmit import RetryTimers
+from cobandit.core.retransmit import RetryTimers, check_notices
 from cobandit.core.thresholds import Constant, Threshold
 from cobandit.values.errors import LocalError
 

@@ -12,14 +12,18 @@ const FAR_APART = 10; // lines whose ends differ by more than this get a logarit
 const LABEL_GAP = 17;
 const WIDE = 480; // pixels: less, and names stand in fewer of them
 
-/** `lines` have `name`, `short` and `values`; `onRead(words)` is told what is read. */
-export function curves(plot, { words, onRead }) {
+/**
+ * `lines` have `name`, `short` and `values`, of which some may be null; and, if they stand for arms, `id`, `key` and
+ * `label`. `onRead(words)` is told what is read. Values have the range that is given, or one from 0 on.
+ */
+export function curves(plot, { words, onRead, tick = shortCount }) {
   const svg = plot.querySelector("svg");
   const chart = makeChart(svg);
   const hair = chart.cursor.appendChild(makeSvg("line", { class: "hair", visibility: "hidden" }));
   const dots = chart.cursor.appendChild(makeSvg("g"));
   let at = [];
   let lines = [];
+  let limits = null;
   let x = null;
   let y = null;
 
@@ -39,16 +43,17 @@ export function curves(plot, { words, onRead }) {
     if (at.length === 0 || !width) return;
     setSize(svg, width, HEIGHT);
     const isWide = width > WIDE;
-    const names = Math.max(...lines.map((line) => (isWide ? line.name : line.short).length)) * 7.8 + 12;
+    const labelOf = (line) => line.label ?? (isWide ? line.name : line.short);
+    const names = Math.max(...lines.map((line) => labelOf(line).length)) * 7.8 + 12;
     const [left, right, bottom] = [EDGE.left, width - names, HEIGHT - EDGE.bottom];
     x = linear([at[0], Math.max(at.at(-1), at[0] + 1)], [left, right]);
-    const scale = scaleFor(lines, [bottom, EDGE.top]);
+    const scale = scaleFor(lines, [bottom, EDGE.top], limits);
     y = scale.at;
     drawTimes(chart, { from: at[0], to: at.at(-1), at: x, left, right, bottom });
-    drawValues(chart, { ticks: scale.ticks, at: y, left, right, words: shortCount });
+    drawValues(chart, { ticks: scale.ticks, at: y, left, right, words: tick });
     mark(plot, "data-scale", scale.kind);
     const ends = spread(
-      lines.map((line) => y(line.values.at(-1))),
+      lines.map((line) => y(line.values.at(-1) ?? limits?.[0] ?? 0)),
       LABEL_GAP,
       EDGE.top,
       bottom - 4,
@@ -56,14 +61,14 @@ export function curves(plot, { words, onRead }) {
     keyed(
       chart.inside,
       lines,
-      (line) => line.name,
+      idOf,
       makeCurve,
       (group, line, index) => {
-        mark(group, "class", `curve curve-${index + 1}`);
+        mark(group, "class", `curve ${line.key ? `of-arm series-${line.key}` : `curve-${index + 1}`}`);
         mark(group.firstChild, "d", path(at, line.values, x, y));
         mark(group.lastChild, "x", right + 9);
         mark(group.lastChild, "y", ends[index].toFixed(1));
-        say(group.lastChild, isWide ? line.name : line.short);
+        say(group.lastChild, labelOf(line));
       },
     );
     reading.refresh();
@@ -74,8 +79,8 @@ export function curves(plot, { words, onRead }) {
     mark(hair, "visibility", index === null ? "hidden" : null);
     keyed(
       dots,
-      index === null ? [] : lines,
-      (line) => line.name,
+      index === null ? [] : lines.filter((line) => line.values[index] !== null),
+      idOf,
       () => makeSvg("circle", { r: 4 }),
       (dot, line, number) => {
         mark(dot, "class", `curve-${number + 1}`);
@@ -91,14 +96,18 @@ export function curves(plot, { words, onRead }) {
     onRead(at.length === 0 ? "" : `${index === null ? "Latest, " : ""}${said(index ?? at.length - 1)}`);
   }
 
-  return (moments, drawn) => {
+  return (moments, drawn, range = null) => {
     at = moments;
     lines = drawn;
+    limits = range;
     draw();
   };
 }
 
-function scaleFor(lines, range) {
+const idOf = (line) => line.id ?? line.name;
+
+function scaleFor(lines, range, limits) {
+  if (limits) return { kind: "linear", at: linear(limits, range), ticks: ticks(...limits) };
   const most = Math.max(1, ...lines.flatMap((line) => line.values));
   const ends = lines.map((line) => line.values.at(-1));
   const low = Math.max(1, Math.min(...ends));
@@ -119,7 +128,13 @@ function nearest(at, x, place) {
 }
 
 function path(at, values, x, y) {
-  return `M${at.map((moment, index) => `${x(moment).toFixed(1)} ${y(values[index]).toFixed(1)}`).join("L")}`;
+  let found = "";
+  at.forEach((moment, index) => {
+    if (values[index] === null) return;
+    const start = index === 0 || values[index - 1] === null ? "M" : "L";
+    found += `${start}${x(moment).toFixed(1)} ${y(values[index]).toFixed(1)}`;
+  });
+  return found;
 }
 
 function makeCurve() {

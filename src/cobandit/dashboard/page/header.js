@@ -7,6 +7,7 @@ export function headerSection() {
   return (frame) => {
     document.title = `${frame.group} · cobandit`;
     say(byId("group"), frame.group);
+    showIf(byId("policy-fact"), frame.bandits.length === 0); // each bandit has its own
     show(byId("policy"), frame.policy || "unknown", frame.policy);
     drawWho(frame);
     showIf(byId("seen"), frame.seen_from !== null);

@@ -1,6 +1,7 @@
 // The page: it joins the stream to the sections. Each section draws its own part of a frame and knows no other.
 
 import { armsSection } from "./arms.js";
+import { banditsSection } from "./bandits.js";
 import { connectionView } from "./connection.js";
 import { eventsSection } from "./events.js";
 import { figuresSection, headerSection } from "./header.js";
@@ -17,6 +18,7 @@ const keys = new Keys();
 const sections = [
   headerSection(),
   figuresSection(),
+  banditsSection(askForPlace),
   trafficSection(keys),
   armsSection(keys),
   pairsSection(),
@@ -27,6 +29,20 @@ const sections = [
 const MOST_MEASURES = 100;
 let drawn = 0;
 let waiting = null; // a frame that came while nobody could see it
+
+/** What the server says of one segment of a bandit, or why it says nothing. */
+async function askForPlace(bandit, segment) {
+  const address = new URL("page/place", document.baseURI);
+  address.search = new URLSearchParams({ bandit, segment });
+  const held = token();
+  try {
+    const answer = await fetch(address, { headers: held ? { Authorization: `Bearer ${held}` } : {}, cache: "no-store" });
+    const said = await answer.json();
+    return answer.ok ? said : { problem: said.detail ?? said.title ?? `status ${answer.status}` };
+  } catch {
+    return { problem: "The server does not answer. It is asked again with the next numbers." };
+  }
+}
 
 function draw(frame) {
   const isFirst = !document.body.classList.contains("has-frame");

@@ -26,7 +26,7 @@ from cobandit.live.decide.allocation import Allocation, Draw, Lottery, drawn_by
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decision import Decision, Signer
 from cobandit.live.decide.full_names import prefix_of, split
-from cobandit.live.decide.holdout import Holdout, is_marked, marked, unmarked
+from cobandit.live.decide.holdout import Holdout, is_held_out, is_marked, marked, unmarked
 from cobandit.live.decide.subjects import place_of
 from cobandit.policies import Policy
 from cobandit.values.chance import stream, uniform
@@ -111,6 +111,14 @@ class Settled(NamedTuple):
     is_expired: bool = False
 
 
+class Report(NamedTuple):
+    """A value of a guardrail's metric, in quanta of its bandit."""
+
+    bandit: str
+    arm: Arm
+    units: int
+
+
 class Common:
     """What all places of a member have in common: numbers, queues, open decisions, and one lock."""
 
@@ -121,6 +129,9 @@ class Common:
         self.subjects: OrderedDict[str, tuple[Arm, float | None]] = OrderedDict()
         self.decided: deque[Decided] = deque()
         self.settled: deque[Settled] = deque()
+        self.reports: deque[Report] = deque()
+        self.reported: set[int] = set()
+        """The open decisions that have a report."""
         self.is_awake = True
         self.refusal: str | None = None
         self._wake = wake
@@ -167,11 +178,8 @@ class Decider:
         self._chance_key = stream(seed)
         self._salt = salt
         """By which subjects are placed: the same at every member of the group."""
+        self._seed = seed
         self._holdout = Holdout(holdout, seed, salt) if holdout else None
-        self._reports: deque[tuple[Arm, int]] = deque()
-        """Values of the guardrail's metric, in quanta, each with its arm."""
-        self._reported: set[int] = set()
-        """The open decisions that have one."""
         self._lock, self._open, self._subjects = self._common.lock, self._common.open, self._common.subjects
         self._decided, self._settled = self._common.decided, self._common.settled
         self.elsewhere: deque[tuple[Arm, int, int]] = deque()
@@ -202,12 +210,22 @@ class Decider:
                     allocation=terms.allocation,
                     seed=terms.seed,
                     salt=f"{self._salt}\0{at[0]}",
+                    holdout=terms.holdout,
                     common=self._common,
                     at=at,
                     rewards=terms.rewards,
                     default_units=terms.default_units,
                 )
             return desk
+
+    def take_terms(self, terms: "DeskTerms") -> None:
+        """Take what is said of a bandit that is declared again."""
+        with self._lock:
+            self._allocation, self.default_units = terms.allocation, terms.default_units
+            self._holdout = Holdout(terms.holdout, self._seed, self._salt) if terms.holdout else None
+            self._lottery = None
+            if self._allocation is not None and self._taken_over is not None:
+                self._lottery = Lottery(self._allocation, self._taken_over.candidates)
 
     # For callers.
 
@@ -287,20 +305,29 @@ class Decider:
         return entry.desk if entry is not None else self if self._taken_over is not None else None
 
     def report(self, number: int, value: float) -> bool:
-        """Take a value of the guardrail's metric for an open decision of this start. Return whether it counts."""
-        units, common = self.units_here(value), self._common
+        """Take a value of a guardrail's metric for an open decision of this start. Return whether it counts."""
+        common = self._common
         if common.refusal is not None:
             raise NotNowError(common.refusal)
         with self._lock:
             entry = self._open.get(number)
-            is_here = entry is not None and entry.desk is self and number >= self._first_number
-            if entry is None or not is_here or number in self._reported:
+            if entry is None or entry.desk is None or number < self._first_number or number in common.reported:
                 return False
-            self._reported.add(number)
-        self._reports.append((unmarked(entry.arm)[1], units))
+            units = entry.desk.share_units(value)
+            common.reported.add(number)
+        common.reports.append(Report(entry.desk.bandit, unmarked(entry.arm)[1], units))
         if not common.is_awake:
             common.call()
         return True
+
+    def share_units(self, value: float) -> int:
+        """Return a number from 0 to 1 in quanta of this bandit, whatever its range of rewards is."""
+        return self._policy.quantum.units(value)
+
+    @property
+    def bandit(self) -> str:
+        """Of which bandit this is a place."""
+        return self._at[0]
 
     def withdraw(self, number: int) -> bool:
         """Take a decision back, as if it had not been made. Return whether it was open."""
@@ -349,11 +376,9 @@ class Decider:
 
     # For the network side.
 
-    def put_back(
-        self, decided: Sequence[Decided], settled: Sequence[Settled], reports: Sequence[tuple[Arm, int]] = ()
-    ) -> None:
+    def put_back(self, decided: Sequence[Decided], settled: Sequence[Settled], reports: Sequence[Report] = ()) -> None:
         """Take back what `take` and `take_reports` gave away, because nothing came of it."""
-        self._reports.extendleft(reversed(reports))
+        self._common.reports.extendleft(reversed(reports))
         self._decided.extendleft(reversed(decided))
         self._settled.extendleft(reversed(settled))
 
@@ -362,16 +387,18 @@ class Decider:
         settled = _emptied(self._settled)
         return _emptied(self._decided), settled
 
-    def take_reports(self) -> list[tuple[Arm, int]]:
-        """Empty the queue of the guardrail. Who is settled needs not be remembered as reported."""
-        with self._lock:
-            self._reported.intersection_update(self._open)
-        return _emptied(self._reports)
+    def take_reports(self) -> list[Report]:
+        """Empty the queue of guardrails. Who is settled needs not be remembered as reported."""
+        common = self._common
+        if common.reported:
+            with self._lock:
+                common.reported.intersection_update(self._open)
+        return _emptied(common.reports)
 
     @property
     def is_waiting(self) -> bool:
         """Whether there is something to take."""
-        return bool(self._decided or self._settled or self._reports)
+        return bool(self._decided or self._settled or self._common.reports)
 
     def settle_elsewhere(self, number: int, units: int | None, *, is_expired: bool = False) -> bool:
         """Settle a decision from the network side, with a reward or (`None`) without. Return whether it was open."""
@@ -395,7 +422,7 @@ class Decider:
     def add_unrecorded(self, number: int, arm: Arm, units: int) -> None:
         """Count the reward of a decision that a crash had kept from the journal: nobody knows of it but its token."""
         place, bare = split(arm)
-        if not is_marked(arm):
+        if not is_held_out(arm) and (place == self._at or place[0] in self.declared):
             desk = self if place == self._at else self.desk(place)
             desk.elsewhere.append((bare, 1, units))
         self._settled.append(Settled(number, arm, units, self._now()))
@@ -413,16 +440,16 @@ class Decider:
         entry = self._open.get(number)
         if entry is None or entry.desk is not None:
             return
-        tally = self._policy.tally
-        count = tally.counts[arm]
-        guess = tally.sums[arm] // count if count else self._half
-        self.elsewhere.append((arm, 1, guess))
+        guess = 0
+        if not is_marked(arm):
+            guess = self._guess(arm)
+            self.elsewhere.append((arm, 1, guess))
         self._open[number] = Open(arm, guess, entry.at, self)
 
     def remember_subjects(self, subjects: Iterable[tuple[str, Arm, float | None]]) -> None:
         """Keep the arms of these subjects, as before the member last stopped."""
         self._subjects.update(
-            (subject, (split(arm)[1], propensity)) for subject, arm, propensity in subjects if not is_marked(arm)
+            (subject, (split(arm)[1], propensity)) for subject, arm, propensity in subjects if not is_held_out(arm)
         )
 
     # How.
@@ -495,11 +522,14 @@ class Decider:
         """Count a decision as a pull until its reward comes; nothing of one that is held out. Return the guess."""
         if is_marked(arm):
             return 0
-        tally = self._policy.tally
-        count = tally.counts[arm]
-        guess = tally.sums[arm] // count if count else self._half
+        guess = self._guess(arm)
         self._count(arm, 1, guess)
         return guess
+
+    def _guess(self, arm: Arm) -> int:
+        tally = self._policy.tally
+        count = tally.counts[arm]
+        return tally.sums[arm] // count if count else self._half
 
     def _count(self, arm: Arm, count: int, units: int) -> None:
         if is_marked(arm):
@@ -581,6 +611,8 @@ class DeskTerms(NamedTuple):
     """What a decision counts with that was never rewarded."""
     allocation: Allocation | None = None
     seed: int = 0
+    holdout: float = 0.0
+    """The share of decisions that are held out."""
 
 
 def units_of(units: Callable[[float], int], rewards: tuple[float, float]) -> Callable[[float], int]:

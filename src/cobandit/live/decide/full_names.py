@@ -5,12 +5,9 @@ other, `bandit`, `segment` and `arm` stand there, one after the other. So what i
 before there were many. This file knows no decisions.
 """
 
-from cobandit.core.places import At
+from cobandit.core.places import SEPARATOR, At
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm
-
-SEPARATOR = "\x1f"
-"""Stands in no name of a bandit, a segment or an arm of a bandit with a name."""
 
 
 def prefix_of(at: At) -> str:
@@ -24,6 +21,8 @@ def split(name: str) -> tuple[At, Arm]:
     >>> split("A"), split(prefix_of(("home", "de")) + "A")
     ((('', ''), 'A'), (('home', 'de'), 'A'))
     """
+    if SEPARATOR not in name:
+        return ("", ""), name
     bandit, first, rest = name.partition(SEPARATOR)
     segment, second, arm = rest.partition(SEPARATOR)
     return ((bandit, segment), arm) if first and second else (("", ""), name)
@@ -31,5 +30,5 @@ def split(name: str) -> tuple[At, Arm]:
 
 def check_part(what: str, name: str) -> None:
     """Refuse a name that cannot stand in a full one."""
-    if SEPARATOR in name:
+    if isinstance(name, str) and SEPARATOR in name:
         raise LocalError(f"{what} must not contain the separator U+001F: {name!r}")

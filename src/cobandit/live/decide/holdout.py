@@ -1,23 +1,21 @@
 """The hold-out: a share of decisions that are made evenly over the arms on offer, and that nobody learns from.
 
 What they bring is what there would be without a bandit, so it says whether the bandit helps. Their rewards are counted
-apart, in a segment of their bandit: cells as any others, so each counts once in the whole fleet, after any restart.
+apart, beside their bandit: cells as any others, so each counts once in the whole fleet, after any restart.
 Where an arm's name is written (the journal, ids of decisions) that of a held-out decision has a mark before it. This
 file owns the mark and who is held out. It knows no rewards.
 """
 
 from collections.abc import Sequence
 
-from cobandit.core.places import PLAIN, At
+from cobandit.core.places import HELD_OUT, At, apart
+from cobandit.live.decide.full_names import split
 from cobandit.live.decide.subjects import place_of
 from cobandit.values.chance import stream, uniform
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm
 
-HELD_OUT: At = ("", "held out")
-"""Where rewards of held-out decisions are counted."""
-
-_MARK = "\x1fheld out\x1f"
+_MARK = f"\x1f{HELD_OUT}\x1f"
 
 LARGEST_HOLDOUT = 0.5
 """The largest share of decisions that may be held out."""
@@ -29,17 +27,27 @@ def marked(arm: Arm) -> str:
 
 
 def unmarked(written: str) -> tuple[At, Arm]:
-    """Return where the reward of a decision is counted, and its arm, as they are written.
+    r"""Return where the reward of a decision is counted, and its arm, as they are written in full.
 
-    >>> unmarked(marked("A")), unmarked("A")
-    ((('', 'held out'), 'A'), (('', ''), 'A'))
+    >>> unmarked(marked("A")), unmarked("A"), unmarked("home\x1fde\x1f" + marked("A"))
+    ((('', 'held out'), 'A'), (('', ''), 'A'), (('home', '\x1fheld out'), 'A'))
     """
-    return (HELD_OUT, written[len(_MARK) :]) if written.startswith(_MARK) else (PLAIN, written)
+    at, arm = split(written)  # of the plain bandit, the mark says the place as any full name does
+    return (apart(at[0], HELD_OUT), arm[len(_MARK) :]) if arm.startswith(_MARK) else (at, arm)
 
 
 def is_marked(written: str) -> bool:
-    """Return whether this is how the arm of a held-out decision is written."""
+    """Return whether this is how the arm of a held-out decision is written, without its bandit and segment."""
     return written.startswith(_MARK)
+
+
+def is_held_out(written: str) -> bool:
+    r"""Return the same of an arm that is written in full.
+
+    >>> is_held_out("home\x1fde\x1f" + marked("A")), is_held_out("home\x1fheld out\x1fA"), is_held_out("A")
+    (True, False, False)
+    """
+    return is_marked(written) or is_marked(split(written)[1])
 
 
 class Holdout:

@@ -13,7 +13,9 @@ from cobandit.learning import Build, Learner
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.decider import DeskTerms, units_of
 from cobandit.live.decide.full_names import check_part
+from cobandit.live.decide.holdout import check_holdout
 from cobandit.live.machine.bandits import MAX_SEGMENTS, Declared
+from cobandit.live.status.guardrail import checked_guardrail
 from cobandit.policies import Policy
 from cobandit.policies.registry import POLICIES, BuiltIn, policy_name
 from cobandit.values.checks import check_whole, is_number
@@ -49,6 +51,8 @@ class Said(NamedTuple):
     ceilings: Mapping[Arm, float] | None = None
     default_reward: float | None = None
     max_segments: int = MAX_SEGMENTS
+    holdout: float = 0.0
+    guardrail: tuple[str, float] | None = None
 
 
 def seconds(what: str, said: str | float) -> float:
@@ -84,6 +88,7 @@ def declared(said: Said, group: str, member: str) -> Declared:
     check_bandits([bandit])
     build, seed = _builder(said.policy, quantum, group, member, said.name)
     policy = build(arms)
+    check_stateless(policy)
     Learner(policy, bandit)  # refuses what cannot have a window
     if policy.quantum != quantum:
         raise LocalError(
@@ -95,10 +100,32 @@ def declared(said: Said, group: str, member: str) -> Declared:
         allocation = Allocation(said.floors, said.ceilings)
         allocation.check(arms)
     check_whole("max_segments", said.max_segments, 1, 2**20)
+    check_holdout(said.holdout)
     units = units_of(quantum.units, rewards)
     default = None if said.default_reward is None else units(said.default_reward)
-    terms = DeskTerms(build, units, rewards=rewards, default_units=default, allocation=allocation, seed=seed)
-    return Declared(bandit, terms, said.max_segments)
+    terms = DeskTerms(
+        build,
+        units,
+        rewards=rewards,
+        default_units=default,
+        allocation=allocation,
+        seed=seed,
+        holdout=float(said.holdout),
+    )
+    return Declared(bandit, terms, said.max_segments, checked_guardrail(said.guardrail))
+
+
+def check_stateless(policy: Policy) -> None:
+    """Refuse a policy with state of its own: members decide with policies that are made anew from tallies.
+
+    Raises:
+        LocalError: It has.
+    """
+    if policy.stateful:
+        raise LocalError(
+            f"{type(policy).__name__} keeps state of its own (stateful), and members decide with policies that are "
+            "made from tallies, on every thread and after every restart: run it in the simulator, or read the tally"
+        )
 
 
 def _range(rewards: tuple[float, float]) -> tuple[float, float]:

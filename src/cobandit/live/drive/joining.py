@@ -38,7 +38,6 @@ from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.live.machine.step import FLUSH_EVERY
 from cobandit.live.transports.base import Transport
 from cobandit.policies.registry import BuiltIn
-from cobandit.values.checks import check_probability
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import MILLIONTH
 from cobandit.values.tally import Arm
@@ -139,8 +138,10 @@ def join(
             goes on trying.
     """
     group, arms = _group(group, arms, fleet)
-    if fleet is not None and (floors, ceilings, default_reward, snapshot) != (None,) * 4:
-        raise LocalError("floors, ceilings and default_reward are of a bandit: say them with fleet.bandit(...)")
+    if fleet is not None and ((floors, ceilings, default_reward, snapshot, guardrail) != (None,) * 5 or holdout):
+        raise LocalError(
+            "floors, ceilings, default_reward, holdout and guardrail are of a bandit: say them with fleet.bandit(...)"
+        )
     if close_on_sigterm:
         exit_on_sigterm()
     return Joining(
@@ -274,12 +275,11 @@ class Joining:
 
 
 def _asker(options: Options, node: Node | None) -> PenAsker:
-    """Return one who asks for a pen: for the arms that the process has now."""
-    policy = builder(options)(options.arms)
+    """Return one who asks for a pen: for the arms and bandits that the process has now."""
+    per_reward = builder(options)(options.arms).quantum.per_reward if options.arms else 1
     arms = options.arms if node is None else node.machine.agent.arms
-    return PenAsker(
-        Wanted(options.url, options.group, options.relays, options.proof, arms, policy.quantum.per_reward),
-    )
+    bandits = () if node is None else tuple(one.bandit for one in node.machine.bandits.declared.values())
+    return PenAsker(Wanted(options.url, options.group, options.relays, options.proof, arms, per_reward, bandits))
 
 
 async def _begin(
@@ -298,13 +298,15 @@ def reward(state: str | Path, decision: str, reward: float) -> bool:
     Args:
         state: The state file of the member that decided.
         decision: The decision's id.
-        reward: The reward, in [0, 1].
+        reward: The reward, in the range of the decision's bandit: [0, 1] in a group with one bandit.
+
+    Raises:
+        LocalError: It is not; or the file is none of a member, or knows no such bandit. Nothing changed.
     """
     from cobandit.live.store.sqlite_journal import leave_mail  # noqa: PLC0415
-    from cobandit.live.store.state_file import is_settled  # noqa: PLC0415
+    from cobandit.live.store.state_file import check_reward, is_settled  # noqa: PLC0415
 
-    read(decision)
-    check_probability("a reward", reward)
+    check_reward(state, read(decision), reward)
     if is_settled(state, decision):
         return False
     leave_mail(state, decision, reward)

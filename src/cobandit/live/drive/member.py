@@ -17,6 +17,7 @@ from cobandit.core.pen_names import lender_of
 from cobandit.learning import Build
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import Decision, Signer, is_genuine, read
+from cobandit.live.decide.full_names import check_part, split
 from cobandit.live.decide.taken import Taken
 from cobandit.live.drive.background import Background, at_end, result_of
 from cobandit.live.drive.declaring import Said, declared
@@ -54,10 +55,11 @@ class Member:
         machine = node.machine
         self._name, self._group = machine.terms.name, machine.terms.group
         self._clock, self._expire_after = machine.clock, machine.terms.expire_after
-        self._per_reward = machine.agent.presence.units_per_reward
         self._source = machine.decider
         """Publishes what the machine knows, also when this member is closed."""
         self._decider: Decider | _Shut = machine.decider
+        self.desks = machine.decider.desks
+        """Where bandits with names are decided."""
         self._background = home
         self._forget_end = at_end(self.close)
         if keeper is not None:
@@ -126,6 +128,8 @@ class Member:
         ceilings: Mapping[Arm, float] | None = None,
         default_reward: float | None = None,
         max_segments: int = MAX_SEGMENTS,
+        holdout: float = 0.0,
+        guardrail: tuple[str, float] | None = None,
     ) -> NamedBandit:
         """Declare one of the bandits of a fleet, and return it. Members that declare the same learn together.
 
@@ -143,6 +147,8 @@ class Member:
             ceilings: For some arms, the greatest share.
             default_reward: What a decision counts with that is given up; `None` to forget it.
             max_segments: How many segments it may have at this member.
+            holdout: The share of decisions, or of subjects, that are held out, as in `join`: of all segments together.
+            guardrail: A second metric and its limit, as in `join`: of all segments together.
 
         Raises:
             LocalError: Something about it cannot be, or it is declared differently than before. Nothing changed.
@@ -154,10 +160,10 @@ class Member:
             name,
             arms,
             policy,
-            *(rewards, quantum, window, half_life, floors, ceilings, default_reward, max_segments),
+            *(rewards, quantum, window, half_life, floors, ceilings, default_reward, max_segments, holdout, guardrail),
         )
         result_of(self._background.submit(self._node.declare(declared(said, self._group, self.name))))
-        return NamedBandit(self, self.machine.bandits, name)
+        return NamedBandit(self, name)
 
     @property
     def is_fleet(self) -> bool:
@@ -179,7 +185,7 @@ class Member:
             raise UnknownError(
                 f"bandit {name!r} is not declared at {self.name}, only {', '.join(self.bandits) or 'none'}"
             )
-        return NamedBandit(self, self.machine.bandits, name)
+        return NamedBandit(self, name)
 
     @property
     def machine(self) -> Machine:
@@ -237,12 +243,14 @@ class Member:
         Raises:
             LocalError: It is not the metric of the guardrail, or another member's decision, or no number in [0, 1].
         """
-        guardrail = self._node.machine.terms.guardrail
-        if guardrail is None or metric != guardrail.metric:
-            watched = "there is none" if guardrail is None else f"that is {guardrail.metric!r}"
-            raise UnknownError(f"{metric!r} is not the metric of the guardrail: {watched} (connect(guardrail=...))")
         token = decision if isinstance(decision, str) else decision.id
         decider, claim = self._decider, read(token)
+        bandit = split(claim.arm)[0][0]
+        guardrail = self._node.machine.guardrails.terms.get(bandit)
+        if guardrail is None or metric != guardrail.metric:
+            watched = "there is none" if guardrail is None else f"that is {guardrail.metric!r}"
+            which, where = (f"bandit {bandit!r}", "fleet.bandit") if bandit else ("the guardrail", "connect")
+            raise UnknownError(f"{metric!r} is not the metric of {which}: {watched} ({where}(guardrail=...))")
         if claim.member != decider.signer.name:
             raise StateError(f"the decision was made by {claim.member!r}: only that member can take a report on it")
         _check_genuine(token, decider.signer)
@@ -324,6 +332,7 @@ class Member:
         self._check_open()
         if not self._source.published.arms:
             raise StateError("arms are of bandits with names here: declare the bandit again, with more arms")
+        check_part("an arm", arm)
         result_of(self._background.submit(self._node.add_arm(arm)))
 
     def remove_arm(self, arm: Arm) -> None:
@@ -361,7 +370,9 @@ class Member:
     def log(self) -> Iterator[LogEntry]:
         """Return the decisions that are still in the log, oldest first, with propensities and rewards."""
         self.sync()
-        return iter(DecisionLog(self._per_reward, self._source.signer).read(self._node.history()))
+        machine = self._node.machine
+        bandits = self._on_loop(lambda: dict(machine.agent.endpoint.replica.bandits))
+        return iter(DecisionLog(bandits.__getitem__, self._source.signer).read(self._node.history()))
 
     def flush(self, timeout: float = 5.0) -> bool:
         """Send to every member that is here what it lacks, without waiting until there is enough for a share.
@@ -416,6 +427,7 @@ class Member:
     def _move_to(self, node: Node) -> None:
         """Go on as another member, under the next name that was lent. Decisions made before are that one's."""
         self._node, self._source = node, node.machine.decider
+        self.desks = node.machine.decider.desks
         if not isinstance(self._decider, _Shut):
             self._decider = node.machine.decider
         self._name = node.machine.terms.name

@@ -76,6 +76,7 @@ class Node:
         self._transport = transport
         machine.guard.may_relay = transport.may_relay
         transport.role = role_of(is_relay=machine.terms.is_relay, is_leaf=machine.terms.is_leaf)
+        transport.on_gone = self.gone if machine.terms.is_leaf else None
         self._event = asyncio.Event()
         """Set when there may be something to do."""
         self._writing = Writing(machine, journal, executor)
@@ -126,6 +127,12 @@ class Node:
             self._sending.announce_soon()
             self._sending.has_announced = False
         self._event.set()
+
+    def gone(self, peer: str) -> None:
+        """Note that nobody has a relay's name at present, as far as the network can tell."""
+        if self.machine.leaf is not None:
+            self.machine.leaf.homes.gone(peer, self.machine.clock.now())
+            self._event.set()
 
     def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
         """Count what the transport refused. The name is only claimed, so nobody is blamed."""
@@ -308,7 +315,7 @@ class Node:
             if bandits is not None:
                 await self._begin_session(bandits=bandits, is_said=False)
                 machine.introduce_soon()
-            machine.bandits.declare(declared, machine.open_decisions)
+            machine.declare(declared)
             self._event.set()
 
     async def act(self, work: Callable[[], Value]) -> Value:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from cobandit.core.pen_names import SEPARATOR
+from cobandit.core.places import Bandit
 from cobandit.live.auth.proof import Proof
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.drive.relay_places import addresses_of
@@ -60,6 +61,8 @@ class Wanted(NamedTuple):
     proof: Proof
     arms: tuple[Arm, ...]
     units_per_reward: int
+    bandits: tuple[Bandit, ...] = ()
+    """The bandits with names that it has declared so far."""
 
 
 class PenAsker:
@@ -71,7 +74,8 @@ class PenAsker:
         self.prefix = _prefix(wanted.proof)
         """What names must begin with that this process can prove."""
         name = f"{self.prefix}asks-{secrets.token_hex(8)}"
-        self._question = question(name, wanted.arms, wanted.units_per_reward, self.prefix.rstrip(SEPARATOR))
+        prefix = self.prefix.rstrip(SEPARATOR)
+        self._question = question(name, wanted.arms, wanted.units_per_reward, prefix, wanted.bandits)
         self._found: dict[str, None] = {}
         """Relays that say that they are here."""
         self._place = ""

@@ -15,6 +15,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable
 
+from cobandit.live.drive.looking import LOOK_EVERY
 from cobandit.live.drive.node import Node
 from cobandit.live.drive.pen_asking import Lent, PenAsker
 from cobandit.live.log_events import LogEvent
@@ -86,6 +87,7 @@ class PenKeeper:
 
     async def end(self) -> None:
         """Take no further pen; what callers rewarded last is with the present node."""
+        await self._end_in_session()
         self._is_ending = True
         if self._task is not None:
             if self._leftovers is not None:  # it has left one pen, and is about to have the next
@@ -101,6 +103,15 @@ class PenKeeper:
                 LogEvent.STOP_UNCLEAN,
                 f"stops before a relay has lent it another pen: {lost} rewards may count nowhere",
             )
+
+    async def _end_in_session(self) -> None:
+        """Wait a moment for the next pen, if the lender of the present one does not listen because there is more."""
+        deadline = asyncio.get_running_loop().time() + END_WITHIN
+        while asyncio.get_running_loop().time() < deadline:
+            holding = None if self._node is None else self._node.machine.holding
+            if holding is None or self._task is None or not holding.is_out_of_session:
+                return
+            await asyncio.sleep(LOOK_EVERY)
 
     async def _run(self) -> None:
         assert self._node is not None
@@ -128,6 +139,7 @@ class PenKeeper:
         if self._leftovers is None:
             self._leftovers = await asyncio.shield(old.abandon())
         node = await self._begin(None, lent, self._leftovers)
+        await _declare_again(old, node)
         self._node, self._place, self._leftovers = node, lent.place, None
         self._left.append(old)
         self.moved(node)
@@ -150,6 +162,15 @@ class PenKeeper:
                 self._node.machine.holding.bring((*late.rewards, *late.unacknowledged))
                 self._node.wake()
         del self._left[:-1]
+
+
+async def _declare_again(old: Node, node: Node) -> None:
+    """Let the next node have the bandits that the process has declared."""
+    for declared in tuple(old.machine.bandits.declared.values()):
+        try:
+            await node.declare(declared)
+        except LocalError as error:
+            node.machine.alerts.say(logging.ERROR, LogEvent.BANDITS_DIFFER, f"{error}: this bandit is not decided here")
 
 
 def _made_up(asker: PenAsker) -> str:

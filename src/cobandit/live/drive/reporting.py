@@ -4,14 +4,12 @@ This file owns what is counted since this start. It changes nothing, and does no
 """
 
 from cobandit import __version__
-from cobandit.core.places import PLAIN
-from cobandit.live.decide.holdout import HELD_OUT
 from cobandit.live.drive.receiving import Receiving
 from cobandit.live.drive.sending import Sending
 from cobandit.live.drive.writing import Writing
 from cobandit.live.machine.machine import Machine
 from cobandit.live.status.bandit_statistics import bandits_of
-from cobandit.live.status.lift import Lift, lift_of, rewards_at
+from cobandit.live.status.lift import lifts_of
 from cobandit.live.status.roles import role_of
 from cobandit.live.status.statistics import MAX_GONE_NAMED, Communication, Statistics, arms_of, peers_of
 from cobandit.live.status.verdict import Judgement
@@ -32,21 +30,13 @@ class Reporting:
     def _own(self) -> int:
         return sum(self._machine.agent.observations_by_bandit()[1].values())
 
-    def _lift(self) -> Lift | None:
-        """Return what the bandit brings more than the hold-out, if there is one, here or at others."""
-        if not self._machine.agent.has_plain:
-            return None
-        held_out = rewards_at(self._machine.agent, HELD_OUT)
-        if not (held_out.number or self._machine.terms.holdout):
-            return None
-        return lift_of(rewards_at(self._machine.agent, PLAIN), held_out)
-
     def statistics(self, judgement: Judgement) -> Statistics:
         """Return how this member is, with the last verdict on its bandit."""
         machine, decider, now = self._machine, self._machine.decider, self._machine.clock.now()
         own = self._own()
         counts, digest = self._receiving.counts + self._sending.counts, machine.controls.digest
         terms = machine.terms
+        lifts, guardrails = lifts_of(machine.agent, machine.holding_out), machine.guardrails.standings()
         return Statistics(
             name=machine.terms.name,
             group=machine.terms.group,
@@ -86,7 +76,7 @@ class Reporting:
             troubles=machine.alerts.troubles,
             synced_batches=self._writing.synced_batches,
             observed=max(0, own - self._own_at_start),
-            immediate=machine.knowledge.immediate,
+            immediate=machine.immediate,
             rewards_waiting=machine.outbox.waiting,
             rewards_brought=machine.rewards_for_others.brought,
             rewards_given_up=machine.rewards_for_others.given_up,
@@ -106,8 +96,8 @@ class Reporting:
             role=role_of(is_relay=terms.is_relay, is_leaf=terms.is_leaf),
             homes=() if machine.leaf is None else machine.leaf.homes.talking,
             rewards_handed_on=machine.rewards_for_others.handed_on,
-            bandits=bandits_of(machine.agent, machine.bandits),
+            bandits=bandits_of(machine.agent, machine.bandits, lifts, guardrails),
             verdict=judgement.verdict,
-            lift=self._lift(),
-            guardrail=None if machine.guardrails is None else machine.guardrails.standing(),
+            lift=lifts.get(""),
+            guardrail=guardrails.get(""),
         )

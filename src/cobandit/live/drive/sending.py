@@ -64,7 +64,7 @@ class Sending:
             self._fitted = (largest, machine.agent.arms, bandits)
             machine.room = min(machine.room, max(1, largest - 2 * ENVELOPE))
             try:
-                machine.agent.limit_facts(facts_that_fit(largest, machine.agent.arms, bandits))
+                machine.limit_facts(facts_that_fit(largest, machine.agent.arms, bandits))
                 machine.alerts.trouble(LogEvent.ARMS_TOO_MANY, None)
             except LocalError as error:
                 machine.alerts.trouble(LogEvent.ARMS_TOO_MANY, str(error))

@@ -16,8 +16,10 @@ from cobandit.core.state import Snapshot
 from cobandit.live.auth.proof import Proof
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
-from cobandit.live.decide.holdout import check_holdout, is_marked
+from cobandit.live.decide.full_names import check_part
+from cobandit.live.decide.holdout import check_holdout
 from cobandit.live.drive.background import Background
+from cobandit.live.drive.declaring import check_stateless
 from cobandit.live.drive.node import Node
 from cobandit.live.drive.pen_asking import Lent
 from cobandit.live.drive.sending import LONGEST_BETWEEN_ANNOUNCEMENTS
@@ -308,8 +310,8 @@ def checked(options: Options) -> Options:
         )
     check_holdout(options.holdout)
     checked_guardrail(options.guardrail)
-    if marked_arms := [arm for arm in options.arms if isinstance(arm, str) and is_marked(arm)]:
-        raise LocalError(f"arm {marked_arms[0]!r} begins with the mark of held-out decisions: give it another name")
+    for arm in options.arms:
+        check_part("an arm", arm)
     _check_relays(options)
     if options.sharing.retry is None:
         raise LocalError("live members need loss_tolerant=RetryTimers(...), in seconds: real networks lose messages")
@@ -324,8 +326,6 @@ def checked(options: Options) -> Options:
 
 def _check_nameless(options: Options) -> None:
     """Refuse a member without a name that needs one."""
-    if not options.arms:
-        raise LocalError("a member of a fleet needs a name, always the same: relays lend names to groups only, so far")
     if options.state is not None:
         raise LocalError("a member with a state file needs a name, always the same: what is in the file is its own")
     if options.relay:
@@ -369,7 +369,14 @@ def builder(options: Options) -> PolicyOf:
     if isinstance(policy, str):
         policy = BuiltIn(policy)
     if not isinstance(policy, BuiltIn):
-        return policy
+        own = policy
+
+        def stateless(arms: Sequence[Arm]) -> Policy:
+            made = own(arms)
+            check_stateless(made)
+            return made
+
+        return stateless
     built_in, seed = policy, _seed(options.group, options.name or "")
     return lambda arms: built_in(arms, seed, quantum)
 

@@ -9,16 +9,20 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from cobandit.agent import Agent
-from cobandit.core.places import At, Bandit, Change, Placed, difference
+from cobandit.core.pen_names import lender_of
+from cobandit.core.pens import MAX_CELLS_HANDED_ON, MAX_CELLS_HELD
+from cobandit.core.places import At, Bandit, Change, beside, difference
 from cobandit.live.decide.allocation import drawn_by
 from cobandit.live.decide.clock import Clock
-from cobandit.live.decide.decider import Decider, DeskTerms, Known, Settled
+from cobandit.live.decide.decider import Decider, DeskTerms, Known
 from cobandit.live.decide.full_names import check_part, split
 from cobandit.live.machine.controls import FROZEN, Controls, freezing_in, killing
+from cobandit.live.machine.guardrails import Freezer
 from cobandit.live.machine.knowledge import Knowledge
 from cobandit.live.machine.odds import Odds, Question
 from cobandit.live.machine.open_decisions import OpenDecisions
 from cobandit.live.machine.operations import Effects
+from cobandit.live.status.guardrail import GuardrailTerms
 from cobandit.values.checks import check_name
 from cobandit.values.errors import LocalError, StateError, UnknownError
 from cobandit.values.tally import LONGEST_NAME, Arm, ArmTally
@@ -33,13 +37,21 @@ class Declared(NamedTuple):
     bandit: Bandit
     desk: DeskTerms
     max_segments: int = MAX_SEGMENTS
+    guardrail: GuardrailTerms | None = None
 
 
 class _Offer:
     """What may be chosen of one bandit: `knowledge.Offer`."""
 
-    def __init__(self, declared: Declared, controls: Controls) -> None:
-        self._declared, self._controls = declared, controls
+    def __init__(self, controls: Controls) -> None:
+        self._controls = controls
+        self._declared: Declared
+        self._others: frozenset[Arm]
+        """Arms of other members, which this one does not serve to anybody."""
+
+    def take(self, declared: Declared, others: frozenset[Arm]) -> None:
+        """Take what is declared, again if it has more arms: every segment has this offer."""
+        self._declared, self._others = declared, others
 
     @property
     def offered(self) -> tuple[Arm, ...]:
@@ -48,14 +60,13 @@ class _Offer:
 
     @property
     def withheld(self) -> frozenset[Arm]:
-        """The arms that operators let nobody choose."""
-        return self._controls.frozen_in(self._declared.bandit.name)
+        """The arms that nobody may choose here: frozen by operators, or of other members."""
+        return self._controls.frozen_in(self._declared.bandit.name) | self._others
 
     @property
     def control_arm(self) -> Arm | None:
         """If a kill switch is on, to an arm that is offered: that arm."""
-        control_arm = self._controls.control_arm_of(self._declared.bandit.name)
-        return control_arm if control_arm in self.offered else None
+        return self._controls.control_arm_of(self._declared.bandit.name, self.offered)
 
     @property
     def available(self) -> tuple[Arm, ...]:
@@ -91,7 +102,6 @@ class Bandits:
         self._asked: dict[At, None] = {}
         """Of which the odds must be looked at."""
         self.decider: Decider
-        self.immediate = 0
 
     # Declaring.
 
@@ -118,10 +128,18 @@ class Bandits:
         """Take a bandit that the agent serves: what is known of its segments is published."""
         name = declared.bandit.name
         served = next(one for one in self._agent.bandits if one.name == name)
-        declared = declared._replace(bandit=declared.bandit._replace(arms=served.arms))
+        said = {*declared.bandit.arms, *(self.declared[name].bandit.arms if name in self.declared else ())}
+        arms = tuple(arm for arm in served.arms if arm in said)
+        declared = declared._replace(bandit=declared.bandit._replace(arms=arms))
         self._agent.declare(name, declared.desk.build)
-        self.declared[name], self._offers[name] = declared, _Offer(declared, self._controls)
+        self.declared[name] = declared
+        self._offers.setdefault(name, _Offer(self._controls)).take(declared, frozenset(served.arms) - said)
         self._make_blank(declared)
+        for at, desk in tuple(self.decider.desks.items()):
+            if at[0] == name:
+                desk.take_terms(declared.desk)
+                self._place(at).odds.allocation = declared.desk.allocation
+                self._changed[at] = None
         waiting = [(number, *split(arm)) for number, (arm, _) in open_decisions.open.items()]
         segments = {*self._agent.segments_of(name), *(at[1] for _, at, _ in waiting if at[0] == name)}
         for segment in sorted(segments):
@@ -152,34 +170,22 @@ class Bandits:
                 f"bandit {bandit!r} has {count} segments already, which is its limit: use fewer, or declare it with "
                 "a larger max_segments"
             )
+        self._check_room(bandit)
         return self.decider.desk(at)
 
     # What happens.
 
-    def absorb(self, settled: Iterable[Settled]) -> tuple[Placed, ...]:
-        """Return the rewards of decisions of bandits with names, for the agent."""
-        sums: dict[At, dict[Arm, list[int]]] = {}
-        for entry in settled:
-            at, arm = split(entry.arm)
-            if not at[0] or entry.units is None:
-                continue
-            tally = sums.setdefault(at, {}).setdefault(arm, [0, 0, 0])
-            tally[0] += 1
-            tally[1] += entry.units
-            tally[2] += self._agent.policy_at(*at).quantum.square(entry.units)
-        placed = []
-        for at, tallies in sums.items():
-            place = self._place(at)
-            for arm, (count, units, _) in tallies.items():
-                place.knowledge.absorbed(arm, count, units)
-            self._changed[at] = None
-            placed.append(Placed(*at, tuple(ArmTally(arm, *tally) for arm, tally in tallies.items())))
-        return tuple(placed)
+    def absorbed(self, placed: Mapping[At, tuple[ArmTally, ...]]) -> None:
+        """Note that the agent has taken rewards of decisions, by place. What counts beside a bandit teaches nobody."""
+        for at, tallies in placed.items():
+            if at[0] in self.declared and not beside(*at):
+                self._place(at).knowledge.take(tallies)
+                self._changed[at] = None
 
     def learned(self, changes: Iterable[Change]) -> None:
         """Take that more is known, or less."""
         for change in changes:
-            if change.bandit in self.declared:
+            if change.bandit in self.declared and not beside(*change[:2]):
                 self._changed[change[:2]] = None
 
     def publish_all(self) -> None:
@@ -234,6 +240,16 @@ class Bandits:
             raise StateError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
         self._set(freezing_in(bandit, arm), FROZEN if is_frozen else None)
 
+    def freezer(self, bandit: str) -> Freezer:
+        """Return what a guardrail of a bandit needs."""
+        return Freezer(
+            lambda: self.declared[bandit].bandit.arms, lambda arm: self.set_frozen(bandit, arm, is_frozen=True)
+        )
+
+    def withheld(self, bandit: str) -> frozenset[Arm]:
+        """Return the arms of a bandit that nobody may choose here: frozen, or of other members."""
+        return self._offers[bandit].withheld
+
     def frozen(self, bandit: str) -> frozenset[Arm]:
         """Return the arms of a bandit that get no traffic."""
         return self._controls.frozen_in(bandit)
@@ -241,7 +257,7 @@ class Bandits:
     def control_arm_of(self, bandit: str) -> Arm | None:
         """Return the arm of a bandit's kill switch, or of the fleet's, if one is on and the bandit has the arm."""
         offer = self._offers.get(bandit)
-        return None if offer is None else offer.control_arm
+        return self._controls.control_arm_of(bandit, self._served(bandit).arms if offer is None else offer.offered)
 
     def odds_of(self, at: At) -> Mapping[Arm, float] | None:
         """Return how likely each arm of a place is the best, as last computed."""
@@ -266,13 +282,32 @@ class Bandits:
             place = self._places[at] = _Place(self._agent, at, self._offers[at[0]], declared)
         return place
 
+    def _served(self, bandit: str) -> Bandit:
+        found = self._agent.bandit(bandit)
+        assert found is not None
+        return found
+
+    def _check_room(self, bandit: str) -> None:
+        """Refuse a segment of a member without a name of its own that would have more to hand on than fits."""
+        if lender_of(self._name) is None:
+            return
+        served = [self._served(name) for name in (bandit, *(name for name, _ in tuple(self.decider.desks)))]
+        cells = sum(len(one.arms) * (one.periods + 1 if one.period else 1) for one in served)
+        if cells > MAX_CELLS_HELD - MAX_CELLS_HANDED_ON:
+            raise StateError(
+                f"a member without a name of its own has at most {MAX_CELLS_HELD - MAX_CELLS_HANDED_ON:,} combinations "
+                "of segment, arm and period: use fewer segments, or give it a name and a state"
+            )
+
     def _make_blank(self, declared: Declared) -> None:
         """Say what is known of a segment of which nothing is: all arms are alike."""
-        offer, arms = self._offers[declared.bandit.name], declared.bandit.arms
+        offer, arms = self._offers[declared.bandit.name], self._served(declared.bandit.name).arms
         candidates, nothing = offer.available, (0,) * len(arms)
         odds = None
         if declared.desk.build(arms).posteriors() is not None:
             odds = dict.fromkeys(candidates, 1.0 / len(candidates))
         draw = None if odds is None else drawn_by(odds, candidates, declared.desk.allocation)
-        blank = Known(arms, nothing, nothing, 0, nothing, nothing, candidates, offer.control_arm, odds, draw, arms)
+        blank = Known(
+            arms, nothing, nothing, 0, nothing, nothing, candidates, offer.control_arm, odds, draw, offer.offered
+        )
         self.decider.declared[declared.bandit.name] = declared.desk._replace(blank=blank)

@@ -14,12 +14,14 @@ from cobandit.codec import Format, FrameCodec
 from cobandit.codec.format import Kinds, Translated
 from cobandit.codec.tables import MESSAGES, WIRE_VERSION
 from cobandit.core import Message
+from cobandit.core.handover import MAX_TOTALS_HANDED_OVER
+from cobandit.core.messages import Cells
 from cobandit.core.pen_names import SettledBlock
-from cobandit.core.pens import MAX_NUMBERS
+from cobandit.core.pens import MAX_NUMBERS, MAX_PEN_CELLS
 from cobandit.core.places import MAX_BANDITS, Bandit
 from cobandit.core.settled import BLOCK
 from cobandit.live.decide.decision import LONGEST_TOKEN
-from cobandit.live.machine.controls import MOST_FROZEN, Setting
+from cobandit.live.machine.controls import MOST_TOLD, Setting
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, ArmTally
 
 MOST_REWARDS = 256
@@ -81,7 +83,7 @@ class Hello(ControlMessage, frozen=True):
 class ControlsTold(ControlMessage, frozen=True):
     """All settings that I have heard of. An operator, who need not be a member, tells of what it sets."""
 
-    settings: Annotated[tuple[Setting, ...], Meta(max_length=MOST_FROZEN + 1)]
+    settings: Annotated[tuple[Setting, ...], Meta(max_length=MOST_TOLD)]
 
 
 class ControlsHeard(ControlMessage, frozen=True):
@@ -121,6 +123,8 @@ class PenAsked(ControlMessage, frozen=True):
     units_per_reward: int
     prefix: Name = ""
     """What names must begin with that the sender can prove, as its own does."""
+    bandits: Annotated[tuple[Bandit, ...], Meta(max_length=MAX_BANDITS)] = ()
+    """The bandits with names that the sender has declared, if it has any yet."""
 
 
 class PenLent(ControlMessage, frozen=True):
@@ -140,11 +144,17 @@ class PenLent(ControlMessage, frozen=True):
     """All that everybody else has observed, as the sender knows it: in this session, at this number of its log."""
     lender_session: int
     upto: int
-    settings: Annotated[tuple[Setting, ...], Meta(max_length=MOST_FROZEN + 1)]
+    settings: Annotated[tuple[Setting, ...], Meta(max_length=MOST_TOLD)]
     lease: float
     """Seconds in which you must be heard."""
     settled: Annotated[tuple[SettledBlock, ...], Meta(max_length=MAX_BLOCKS)] = ()
     """Which decisions that were made with this pen are settled."""
+    bandits: Annotated[tuple[Bandit, ...], Meta(max_length=MAX_BANDITS)] = ()
+    """The bandits with names that the sender knows: with these, nothing needs to be said when one is declared."""
+    elsewhere: Annotated[tuple[Cells, ...], Meta(max_length=MAX_PEN_CELLS)] = ()
+    """All that was ever observed with this pen of bandits with names, and beside the plain one."""
+    totals_elsewhere: Annotated[tuple[Cells, ...], Meta(max_length=MAX_TOTALS_HANDED_OVER)] = ()
+    """The same of everybody else."""
 
 
 class PenRefused(ControlMessage, frozen=True):
@@ -229,16 +239,27 @@ AnyControlMessage = (
     | StatusPassedOn
 )
 
+
+def _grown(shape: type[ControlMessage], count: int) -> Translated:
+    """Return a kind whose last fields were added: they are not written where they say nothing (`codec/brevity.py`)."""
+
+    def brief(message: msgspec.Struct) -> object:
+        fields = msgspec.structs.astuple(message)
+        return message if any(fields[-count:]) else fields[:-count]
+
+    return Translated(shape, shape, None, brief)
+
+
 CONTROL_MESSAGES: Kinds = {
-    16: Translated(Hello, Hello, None, lambda hello: hello if hello.bandits else msgspec.structs.astuple(hello)[:-1]),
+    16: _grown(Hello, 1),
     17: ControlsTold,
     18: ControlsHeard,
     19: Rewards,
     20: RewardsTaken,
     21: StatusAsked,
     22: StatusTold,
-    23: PenAsked,
-    24: PenLent,
+    23: _grown(PenAsked, 1),
+    24: _grown(PenLent, 3),
     25: PenRefused,
     26: PenReturned,
     27: PenOver,

@@ -5,13 +5,13 @@ members end with the same, and what was recorded and is said again later is old 
 settings spread.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
 from cobandit.codec.serializer import write
-from cobandit.core.places import MAX_BANDITS
-from cobandit.live.decide.full_names import SEPARATOR, prefix_of
+from cobandit.core.places import MAX_BANDITS, SEPARATOR
+from cobandit.live.decide.full_names import prefix_of, split
 from cobandit.values.checks import check_name
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
@@ -37,6 +37,9 @@ _NUMBERS = 32
 FURTHEST_AHEAD = 600.0
 """Seconds by which a stamp may lie ahead of this member's time of day. Clocks are wrong; and nobody must have the last
 word for long."""
+
+MOST_TOLD = MOST_ARMS + 1
+"""Settings that one message tells at most."""
 
 MOST_FROZEN = MOST_ARMS
 """Of more arms than this, the settings that are oldest are forgotten. The kill switch is never forgotten."""
@@ -81,7 +84,9 @@ def stamp_at(time_of_day: float, last: int = 0) -> int:
 
 
 def in_parts(settings: Iterable[Setting], room: int) -> Iterator[tuple[Setting, ...]]:
-    """Yield the settings in parts of at most so many bytes each, or of one setting; none if there are none.
+    """Yield the settings in parts of at most `room` bytes and `MOST_TOLD` settings each; none if there are none.
+
+    A setting that does not fit is a part by itself.
 
     >>> [len(part) for part in in_parts([Setting("kill", None, 1, "x")] * 5, 120)]
     [3, 2]
@@ -89,7 +94,7 @@ def in_parts(settings: Iterable[Setting], room: int) -> Iterator[tuple[Setting, 
     part, left = list[Setting](), room
     for setting in settings:
         size = _NUMBERS + sum(len((text or "").encode()) for text in (setting.key, setting.value, setting.by))
-        if part and size > left:
+        if part and (size > left or len(part) == MOST_TOLD):
             yield tuple(part)
             part, left = [], room
         part.append(setting)
@@ -141,10 +146,11 @@ class Controls:
         setting = self._settings.get(KILL)
         return None if setting is None else setting.value
 
-    def control_arm_of(self, bandit: str) -> Arm | None:
-        """The arm that everybody pulls of one bandit: by its own kill switch, or by that of the whole fleet."""
+    def control_arm_of(self, bandit: str, offered: Collection[Arm]) -> Arm | None:
+        """The arm to pull of one bandit: by its own kill switch, or by that of the whole fleet, if it is offered."""
         setting = self._settings.get(killing(bandit))
-        return self.control_arm if setting is None or setting.value is None else setting.value
+        own = None if setting is None else setting.value
+        return next((arm for arm in (own, self.control_arm) if arm in offered), None)
 
     def frozen_in(self, bandit: str) -> frozenset[Arm]:
         """The arms of one bandit that get no traffic."""
@@ -195,7 +201,14 @@ class Controls:
 
     def __str__(self) -> str:
         parts = [] if self.control_arm is None else [f"the kill switch is on, to {self.control_arm}"]
-        parts += [f"{arm} is frozen" for arm in sorted(self.frozen)]
+        killed = [(key, setting) for key, setting in sorted(self._settings.items()) if key.startswith(_KILL_ONE)]
+        parts += [
+            f"the kill switch of {key.removeprefix(_KILL_ONE)} is on, to {setting.value}"
+            for key, setting in killed
+            if setting.value is not None
+        ]
+        for at, arm in map(split, sorted(self.frozen)):
+            parts.append(f"{arm} of {at[0]} is frozen" if at[0] else f"{arm} is frozen")
         return ", ".join(parts) or "all are lifted"
 
     def _forget(self) -> None:

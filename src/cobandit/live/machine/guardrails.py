@@ -1,4 +1,4 @@
-"""What a member does about its guardrail: it looks at the reports, and freezes an arm that violates it, everywhere.
+"""What a member does about its guardrails: it looks at the reports, and freezes an arm that violates one, everywhere.
 
 An arm is frozen as an operator would freeze it, so the setting spreads as any other. Who gives it back has the last
 word: an arm that was ever set is not frozen again. This file owns when to look. The rule is in
@@ -6,58 +6,88 @@ word: an arm that was ever set is not frozen again. This file owns when to look.
 """
 
 import logging
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from cobandit.agent import Agent
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
-from cobandit.live.machine.controls import Controls, freezing
-from cobandit.live.machine.operations import Operations
-from cobandit.live.status.guardrail import GuardrailStatistics, GuardrailTerms, standing_of, words
+from cobandit.live.machine.controls import Controls, freezing_in
+from cobandit.live.status.guardrail import GuardrailStatistics, GuardrailTerms, standings_of, words
 from cobandit.values.errors import LocalError
+from cobandit.values.tally import Arm
 
 LOOK_EVERY = 1.0
 """Seconds between two looks, at least."""
 
 
-class Guardrails:
-    """The guardrail of one member."""
+class Freezer(NamedTuple):
+    """What can be done about the arms of one bandit."""
 
-    def __init__(
-        self, terms: GuardrailTerms, agent: Agent, controls: Controls, operations: Operations, alerts: Alerts
-    ) -> None:
-        self.terms = terms
-        self._agent, self._controls, self._operations, self._alerts = agent, controls, operations, alerts
+    offered: Callable[[], tuple[Arm, ...]]
+    """Returns the arms that this member serves."""
+    freeze: Callable[[Arm], None]
+    """Freezes one, here and everywhere."""
+
+
+class Guardrails:
+    """The guardrails of one member, each of one bandit: of the plain one, which has no name, or of those with names."""
+
+    def __init__(self, agent: Agent, controls: Controls, alerts: Alerts) -> None:
+        self._agent, self._controls, self._alerts = agent, controls, alerts
+        self.terms: dict[str, GuardrailTerms] = {}
+        """What is watched of each bandit. May be read on any thread."""
+        self._freezers: dict[str, Freezer] = {}
         self._looked_at: float | None = None
+        self._new: set[str] = set()
+        """The bandits of which there are reports since the last look."""
         self.due_at: float | None = None
         """When to look next; `None` if there is nothing new."""
 
-    def heard(self, now: float) -> None:
+    def watch(self, bandit: str, terms: GuardrailTerms | None, freezer: Freezer, now: float) -> None:
+        """Watch a metric of a bandit from now on; or none."""
+        self._freezers[bandit] = freezer
+        if terms is None:
+            self.terms.pop(bandit, None)
+        elif self.terms.get(bandit) != terms:
+            self.terms[bandit] = terms
+            self.heard([bandit], now)
+
+    def heard(self, bandits: Iterable[str], now: float) -> None:
         """Take that there are reports, own or of others."""
-        if self.due_at is None:
+        new = {bandit for bandit in bandits if bandit in self.terms}
+        self._new |= new
+        if new and self.due_at is None:
             self.due_at = now if self._looked_at is None else max(now, self._looked_at + LOOK_EVERY)
 
     def look(self, now: float) -> None:
-        """Freeze what violates the guardrail, if it is time to look."""
+        """Freeze what violates a guardrail, if it is time to look."""
         if self.due_at is None or now < self.due_at:
             return
+        watched = {bandit: self.terms[bandit] for bandit in sorted(self._new) if bandit in self.terms}
         self.due_at, self._looked_at = None, now
+        self._new.clear()
         ever_set = {setting.key for setting in self._controls.settings}
-        for found in self.standing().arms:
-            if not found.is_violated or found.arm not in self._operations.offered or freezing(found.arm) in ever_set:
-                continue
-            text = words(found.arm, found, self.terms)
-            try:
-                self._operations.set_frozen(found.arm, is_frozen=True)
-            except LocalError as error:
-                self._alerts.say_once(logging.ERROR, LogEvent.GUARDRAIL_VIOLATED, f"{text}. It is not frozen: {error}")
-            else:
-                self._alerts.say(
-                    logging.ERROR,
-                    LogEvent.GUARDRAIL_VIOLATED,
-                    f"{text}. It is frozen, here and everywhere; `cobandit control URL unfreeze ARM` gives it back, "
-                    "and the guardrail then leaves it alone",
-                )
+        for bandit, standing in standings_of(self._agent, watched).items():
+            offered = self._freezers[bandit].offered()
+            for found in standing.arms:
+                if found.is_violated and found.arm in offered and freezing_in(bandit, found.arm) not in ever_set:
+                    self._freeze(bandit, found.arm, words(found, watched[bandit], bandit))
 
-    def standing(self) -> GuardrailStatistics:
-        """Return how all arms stand."""
-        return standing_of(self._agent, self.terms)
+    def standings(self) -> dict[str, GuardrailStatistics]:
+        """Return how all arms stand, of each bandit that is watched."""
+        return standings_of(self._agent, self.terms)
+
+    def _freeze(self, bandit: str, arm: Arm, text: str) -> None:
+        try:
+            self._freezers[bandit].freeze(arm)
+        except LocalError as error:
+            self._alerts.say_once(logging.ERROR, LogEvent.GUARDRAIL_VIOLATED, f"{text}. It is not frozen: {error}")
+            return
+        where = " --bandit BANDIT" if bandit else ""
+        self._alerts.say(
+            logging.ERROR,
+            LogEvent.GUARDRAIL_VIOLATED,
+            f"{text}. It is frozen, here and everywhere; `cobandit control URL unfreeze ARM{where}` gives it back, "
+            "and the guardrail then leaves it alone",
+        )

@@ -20,19 +20,23 @@ from cobandit.agent import Agent
 from cobandit.core import Message, Sharing, settled
 from cobandit.core.handover import Handover, holder_state
 from cobandit.core.pen_names import incarnation_of, lender_of
-from cobandit.core.pens import MAX_NUMBERS, SAY_EVERY
+from cobandit.core.pens import MAX_CELLS_HELD, MAX_NUMBERS, SAY_EVERY
+from cobandit.core.places import Bandit, together
 from cobandit.core.state import Snapshot
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Settled
 from cobandit.live.decide.decision import Claim, is_genuine, sign
+from cobandit.live.decide.full_names import split
 from cobandit.live.decide.holdout import unmarked
 from cobandit.live.decide.taken import Taken
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage
 from cobandit.live.machine.controls import Controls, Setting
+from cobandit.live.machine.knowledge import units_in
 from cobandit.live.machine.open_decisions import OpenDecisions, OpenDecisionsState
 from cobandit.live.machine.outbox import Outbox
 from cobandit.live.machine.step import Build, Held, Restored
+from cobandit.policies import Policy
 from cobandit.values.errors import NotNowError, PeerError
 from cobandit.values.tally import Arm, checked_arms
 
@@ -64,16 +68,22 @@ class Leftovers(NamedTuple):
     """Pens that are to be ended, by their lender."""
 
 
-def question(name: str, arms: Sequence[Arm], units_per_reward: int, prefix: str = "") -> control_messages.PenAsked:
+def question(
+    name: str, arms: Sequence[Arm], units_per_reward: int, prefix: str = "", bandits: Sequence[Bandit] = ()
+) -> control_messages.PenAsked:
     """Return the question for a pen. It is sent again as it is until it is answered, to one relay after another.
 
     Args:
         name: A name to answer to, until there is a pen.
-        arms: The arms that the process serves.
+        arms: The arms that the process serves; none in a fleet.
         units_per_reward: How many quanta a reward of 1 has.
         prefix: What names must begin with that the process can prove.
+        bandits: The bandits with names that it has declared.
     """
-    return control_messages.PenAsked(name, secrets.token_bytes(_NONCE), checked_arms(arms), units_per_reward, prefix)
+    served = checked_arms(arms) if arms else ()
+    return control_messages.PenAsked(
+        name, secrets.token_bytes(_NONCE), served, units_per_reward, prefix, tuple(bandits)
+    )
 
 
 def holder(
@@ -104,10 +114,21 @@ def holder(
     if lender_of(pen) != lender or not incarnation_of(pen) < lent.session or lent.first_number < 0:
         raise PeerError(f"{lender} lends {pen!r}, which is not a pen of its own")
     before = before or Leftovers()
-    fresh = Agent(pen, build(asked.arms), sharing, incarnation=incarnation_of(pen)).snapshot().endpoint
-    given = Handover(lent.tallies, lent.totals, lent.lender_session, lent.upto, lent.settled)
-    state = holder_state(fresh, lent.session, lender, given)
-    agent = Agent.restore(Snapshot(repr(sharing), state), policy=build(asked.arms), sharing=sharing)
+
+    def policy() -> Policy | None:
+        return build(asked.arms) if asked.arms else None
+
+    bandits = () if asked.arms else together(lent.bandits, asked.bandits)
+    fresh = Agent(pen, policy(), sharing, incarnation=incarnation_of(pen), bandits=bandits)
+    fresh.turn(clock.time_of_day(), clock.now())
+    given = Handover(
+        *(lent.tallies, lent.totals, lent.lender_session, lent.upto),
+        elsewhere=lent.elsewhere,
+        totals_elsewhere=lent.totals_elsewhere,
+        settled=lent.settled,
+    )
+    state = holder_state(fresh.snapshot().endpoint, lent.session, lender, given)
+    agent = Agent.restore(Snapshot(repr(sharing), state), policy=policy(), sharing=sharing)
     controls = Controls(before.settings)
     controls.merge(lent.settings, clock.time_of_day())
     open_decisions = OpenDecisions(OpenDecisionsState(subjects=before.subjects))
@@ -171,6 +192,11 @@ class Holding:
         return len(self._unacknowledged)
 
     @property
+    def is_lender_behind(self) -> bool:
+        """Whether the lender lacks something, perhaps because it was not met yet, and will listen to it."""
+        return bool(self._unacknowledged) and not (self.is_over or self.is_closed)
+
+    @property
     def under_way(self) -> int:
         """How many rewards of other decisions no relay has taken yet: they are on no disk."""
         return len(self._to_bring) + self._machine.outbox.waiting
@@ -186,12 +212,14 @@ class Holding:
             return Taken.NOT_YET  # its lender will count it
         if claim.number >= self.first_number:
             return machine.settling.settle_token(token, reward)
-        if not is_genuine(token, machine.decider.signer.key) or unmarked(claim.arm)[1] not in machine.agent.arms:
+        if not is_genuine(token, machine.decider.signer.key):
             return Taken.GIVEN_UP
+        if not machine.agent.serves(*unmarked(claim.arm)):
+            return Taken.NOT_YET if split(claim.arm)[0][0] else Taken.GIVEN_UP  # its lender may, once the pen is back
         known = (machine.agent.endpoint.replica, machine.terms.name, machine.agent.incarnation, claim.number)
         if settled.is_settled(*known) or claim.number in self._adopted:
             return Taken.COUNTED_BEFORE
-        machine.decider.add_unrecorded(claim.number, claim.arm, machine.decider.units(reward))
+        machine.decider.add_unrecorded(claim.number, claim.arm, units_in(machine.agent, claim.arm, reward))
         self._adopted.add(claim.number)
         return Taken.COUNTED
 
@@ -210,14 +238,24 @@ class Holding:
             self.is_over = True
 
     def superseded(self) -> None:
-        """A relay knows a later session of this pen: somebody else holds it."""
+        """There is a later session of this pen: somebody else holds it, or this process has more arms or bandits."""
         self.is_over = True
+
+    @property
+    def is_out_of_session(self) -> bool:
+        """Whether another session has begun here than that in which the pen is lent, with more arms or bandits.
+
+        The lender does not listen to it: the driver should take another pen, for all of them.
+        """
+        return self._machine.agent.session != self.session
 
     @property
     def is_worn(self) -> bool:
         """Whether so many decisions with this pen are not over that the driver should take another."""
         machine = self._machine
         floor = settled.floor_number(machine.agent.endpoint.replica, machine.terms.name, machine.agent.incarnation)
+        if machine.agent.endpoint.replica.amount_of(machine.terms.name)[0] >= MAX_CELLS_HELD:
+            return True
         return self.first_number + machine.decider.decisions - floor >= MAX_NUMBERS
 
     def is_lender_silent(self, now: float) -> bool:
@@ -237,7 +275,7 @@ class Holding:
 
     def step(self, now: float) -> None:
         """Do what is due: after rewards were counted, before anything is sent."""
-        acknowledged = self._machine.agent.acknowledged_by(self.lender)
+        acknowledged = self._machine.agent.acknowledged_by(self.lender) if self._is_all_wanted else -1
         while self._unacknowledged and self._unacknowledged[0][0] <= acknowledged:
             self._unacknowledged.popleft()
         self._bring()
@@ -284,11 +322,7 @@ class Holding:
         _, late = machine.decider.take()
         entries = [entry for _, entry in self._unacknowledged] + [entry for entry in late if entry.units is not None]
         self._unacknowledged.clear()
-        key, per_reward = machine.decider.signer.key, machine.agent.policy.quantum.per_reward
-        to_bring = [
-            (self.lender, sign(Claim(pen, entry.number, entry.arm, entry.at), key), (entry.units or 0) / per_reward)
-            for entry in entries
-        ]
+        to_bring = [(self.lender, *self._as_reward(entry)) for entry in entries]
         given_back = [*self._given_back.values()]
         if not (self.is_over or self.is_closed):
             given_back.append(control_messages.PenReturned(pen, pen, self.session, None))
@@ -308,6 +342,23 @@ class Holding:
         self._to_bring.extend(rewards)
 
     # How.
+
+    def _as_reward(self, entry: Settled) -> tuple[str, float]:
+        """Return the id of a decision that was settled, and its reward in the range of its bandit."""
+        machine = self._machine
+        bandit = machine.agent.bandit(split(entry.arm)[0][0])
+        assert bandit is not None, "what was settled was declared"
+        claim = Claim(machine.terms.name, entry.number, entry.arm, entry.at)
+        return sign(claim, machine.decider.signer.key), bandit.reward(entry.units or 0)
+
+    @property
+    def _is_all_wanted(self) -> bool:
+        """Whether the lender serves all bandits that are served here: else it acknowledges what it has not heard."""
+        mine, said = self._machine.agent.bandits, self._machine.agent.presence_of(self.lender)
+        if not mine:
+            return True
+        theirs = {one.name: set(one.arms) for one in (() if said is None else said.bandits)}
+        return all(set(bandit.arms) <= theirs.get(bandit.name, set()) for bandit in mine)
 
     def _bring(self) -> None:
         machine = self._machine
@@ -349,6 +400,7 @@ class Holding:
         machine, pen = self._machine, self._machine.terms.name
         upto = machine.agent.last_wanted_by(self.lender)
         is_held = self.lender in machine.agent.met and machine.agent.acknowledged_by(self.lender) >= upto
+        is_held = is_held and self._is_all_wanted
         if machine.decider.is_waiting or not is_held:
             self._flushed_at = now
             machine.flush()

@@ -2,8 +2,9 @@
 
 A *place* is where a relay is found: its name where a server carries packets to names, its address where it is dialled.
 Each leaf ranks all places by a hash of its own name and theirs, so leaves spread over relays, and nobody has to say who
-goes where. A home that is owed something and says nothing for a few seconds is left for the next one; when a better one
-is back, the leaf returns. This file sends nothing, dials nobody and has no clock.
+goes where. A home that owes an answer and says nothing for a few seconds is left for the next one, sooner if the
+network says that nobody is there; when a better one is back, the leaf returns. This file sends nothing, dials nobody
+and has no clock.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,6 +25,10 @@ ANY_RELAY = "*"
 PROBE_EVERY = 0.5
 SILENT_AFTER = 2.0
 """Seconds. A home that owes an answer is reminded so often, and is silent after so long."""
+
+GONE_AFTER = 1.0
+"""Seconds in which the network says again and again that nobody has a home's name, and nothing is heard of the home:
+then it is gone. Once is not enough, because a relay that has lost its connection may be back in a moment."""
 
 LONGEST_PROBE_PAUSE = 30.0
 """Seconds between two reminders, at most, while there is no other relay to go to."""
@@ -66,16 +71,18 @@ class Looked(NamedTuple):
 
 
 class _Home:
-    __slots__ = ("is_met", "is_silent", "name", "pause", "place", "probe_at", "waits_since")
+    __slots__ = ("gone_since", "is_met", "is_silent", "name", "pause", "place", "probe_at", "waits_since")
 
     def __init__(self, place: str, name: str | None) -> None:
         self.place, self.name = place, name
         self.is_met = self.is_silent = False
         self.waits_since: float | None = None
+        self.gone_since: float | None = None
         self.probe_at, self.pause = 0.0, PROBE_EVERY
 
     def is_heard(self) -> None:
-        self.waits_since, self.is_silent, self.pause = None, False, PROBE_EVERY
+        self.waits_since = self.gone_since = None
+        self.is_silent, self.pause = False, PROBE_EVERY
 
 
 class Homes:
@@ -166,6 +173,14 @@ class Homes:
                 home.is_met, home.is_silent = False, True
                 self._resting[home.place] = now + REST
 
+    def gone(self, name: str, now: float) -> None:
+        """Note that the network says that nobody has a home's name at present. Anything heard of it refutes that."""
+        for home in self._homes.values():
+            if home.name == name:
+                if home.gone_since is None or now < home.gone_since:
+                    home.gone_since = now
+                home.is_silent = home.is_silent or now >= home.gone_since + GONE_AFTER
+
     # Whom to talk to.
 
     @property
@@ -224,7 +239,7 @@ class Homes:
         greeted, is_reminded = list[str](), False
         for home in self._homes.values():
             if home.is_met and not (home.name is not None and owes(home.name)):
-                home.waits_since, home.is_silent = None, False
+                home.waits_since, home.gone_since, home.is_silent = None, None, False
                 continue
             if home.waits_since is None or now < home.waits_since:
                 home.waits_since, home.probe_at = now, now + self._strain * PROBE_EVERY if home.is_met else now

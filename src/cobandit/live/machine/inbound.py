@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cobandit.core import Acknowledgement, Changes, Message, Notice, Outcome, Presence, Share
 from cobandit.core.pen_names import lender_of
-from cobandit.core.places import Bandit, difference
+from cobandit.core.places import MAX_BANDITS, Bandit, difference
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import read
 from cobandit.live.decide.taken import Taken
@@ -24,6 +24,7 @@ from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.machine.rewards_for_others import counts_for
 from cobandit.live.machine.sessions import check_sessions
 from cobandit.values.errors import FutureError, LocalError, NotNowError, PeerError, StrangerError
+from cobandit.values.tally import MOST_ARMS
 
 if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
@@ -329,6 +330,15 @@ class Inbound:
             hello.sender,
         )
 
+    def compare_bandit(self, peer: str, name: str) -> None:
+        """Say in which value a known peer declares a bandit differently, which this member declares now.
+
+        What the peer says again later is no news.
+        """
+        said = self._machine.agent.presence_of(peer)
+        if said is not None:
+            self._compare_bandits(peer, tuple(one for one in said.bandits if one.name == name))
+
     def _compare_bandits(self, sender: str, bandits: tuple[Bandit, ...]) -> None:
         """Say in which value a bandit is declared differently there. A relay serves what others declare."""
         machine = self._machine
@@ -346,7 +356,16 @@ class Inbound:
                 )
             elif machine.terms.is_relay and theirs.name:
                 arms = tuple(dict.fromkeys((*(() if mine is None else mine.arms), *theirs.arms)))
-                if mine is None or arms != mine.arms:
+                if (mine is None and len(served) >= MAX_BANDITS) or len(arms) > MOST_ARMS:
+                    machine.alerts.say_once(
+                        logging.ERROR,
+                        LogEvent.BANDITS_DIFFER,
+                        f"{sender} declares more than fits here, so this relay passes on nothing of it: it serves at "
+                        f"most {MAX_BANDITS} bandits of {MOST_ARMS} arms. Use two fleets, or segments",
+                        sender,
+                        more=f" (first {theirs.name!r})",
+                    )
+                elif mine is None or arms != mine.arms:
                     served[theirs.name] = theirs._replace(arms=arms)
         if tuple(served.values()) != machine.agent.bandits:
             machine.bandits_wanted = tuple(served.values())

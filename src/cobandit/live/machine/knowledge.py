@@ -1,25 +1,51 @@
 """What the decider is told: all that is known, and which of its own rewards are part of that already.
 
-This file owns how many of the decider's rewards the agent has taken. It does not know when to publish, and computes no
-odds.
+This file owns where what was decided is counted, and how many of the decider's rewards the agent has taken. It does not
+know when to publish, and computes no odds.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Protocol
 
 from cobandit.agent import Agent
-from cobandit.core import Outcome
-from cobandit.core.pen_names import SettledBlock
-from cobandit.core.places import PLAIN, At, Placed
-from cobandit.live.decide.decider import Known, Settled
-from cobandit.live.decide.holdout import HELD_OUT, unmarked
+from cobandit.core.places import GUARDRAIL, PLAIN, At, apart
+from cobandit.live.decide.decider import Known, Report, Settled, units_of
+from cobandit.live.decide.full_names import split
+from cobandit.live.decide.holdout import unmarked
 from cobandit.live.machine.odds import Odds
-from cobandit.live.status.guardrail import GUARDRAIL
+from cobandit.values.errors import NotNowError
 from cobandit.values.tally import Arm, ArmTally
 
 
-def _tallies(counted: Mapping[Arm, list[int]]) -> tuple[ArmTally, ...]:
-    return tuple(ArmTally(arm, *tally) for arm, tally in counted.items())
+def placed_of(agent: Agent, settled: Iterable[Settled], reports: Iterable[Report]) -> dict[At, tuple[ArmTally, ...]]:
+    """Return the rewards of decisions and the reports, added up by where they are counted and by arm.
+
+    Args:
+        agent: Knows the quantum of each bandit.
+        settled: How decisions ended.
+        reports: Values of guardrails' metrics.
+    """
+    sums: dict[At, dict[Arm, list[int]]] = {}
+    counted = [(*unmarked(entry.arm), entry.units) for entry in settled if entry.units is not None]
+    for at, arm, units in (*counted, *((apart(one.bandit, GUARDRAIL), one.arm, one.units) for one in reports)):
+        tally = sums.setdefault(at, {}).setdefault(arm, [0, 0, 0])
+        tally[0] += 1
+        tally[1] += units
+        tally[2] += agent.quantum_of(at[0]).square(units)
+    return {at: tuple(ArmTally(arm, *tally) for arm, tally in arms.items()) for at, arms in sums.items()}
+
+
+def units_in(agent: Agent, arm: str, reward: float) -> int:
+    """Return a reward in quanta of the bandit that a full name says, as far as an agent knows that.
+
+    Raises:
+        NotNowError: The bandit was never served here.
+        LocalError: The reward is not in its range.
+    """
+    bandit = agent.bandit(name := split(arm)[0][0])
+    if bandit is None:
+        raise NotNowError(f"bandit {name!r} is not known to {agent.name} yet")
+    return units_of(agent.quantum_of(name).units, bandit.rewards)(reward)
 
 
 class Offer(Protocol):
@@ -44,56 +70,13 @@ class Knowledge:
     def __init__(self, agent: Agent, operations: "Offer", odds: Odds, at: At = PLAIN) -> None:
         self._agent, self._operations, self._odds, self._at = agent, operations, odds, at
         self._absorbed: dict[Arm, list[int]] = {}
-        self.immediate = 0
-        """Shares that immediate broadcast would have sent since this start."""
 
-    def absorb(
-        self,
-        settled: Iterable[Settled],
-        now: float,
-        numbers: Sequence[SettledBlock] = (),
-        reports: Iterable[tuple[Arm, int]] = (),
-    ) -> Outcome:
-        """Give the agent the rewards of decisions; of a pen's also which these were. Return what came of it.
-
-        Args:
-            settled: The rewards.
-            now: The time.
-            numbers: Of a pen's: which these were.
-            reports: Values of the guardrail's metric, in quanta, by arm.
-        """
-        tallies: dict[Arm, list[int]] = {}
-        held_out: dict[Arm, list[int]] = {}
-        square = self._agent.policy.quantum.square
-        for entry in settled:
-            if entry.units is not None:
-                at, arm = unmarked(entry.arm)
-                tally = (tallies if at == PLAIN else held_out).setdefault(arm, [0, 0, 0])
-                tally[0] += 1
-                tally[1] += entry.units
-                tally[2] += square(entry.units)
-        reported: dict[Arm, list[int]] = {}
-        for arm, units in reports:
-            tally = reported.setdefault(arm, [0, 0, 0])
-            tally[0] += 1
-            tally[1] += units
-            tally[2] += square(units)
-        apart = [Placed(*at, _tallies(one)) for at, one in ((HELD_OUT, held_out), (GUARDRAIL, reported)) if one]
-        if not (tallies or apart):
-            return self._agent.update_all((), now, numbers) if numbers else Outcome()
-        self.immediate += sum(
-            tally[0] * self._agent.audience(arm) for arm, tally in (*tallies.items(), *held_out.items())
-        )
-        outcome = self._agent.update_all(_tallies(tallies), now, numbers, apart)
-        for arm, (count, units, _) in tallies.items():
-            self.absorbed(arm, count, units)
-        return outcome
-
-    def absorbed(self, arm: Arm, count: int, units: int) -> None:
+    def take(self, tallies: Iterable[ArmTally]) -> None:
         """Note that the agent has taken rewards of the decider."""
-        absorbed = self._absorbed.setdefault(arm, [0, 0])
-        absorbed[0] += count
-        absorbed[1] += units
+        for arm, count, units, _ in tallies:
+            absorbed = self._absorbed.setdefault(arm, [0, 0])
+            absorbed[0] += count
+            absorbed[1] += units
 
     def known(self) -> Known:
         """Return what to publish."""

@@ -15,7 +15,8 @@ from cobandit.core import Acknowledgement, Message, Notice, Share, settled
 from cobandit.core.handover import handed_over
 from cobandit.core.messages import MAX_INCARNATION
 from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of, pen_name
-from cobandit.core.pens import Book, Whose
+from cobandit.core.pens import MAX_CELLS_HANDED_ON, MAX_PEN_CELLS, Book, Whose
+from cobandit.core.places import difference
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import Claim, is_genuine, read
 from cobandit.live.decide.holdout import unmarked
@@ -24,6 +25,7 @@ from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage
 from cobandit.live.machine.controls import in_parts
+from cobandit.live.machine.knowledge import units_in
 from cobandit.live.machine.sessions import fresh_session
 from cobandit.values.allowance import Allowance
 from cobandit.values.errors import LocalError, NotNowError
@@ -99,7 +101,12 @@ class Lending:
             return  # it asks again
         nonce = question.sender.encode() + b"\0" + question.nonce  # who else has seen it gets another pen
         pen = self.book.lend(
-            nonce, agent.incarnation, lambda last: fresh_session(last, machine.clock), now, question.prefix
+            nonce,
+            agent.incarnation,
+            lambda last: fresh_session(last, machine.clock),
+            now,
+            question.prefix,
+            has_room=lambda name: agent.endpoint.replica.amount_of(name)[0] <= MAX_CELLS_HANDED_ON,
         )
         if pen is None:
             why = f"{machine.terms.name} has lent as many pens as it can: start another relay"
@@ -121,11 +128,17 @@ class Lending:
             settings=parts[0] if len(parts) == 1 else (),  # more than fit come the usual way
             lease=self.book.lease,
             settled=given.settled,
+            bandits=agent.bandits,
+            elsewhere=given.elsewhere,
+            totals_elsewhere=given.totals_elsewhere,
         )
         machine.answer_with(question.sender, lent)
 
     def _wrong_with(self, question: control_messages.PenAsked) -> str | None:
-        name, per_reward = self._machine.terms.name, self._machine.agent.policy.quantum.per_reward
+        agent, name = self._machine.agent, self._machine.terms.name
+        per_reward = agent.presence.units_per_reward
+        if (why := self._differs(question)) is not None:
+            return why
         if question.units_per_reward != per_reward:
             return (
                 f"{name} counts {per_reward} quanta in a reward, not {question.units_per_reward}: a whole group must "
@@ -139,8 +152,20 @@ class Lending:
             return str(error)
         if len(longest.encode()) > LONGEST_NAME:
             return f"{longest!r} is too long for a name: give {name}, or what stands before it, a shorter one"
-        if not set(question.arms) & set(self._machine.agent.arms):
+        return None
+
+    def _differs(self, question: control_messages.PenAsked) -> str | None:
+        """Return what a process declares that cannot learn together with this relay."""
+        agent, name = self._machine.agent, self._machine.terms.name
+        if bool(question.arms) != agent.has_plain:
+            kind = "a group with one bandit" if agent.has_plain else "a fleet, whose bandits have names"
+            return f"{name} is a relay of {kind}, and the process that asks is not of one: give both the same"
+        if question.arms and not set(question.arms) & set(agent.arms):
             return f"{name} has no arm in common with {', '.join(question.arms[:10])}: give both the same arms"
+        for bandit in question.bandits:
+            mine = agent.bandit(bandit.name)
+            if mine is not None and (what := difference(mine, bandit)) is not None:
+                return f"{name} knows bandit {bandit.name!r} differently ({what}): declare it alike everywhere"
         return None
 
     def returned(self, message: control_messages.PenReturned, now: float) -> None:
@@ -212,7 +237,8 @@ class Lending:
         if machine.agent.knows(pen):
             machine.forget(pen)
         for token, reward in machine.rewards_for_others.take_back(pen):
-            self.gate(token, reward, now)
+            if self.gate(token, reward, now) is Taken.NOT_YET:
+                self.keep(pen, token, reward)
 
     @property
     def _looks_every(self) -> float:
@@ -250,18 +276,23 @@ class Lending:
 
     def _count(self, claim: Claim, reward: float, now: float) -> Taken:
         machine, agent, pen = self._machine, self._machine.agent, claim.member
+        at, arm = unmarked(claim.arm)
         try:
-            units = machine.decider.units(reward)
+            units = units_in(agent, claim.arm, reward)
+        except NotNowError:
+            return Taken.NOT_YET  # who declared that bandit will tell of it
         except LocalError as error:
             machine.alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
             return self._give_up()
         known = (agent.endpoint.replica, pen, incarnation_of(pen), claim.number)
-        at, arm = unmarked(claim.arm)
-        if arm not in agent.arms or not settled.has_room(*known):
+        if not agent.serves(at, arm):
+            return Taken.NOT_YET if at[0] else self._give_up()
+        has_room = agent.endpoint.replica.amount_of(pen)[0] < MAX_PEN_CELLS
+        if not (has_room and settled.has_room(*known)):
             return self._give_up()
         if pen not in self.book.pens:
             self.book.end(pen, self._lived(now))
-        tally = ArmTally(arm, 1, units, agent.policy.quantum.square(units))
+        tally = ArmTally(arm, 1, units, agent.quantum_of(at[0]).square(units))
         numbers = settled.blocks_of(pen, incarnation_of(pen), [claim.number])
         machine.take(agent.adopt(pen, tally, numbers, now, at))
         self.counted += 1
@@ -335,12 +366,17 @@ class Lending:
             self.book.is_complete = True
         if self.book.is_complete or self._is_alone_for_good:
             self._ask_at = None
-            for pen in {peer for peer, _, _ in self._machine.outbox.rewards if lender_of(peer) == name}:
-                if not self.book.is_lent(pen):
-                    self._over(pen, self._machine.clock.now())
+            self.judge_again()
             return
         for relay in lacking:
             self._machine.answer_with(relay, control_messages.LogAsked(name, agent.session))
+
+    def judge_again(self) -> None:
+        """Look again at rewards that wait here for pens which nobody holds: more may be known since."""
+        waiting = {peer for peer, _, _ in self._machine.outbox.rewards}
+        for pen in waiting:
+            if lender_of(pen) == self._machine.terms.name and not self.book.is_lent(pen):
+                self._over(pen, self._machine.clock.now())
 
     def _has_told(self, relay: str) -> bool:
         told, agent = self._told.get(relay), self._machine.agent

@@ -13,19 +13,20 @@ import msgspec
 
 from cobandit.agent import Agent
 from cobandit.core import InputRecord, Message, Outcome
+from cobandit.core.pen_names import SettledBlock
 from cobandit.core.pens import Book, BookState
-from cobandit.core.places import PLAIN, Bandit
+from cobandit.core.places import GUARDRAIL, PLAIN, Bandit, Placed, beside
 from cobandit.core.settled import blocks_of
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
-from cobandit.live.decide.decider import NOTHING, Decided, Decider, Settled
+from cobandit.live.decide.decider import NOTHING, Decided, Decider, Report, Settled
 from cobandit.live.decide.decision import Signer
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.answers import Answers
-from cobandit.live.machine.bandits import Bandits
+from cobandit.live.machine.bandits import Bandits, Declared
 from cobandit.live.machine.batch import Batch, Mail, NodeState
 from cobandit.live.machine.control_messages import AnyControlMessage
 from cobandit.live.machine.controls import Controls, in_parts
@@ -36,7 +37,7 @@ from cobandit.live.machine.guardrails import Guardrails
 from cobandit.live.machine.holding import Holding
 from cobandit.live.machine.homes import Homes
 from cobandit.live.machine.inbound import Inbound
-from cobandit.live.machine.knowledge import Knowledge
+from cobandit.live.machine.knowledge import Knowledge, placed_of
 from cobandit.live.machine.leaf import Leaf
 from cobandit.live.machine.lending import Lending
 from cobandit.live.machine.odds import Odds, Question
@@ -93,11 +94,10 @@ class Machine:
             clock,
             Effects(self.settings_changed, self.publish),
         )
-        self.guardrails: Guardrails | None = None
-        """What it does about its guardrail, if it has one."""
+        self.guardrails = Guardrails(self.agent, self.controls, self.alerts)
+        """What it does about second metrics of its bandits."""
         if terms.guardrail is not None:
-            self.guardrails = Guardrails(terms.guardrail, self.agent, self.controls, self.operations, self.alerts)
-            self.guardrails.heard(clock.now())
+            self.guardrails.watch("", terms.guardrail, self.operations.freezer(), clock.now())
         self.rewards_for_others = RewardsForOthers(
             self.agent, self.outbox, self.alerts, terms.expire_after, is_leaf=terms.is_leaf
         )
@@ -113,6 +113,8 @@ class Machine:
         self._odds = Odds(self.agent)
         self._zero_watch = ZeroWatch(self.alerts, has_default=terms.default_units is not None)
         self.knowledge = Knowledge(self.agent, self.operations, self._odds)
+        self.immediate = 0
+        """Shares that immediate broadcast would have sent since this start."""
         self._records: list[InputRecord] = []
         self._outgoing: list[tuple[str, Message | AnyControlMessage]] = []
         self.askers: list[str] = []
@@ -206,7 +208,7 @@ class Machine:
             self.discovery.due_at(),
             self._forgetting.due_at,
             self._introduce_at,
-            None if self.guardrails is None else self.guardrails.due_at,
+            self.guardrails.due_at,
             self.routing.due_at(),
             None if self.leaf is None else self.leaf.homes.due_at(),
             None if self.lending is None else self.lending.due_at(),
@@ -269,12 +271,14 @@ class Machine:
             self.leaf.look(now)
         for stranger in self.discovery.due(self.agent.peers, now):
             self.answer_with(stranger, self.hello(wants_answer=True))
-        if self.guardrails is not None:
-            self.guardrails.look(now)
+        self.guardrails.look(now)
 
     def introduce(self) -> None:
         """Say to every known peer that this member is here."""
         now, terms, self._introduce_at = self.clock.now(), self.terms, None
+        if self.holding is not None and self.holding.is_out_of_session:
+            self.holding.superseded()
+            return
         self.take(self.agent.join(now, is_relay=terms.is_relay, is_leaf=terms.is_leaf))
         if self.introduced_as is None:
             self.introduced_as = (self.agent.session, self.agent.presence.number)
@@ -283,6 +287,14 @@ class Machine:
         """Say that this member is here within a moment: of several bandits that are declared in a row, only once."""
         if self._introduce_at is None:
             self._introduce_at = self.clock.now() + DECLARE_WITHIN
+
+    def declare(self, declared: Declared) -> None:
+        """Take a bandit that the agent serves, and say if others that are known declare it differently."""
+        bandit, now = declared.bandit.name, self.clock.now()
+        self.bandits.declare(declared, self.open_decisions)
+        self.guardrails.watch(bandit, declared.guardrail, self.bandits.freezer(bandit), now)
+        for peer in self.peers:
+            self._inbound.compare_bandit(peer, bandit)
 
     def flush(self) -> None:
         """Send to everybody who is here what it lacks."""
@@ -295,7 +307,12 @@ class Machine:
         uninformed = (
             peer for peer in self.peers if self.agent.is_present(peer) and self.outbox.lacks_controls(peer, digest)
         )
-        return tuple(dict.fromkeys((*self.agent.lacking, *uninformed)))
+        lender = () if self.holding is None or not self.holding.is_lender_behind else (self.holding.lender,)
+        return tuple(dict.fromkeys((*self.agent.lacking, *uninformed, *lender)))
+
+    def limit_facts(self, most: int) -> None:
+        """Tell at most `most` facts in one message from now on. It is written with the next step."""
+        self.take(self.agent.limit_facts(most))
 
     def take_leave(self) -> None:
         """Say to every known peer that this member goes away."""
@@ -318,6 +335,14 @@ class Machine:
         """Begin a new session: with more arms or bandits, or in a new incarnation. It is written with the next step."""
         self.take(self.agent.begin(session, self.clock.now(), incarnation=incarnation, arms=arms, bandits=bandits))
         self.succession.session_wanted = None
+        if bandits is not None and self.lending is not None:
+            self.lending.judge_again()
+
+    @property
+    def holding_out(self) -> set[str]:
+        """The bandits of which a share is held out here."""
+        named = {name for name, one in self.bandits.declared.items() if one.desk.holdout}
+        return {"", *named} if self.terms.holdout else named
 
     def state(self, *, is_clean: bool) -> NodeState:
         """Return everything that must not be forgotten, as of the last step."""
@@ -423,25 +448,25 @@ class Machine:
         """Whether nothing may be counted here any more, because the lender of its name was told that it holds all."""
         return self.holding is not None and self.holding.is_giving_back
 
-    def _absorb(self, settled: list[Settled], now: float, reports: list[tuple[Arm, int]]) -> None:
+    def _absorb(self, settled: list[Settled], now: float, reports: list[Report]) -> None:
         """Give the agent the rewards of decisions; of a pen's also which these were, in the same record."""
-        if not self.agent.has_plain:
-            if placed := self.bandits.absorb(settled):
-                self.knowledge.immediate += sum(
-                    tally.observations * self.agent.audience(tally.arm, one.bandit)
-                    for one in placed
-                    for tally in one.tallies
-                )
-                self.take(self.agent.update_all((), now, elsewhere=placed))
+        agent, placed = self.agent, placed_of(self.agent, settled, reports)
+        numbers: tuple[SettledBlock, ...] = ()
+        if self.holding is not None:
+            numbers = blocks_of(self.terms.name, agent.incarnation, [entry.number for entry in settled])
+        if not (placed or numbers):
             return
-        if reports and self.guardrails is not None:
-            self.guardrails.heard(now)
-        if self.holding is None:
-            self.take(self.knowledge.absorb(settled, now, reports=reports))
-            return
-        numbers = blocks_of(self.terms.name, self.agent.incarnation, [entry.number for entry in settled])
-        self.take(self.knowledge.absorb(settled, now, numbers, reports))
-        self.holding.counted(settled)
+        for (bandit, segment), tallies in placed.items():
+            if beside(bandit, segment) != GUARDRAIL:
+                self.immediate += sum(one.observations * agent.audience(one.arm, bandit) for one in tallies)
+        elsewhere = [Placed(*at, tallies) for at, tallies in placed.items() if at != PLAIN]
+        plain = placed.get(PLAIN, ())
+        self.take(agent.update_all(plain, now, numbers, elsewhere))
+        self.knowledge.take(plain)
+        self.bandits.absorbed(placed)
+        self.guardrails.heard([report.bandit for report in reports], now)
+        if self.holding is not None:
+            self.holding.counted(settled)
 
     def take(self, outcome: Outcome) -> None:
         """Take what an input of the agent produced."""
@@ -451,8 +476,8 @@ class Machine:
             self._has_news = True
         if outcome.elsewhere:
             self.bandits.learned(outcome.elsewhere)
-            if self.guardrails is not None:
-                self.guardrails.heard(self.clock.now())
+            reported = [one.bandit for one in outcome.elsewhere if beside(*one[:2]) == GUARDRAIL]
+            self.guardrails.heard(reported, self.clock.now())
         if outcome.returned or any(change.is_own for change in outcome.elsewhere):
             self.settling.distrust_earlier_starts()
 

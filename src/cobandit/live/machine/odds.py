@@ -19,8 +19,6 @@ class Question(NamedTuple):
 
     arms: tuple[Arm, ...]
     posteriors: list[Posterior]
-    observations: int
-    """How many are known: with more it is another question."""
     at: At = PLAIN
     """Of which place."""
 
@@ -34,8 +32,8 @@ class Odds:
         """Floors and ceilings, if there are any."""
         self.last: Mapping[Arm, float] | None = None
         """`None` if nothing is drawn by odds."""
-        self._matched: tuple[int, tuple[Arm, ...]] | None = None
-        """What they are for: so many observations, these arms."""
+        self._answered: Question | None = None
+        """What they are for."""
 
     def question(self, withheld: Collection[Arm]) -> Question | None:
         """Return what to compute since knowledge or arms have changed; `None` if they have not, or nothing is drawn.
@@ -44,17 +42,18 @@ class Odds:
             withheld: The arms that are not to be chosen, whatever is known of them.
         """
         policy = self._agent.policy_at(*self._at)
-        arms = tuple(arm for arm in policy.candidates if arm not in withheld)
-        observations = policy.tally.observations
-        if self._matched == (observations, arms) or (posteriors := policy.posteriors()) is None:
+        posteriors = policy.posteriors()
+        if posteriors is None:
             return None
-        known = dict(zip(policy.candidates, posteriors, strict=True))
-        return Question(arms, [known[arm] for arm in arms], observations, self._at)
+        known = {arm: one for arm, one in zip(policy.candidates, posteriors, strict=True) if arm not in withheld}
+        question = Question(tuple(known), list(known.values()), self._at)
+        # Not by how many observations there are: a window may drop as many as have come.
+        return None if question == self._answered else question
 
     def take(self, question: Question, odds: Sequence[float]) -> None:
         """Take the answer to a question."""
         self.last = dict(zip(question.arms, odds, strict=True))
-        self._matched = question.observations, question.arms
+        self._answered = question
 
     def draw(self, candidates: tuple[Arm, ...]) -> Draw | None:
         """Return what to draw from if these may be chosen, within floors and ceilings."""

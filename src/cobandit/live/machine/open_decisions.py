@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import msgspec
 
 from cobandit.live.decide.decider import MOST_SUBJECTS, MOST_WAITING, Decided, Settled
-from cobandit.live.decide.holdout import is_marked
+from cobandit.live.decide.holdout import is_held_out
 from cobandit.values.tally import Arm
 
 PLACES = 32
@@ -84,7 +84,7 @@ class OpenDecisions:
             self.open[number] = (arm, at)
             start, place = number >> PLACES, number & (1 << PLACES) - 1
             self._written[start] = max(place, self._written.get(start, -1))  # threads may hand theirs in out of order
-            if subject is not None and not is_forced and not is_marked(arm):
+            if subject is not None and not is_forced and not is_held_out(arm):
                 self._subjects.pop(subject, None)
                 self._subjects[subject] = (arm, propensity)
         for entry in settled:

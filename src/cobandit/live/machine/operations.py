@@ -12,6 +12,7 @@ from cobandit.live.decide.clock import Clock
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.controls import FROZEN, GONE, KILL, Controls, forgetting, freezing
+from cobandit.live.machine.guardrails import Freezer
 from cobandit.values.errors import StateError, UnknownError
 from cobandit.values.tally import Arm
 
@@ -90,6 +91,10 @@ class Operations:
         if is_frozen and not set(self.offered) - self._controls.frozen - {arm}:
             raise StateError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
         self._set(freezing(arm), FROZEN if is_frozen else None)
+
+    def freezer(self) -> Freezer:
+        """Return what a guardrail of the plain bandit needs."""
+        return Freezer(lambda: self.offered, lambda arm: self.set_frozen(arm, is_frozen=True))
 
     def set_gone(self, name: str) -> None:
         """Forget a member, here and everywhere, until it is heard again."""

@@ -12,8 +12,7 @@ from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import is_genuine, read
-from cobandit.live.decide.full_names import split
-from cobandit.live.decide.holdout import HELD_OUT
+from cobandit.live.decide.holdout import unmarked
 from cobandit.live.decide.taken import Taken
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
@@ -76,9 +75,7 @@ class Settling:
             is_open = self._decider.settle_elsewhere(claim.number, units)
             return Taken.COUNTED if is_open else Taken.COUNTED_BEFORE
         expires_at = self._open_decisions.expires_at(claim.number, claim.at, self._terms.expire_after)
-        at, arm = split(claim.arm)
-        is_served = arm in self._agent.arms if at == HELD_OUT else self._agent.serves(at, arm)
-        if expires_at < self._clock.now() or not is_served:
+        if expires_at < self._clock.now() or not self._agent.serves(*unmarked(claim.arm)):
             return Taken.GIVEN_UP
         if not self._open_decisions.claim_unwritten(claim.number, self._start.run):
             known, number = self._open_decisions, claim.number

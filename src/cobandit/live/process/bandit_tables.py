@@ -20,6 +20,8 @@ KEYS = (
     "ceilings",
     "default_reward",
     "max_segments",
+    "holdout",
+    "guardrail",
 )
 
 

@@ -73,7 +73,10 @@ CATCH_UP_EVERY = 60.0
 
 LONGEST_CATCH_UP = 86_400.0
 
-_OF_ONE_BANDIT = ("group", "arms", "policy", "quantum", "floors", "ceilings", "default_reward", "snapshot")
+_OF_ONE_BANDIT = (
+    *("group", "arms", "policy", "quantum", "floors", "ceilings", "default_reward", "snapshot"),
+    *("holdout", "guardrail"),
+)
 """Keys of a member with one bandit."""
 
 _REACHABLE = tuple(scheme for scheme in SCHEMES if scheme != "memory")

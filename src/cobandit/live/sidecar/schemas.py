@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from cobandit.live.decide.decider import LONGEST_SUBJECT
 from cobandit.live.decide.decision import LONGEST_TOKEN
+from cobandit.live.decide.holdout import LARGEST_HOLDOUT
 from cobandit.live.machine.bandits import MAX_SEGMENTS
 from cobandit.live.sidecar.problems import Problem
 from cobandit.live.status.bandit_statistics import BanditStatistics
@@ -85,6 +86,10 @@ class NewBandit(Struct, frozen=True, forbid_unknown_fields=True):
     ceilings: dict[ArmName, float] | None = None
     default_reward: float | None = None
     max_segments: int = MAX_SEGMENTS
+    holdout: Annotated[float, Meta(ge=0.0, le=LARGEST_HOLDOUT, description="The share of decisions held out.")] = 0.0
+    guardrail: Annotated[
+        tuple[str, float] | None, Meta(description="A second metric, and below which limit its mean must stay.")
+    ] = None
 
 
 class Bandits(Struct, frozen=True):
@@ -235,6 +240,8 @@ class FleetView(Struct, frozen=True):
     """The same, of the hold-out."""
     guardrail: GuardrailStatistics | None = None
     """The same, of the second metric."""
+    bandits: tuple[BanditStatistics, ...] = ()
+    """The bandits with names; own observations are of all who answered."""
 
 
 class Health(Struct, frozen=True):

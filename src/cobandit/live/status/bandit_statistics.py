@@ -4,6 +4,7 @@ A member may have thousands of segments, so what travels to others says how much
 This file reads; it changes nothing.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Protocol
 
 import msgspec
@@ -11,6 +12,8 @@ from msgspec import Meta
 
 from cobandit.agent import Agent
 from cobandit.core.places import Bandit
+from cobandit.live.status.guardrail import GuardrailStatistics
+from cobandit.live.status.lift import Lift
 from cobandit.values.tally import LONGEST_NAME, Arm
 
 _Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
@@ -33,6 +36,10 @@ class BanditStatistics(msgspec.Struct, frozen=True):
     control_arm: _Name | None = None
     """The arm of its kill switch, or of the fleet's, if one is on."""
     frozen: tuple[_Name, ...] = ()
+    lift: Lift | None = None
+    """What it brings more than its hold-out, over all segments; `None` if it has none."""
+    guardrail: GuardrailStatistics | None = None
+    """How its arms stand with a second metric, over all segments; `None` if none is watched."""
 
 
 class SegmentArm(msgspec.Struct, frozen=True):
@@ -68,8 +75,17 @@ class _Bandits(Protocol):
         """Return how likely each arm of a place is the best."""
 
 
-def bandits_of(agent: Agent, bandits: _Bandits) -> tuple[BanditStatistics, ...]:
-    """Return every bandit with a name that an agent serves."""
+def bandits_of(
+    agent: Agent, bandits: _Bandits, lifts: Mapping[str, Lift], guardrails: Mapping[str, GuardrailStatistics]
+) -> tuple[BanditStatistics, ...]:
+    """Return every bandit with a name that an agent serves.
+
+    Args:
+        agent: The agent.
+        bandits: What operators have set of them.
+        lifts: What some bring more than their hold-outs.
+        guardrails: How the arms of some stand with a second metric.
+    """
     known, own = agent.observations_by_bandit()
     return tuple(
         BanditStatistics(
@@ -83,6 +99,8 @@ def bandits_of(agent: Agent, bandits: _Bandits) -> tuple[BanditStatistics, ...]:
             half_life_s=bandit.half_life or None,
             control_arm=bandits.control_arm_of(bandit.name),
             frozen=tuple(sorted(bandits.frozen(bandit.name))),
+            lift=lifts.get(bandit.name),
+            guardrail=guardrails.get(bandit.name),
         )
         for bandit in agent.bandits
     )

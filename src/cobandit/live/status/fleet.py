@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
+from cobandit.live.status.bandit_statistics import BanditStatistics
 from cobandit.live.status.guardrail import GuardrailStatistics
 from cobandit.live.status.lift import Lift
 from cobandit.live.status.roles import Role
@@ -49,7 +50,18 @@ class Fleet(msgspec.Struct, frozen=True):
     @property
     def observations(self) -> int:
         """All that are known to be: of all arms, also those that a member made which did not answer."""
-        return sum(arm.observations for arm in self.arms())
+        plain = sum(arm.observations for arm in self.arms())
+        return plain + sum(bandit.observations for bandit in self.bandits)
+
+    @property
+    def bandits(self) -> list[BanditStatistics]:
+        """The bandits with names, each as the member says that knows most of it; arms that are frozen anywhere."""
+        said: dict[str, BanditStatistics] = {}
+        for member in self.members:
+            for one in member.bandits:
+                known = said.get(one.name)
+                said[one.name] = one if known is None else _fuller(known, one)
+        return [said[name] for name in sorted(said)]
 
     @property
     def own_observations(self) -> int:
@@ -105,7 +117,11 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def missing(self, member: Statistics) -> int:
         """Return how many of the group's observations, of the arms that a member has, it does not know yet."""
-        return missing(member, {arm.arm: arm.observations for arm in self.arms()})
+        return missing(
+            member,
+            {arm.arm: arm.observations for arm in self.arms()},
+            {bandit.name: bandit.observations for bandit in self.bandits},
+        )
 
     def arms(self) -> list[FleetArm]:
         """Return every arm that a member has."""
@@ -132,8 +148,23 @@ class Fleet(msgspec.Struct, frozen=True):
                 "verdict": self.verdict,
                 "lift": self.lift,
                 "guardrail": self.guardrail,
+                "bandits": self.bandits,
             }
         )
+
+
+def _fuller(one: BanditStatistics, other: BanditStatistics) -> BanditStatistics:
+    """Return what the one says of a bandit that knows more; of hold-out and guardrail, what either says."""
+    less, more = sorted((one, other), key=lambda said: (said.observations, said.segments))
+    return msgspec.structs.replace(
+        more,
+        own_observations=one.own_observations + other.own_observations,
+        segments=max(one.segments, other.segments),
+        lift=more.lift or less.lift,
+        guardrail=more.guardrail or less.guardrail,
+        control_arm=more.control_arm or less.control_arm,
+        frozen=tuple(sorted({*one.frozen, *other.frozen})),
+    )
 
 
 def fleet_of(group: str, members: Iterable[Statistics], asked: Collection[str] | None = None) -> Fleet:
@@ -155,14 +186,16 @@ def expected_of(member: Statistics) -> set[str]:
     return {peer.name for peer in member.peers if peer.is_present and peer.role is not Role.LEAF}
 
 
-def missing(member: Statistics, observations: Mapping[str, int]) -> int:
-    """Return how many observations a member lacks, of the arms that it has.
+def missing(member: Statistics, observations: Mapping[str, int], bandits: Mapping[str, int]) -> int:
+    """Return how many observations a member lacks, of the arms and of the bandits that it has.
 
     Args:
         member: The member.
         observations: How many there are of each arm.
+        bandits: How many there are of each bandit with a name.
     """
-    return sum(max(0, observations.get(arm.arm, 0) - arm.observations) for arm in member.arms)
+    arms = sum(max(0, observations.get(arm.arm, 0) - arm.observations) for arm in member.arms)
+    return arms + sum(max(0, bandits.get(one.name, 0) - one.observations) for one in member.bandits)
 
 
 def _gone_for(member: Statistics, here: list[PeerStatistics]) -> tuple[int, int]:

@@ -1,25 +1,24 @@
 """A guardrail: a second metric that must stay below a limit, whatever an arm earns. Values, and the rule.
 
-Values of the metric, from 0 to 1, are reported for decisions and counted by arm in a segment of their bandit, which no
-policy learns from. An arm violates the guardrail if values as high as its own would come about once in a thousand times
-or less with a mean at the limit (an exact test for values that are 0 or 1). This file does not know what follows.
+Values of the metric, from 0 to 1, are reported for decisions and counted by arm beside their bandit, for all its
+segments together; no policy learns from them. An arm violates the guardrail if values as high as its own would come
+about once in a thousand times or less with a mean at the limit (an exact test for values that are 0 or 1). This file
+does not know what follows.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from cobandit.agent import Agent
-from cobandit.core.places import At
-from cobandit.live.status.lift import Rewards, rewards_by_arm
+from cobandit.core.places import GUARDRAIL
+from cobandit.live.status.lift import Rewards, rewards_by_bandit
 from cobandit.policies.matching import beta_below
 from cobandit.values.checks import check_name, is_number
 from cobandit.values.errors import LocalError
-from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
-
-GUARDRAIL: At = ("", "guardrail")
-"""Where values of the metric are counted."""
+from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
 
 DOUBT = 0.001
 """An arm is blamed if what was reported of it is no likelier than this by chance."""
@@ -73,15 +72,21 @@ def checked_guardrail(given: object) -> GuardrailTerms | None:
     return GuardrailTerms(metric, float(limit))
 
 
-def standing_of(agent: Agent, terms: GuardrailTerms) -> GuardrailStatistics:
-    """Return how all arms stand, as far as an agent knows."""
-    known = rewards_by_arm(agent, GUARDRAIL)
-    arms = tuple(
-        ArmGuardrail(arm, one.number, min(1.0, one.total / one.number), is_violated(one, terms.limit))
-        for arm, one in sorted(known.items())
-        if one.number
-    )
-    return GuardrailStatistics(terms.metric, terms.limit, arms)
+def standings_of(agent: Agent, watched: Mapping[str, GuardrailTerms]) -> dict[str, GuardrailStatistics]:
+    """Return how all arms stand, as far as an agent knows, of each bandit of which a metric is watched."""
+    known = rewards_by_bandit(agent, GUARDRAIL) if watched else {}
+    return {
+        bandit: GuardrailStatistics(
+            terms.metric,
+            terms.limit,
+            tuple(
+                ArmGuardrail(arm, one.number, min(1.0, one.total / one.number), is_violated(one, terms.limit))
+                for arm, one in sorted(known.get(bandit, {}).items())
+                if one.number
+            ),
+        )
+        for bandit, terms in watched.items()
+    }
 
 
 def is_violated(values: Rewards, limit: float) -> bool:
@@ -95,9 +100,10 @@ def is_violated(values: Rewards, limit: float) -> bool:
     return beta_below(limit, values.total, max(1.0, values.number - values.total + 1.0)) < DOUBT
 
 
-def words(arm: Arm, values: ArmGuardrail, terms: GuardrailTerms) -> str:
+def words(values: ArmGuardrail, terms: GuardrailTerms, bandit: str = "") -> str:
     """Return what an arm does, in words."""
+    where = f" of bandit {bandit!r}" if bandit else ""
     return (
-        f"arm {arm!r} violates the guardrail: {terms.metric} is {values.mean:.4g} in {values.reports:,} reports, and "
-        f"must stay below {terms.limit:g}"
+        f"arm {values.arm!r}{where} violates the guardrail: {terms.metric} is {values.mean:.4g} in {values.reports:,} "
+        f"reports, and must stay below {terms.limit:g}"
     )

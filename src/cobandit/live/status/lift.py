@@ -6,19 +6,20 @@ hold-out. This file owns that interval and its words.
 """
 
 import math
+from collections.abc import Collection, Mapping
 from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
 from cobandit.agent import Agent
-from cobandit.core.places import At
+from cobandit.core.places import HELD_OUT
+from cobandit.values.quantum import Quantum
 from cobandit.values.tally import Arm
 
 _Z = 1.959963984540054
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
-_Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
-_Difference = Annotated[float, Meta(ge=-1.5, le=1.5)]
+_Reward = Annotated[float, Meta(ge=-1e16, le=1e16)]
 
 
 class Lift(msgspec.Struct, frozen=True):
@@ -26,14 +27,15 @@ class Lift(msgspec.Struct, frozen=True):
 
     observations: _Count
     """Rewards of the bandit's decisions."""
-    mean: _Unit | None
+    mean: _Reward | None
+    """In the range of the bandit's rewards, as all that follows."""
     held_out: _Count
     """Rewards of held-out decisions."""
-    held_out_mean: _Unit | None
-    lift: _Difference | None
+    held_out_mean: _Reward | None
+    lift: _Reward | None
     """The difference of the means; `None` if one of them is not known."""
-    low: _Difference | None
-    high: _Difference | None
+    low: _Reward | None
+    high: _Reward | None
     """Its 95 % interval."""
     text: Annotated[str, Meta(max_length=2000)]
 
@@ -46,57 +48,99 @@ class Rewards(NamedTuple):
     squares: float
 
 
-def rewards_by_arm(agent: Agent, at: At) -> dict[Arm, Rewards]:
-    """Return the rewards of each arm at one place, of everybody, as far as an agent knows."""
-    quantum, found = agent.policy.quantum, dict[Arm, list[int]]()
-    cells = [(key[3:5], entry) for key, entry in agent.endpoint.replica.cells()]
-    totals = [((change.bandit, change.segment), change.tally) for change in agent.endpoint.totals.all()]
-    for place, (arm, *entry) in (*cells, *totals):
-        if place == at:
-            found[arm] = [sum(pair) for pair in zip(found.get(arm, (0, 0, 0)), entry, strict=True)]
-    square = quantum.square_unit / quantum.per_reward**2
+def rewards_by_bandit(agent: Agent, what: str) -> dict[str, dict[Arm, Rewards]]:
+    """Return rewards of each arm of each bandit, of everybody and of all segments, as far as an agent knows.
+
+    Args:
+        agent: Knows them.
+        what: Which of them: one of `cobandit.core.places.APART`, or nothing for those that bandits learn from.
+    """
+    found: dict[str, dict[Arm, list[int]]] = {}
+    for change in agent.known(what):
+        arm, *tally = change.tally
+        sums = found.setdefault(change.bandit, {}).setdefault(arm, [0, 0, 0])
+        for place, more in enumerate(tally):
+            sums[place] += more
     return {
-        arm: Rewards(count, total / quantum.per_reward, squares * square)
-        for arm, (count, total, squares) in found.items()
+        bandit: {arm: _rewards(sums, agent.quantum_of(bandit)) for arm, sums in arms.items()}
+        for bandit, arms in found.items()
     }
 
 
-def rewards_at(agent: Agent, at: At) -> Rewards:
-    """Return the rewards of all arms at one place together."""
-    found = rewards_by_arm(agent, at).values()
-    return Rewards(*(sum(one[place] for one in found) for place in range(3)))  # type: ignore[arg-type]
+def lifts_of(agent: Agent, holding_out: Collection[str]) -> dict[str, Lift]:
+    """Return what each bandit brings more than its hold-out, if it has one, here or at others.
+
+    Args:
+        agent: Knows the rewards.
+        holding_out: The bandits that have one here.
+    """
+    held_out = rewards_by_bandit(agent, HELD_OUT)
+    bandits = {*held_out, *holding_out}
+    learned = rewards_by_bandit(agent, "") if bandits else {}
+    lifts = {}
+    for bandit in sorted(bandits):
+        served = agent.bandit(bandit)
+        rewards = (0.0, 1.0) if served is None else served.rewards
+        lifts[bandit] = lift_of(_together(learned.get(bandit, {})), _together(held_out.get(bandit, {})), rewards)
+    return lifts
 
 
-def lift_of(bandit: Rewards, held_out: Rewards) -> Lift:
+def _rewards(sums: list[int], quantum: Quantum) -> Rewards:
+    return Rewards(sums[0], sums[1] / quantum.per_reward, sums[2] * quantum.square_size)
+
+
+def _together(arms: Mapping[Arm, Rewards]) -> Rewards:
+    return Rewards(*(sum(one[place] for one in arms.values()) for place in range(3)))  # type: ignore[arg-type]
+
+
+def lift_of(bandit: Rewards, held_out: Rewards, rewards: tuple[float, float] = (0.0, 1.0)) -> Lift:
     """Return what a bandit brings more than its hold-out.
 
     >>> lift_of(Rewards(1900, 114.0, 114.0), Rewards(100, 4.0, 4.0)).text
     'The bandit brings 0.060 a decision, the hold-out 0.040: a lift of 0.020 (-0.032 to 0.055): it may be chance.'
+
+    Args:
+        bandit: Its rewards.
+        held_out: Those of the hold-out.
+        rewards: The smallest and the largest reward of the bandit: the lift is told in its range.
     """
-    mean, held_out_mean = (one.total / one.number if one.number else None for one in (bandit, held_out))
+    smallest, width = rewards[0], rewards[1] - rewards[0]
+    mean, held_out_mean = (
+        smallest + width * min(1.0, one.total / one.number) if one.number else None for one in (bandit, held_out)
+    )
     if mean is None or held_out_mean is None:
         which = "the hold-out" if held_out_mean is None else "the bandit"
         text = f"There is no lift yet: no reward of {which} is known."
         return Lift(bandit.number, mean, held_out.number, held_out_mean, None, None, None, text)
     (middle, variance), (held_out_middle, held_out_variance) = _mean_and_variance(bandit), _mean_and_variance(held_out)
-    lift, centre = mean - held_out_mean, middle - held_out_middle
-    half = _Z * math.sqrt(variance + held_out_variance)
+    lift, centre = mean - held_out_mean, width * (middle - held_out_middle)
+    half = width * _Z * math.sqrt(variance + held_out_variance)
     low, high = min(lift, centre - half), max(lift, centre + half)
     sure = "it helps" if low > 0.0 else "it harms" if high < 0.0 else "it may be chance"
+    said = [_said(number, width) for number in (mean, held_out_mean, lift, low, high)]
     text = (
-        f"The bandit brings {mean:.3f} a decision, the hold-out {held_out_mean:.3f}: a lift of {lift:.3f} "
-        f"({low:.3f} to {high:.3f}): {sure}."
+        f"The bandit brings {said[0]} a decision, the hold-out {said[1]}: a lift of {said[2]} "
+        f"({said[3]} to {said[4]}): {sure}."
     )
     return Lift(
         observations=bandit.number,
-        mean=min(1.0, mean),
+        mean=mean,
         held_out=held_out.number,
-        held_out_mean=min(1.0, held_out_mean),
+        held_out_mean=held_out_mean,
         lift=lift,
-        low=max(-1.5, low),
-        high=min(1.5, high),
+        low=low,
+        high=high,
         text=text,
     )
+
+
+def _said(number: float, width: float) -> str:
+    """Return a reward with three or four digits that count for a range of this width.
+
+    >>> _said(0.05, 1.0), _said(12.5, 200.0), _said(-3.25, 20_000.0)
+    ('0.050', '12.5', '-3')
+    """
+    return f"{number:.{max(0, 3 - math.floor(math.log10(width)))}f}"
 
 
 def _mean_and_variance(rewards: Rewards) -> tuple[float, float]:

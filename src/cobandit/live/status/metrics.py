@@ -119,6 +119,15 @@ def _guardrail(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]
     return [] if member.guardrail is None else [((arm.arm,), arm.mean) for arm in member.guardrail.arms]
 
 
+def _bandit_lifts(measure: Callable[[Lift], float | None]) -> Rows:
+    return lambda member: [((one.name,), measure(one.lift)) for one in member.bandits if one.lift is not None]
+
+
+def _bandit_guardrails(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
+    watched = ((one.name, one.guardrail) for one in member.bandits if one.guardrail is not None)
+    return [((name, arm.arm), arm.mean) for name, guardrail in watched for arm in guardrail.arms]
+
+
 def _leaves(member: Statistics) -> float:
     return float(sum(peer.is_present and peer.role is Role.LEAF for peer in member.peers))
 
@@ -136,7 +145,7 @@ def _refused(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
 
 
 _COUNTER, _GAUGE = CounterMetricFamily, GaugeMetricFamily
-_ARM, _PEER, _BANDIT = ("arm",), ("peer",), ("bandit",)
+_ARM, _PEER, _BANDIT, _BANDIT_ARM = ("arm",), ("peer",), ("bandit",), ("bandit", "arm")
 
 FAMILIES = (
     _Family(_COUNTER, "cobandit_decisions", "Decisions since the start.", (), _one(lambda m: m.decisions)),
@@ -179,6 +188,11 @@ FAMILIES = (
     _Family(_GAUGE, "cobandit_bandit_own_observations", "Own.", _BANDIT, _bandits(lambda b: b.own_observations)),
     _Family(_GAUGE, "cobandit_bandit_segments", "Segments here.", _BANDIT, _bandits(lambda b: b.segments)),
     _Family(_GAUGE, "cobandit_bandit_kill_switch", "1 if on.", _BANDIT, _bandits(lambda b: b.control_arm is not None)),
+    _Family(_GAUGE, "cobandit_bandit_held_out", "Of its hold-out.", _BANDIT, _bandit_lifts(lambda one: one.held_out)),
+    _Family(_GAUGE, "cobandit_bandit_lift", "Over its hold-out.", _BANDIT, _bandit_lifts(lambda one: one.lift)),
+    _Family(_GAUGE, "cobandit_bandit_lift_low", "Lower end of it.", _BANDIT, _bandit_lifts(lambda one: one.low)),
+    _Family(_GAUGE, "cobandit_bandit_lift_high", "Upper end of it.", _BANDIT, _bandit_lifts(lambda one: one.high)),
+    _Family(_GAUGE, "cobandit_bandit_guardrail_ratio", "Mean of its metric.", _BANDIT_ARM, _bandit_guardrails),
     _Family(_GAUGE, "cobandit_peer_silence_seconds", "Time since it was heard.", _PEER, _peers(lambda p: p.heard_s)),
     _Family(_GAUGE, "cobandit_peer_present", "1 without a farewell.", _PEER, _peers(lambda p: p.is_present)),
     _Family(_GAUGE, "cobandit_peer_lacking_observations", "Not acknowledged.", _PEER, _peers(lambda p: p.lacks)),

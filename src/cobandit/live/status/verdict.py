@@ -43,6 +43,11 @@ class Verdict(msgspec.Struct, frozen=True):
     text: Annotated[str, Meta(max_length=2000)]
     """All of it in words."""
 
+    def in_range(self, rewards: tuple[float, float]) -> "Verdict":
+        """Return it with a mean and a loss in a range of rewards, of which they are shares."""
+        low, high = rewards
+        return msgspec.structs.replace(self, mean=low + (high - low) * self.mean, loss=(high - low) * self.loss)
+
 
 class Standing(NamedTuple):
     """What is known of the arms of one bandit that are on offer."""
@@ -74,7 +79,9 @@ def standing_of(policy: Policy, arms: Sequence[Arm]) -> Standing:
     return Standing(tuple(arms), found, policy.tally.observations, own is not None)
 
 
-def judged(standing: Standing, rest: Callable[[], object] = lambda: None) -> Judgement:
+def judged(
+    standing: Standing, rest: Callable[[], object] = lambda: None, rewards: tuple[float, float] = (0.0, 1.0)
+) -> Judgement:
     """Return what can be said of a bandit.
 
     >>> judged(Standing(("A", "B"), ((51.0, 951.0), (41.0, 961.0)), 2000, True)).verdict.text
@@ -83,6 +90,7 @@ def judged(standing: Standing, rest: Callable[[], object] = lambda: None) -> Jud
     Args:
         standing: What is known.
         rest: Called now and then, for threads that must let others have their turn.
+        rewards: The range of rewards. Words are in it; figures are shares of it.
     """
     if not standing.observations or not standing.arms:
         return Judgement(None, {})
@@ -100,7 +108,7 @@ def judged(standing: Standing, rest: Callable[[], object] = lambda: None) -> Jud
         is_of_policy=standing.is_of_policy,
         text="",
     )
-    return Judgement(msgspec.structs.replace(verdict, text=_words(verdict, odds)), odds)
+    return Judgement(msgspec.structs.replace(verdict, text=_words(verdict, odds, rewards)), odds)
 
 
 def _posterior(policy: Policy, arm: Arm) -> Posterior:
@@ -109,7 +117,7 @@ def _posterior(policy: Policy, arm: Arm) -> Posterior:
     return 1.0 + max(0.0, rewards), 1.0 + max(0.0, count - rewards)
 
 
-def _words(verdict: Verdict, odds: dict[Arm, float]) -> str:
+def _words(verdict: Verdict, odds: dict[Arm, float], rewards: tuple[float, float]) -> str:
     others = [arm for arm in odds if arm != verdict.leader]
     if not others:
         return f"{_short(verdict.leader)} is the only arm on offer."
@@ -117,7 +125,7 @@ def _words(verdict: Verdict, odds: dict[Arm, float]) -> str:
     part = verdict.loss / verdict.mean
     text = (
         f"{_short(verdict.leader)} leads before {_short(second)}: it is the best with {percent(verdict.p_best)}. "
-        f"To stop now would cost {_cost(verdict.loss, part)}: "
+        f"To stop now would cost {_cost(verdict.loss * (rewards[1] - rewards[0]), part, rewards[0])}: "
         f"{'it has converged' if verdict.is_converged else 'go on'}."
     )
     return text if verdict.is_of_policy else f"{text} By the tallies: the policy has no posteriors."
@@ -140,9 +148,14 @@ def percent(share: float) -> str:
     return f"{share:.1%}".replace("%", " %") if not 0.01 <= share <= 0.99 else f"{share:.0%}".replace("%", " %")
 
 
-def _cost(loss: float, part: float) -> str:
-    """Return what a decision would cost, with two digits that count; `part` is how much of the mean that is."""
+def _cost(loss: float, part: float, lowest: float) -> str:
+    """Return what a decision would cost, with two digits that count; `part` is how much of the mean that is.
+
+    >>> _cost(12.5, 0.25, -50.0)
+    '12 a decision, 25 % of its mean above -50'
+    """
     if part < 0.0001:
         return "next to nothing"
-    digits = 1 - math.floor(math.log10(loss))
-    return f"{loss:.{digits}f} a decision, {100.0 * part:.2g} % of its mean"
+    digits = max(0, 1 - math.floor(math.log10(loss)))
+    above = f" above {lowest:g}" if lowest else ""
+    return f"{loss:.{digits}f} a decision, {100.0 * part:.2g} % of its mean{above}"

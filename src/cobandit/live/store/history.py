@@ -4,12 +4,15 @@ It is read from the batches in the journal, so it costs nothing extra to keep, a
 """
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from cobandit.core.places import Bandit
+from cobandit.live.decide.decider import Decided
 from cobandit.live.decide.decision import Claim, Signer, sign
-from cobandit.live.decide.holdout import is_marked, unmarked
+from cobandit.live.decide.full_names import prefix_of, split
+from cobandit.live.decide.holdout import is_held_out, unmarked
 from cobandit.live.machine.batch import Batch
 from cobandit.values.extras import needed_by
 
@@ -27,7 +30,8 @@ class LogEntry(msgspec.Struct, frozen=True, rename=_IN_JSON):
     """How likely the arm was when it was chosen; `None` if the policy draws at random and does not tell."""
     subject: str | None
     reward: float | None = None
-    """The reward in [0, 1], as it was counted: rounded to the quantum. `None` if there is none (yet)."""
+    """The reward in the range of its bandit, as it was counted: rounded to the quantum. `None` if there is none (yet).
+    """
     rewarded_at: float | None = None
     is_expired: bool = False
     """Whether it was given up: then the reward, if any, is the default."""
@@ -35,6 +39,9 @@ class LogEntry(msgspec.Struct, frozen=True, rename=_IN_JSON):
     """With which it can be rewarded (`cobandit reward`)."""
     is_held_out: bool = False
     """Whether it is of the hold-out: made evenly over the arms on offer, and not learned from."""
+    bandit: str = ""
+    """Of which bandit of a fleet it is; nothing in a group with one bandit."""
+    segment: str = ""
 
     def to_json(self) -> bytes:
         """Return this as one line of JSON."""
@@ -61,12 +68,12 @@ class DecisionLog:
     """What became of the decisions of one member, as far as its batches were read.
 
     Args:
-        units_per_reward: How many quanta a reward of 1 has.
+        bandit_of: Returns the bandit of a name; the plain one has none.
         signer: What signs the ids of the decisions.
     """
 
-    def __init__(self, units_per_reward: int, signer: Signer) -> None:
-        self._units_per_reward = units_per_reward
+    def __init__(self, bandit_of: Callable[[str], Bandit], signer: Signer) -> None:
+        self._bandit_of = bandit_of
         self._signer = signer
         self._open: dict[int, LogEntry] = {}
 
@@ -74,16 +81,30 @@ class DecisionLog:
         """Return every decision that is made or settled in these batches, oldest first, as it is after them."""
         entries: dict[int, LogEntry] = {}
         for batch in batches:
-            for number, arm, propensity, at, subject, _ in batch.decided:
-                token = sign(Claim(self._signer.name, number, arm, at), self._signer.key)
-                entries[number] = self._open[number] = LogEntry(
-                    number, at, unmarked(arm)[1], propensity, subject, id=token, is_held_out=is_marked(arm)
-                )
+            for decided in batch.decided:
+                entries[decided.number] = self._open[decided.number] = self._entry(decided)
             for number, _, units, at, is_expired in batch.settled:
                 entry = self._open.pop(number, None)
                 if entry is not None:
-                    reward = None if units is None else units / self._units_per_reward
+                    reward = None if units is None else self._bandit_of(entry.bandit).reward(units)
                     entries[number] = msgspec.structs.replace(
                         entry, reward=reward, rewarded_at=at, is_expired=is_expired
                     )
         return list(entries.values())
+
+    def _entry(self, decided: Decided) -> LogEntry:
+        number, written, propensity, at, subject, _ = decided
+        place, arm = split(written)
+        is_apart = is_held_out(written)
+        bandit, segment = place if place[0] else ("", "")  # of the plain bandit, a mark looks like a segment
+        return LogEntry(
+            number,
+            at,
+            unmarked(arm)[1],
+            propensity,
+            None if subject is None else subject.removeprefix(prefix_of((bandit, segment))),
+            id=sign(Claim(self._signer.name, number, written, at), self._signer.key),
+            is_held_out=is_apart,
+            bandit=bandit,
+            segment=segment,
+        )

@@ -9,8 +9,12 @@ from typing import NamedTuple
 
 from cobandit.agent import Agent
 from cobandit.codec import decode_record, decode_snapshot, encode_snapshot
-from cobandit.core.state import Snapshot
-from cobandit.live.decide.decision import Signer, is_genuine, read
+from cobandit.core import Began
+from cobandit.core.places import Bandit
+from cobandit.core.state import EndpointState, Snapshot
+from cobandit.live.decide.decider import units_of
+from cobandit.live.decide.decision import Claim, Signer, is_genuine, read
+from cobandit.live.decide.full_names import split
 from cobandit.live.machine.batch import Batch
 from cobandit.live.machine.open_decisions import OpenDecisions
 from cobandit.live.machine.sharing import LIVE_SHARING
@@ -18,7 +22,43 @@ from cobandit.live.store.history import DecisionLog, LogEntry
 from cobandit.live.store.journal import Stored
 from cobandit.live.store.sqlite_journal import check_whole, read_numbered, read_state, read_stored
 from cobandit.policies import AAE, UCB
-from cobandit.values.errors import LocalError
+from cobandit.values.errors import LocalError, UnknownError
+from cobandit.values.quantum import Quantum
+
+
+class FileBandits:
+    """The bandits that a state file tells of."""
+
+    def __init__(self, path: str | Path, member: EndpointState) -> None:
+        self._path, self._member = path, member.agent
+        self._known = {one.name: one for one in (*member.retired, *member.bandits)}
+        self._has_plain = bool(member.arms)
+        self._known.setdefault("", Bandit("", (), member.units_per_reward))
+
+    def of(self, name: str) -> Bandit:
+        """Return a bandit by its name: one that was declared since the last snapshot, too.
+
+        Raises:
+            UnknownError: The file knows none of that name.
+        """
+        if name not in self._known:
+            self._look_through()
+        if name not in self._known or not (name or self._has_plain):
+            raise UnknownError(f"{self._path}, the state of {self._member}, has {self._words(name)}")
+        return self._known[name]
+
+    def _look_through(self) -> None:
+        """Look for what was declared since the last snapshot."""
+        for _, batch in read_numbered(self._path, 0):
+            for record in map(decode_record, batch.records):
+                if isinstance(record, Began):
+                    self._known |= {one.name: one for one in record.bandits or () if one.name}
+
+    def _words(self, name: str) -> str:
+        names = [repr(one) for one in self._known if one]
+        if not names:
+            return f"one bandit, without a name, and no bandit {name!r}" if self._has_plain else "no bandits yet"
+        return f"no bandit {name!r}, only {', '.join(sorted(names))}" if name else "only bandits with names"
 
 
 class LogReader:
@@ -32,7 +72,8 @@ class LogReader:
         state = read_state(path)
         member = decode_snapshot(state.agent).endpoint
         self._path = path
-        self._log = DecisionLog(member.units_per_reward, Signer(member.agent, state.secret))
+        self.bandits = FileBandits(path, member)
+        self._log = DecisionLog(self.bandits.of, Signer(member.agent, state.secret))
         self._after = 0
 
     def more(self) -> list[LogEntry]:
@@ -52,6 +93,21 @@ def read_log(path: str | Path) -> list[LogEntry]:
         LocalError: There is no such file, or it is none of a member.
     """
     return LogReader(path).more()
+
+
+def check_reward(path: str | Path, claim: Claim, reward: float) -> None:
+    """Refuse a reward that is not in the range of its bandit, as far as a state file tells of that.
+
+    Args:
+        path: The state file.
+        claim: What the decision's id says.
+        reward: The reward.
+
+    Raises:
+        LocalError: It is not; or there is no such file; or the file knows no such bandit.
+    """
+    bandit = FileBandits(path, decode_snapshot(read_state(path).agent).endpoint).of(split(claim.arm)[0][0])
+    units_of(Quantum(1.0 / bandit.units_per_reward).units, bandit.rewards)(reward)
 
 
 def is_settled(path: str | Path, decision: str) -> bool:
@@ -95,6 +151,10 @@ def read_copy(path: str | Path) -> Copy:
     if stored.state is None:
         raise LocalError(f"{path} holds no member yet: start it once")
     last = decode_snapshot(stored.state.agent)
+    if not last.endpoint.arms:
+        raise LocalError(
+            f"{path} is of a member of a fleet: members start from snapshots of groups with one bandit only"
+        )
     newest = _brought_up_to_date(stored, last)
     snapshot = last if newest is None else newest
     state = snapshot.endpoint

@@ -8,7 +8,7 @@ Everything here happens on the thread of one event loop. A transport knows nothi
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from cobandit.live.auth.refusal import Refusal
@@ -62,6 +62,10 @@ class Transport(ABC):
     role: Role = Role.MEMBER
     """What this member is in its group; set before it is opened. Where announcements reach many, those of leaves need
     not reach leaves, and leaves need not hear those of others than relays."""
+
+    on_gone: Callable[[str], None] | None = None
+    """Called with the name of a member to which something was sent, if the network says that nobody has that name at
+    present; set before it is opened. Most networks cannot tell, and it may be over in a moment."""
 
     has_files: bool = False
     """Whether there are files that `refresh` looks at."""

@@ -171,8 +171,12 @@ class BrokerTransport(Transport):
         if topic is None:
             if len(self._topics) >= MOST_TOPICS:
                 self._topics.clear()
-            topic = self._topics[member] = self.separator.join(("cobandit", token(self._group), "to", token(member)))
+            topic = self._topics[member] = self.topic_at(token(member))
         return topic
+
+    def topic_at(self, spelled: str) -> str:
+        """Return the topic of the member whose name is spelled like this."""
+        return self.separator.join(("cobandit", token(self._group), "to", spelled))
 
     @property
     def announcements(self) -> str:
@@ -205,6 +209,12 @@ class BrokerTransport(Transport):
             self._inbox.refused(Refusal.OVERSIZED, None)
         else:
             self._inbox.frame(frame, None)
+
+    def nobody_hears(self, topic: str) -> None:
+        """Take the server's word that nobody hears a topic, of a member to which something was sent."""
+        member = next((member for member, spelled in self._topics.items() if spelled == topic), None)
+        if member is not None and self.on_gone is not None and not self._closing.is_set():
+            self.on_gone(member)
 
     def overflow(self) -> None:
         """Note that a frame came in that nobody had room for."""

@@ -1,5 +1,9 @@
 """Frames through a NATS server: one subject for each member, one for the announcements of each group.
 
+A NATS server says at once that nobody hears a subject, to who names one for answers. A leaf does, so it knows within a
+moment that a relay is gone. Where the server does not let it hear those answers, it waits for the relay in vain, and
+goes by that.
+
 This file owns the connection by nats-py and its errors. Who a frame is from, NATS does not prove.
 """
 
@@ -32,6 +36,9 @@ PING_EVERY = 10
 
 WAITING_IN_LIBRARY = 2**20
 """Bytes that nats-py collects before it waits for the network to take them."""
+
+NOBODY_HEARS = "503"
+"""The status of a NATS server's answer to a frame for a subject that nobody hears."""
 
 INCOMING_FRAMES = 8192
 INCOMING_BYTES = 16 * 2**20
@@ -82,7 +89,7 @@ class NatsTransport(BrokerTransport):
             last_error = error
             if isinstance(error, errors.SlowConsumerError):
                 self.overflow()
-            elif "permissions violation" in str(error).lower():
+            elif "permissions violation" in str(error).lower() and self.unheard.lower() not in str(error).lower():
                 self.complain(error, refused=True)
 
         async def closed() -> None:
@@ -90,6 +97,10 @@ class NatsTransport(BrokerTransport):
 
         async def hear(message: "Msg") -> None:
             self.hear(message.data)
+
+        async def hear_of_nobody(message: "Msg") -> None:
+            if message.headers and message.headers.get("Status") == NOBODY_HEARS:
+                self.nobody_hears(self.topic_at(message.subject.removeprefix(self.unheard)))
 
         secret = next((a for a in self._addresses if a.user is not None), self._addresses[0])
         try:
@@ -116,12 +127,14 @@ class NatsTransport(BrokerTransport):
                 await client.subscribe(
                     subject, cb=hear, pending_msgs_limit=INCOMING_FRAMES, pending_bytes_limit=INCOMING_BYTES
                 )
+            if self.on_gone is not None:
+                await client.subscribe(f"{self.unheard}*", cb=hear_of_nobody, pending_msgs_limit=INCOMING_FRAMES)
             # The server must know what this member hears before anybody is told that it is here. nats-py's ping may
             # overtake the subscriptions, which its own task writes; the second ping cannot.
             for _ in range(2):
                 await client.flush(CONNECT_WITHIN)
             self.largest_frame = min(client.max_payload, LARGEST_FRAME)
-            yield _NatsConnection(client, lambda: last_error)
+            yield _NatsConnection(client, lambda: last_error, self._answers_to)
         except (errors.NoServersError, errors.TimeoutError, errors.ConnectionClosedError) as error:
             raise NotConnectedError(last_error or error, refused=_refuses(last_error)) from error
         except (errors.Error, OSError, TimeoutError) as error:
@@ -131,17 +144,31 @@ class NatsTransport(BrokerTransport):
                 async with asyncio.timeout(FAREWELL):
                     await client.close()
 
+    @property
+    def unheard(self) -> str:
+        """What the subject begins with on which the server says that nobody hears a member; its token follows."""
+        return f"{self.topic_of(self._name)}.unheard."
+
+    def _answers_to(self, topic: str) -> str:
+        """Return the subject for the server's answer to a frame, if one is wanted."""
+        members = self.topic_at("")
+        is_wanted = self.on_gone is not None and topic.startswith(members)
+        return self.unheard + topic.removeprefix(members) if is_wanted else ""
+
 
 class _NatsConnection(Connection):
-    def __init__(self, client: "Client", last_error: Callable[[], Exception | None]) -> None:
+    def __init__(
+        self, client: "Client", last_error: Callable[[], Exception | None], answers_to: Callable[[str], str]
+    ) -> None:
         self._client = client
         self._last_error = last_error
+        self._answers_to = answers_to
 
     async def publish(self, topic: str, frame: bytes) -> None:
         from nats import errors  # noqa: PLC0415
 
         try:
-            await self._client.publish(topic, frame)
+            await self._client.publish(topic, frame, self._answers_to(topic))
         except errors.MaxPayloadError:
             return  # the server was replaced by one that carries less: this frame is lost
         except (errors.Error, OSError) as error:

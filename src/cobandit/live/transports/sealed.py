@@ -32,7 +32,7 @@ class Sealed(Transport):
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         self._seal.begin(name, group)
-        self._inbox, self._transport.role = inbox, self.role
+        self._inbox, self._transport.role, self._transport.on_gone = inbox, self.role, self.on_gone
         await self._transport.open(name, group, self)
 
     def send(self, receiver: str, frame: bytes) -> bool:

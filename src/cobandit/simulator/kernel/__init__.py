@@ -16,6 +16,7 @@ from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Row
 from cobandit.simulator.kernel import codes, engine, fleet, plugged, plugging
 from cobandit.simulator.kernel.bits import full_sets
+from cobandit.simulator.kernel.choosing import MOST_LOGS
 from cobandit.simulator.kernel.filling import (
     exchange_of,
     fill_agents,
@@ -30,6 +31,8 @@ from cobandit.simulator.kernel.filling import (
 from cobandit.simulator.kernel.payment import fill_payments, fill_sums, moving_of
 from cobandit.simulator.kernel.planning import plan
 from cobandit.simulator.kernel.refusing import why_not_compiled
+from cobandit.simulator.kernel.sizes import fill_sizes
+from cobandit.simulator.kernel.slices import SPARE, fill_milestones
 from cobandit.simulator.kernel.tables import (
     BOND,
     ENTROPY,
@@ -128,6 +131,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
     likely = int(np.sum(agents.rate * np.maximum(0, agents.stop - agents.start)))
     enough = _FIRST_ROOM + min(likely + likely // 50, MOST_DECISIONS)  # more is made where it does not suffice
     planned, most = plan(agents, np.array(slots, np.int64), scenario.horizon, enough)
+    planned.sort()
     if most > MOST_DECISIONS:
         raise LocalError(f"{most} decisions are more than the compiled engine counts ({MOST_DECISIONS})")
     if world.one_table:
@@ -137,7 +141,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
     pairs = records((met, met), PAIR)
     pairs.share_number = 1
     bonds = records((met, met), BOND)
-    if is_mesh:
+    if is_mesh and (world.lossy or world.settles or not world.same_arms):  # or nobody looks, and they take no memory
         bonds.believed_candidates = agents.arm_count
         in_common = members.astype(np.int32) @ members.astype(np.int32).T
         bonds.common = in_common[agents.arm_set][:, agents.arm_set]
@@ -148,6 +152,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
     else:
         wiring = fill_wiring(scenario, members, agents.arm_set, room=room.parcels, decisions=most)
         told, tokens = records((0, 0), TOLD), np.zeros((0, 0), np.int64)
+    letters = records(room.mail if world.lossy or not is_mesh else 0, MESSAGE)
     knowledge = np.zeros((1 if world.one_table else count, own_arms.shape[1]), np.int64)
     return Tables(
         world=world,
@@ -159,7 +164,9 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         others=full_sets(met),
         knowledge=knowledge,
         seen=seen,
-        history=np.zeros(most, np.uint16),
+        history=np.zeros(most + SPARE, np.uint16),
+        **fill_milestones(world, seen.shape, most),
+        **fill_sizes(seen.shape),
         usable=np.zeros((count, len(members)), np.int64),
         thresholds=fill_thresholds(sharing.threshold),
         mail=records((2, room.mail), MESSAGE),
@@ -167,13 +174,16 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         own_arms=own_arms,
         members=members,
         index=np.zeros(own_arms.shape[1]),
+        rough_index=np.zeros((2, own_arms.shape[1]), np.float32),
+        logs=np.zeros(min(most + 3, MOST_LOGS)),
         entropies=records(knowledge.shape if world.policy == codes.KL_UCB else (0, 0), ENTROPY),
         dropped=np.zeros(own_arms.shape[1], np.int64),
-        planned=np.sort(planned),
+        planned=planned,
         heap=np.zeros(count, np.int64),
         moves=fill_moves(scenario),
         links=fill_links(count if world.lossy else 0, world.first),
-        letters=records(room.mail if world.lossy or not is_mesh else 0, MESSAGE),
+        letters=letters,
+        stack=np.zeros(len(letters), np.int64),
         counted=np.zeros((count, count, len(scenario.arms.names)) if world.has_faults else (0, 0, 0), np.int64),
         believed=_believed(seen, world),
         gone=np.zeros((count, own_arms.shape[1]) if world.lossy else (0, 0), np.int64),

@@ -15,8 +15,10 @@ from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.custom import call_index
 from cobandit.simulator.kernel.divergence import highest_kl_index
 from cobandit.simulator.kernel.halves import observations, rewards
+from cobandit.simulator.kernel.highest import FAR, first_highest, highest
 from cobandit.simulator.kernel.jit import borrow, inlined
-from cobandit.simulator.kernel.tables import Record, Table, Tables
+from cobandit.simulator.kernel.posteriors import highest_draw, key_of_draw
+from cobandit.simulator.kernel.tables import ARM_BITS, Record, Table, Tables
 from cobandit.values import chance
 
 for _formula in (
@@ -42,8 +44,14 @@ for _formula in (
 ):
     borrow(_formula)
 
-ROUNDED = 1.0 - 1e-12
-"""Makes a bound hold though its numbers are rounded."""
+ROUGHLY = np.float32(1.0 - 1e-6)
+"""Makes a bound of 32-bit floats hold: four roundings of at most 2**-24 each are a relative error below 2.4e-7."""
+
+SLACK = np.float32(1e-6)
+"""The error of a lower bound that is above 0, and so of a width below 1: less than this."""
+
+MOST_LOGS = 1 << 16
+"""Logarithms of numbers below this are kept."""
 
 
 @inlined
@@ -74,12 +82,23 @@ def mean_of(t: Tables, row: int, arm: int, n: float) -> float:
 def budget(t: Tables, position: int) -> float:
     """Return alpha log(1/delta)."""
     if t.world.confidence == codes.OWN:
-        return t.world.alpha * math.log(max(1, t.agents[position].own_pulls))
+        return t.world.alpha * log_of(t, max(1, t.agents[position].own_pulls))
     if t.world.confidence == codes.OWN_PLUS_2:
-        return t.world.alpha * math.log(t.agents[position].own_pulls + 2)
+        return t.world.alpha * log_of(t, t.agents[position].own_pulls + 2)
     if t.world.confidence == codes.OBSERVED:
-        return t.world.alpha * math.log(max(1, t.agents[t.agents[position].row].observed))
+        return t.world.alpha * log_of(t, max(1, t.agents[t.agents[position].row].observed))
     return t.world.alpha * t.world.horizon_log
+
+
+@inlined
+def log_of(t: Tables, number: int) -> float:
+    """Return the logarithm of a whole number: agents count through the same ones, so each is computed once."""
+    if number >= t.logs.shape[0]:
+        return math.log(number)
+    place = np.uint64(number)
+    if t.logs[place] == 0.0:
+        t.logs[place] = math.log(number)
+    return t.logs[place]
 
 
 @inlined
@@ -89,7 +108,7 @@ def select_arm(t: Tables, position: int) -> int:
     if t.world.policy == codes.AAE:
         return least_observed(t.knowledge[row], t.own_arms[row], t.agents[position].arm_count)
     if t.world.policy == codes.THOMPSON and not t.world.graded:
-        return highest_draw(t.agents[position], t.knowledge[row])
+        return highest_draw(t.agents[position], t.knowledge[row], t.index)
     if t.world.policy in (codes.THOMPSON, codes.NORMAL_THOMPSON):
         return highest_graded_draw(t, t.agents[position], row)
     index = t.index[: t.agents[position].arm_count]
@@ -106,24 +125,38 @@ def highest_index(t: Tables, spend: float, row: int, index: Table) -> int:
     """Return the arm with the highest index; an arm without observations first (`IndexPolicy.select_arm`)."""
     count, known = index.shape[0], t.knowledge[row]
     if t.world.policy == codes.UCB and not t.world.graded:  # the paper's arms and index, on a short way
-        for arm in range(count):
-            n = observations(known[arm])
-            bound = ucb_index(rewards(known[arm]) / n, n, spend)
-            index[arm] = math.inf if n == 0.0 else bound
-    elif t.world.policy == codes.CUSTOM_INDEX:
+        return highest_ucb_index(spend, known, index, t.rough_index[0, : index.shape[0]])
+    if t.world.policy == codes.CUSTOM_INDEX:
         own_indices(t, spend, row, index)
     else:
         for arm in range(count):
             n = observations(known[arm])
             index[arm] = math.inf if n == 0.0 else index_of(t, row, arm, n, spend)
-    # Two plain walks are faster than one that remembers where it was.
-    best_index = -math.inf
+    return first_highest(index)
+
+
+@inlined
+def highest_ucb_index(spend: float, known: Table, index: Table, rough: Table) -> int:
+    """Return the arm with the highest UCB index: by half the digits, if these tell it from all others."""
+    count = np.uint64(index.shape[0])
+    rough_spend, two, never = np.float32(spend), np.float32(2.0), np.float32(math.inf)
     for arm in range(count):
-        best_index = max(best_index, index[arm])
+        few, hits = np.float32(np.int32(known[arm] >> 32)), np.float32(np.int32(known[arm] & 0xFFFFFFFF))
+        about = hits / few + np.float32(math.sqrt(rough_spend / (two * few)))
+        rough[arm] = never if known[arm] == 0 else about
+    least = highest(rough) * ROUGHLY
+    near, first = 0, FAR
     for arm in range(count):
-        if index[arm] == best_index:
-            return arm
-    return 0
+        is_near = rough[arm] >= least
+        near += is_near
+        first = min(first, np.int64(arm) if is_near else FAR)
+    if near == 1:
+        return int(first)
+    for arm in range(count):
+        n = observations(known[arm])
+        bound = ucb_index(rewards(known[arm]) / n, n, spend)
+        index[arm] = math.inf if n == 0.0 else bound
+    return first_highest(index)
 
 
 @inlined
@@ -158,31 +191,6 @@ def own_index(t: Tables, mean: float, count: float, spend: float) -> float:
 
 
 @inlined
-def highest_draw(agent: Record, known: Table) -> int:
-    """Return the arm with the highest draw from its posterior (`Thompson.select_arm`).
-
-    The arm with the highest mean is drawn first. The second half of a draw is left out where it cannot win any more.
-    """
-    first = highest_mean(known, agent.arm_count)
-    best, best_draw = (
-        first,
-        thompson_index(rewards(known[first]), observations(known[first]), key_of_draw(agent, first)),
-    )
-    for arm in range(agent.arm_count):
-        if arm == first:
-            continue
-        hits, key = rewards(known[arm]), key_of_draw(agent, arm)
-        misses = observations(known[arm]) - hits
-        x = chance.gamma(1.0 + hits, key)
-        if x < ROUNDED * best_draw * (x + chance.least_gamma(1.0 + misses)):
-            continue
-        draw = x / (x + chance.gamma(1.0 + misses, chance.other(key)))  # as `chance.beta`
-        if draw > best_draw or (draw == best_draw and arm < best):
-            best, best_draw = arm, draw
-    return best
-
-
-@inlined
 def highest_graded_draw(t: Tables, agent: Record, row: int) -> int:
     """Return the arm with the highest draw from its posterior of any rewards."""
     best, best_draw = 0, -math.inf
@@ -199,30 +207,29 @@ def highest_graded_draw(t: Tables, agent: Record, row: int) -> int:
 
 
 @inlined
-def highest_mean(known: Table, count: int) -> int:
-    """Return the arm with the highest mean of its posterior."""
-    best, highest = 0, -1.0
-    for arm in range(count):
-        mean = (1.0 + rewards(known[arm])) / (2.0 + observations(known[arm]))
-        if mean > highest:
-            best, highest = arm, mean
-    return best
-
-
-@inlined
-def key_of_draw(agent: Record, arm: int) -> np.uint64:
-    """Return the key of the draw for an arm's position (`Thompson._draw`)."""
-    return chance.stream(agent.policy_key, np.uint64(agent.own_pulls), np.uint64(arm))
-
-
-@inlined
 def least_observed(known: Table, own: Table, count: int) -> int:
     """Return the candidate with the fewest observations; what the decision rules out is gone already."""
-    best = -1
-    for arm in range(count):
-        if own[arm].candidate and (best < 0 or known[arm] >> 32 < known[best] >> 32):
-            best = arm
-    return best
+    least = FAR
+    for arm in range(np.uint64(count)):  # without a jump: the count, and below it the arm
+        key = (known[arm] >> 32 << ARM_BITS) + np.int64(arm)
+        least = min(least, key if own[arm].candidate else FAR)
+    return int(least & ((1 << ARM_BITS) - 1))
+
+
+@inlined
+def may_drop(t: Tables, row: int, count: int, spend: float) -> bool:
+    """Return whether an interval may lie below another one, by half the digits: if not, none does."""
+    known, lower, upper = t.knowledge[row], t.rough_index[0, :count], t.rough_index[1, :count]
+    rough_spend, two, never = np.float32(spend), np.float32(2.0), np.float32(math.inf)
+    for arm in range(np.uint64(count)):
+        few, hits = np.float32(np.int32(known[arm] >> 32)), np.float32(np.int32(known[arm] & 0xFFFFFFFF))
+        mean, width = hits / few, np.float32(math.sqrt(rough_spend / (two * few)))
+        lower[arm] = -never if known[arm] == 0 else mean - width
+        upper[arm] = never if known[arm] == 0 else mean + width
+    above, near = highest(lower) + SLACK, 0
+    for arm in range(np.uint64(count)):
+        near += (upper[arm] * ROUGHLY < above) & t.own_arms[row, arm].candidate
+    return near > 0
 
 
 @inlined

@@ -11,7 +11,18 @@ from cobandit.simulator.kernel.hearing import (
     receive_share,
 )
 from cobandit.simulator.kernel.jit import compiled
-from cobandit.simulator.kernel.lossy import CURRENT, SCRATCH, account, delays, keep_letter, send, tell_loss, turn_round
+from cobandit.simulator.kernel.lossy import (
+    EMPTY,
+    account,
+    clear_letters,
+    delays,
+    keep_letter,
+    send,
+    take_copy,
+    take_next,
+    tell_loss,
+    turn_round,
+)
 from cobandit.simulator.kernel.mail import KEPT, tell
 from cobandit.simulator.kernel.tables import Tables
 from cobandit.simulator.kernel.talking import LEFT, take
@@ -22,7 +33,7 @@ _DELIVERY = int(Kind.DELIVERY)
 @compiled
 def deliver_current(t: Tables, slot: int) -> None:
     """Hand the current letter over, or keep it if its receiver is away (`ReferenceRun._deliver`)."""
-    letter = t.letters[CURRENT]
+    letter = t.letters[t.world.current]
     sender, receiver = letter.sender, letter.receiver
     if t.agents[receiver].away:
         keep_letter(t, letter)
@@ -53,10 +64,8 @@ def deliver_current(t: Tables, slot: int) -> None:
 @compiled
 def send_all(t: Tables, slot: int) -> None:
     """Send what is on the stack, and what comes of it (`ReferenceRun._send_all`)."""
-    while t.world.letters_end > SCRATCH and not t.world.overflow:
-        t.letters[CURRENT] = t.letters[t.world.letters_end]
-        t.world.letters_end -= 1
-        letter = t.letters[CURRENT]
+    while t.world.letters_end > EMPTY and not t.world.overflow:
+        letter = take_next(t)
         account(t, letter, slot)
         first, second = delays(t, slot, letter.sender, letter.receiver)
         if first < 0:
@@ -66,6 +75,7 @@ def send_all(t: Tables, slot: int) -> None:
                 send(t, letter, slot + delay)
             elif delay == 0:
                 deliver_current(t, slot)
+    clear_letters(t)
 
 
 @compiled
@@ -73,7 +83,7 @@ def take_kept(t: Tables, agent: int) -> bool:
     """Take the next message that was kept for an agent that is back; it is the current one then."""
     for place in range(t.world.kept_end):
         if t.mail[KEPT, place].receiver == agent:
-            t.letters[CURRENT] = t.mail[KEPT, place]
+            take_copy(t, t.mail[KEPT, place])
             t.world.kept_end -= 1
             for later in range(place, t.world.kept_end):
                 t.mail[KEPT, later] = t.mail[KEPT, later + 1]

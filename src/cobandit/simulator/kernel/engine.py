@@ -11,12 +11,14 @@ from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.choosing import select_arm
 from cobandit.simulator.kernel.delivering import deliver_current, send_all, take_kept
 from cobandit.simulator.kernel.jit import borrow, compiled, entrance, inlined
-from cobandit.simulator.kernel.lossy import SCRATCH, take_arrival, turn_round
+from cobandit.simulator.kernel.lossy import EMPTY, take_arrival, turn_round
 from cobandit.simulator.kernel.mail import first_mail, tell
 from cobandit.simulator.kernel.noticing import announce_eliminations, deliver, deliver_kept, eliminate, notify_all
 from cobandit.simulator.kernel.payment import add_means, draw, remember_means
+from cobandit.simulator.kernel.plain import count_known, share_plainly
 from cobandit.simulator.kernel.planning import halve, plan_halving, pop
 from cobandit.simulator.kernel.saying import after_decision, wake, write_move
+from cobandit.simulator.kernel.sizes import heads_size
 from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
 from cobandit.simulator.kernel.talking import broadcast, observe, share_with_peers
 from cobandit.simulator.kernel.windows import turn
@@ -69,6 +71,8 @@ def run(t: Tables) -> None:  # noqa: PLR0912  # one loop: what happens next is t
                 plan_halving(t, agent, slot)
     if t.world.one_table:
         finish(t)
+    elif has_heads(t):
+        t.world.bytes += heads_size(t)
 
 
 @inlined
@@ -91,12 +95,17 @@ def decide(t: Tables, slot: int, agent: int) -> None:
     arm, _ = pull(t, slot, agent)
     if t.world.lossy:
         sent = after_decision(t, slot, agent, arm)
-        turn_round(t, SCRATCH)
+        turn_round(t, EMPTY)
         send_all(t, slot)
     else:
         if t.world.policy == codes.AAE:
             announce_eliminations(t, slot, agent)
-        sent = broadcast(t, slot, agent, arm) if t.world.one_table else share_with_peers(t, slot, agent, arm)
+        if t.world.one_table:
+            sent = broadcast(t, slot, agent, arm)
+        elif t.world.plain:
+            sent = share_plainly(t, slot, agent)
+        else:
+            sent = share_with_peers(t, slot, agent, arm)
     if sent and me.clock == codes.HALVING:
         halve(me)
 
@@ -104,6 +113,8 @@ def decide(t: Tables, slot: int, agent: int) -> None:
 @inlined
 def pull(t: Tables, slot: int, agent: int) -> tuple[int, int]:
     """Let an agent choose, pull and record. Return the arm and the reward."""
+    if t.world.plain and not t.world.one_table:
+        count_known(t, agent)
     if t.world.policy == codes.AAE:
         eliminate(t, slot, agent)
     own = t.own_arms[agent, select_arm(t, agent)]
@@ -150,7 +161,7 @@ def move(t: Tables, slot: int, agent: int, kind: int) -> None:
     t.agents[agent].away = leaves
     if t.world.lossy:
         write_move(t, slot, agent, leaves)
-        turn_round(t, SCRATCH)
+        turn_round(t, EMPTY)
         send_all(t, slot)
     else:
         notify_all(t, slot, agent, leaves)
@@ -174,7 +185,7 @@ def wake_who_is_due(t: Tables, slot: int) -> None:
             agent += 1
             continue
         wake(t, slot, agent)
-        turn_round(t, SCRATCH)
+        turn_round(t, EMPTY)
         send_all(t, slot)
         agent = 0
     t.world.next_wake = math.inf
@@ -216,6 +227,14 @@ def remember(t: Tables, pulls: Table, checkpoint: int) -> None:
                 shares += t.pairs[agent, peer].shares
                 repeated += t.bonds[agent, peer].retries + t.bonds[agent, peer].acknowledgements
     keep_counts(t, t.counted_at[checkpoint], shares, repeated)
+    if has_heads(t):
+        t.counted_at[checkpoint, 2] += heads_size(t)
+
+
+@inlined
+def has_heads(t: Tables) -> bool:
+    """Return whether the heads of shares are counted from how many shares there were."""
+    return t.world.counts_sizes and not t.world.lossy and not t.world.one_table
 
 
 @inlined

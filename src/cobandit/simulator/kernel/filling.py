@@ -1,6 +1,7 @@
 """From a scenario and its tape to tables, in plain Python. `refusing.py` says what cannot be written as tables."""
 
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.bits import WORD
 from cobandit.simulator.kernel.custom import address_of
-from cobandit.simulator.kernel.lossy import SCRATCH
+from cobandit.simulator.kernel.lossy import EMPTY
 from cobandit.simulator.kernel.tables import AGENT, AGENT_BITS, LINK, OWN_ARM, SEEN, STEP, WORLD, Record, Table, records
 from cobandit.values.chance import stream
 from cobandit.values.errors import LocalError
@@ -75,11 +76,13 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
         world.first, world.least, world.growth = retry.first, retry.least, retry.growth
         world.tick, world.longest = retry.tick, retry.longest
     world.next_wake = np.inf
-    world.letters_end = SCRATCH
+    world.letters_end = EMPTY
     simple = simple and not world.lossy and scenario.topology is None and scenario.forgetting is None
     world.one_table = simple and thresholds[0] == 1 and _shares_everything(sharing.rules)
+    has_slices = world.same_order and not world.one_table and scenario.topology is None and scenario.plugged is None
+    world.has_milestones = has_slices and scenario.arms.are_binary and scenario.forgetting is None
     one_size = world.answers_wait or thresholds[0] == 1  # an answer needs as much as any other share
-    world.plain = simple and one_size and _shares_if_asked(sharing.rules) and not (world.settles or traced)
+    world.plain = simple and one_size and _shares_if_asked(sharing.rules) and not traced
     return table
 
 
@@ -105,6 +108,10 @@ def _fill_talk(world: Record, scenario: Scenario) -> None:
     world.if_asked, world.if_not_asked = (
         np.uint64(2**WORD - 1 if _matters(sharing.rules, demanded=demanded) else 0) for demanded in (True, False)
     )
+    for demanded, reached in product((False, True), repeat=2):
+        step, case = sharing.rules[Input.SHARE, demanded, reached], 2 * demanded + reached
+        world.heard_shares |= np.uint64(step.shares << case)
+        world.heard_demands |= np.uint64(step.demanded << case)
     threshold = sharing.threshold
     world.answers_advance, world.answers_wait = threshold.answers_advance, answers_wait(threshold)
     world.per_candidate = isinstance(threshold, PerCandidate)

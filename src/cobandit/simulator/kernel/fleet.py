@@ -8,11 +8,21 @@ import math
 import cobandit.simulator.kernel.passing  # noqa: F401  # Numba learns what t is
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
+from cobandit.simulator.kernel.cells import spot_of
 from cobandit.simulator.kernel.engine import keep_counts, next_event, pull
 from cobandit.simulator.kernel.hubs import answer, hear_as_relay, hear_in_graph, observe, observe_in_graph
 from cobandit.simulator.kernel.jit import compiled, entrance, inlined
 from cobandit.simulator.kernel.leaves import hear_as_leaf, notify_relays, observed_by_leaf, rehome, share_down
-from cobandit.simulator.kernel.lossy import CURRENT, SCRATCH, keep_letter, new_letter, turn_round
+from cobandit.simulator.kernel.lossy import (
+    ARRIVED,
+    EMPTY,
+    clear_letters,
+    keep_letter,
+    new_letter,
+    take_copy,
+    take_next,
+    turn_round,
+)
 from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, first_mail, speak, tell
 from cobandit.simulator.kernel.payment import remember_means
 from cobandit.simulator.kernel.planning import halve, plan_halving, pop
@@ -46,10 +56,10 @@ def run(t: Tables) -> None:  # noqa: PLR0912  # one loop: what happens next is t
             move(t, slot, t.moves[next_move, 1], t.moves[next_move, 2])
             next_move += 1
         elif t.world.mail_end > t.world.mail_first and first_mail(t).arrival == slot:
-            t.letters[CURRENT] = first_mail(t)
+            take_copy(t, first_mail(t))
             t.world.mail_first += 1
-            if t.letters[CURRENT].kind == codes.SHARE:  # what was told before it has arrived
-                t.world.parcels_first = t.letters[CURRENT].since
+            if t.letters[ARRIVED].kind == codes.SHARE:  # what was told before it has arrived
+                t.world.parcels_first = t.letters[ARRIVED].since
             deliver_current(t, slot)
             send_all(t, slot)
         else:
@@ -74,8 +84,8 @@ def decide(t: Tables, slot: int, agent: int) -> None:
         for place in range(t.world.dropped):
             notify_all(t, slot, codes.ELIMINATED, agent, t.dropped[place])
     sent = observe_in_graph(t, agent, arm, reward) if t.world.is_graph else observed_by_leaf(t, agent)
-    if t.world.letters_end > SCRATCH:
-        turn_round(t, SCRATCH)
+    if t.world.letters_end > EMPTY:
+        turn_round(t, EMPTY)
         send_all(t, slot)
     if sent and me.clock == codes.HALVING:
         halve(me)
@@ -98,10 +108,8 @@ def notify_all(t: Tables, slot: int, kind: int, agent: int, arm: int) -> None:
 @compiled
 def send_all(t: Tables, slot: int) -> None:
     """Send what is on the stack, and what comes of it (`ReferenceRun._send_all`)."""
-    while t.world.letters_end > SCRATCH and not t.world.overflow:
-        t.letters[CURRENT] = t.letters[t.world.letters_end]
-        t.world.letters_end -= 1
-        letter = t.letters[CURRENT]
+    while t.world.letters_end > EMPTY and not t.world.overflow:
+        letter = take_next(t)
         account(t, letter, slot)
         if t.world.delay == 0:
             deliver_current(t, slot)
@@ -111,6 +119,7 @@ def send_all(t: Tables, slot: int) -> None:
             letter.arrival = slot + t.world.delay
             t.mail[UNDER_WAY, t.world.mail_end % t.mail.shape[1]] = letter
             t.world.mail_end += 1
+    clear_letters(t)
     if t.world.mail_end == t.world.mail_first:  # nothing is under way
         t.world.parcels_first = t.world.parcels_end
 
@@ -142,7 +151,7 @@ def account(t: Tables, letter: Record, slot: int) -> None:
 @compiled
 def deliver_current(t: Tables, slot: int) -> None:
     """Hand the current letter over, or keep it if its receiver is away (`ReferenceRun._deliver`)."""
-    letter = t.letters[CURRENT]
+    letter = t.letters[t.world.current]
     sender, receiver, link = letter.sender, letter.receiver, letter.link
     if t.agents[receiver].away:
         keep_parcel(t, letter)
@@ -213,7 +222,7 @@ def keep_parcel(t: Tables, letter: Record) -> None:
         t.world.overflow = True
         return
     for place in range(letter.version):
-        entry, kept = t.parcels[UNDER_WAY, (letter.since + place) % room], t.parcels[KEPT, begin + place]
+        entry, kept = t.parcels[UNDER_WAY, spot_of(t, letter.since + place)], t.parcels[KEPT, begin + place]
         kept[0], kept[1] = entry[0], entry[1]
     t.world.parcels_kept += letter.version
     letter.since, letter.pool = begin, KEPT
@@ -230,14 +239,14 @@ def move(t: Tables, slot: int, agent: int, kind: int) -> None:
         notify_all(t, slot, codes.LEAVE if leaves else codes.JOIN, agent, 0)
     else:
         rehome(t)
-    turn_round(t, SCRATCH)
+    turn_round(t, EMPTY)
     send_all(t, slot)
     if leaves:
         return
     before, left = t.world.kept_end, 0
     for place in range(before):
         if t.mail[KEPT, place].receiver == agent:
-            t.letters[CURRENT] = t.mail[KEPT, place]
+            take_copy(t, t.mail[KEPT, place])
             deliver_current(t, slot)
             send_all(t, slot)
     for place in range(t.world.kept_end):

@@ -4,7 +4,7 @@ import numpy as np
 
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.jit import compiled, inlined
-from cobandit.simulator.kernel.lossy import CURRENT, new_letter
+from cobandit.simulator.kernel.lossy import new_letter
 from cobandit.simulator.kernel.saying import repeat, share, write_receipt
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
 from cobandit.simulator.kernel.talking import JOINED, merge, settled, share_received, take
@@ -111,7 +111,7 @@ def merge_rewards(t: Tables, sender: int, receiver: int, arm: int, version: int)
 @compiled
 def receive_share(t: Tables, now: float) -> None:
     """Take the current letter, a share (`Endpoint._receive_share`)."""
-    letter = t.letters[CURRENT]
+    letter = t.letters[t.world.current]
     agent, peer = letter.receiver, letter.sender
     link, number = t.links[agent, peer], letter.number
     if not t.world.tolerant:

@@ -8,6 +8,7 @@ here.
 
 from cobandit.core.replica import MAX_FACTS_PER_MESSAGE
 from cobandit.simulator.kernel import codes
+from cobandit.simulator.kernel.cells import arm_of, cell_of, origin_of, spot_of
 from cobandit.simulator.kernel.jit import compiled, inlined
 from cobandit.simulator.kernel.lossy import new_letter
 from cobandit.simulator.kernel.mail import UNDER_WAY
@@ -27,7 +28,7 @@ def put(t: Tables, index: int, value: int) -> None:
     if t.world.parcels_end - t.world.parcels_first == room:
         t.world.overflow = True
         return
-    entry = t.parcels[UNDER_WAY, t.world.parcels_end % room]
+    entry = t.parcels[UNDER_WAY, spot_of(t, t.world.parcels_end)]
     entry[0], entry[1] = index, value
     t.world.parcels_end += 1
 
@@ -43,7 +44,7 @@ def log_cell(t: Tables, hub: int, origin: int, arm: int, teller: int) -> None:
         if me.log_end - me.log_first == room:
             t.world.overflow = True
             return
-    t.log[hub, me.log_end % room] = origin * t.world.arms + arm
+    t.log[hub, me.log_end & (room - 1)] = cell_of(origin, arm)
     t.logged[hub, origin, arm] = me.log_end
     t.teller[hub, origin, arm] = teller
     me.log_end += 1
@@ -79,8 +80,8 @@ def write_rows(t: Tables, edge: Record, letter: Record) -> None:
     hub, peer = edge.sender - t.world.first_hub, edge.receiver
     letter.since, told = t.world.parcels_end, 0
     while edge.told < t.hubs[hub].log_end and told < _MAX_FACTS:
-        cell = t.log[hub, edge.told % t.log.shape[1]]
-        origin, arm = cell // t.world.arms, cell % t.world.arms
+        cell = t.log[hub, edge.told & (t.log.shape[1] - 1)]
+        origin, arm = origin_of(cell), arm_of(cell)
         is_newest = t.logged[hub, origin, arm] == edge.told
         if is_newest and t.teller[hub, origin, arm] != peer and wants(t, peer, origin, arm):
             put(t, cell, t.rows[hub, origin, arm])
@@ -152,10 +153,9 @@ def observe_in_graph(t: Tables, agent: int, arm: int, reward: int) -> bool:
 @compiled
 def hear_in_graph(t: Tables, agent: int, sender: int, pool: int, since: int, told: int, back: int) -> None:
     """Take a share of a neighbour, answer it, and pass on what is new (`Endpoint._merge`, `Endpoint._pass_on`)."""
-    arms, room = t.world.arms, t.parcels.shape[1]
     for place in range(since, since + told):
-        entry = t.parcels[pool, place % room]
-        origin, arm = entry[0] // arms, entry[0] % arms
+        entry = t.parcels[pool, spot_of(t, place)]
+        origin, arm = origin_of(entry[0]), arm_of(entry[0])
         position = t.seen[agent, arm].position
         if position < 0:
             entry[1] = 0
@@ -170,8 +170,8 @@ def hear_in_graph(t: Tables, agent: int, sender: int, pool: int, since: int, tol
     for edge in range(t.hubs[agent].edges, t.hubs[agent].edges_end):
         peer, count = t.edges[edge].receiver, 0
         for place in range(since, since + told if peer != sender else since):
-            entry = t.parcels[pool, place % room]
-            if entry[1] > 0 and wants(t, peer, entry[0] // arms, entry[0] % arms):
+            entry = t.parcels[pool, spot_of(t, place)]
+            if entry[1] > 0 and wants(t, peer, origin_of(entry[0]), arm_of(entry[0])):
                 count += entry[1]
         if count > 0:
             observe(t, edge, count)
@@ -180,8 +180,8 @@ def hear_in_graph(t: Tables, agent: int, sender: int, pool: int, since: int, tol
 @compiled
 def hear_as_relay(t: Tables, relay: int, sender: int, pool: int, since: int, told: int) -> int:
     """Take what a leaf or another relay tells. Return how many observations are new."""
-    arms, room, news = t.world.arms, t.parcels.shape[1], 0
+    news = 0
     for place in range(since, since + told):
-        entry = t.parcels[pool, place % room]
-        news += merge_cell(t, relay, entry[0] // arms, entry[0] % arms, entry[1], sender)
+        entry = t.parcels[pool, spot_of(t, place)]
+        news += merge_cell(t, relay, origin_of(entry[0]), arm_of(entry[0]), entry[1], sender)
     return news

@@ -4,6 +4,7 @@ A leaf has a link to each relay that it knows. A share up tells the arms that ch
 """
 
 from cobandit.simulator.kernel import codes
+from cobandit.simulator.kernel.cells import cell_of, spot_of
 from cobandit.simulator.kernel.hubs import put
 from cobandit.simulator.kernel.jit import compiled, inlined
 from cobandit.simulator.kernel.lossy import new_letter
@@ -57,12 +58,12 @@ def share_up(t: Tables, leaf: int, place: int, is_answer: bool) -> None:
     if version - base < arms:
         for pull in range(base, version):  # an arm is told for its last observation
             arm = t.history[begin + pull] >> 1
-            if t.seen[leaf, arm].changed_at == pull + 1:
-                put(t, leaf * arms + arm, ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
+            if t.changed[leaf, arm] == pull + 1:
+                put(t, cell_of(leaf, arm), ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
     else:
         for arm in range(arms):
-            if t.seen[leaf, arm].changed_at > base:
-                put(t, leaf * arms + arm, ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
+            if t.changed[leaf, arm] > base:
+                put(t, cell_of(leaf, arm), ONE_OBSERVATION * t.seen[leaf, arm].pulls + t.seen[leaf, arm].rewards)
     letter.version = t.world.parcels_end - letter.since
 
 
@@ -111,7 +112,7 @@ def hear_as_leaf(t: Tables, leaf: int, place: int, pool: int, since: int, told: 
     """Take the totals of a relay, and answer if the protocol says so (`Totals.heard`, `Endpoint._answer`)."""
     me, link = t.agents[leaf], t.uplinks[leaf, place]
     for spot in range(since, since + told):
-        entry = t.parcels[pool, spot % t.parcels.shape[1]]
+        entry = t.parcels[pool, spot_of(t, spot)]
         arm = entry[0]
         before = used(t, leaf, arm)
         t.heard[leaf, place, arm] = entry[1]

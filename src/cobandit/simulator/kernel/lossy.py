@@ -1,6 +1,6 @@
 """A network with faults, compiled: `cobandit.simulator.network.Network`, and the outbox of `ReferenceRun`.
 
-A message is a record, complete when it is made. Messages that were made and not sent yet are a stack, the next one on
+A message is a record, complete when it is made. Which messages were made and not sent yet is a stack, the next one on
 top, because what a message brings about is sent before what was to be sent after it. Messages under way are a heap.
 """
 
@@ -23,18 +23,23 @@ borrow(faults.holdup)
 _SHARE, _RETRY = int(Kind.SHARE), int(Kind.RETRY)
 _ACKNOWLEDGE, _LOSS = int(Kind.ACKNOWLEDGE), int(Kind.LOSS)
 
-CURRENT, SCRATCH = range(2)
-"""The place of the letter that is being sent or delivered, and one to put a letter aside. The stack is behind them."""
+ARRIVED = 0
+"""The place of a letter that was under way or kept. Those that are made are behind it."""
+
+EMPTY = -1
+"""The top of an empty stack."""
 
 
 @compiled
 def new_letter(t: Tables, kind: int, sender: int, receiver: int) -> Record:
     """Put an empty message on top of the stack, and return it to be filled."""
-    if t.world.letters_end + 1 >= t.letters.shape[0]:
+    if t.world.made + 1 >= t.letters.shape[0]:
         t.world.overflow = True
-        t.world.letters_end = SCRATCH  # the run is void: write where there is room
+        t.world.made, t.world.letters_end = ARRIVED, EMPTY  # the run is void: write where there is room
+    t.world.made += 1
     t.world.letters_end += 1
-    letter = t.letters[t.world.letters_end]
+    t.stack[t.world.letters_end] = t.world.made
+    letter = t.letters[t.world.made]
     letter.kind, letter.sender, letter.receiver = kind, sender, receiver
     letter.since = letter.version = letter.number = letter.count = letter.attempt = 0
     letter.seen = letter.held = letter.held_version = letter.gone = letter.notice = 0
@@ -44,16 +49,35 @@ def new_letter(t: Tables, kind: int, sender: int, receiver: int) -> Record:
     return letter
 
 
-@compiled
+@inlined
 def turn_round(t: Tables, below: int) -> None:
     """Reverse the letters above a place, so that the one made first is sent first."""
     low, high = below + 1, t.world.letters_end
     while low < high:
-        t.letters[SCRATCH] = t.letters[low]
-        t.letters[low] = t.letters[high]
-        t.letters[high] = t.letters[SCRATCH]
+        t.stack[low], t.stack[high] = t.stack[high], t.stack[low]
         low += 1
         high -= 1
+
+
+@inlined
+def take_next(t: Tables) -> Record:
+    """Take the next letter off the stack; it is the current one then."""
+    t.world.current = t.stack[t.world.letters_end]
+    t.world.letters_end -= 1
+    return t.letters[t.world.current]
+
+
+@inlined
+def take_copy(t: Tables, letter: Record) -> None:
+    """Let a letter that was under way or kept be the current one."""
+    t.letters[ARRIVED] = letter
+    t.world.current = ARRIVED
+
+
+@inlined
+def clear_letters(t: Tables) -> None:
+    """Make room: everything that was made has been sent."""
+    t.world.made = ARRIVED
 
 
 @compiled
@@ -157,7 +181,7 @@ def send(t: Tables, letter: Record, arrival: int) -> None:
 def take_arrival(t: Tables) -> None:
     """Take the next message that arrives off the heap; it is the current one then (`Network.take_arrival`)."""
     heap = t.mail[UNDER_WAY]
-    t.letters[CURRENT] = heap[0]
+    take_copy(t, heap[0])
     t.world.mail_end -= 1
     end = t.world.mail_end
     hole, child = 0, 1

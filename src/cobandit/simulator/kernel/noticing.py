@@ -2,7 +2,7 @@
 
 from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.choosing import budget, highest_lower_bound, is_dominated
+from cobandit.simulator.kernel.choosing import budget, highest_lower_bound, is_dominated, may_drop
 from cobandit.simulator.kernel.jit import inlined
 from cobandit.simulator.kernel.mail import KEPT, keep, post, speak, tell
 from cobandit.simulator.kernel.sizes import notice_size
@@ -19,6 +19,8 @@ def eliminate(t: Tables, slot: int, agent: int) -> None:
     t.world.dropped = 0
     spend = budget(t, agent)
     if spend == 0.0 or t.agents[row].candidates == 1:
+        return
+    if not t.world.graded and not may_drop(t, row, count, spend):
         return
     highest = highest_lower_bound(t, row, count, spend)
     for position in range(count):

@@ -1,8 +1,13 @@
 """The bytes of a message on the wire, compiled: what `cobandit.codec.encode` would make, without making it."""
 
+import math
+
+import numpy as np
+
 from cobandit.simulator.kernel import codes
+from cobandit.simulator.kernel.cells import arm_of, origin_of, spot_of
 from cobandit.simulator.kernel.jit import compiled, inlined
-from cobandit.simulator.kernel.tables import Record, Tables
+from cobandit.simulator.kernel.tables import Record, Table, Tables
 
 MESSAGE_FRAME = 8
 """A checksum; the head of the envelope, wire version, the empty group and kind."""
@@ -37,6 +42,24 @@ NOTICE_FRAME = MESSAGE_FRAME + 1 + CHANGES_FRAME + 2
 ACKNOWLEDGEMENT_FRAME = MESSAGE_FRAME + 1
 """And its head."""
 
+RECENT = 16
+"""Versions of which an agent keeps the sizes of shares."""
+
+_RING = RECENT - 1
+
+SMALL_COUNTS = 128
+"""Counts below this have their logarithm in a table, and take one byte."""
+
+
+def fill_sizes(shape: tuple[int, int]) -> dict[str, Table]:
+    """Return the tables from which sizes are read, before anything was observed."""
+    return {
+        "changed": np.zeros(shape, np.int32),
+        "entry_sizes": np.zeros(shape, np.int32),
+        "recent_sizes": np.zeros((shape[0], RECENT), np.int32),
+        "log_counts": np.array([math.log2(count + 1) for count in range(SMALL_COUNTS)]),
+    }
+
 
 @inlined
 def integer_size(value: int) -> int:
@@ -59,26 +82,97 @@ def entry_size(seen: Record, squares: int) -> int:
 
 
 @inlined
-def share_size(t: Tables, sender: int, receiver: int, number: int, count: int, base: int) -> int:
-    """Return the bytes of a share: a frame, and an entry for each common arm that changed after `base`."""
+def note_size(t: Tables, agent: int, arm: int) -> None:
+    """Take an own observation, which is counted already but for `Tables.changed`, for the sizes of shares.
+
+    In the ring of recent versions, a place has the bytes of all arms observed after its version. The arm comes to those
+    that did not have it, and its growth to the others.
+    """
+    seen, before = t.seen[agent, arm], t.agents[agent].own_pulls - 1
+    old, new = t.entry_sizes[agent, arm], np.int32(entry_size(seen, seen.squares if t.world.graded else seen.rewards))
+    t.entry_sizes[agent, arm] = new
+    if t.world.one_table or not t.world.same_arms:
+        return
+    grown, age, latest = new - old, np.int32(min(before - t.changed[agent, arm], RECENT)), np.int32(before & _RING)
+    t.recent_sizes[agent, latest] = 0
+    for place in range(np.uint64(t.recent_sizes.shape[1])):
+        ago = (latest - np.int32(place)) & np.int32(_RING)
+        t.recent_sizes[agent, place] += new if ago <= age else grown
+
+
+@inlined
+def recent_size(t: Tables, agent: int, base: int) -> int:
+    """Return the bytes of the entries of all arms that changed after a recent version."""
+    return np.int64(t.recent_sizes[agent, np.uint64(base & _RING)])
+
+
+@inlined
+def entries_size(t: Tables, sender: int, receiver: int, base: int) -> int:
+    """Return the bytes of what a share tells: an entry for each common arm that changed after `base`."""
     me, version = t.agents[sender], t.agents[sender].own_pulls
-    listed = 0
-    size = SHARE_FRAME + 2 * me.name_size + t.agents[receiver].name_size
-    size += integer_size(number) + integer_size(count)
-    if version - base < t.seen.shape[1]:
+    if t.world.same_arms and version - base < RECENT:
+        return recent_size(t, sender, base)
+    listed = size = np.int64(0)
+    if t.world.same_arms:
+        for arm in range(np.uint64(t.changed.shape[1])):
+            is_listed = np.int32(t.changed[sender, arm] > np.int32(base))
+            listed += is_listed
+            size += is_listed * t.entry_sizes[sender, arm]
+    elif version - base < t.changed.shape[1]:
         for place in range(base, version):  # an arm is listed for its last observation in the slice
             arm = t.history[me.history + place] >> 1
-            mine = t.seen[sender, arm]
-            if mine.changed_at == place + 1 and (t.world.same_arms or t.seen[receiver, arm].position >= 0):
+            if t.changed[sender, arm] == place + 1 and t.seen[receiver, arm].position >= 0:
                 listed += 1
-                size += mine.entry_size
+                size += t.entry_sizes[sender, arm]
     else:
-        for arm in range(t.seen.shape[1]):
-            mine = t.seen[sender, arm]
-            if mine.changed_at > base and (t.world.same_arms or t.seen[receiver, arm].position >= 0):
+        for arm in range(t.changed.shape[1]):
+            if t.changed[sender, arm] > base and t.seen[receiver, arm].position >= 0:
                 listed += 1
-                size += mine.entry_size
+                size += t.entry_sizes[sender, arm]
     return size + (0 if listed < 16 else 2)
+
+
+@inlined
+def count_beyond(count: int) -> int:
+    """Return the bytes of a count but for one."""
+    return 0 if count < SMALL_COUNTS else integer_size(count) - 1
+
+
+@inlined
+def told_size(t: Tables, sender: int, receiver: int, count: int, base: int) -> int:
+    """Return the bytes of a share but for its head (`heads_size`)."""
+    return entries_size(t, sender, receiver, base) + count_beyond(count)
+
+
+@inlined
+def bits_of(t: Tables, count: int) -> float:
+    """Return the bits of one number of a share (Definition 1)."""
+    return t.log_counts[count] if count < SMALL_COUNTS else math.log2(count + 1)
+
+
+@compiled
+def heads_size(t: Tables) -> int:
+    """Return the bytes of the heads of all shares so far, in a mesh that loses nothing: the same but for their number.
+
+    What a share adds to its head is its entries, and what its count takes beyond one byte.
+    """
+    size = 0
+    for sender in range(t.world.agents):
+        for receiver in range(t.world.agents):
+            count = np.int64(t.pairs[sender, receiver].shares)
+            if count > 0 and receiver != sender:
+                names = 2 * t.agents[sender].name_size + t.agents[receiver].name_size
+                size += count * (SHARE_FRAME + names + 1) + numbers_size(count)
+    return size
+
+
+@inlined
+def numbers_size(count: int) -> int:
+    """Return the bytes of all numbers from 1 to a count."""
+    size = count
+    for least, more in ((128, 1), (256, 1), (65536, 2), (4294967296, 4)):
+        size += more * max(0, count + 1 - least)
+    return size
 
 
 @inlined
@@ -92,24 +186,23 @@ def parcel_size(t: Tables, letter: Record) -> int:
     """Return the bytes of a share with relays or on a graph: its cells come in a group for each origin."""
     size = EMPTY_SHARE_FRAME + t.agents[letter.sender].name_size + t.agents[letter.receiver].name_size
     size += integer_size(letter.number) + integer_size(letter.count)
-    room, arms = t.parcels.shape[1], t.world.arms
     if letter.version == 0:
         return size
     if not t.world.is_graph and letter.receiver < t.world.agents:  # totals: of everybody else, whose name is empty
         for place in range(letter.since, letter.since + letter.version):
-            entry = t.parcels[letter.pool, place % room]
+            entry = t.parcels[letter.pool, spot_of(t, place)]
             size += tally_size(t, entry[0], entry[1])
         return size + CELLS_FRAME + 1 + (0 if letter.version < 16 else 2)
     origins = 0
     for place in range(letter.since, letter.since + letter.version):
-        entry = t.parcels[letter.pool, place % room]
-        group = t.groups[entry[0] // arms]
+        entry = t.parcels[letter.pool, spot_of(t, place)]
+        group = t.groups[origin_of(entry[0])]
         if group[0] != t.world.shares:  # the number of this one
             group[0], group[1] = t.world.shares, 0
             origins += 1
-            size += CELLS_FRAME + t.agents[entry[0] // arms].name_size
+            size += CELLS_FRAME + t.agents[origin_of(entry[0])].name_size
         group[1] += 1
-        size += tally_size(t, entry[0] % arms, entry[1]) + (2 if group[1] == 16 else 0)
+        size += tally_size(t, arm_of(entry[0]), entry[1]) + (2 if group[1] == 16 else 0)
     return size + (0 if origins < 16 else 2)
 
 
@@ -131,7 +224,8 @@ def letter_size(t: Tables, letter: Record) -> int:
     sender, receiver = letter.sender, letter.receiver
     names = t.agents[sender].name_size + t.agents[receiver].name_size
     if not t.world.tolerant:
-        return share_size(t, sender, receiver, letter.number, letter.count, letter.since)
+        size = SHARE_FRAME + names + t.agents[sender].name_size + integer_size(letter.number)
+        return size + integer_size(letter.count) + entries_size(t, sender, receiver, letter.since)
     delivery = DELIVERY_FRAME + integer_size(letter.attempt) + integer_size(letter.seen) + integer_size(letter.held)
     if letter.kind == codes.ACKNOWLEDGEMENT:
         return ACKNOWLEDGEMENT_FRAME + names + delivery
@@ -143,14 +237,8 @@ def letter_size(t: Tables, letter: Record) -> int:
         size += ELIMINATIONS_FRAME + t.agents[sender].name_size + (0 if letter.gone < 16 else 2)
         for place in range(letter.gone):
             size += t.seen[sender, t.gone[sender, place]].name_size
-    listed = 0
-    for arm in range(t.seen.shape[1] if letter.version > 0 else 0):
-        if t.seen[sender, arm].changed_at > letter.since and t.seen[receiver, arm].position >= 0:
-            listed += 1
-            size += t.seen[sender, arm].entry_size
-    if listed > 0:
-        size += CELLS_FRAME + t.agents[sender].name_size
-    return size + (0 if listed < 16 else 2)
+    told = entries_size(t, sender, receiver, letter.since) if letter.version > 0 else 0
+    return size + told + (CELLS_FRAME + t.agents[sender].name_size if told > 0 else 0)
 
 
 @compiled

@@ -34,7 +34,7 @@ def synchronise(t: Tables, slot: int, agent: int) -> bool:
         return False
     listed = observations = size = 0
     for arm in range(t.world.arms):
-        if t.seen[agent, arm].changed_at > up.told:
+        if t.changed[agent, arm] > up.told:
             value = own_value(t, agent, arm)
             t.totals[0, arm] += value - t.told[agent, arm].value
             t.told[agent, arm].value = value

@@ -32,6 +32,8 @@ WORLD = np.dtype(
         ("delay", np.int64),
         ("if_asked", np.uint64),  # all bits, if an own observation can matter to a peer that has asked; or none
         ("if_not_asked", np.uint64),  # the same for a peer that has not
+        ("heard_shares", np.uint64),  # whether a share is answered: a bit for each case, the higher one if it was asked
+        ("heard_demands", np.uint64),  # whether one is demanded after it, likewise
         ("policy", np.int64),
         ("own_index", np.int64),  # the address of a user's index function
         ("alpha", np.float64),
@@ -47,7 +49,9 @@ WORLD = np.dtype(
         ("same_order", np.bool_),  # all agents have all arms, in the order of the world
         ("same_arms", np.bool_),  # all agents have the same arms
         ("one_table", np.bool_),  # everybody always knows the same: see `talking.broadcast`
-        ("plain", np.bool_),  # nothing special is asked for: see `talking.share_plainly`
+        ("plain", np.bool_),  # nothing special is asked for: see `plain.py`
+        ("has_milestones", np.bool_),  # see `slices.py`
+        ("stride_bits", np.int64),  # two to this power observations from milestone to milestone
         ("counts_sizes", np.bool_),
         ("agent_names_size", np.int64),  # bytes of all agents' names on the wire
         ("lossy", np.bool_),  # there are faults, or agents that expect them: see `waiting.py`
@@ -101,6 +105,8 @@ WORLD = np.dtype(
         ("mail_end", np.int64),
         ("kept_end", np.int64),
         ("letters_end", np.int64),  # the top of the stack
+        ("made", np.int64),  # the place of the letter that was made last
+        ("current", np.int64),  # of the one that is being sent or delivered
         ("sequence", np.int64),  # of messages under way
         ("next_wake", np.float64),  # nobody asked to be woken before this; it may be too early
         ("trace_end", np.int64),
@@ -293,8 +299,6 @@ SEEN = np.dtype(
         ("pulls", np.int64),
         ("rewards", np.int64),  # in quanta
         ("squares", np.int64),  # of rewards that are not only 0 and 1
-        ("changed_at", np.int64),  # the version at which the agent last observed the arm
-        ("entry_size", np.int64),  # bytes of the arm's cumulative tally on the wire
     ],
     align=True,
 )
@@ -362,6 +366,9 @@ ONE_OBSERVATION = 1 << 32
 MOST_DECISIONS = 2**31 - 1
 """More than this many decisions in one run do not fit the halves."""
 
+ARM_BITS = 16
+"""Positions of arms fit these: a history has no room for more."""
+
 AGENT_BITS = 20
 """A planned decision is one integer: the slot, and below it the agent."""
 
@@ -385,6 +392,18 @@ class Tables(NamedTuple):
     """By row and own position: see `ONE_OBSERVATION`."""
     seen: Table
     """By agent and arm of the world."""
+    changed: Table
+    """By agent and arm: the version at which the agent last observed the arm."""
+    entry_sizes: Table
+    """The same places: bytes of the arm's cumulative tally on the wire."""
+    recent_sizes: Table
+    """By agent, a ring of versions: bytes of the tallies of all arms that it observed after one of them."""
+    log_counts: Table
+    """log2(n + 1) for some n: bits of Definition 1."""
+    own: Table
+    """By agent and arm, where there are milestones: what the agent has observed itself. See `ONE_OBSERVATION`."""
+    milestones: Table
+    """What stood in `own` at some versions: see `slices.py`."""
     history: Table
     """Every agent's own observations, in order: the arm times two, plus the reward if that is 0 or 1."""
     usable: Table
@@ -400,6 +419,10 @@ class Tables(NamedTuple):
     """By arm set and arm: whether it is in the set."""
     index: Table
     """Room for the indices of one decision."""
+    rough_index: Table
+    """The same twice, with fewer digits."""
+    logs: Table
+    """By number, logarithms that were computed; 0 for the others."""
     entropies: Table
     """By row and own position, for KL-UCB: see `divergence.entropy_of`."""
     dropped: Table
@@ -413,7 +436,9 @@ class Tables(NamedTuple):
     links: Table
     """By agent and peer."""
     letters: Table
-    """Messages that were made and not sent yet: see `lossy.py`."""
+    """Messages that were made and not sent yet, and the current one: see `lossy.py`."""
+    stack: Table
+    """Places of the letters that were not sent yet."""
     counted: Table
     """By receiver, sender and arm, where shares may be missing: what the receiver knows of the sender's."""
     believed: Table

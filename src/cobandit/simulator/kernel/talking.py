@@ -3,8 +3,6 @@
 Functions carry the names of the readable methods, so that the two can be read side by side.
 """
 
-import math
-
 import numpy as np
 
 from cobandit.core import thresholds
@@ -15,9 +13,10 @@ from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.bits import WORD, lowest
 from cobandit.simulator.kernel.jit import borrow, inlined
 from cobandit.simulator.kernel.mail import keep, post, speak, tell
-from cobandit.simulator.kernel.sizes import SHARE_FRAME, entry_size, integer_size, share_size
+from cobandit.simulator.kernel.sizes import SHARE_FRAME, bits_of, count_beyond, integer_size, note_size, told_size
+from cobandit.simulator.kernel.slices import add_reward, add_slice, known_of, note_own
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
-from cobandit.simulator.kernel.windows import merge_in_window, observe_in_period, windowed_share_size
+from cobandit.simulator.kernel.windows import merge_in_window, observe_in_period, windowed_size
 
 borrow(thresholds.phased)
 
@@ -45,32 +44,16 @@ def observe(t: Tables, agent: int, arm: int, reward: int) -> None:
     me.own_pulls += 1
     mine.pulls += 1
     mine.rewards += reward
-    mine.changed_at = me.own_pulls
+    if t.world.has_milestones:
+        note_own(t, agent, arm, reward)
     if t.world.windowed:
         observe_in_period(t, agent, arm, reward)
     if t.world.counts_sizes:
-        mine.entry_size = entry_size(mine, mine.squares if t.world.graded else mine.rewards)
+        note_size(t, agent, arm)
+    t.changed[agent, arm] = me.own_pulls
     if not t.world.same_arms:
         for number in range(t.members.shape[0]):
             t.usable[agent, number] += t.members[number, arm]
-
-
-@inlined
-def add_reward(t: Tables, total: Record, units: int) -> None:
-    """Add a reward and its square to what is known of an arm (`Tally.add`)."""
-    total.rewards += units
-    total.squares += units * units // t.world.square_unit
-
-
-@inlined
-def add_slice(t: Tables, receiver: int, begin: int, end: int) -> None:
-    """Add observations, from one place in the history to another, to what an agent knows; all have the same arms."""
-    if t.world.graded:
-        for spot in range(np.uint64(begin), np.uint64(end)):
-            add_reward(t, t.sums[receiver, t.history[spot] >> np.uint16(1)], np.int64(t.units[spot]))
-    for spot in range(np.uint64(begin), np.uint64(end)):
-        code = t.history[spot]
-        t.knowledge[receiver, code >> np.uint16(1)] += ONE_OBSERVATION + np.int64(code & np.uint16(1))
 
 
 @inlined
@@ -81,14 +64,14 @@ def merge(t: Tables, sender: int, receiver: int, base: int, version: int) -> Non
         return
     begin = t.agents[sender].history
     if t.world.same_order:
-        add_slice(t, receiver, begin + base, begin + version)
+        add_slice(t, sender, receiver, base, version)
         t.agents[receiver].observed += version - base
         return
     for place in range(begin + base, begin + version):
         code = t.history[place]
         position = t.seen[receiver, code >> 1].position
         if position >= 0:
-            t.knowledge[receiver, position] += ONE_OBSERVATION + np.int64(code & 1)
+            t.knowledge[receiver, position] += known_of(code)
             t.agents[receiver].observed += 1
             if t.world.graded:
                 add_reward(t, t.sums[receiver, position], np.int64(t.units[place]))
@@ -180,14 +163,14 @@ def share_received(t: Tables, agent: int, peer: int) -> bool:
 
 
 @inlined
-def count_size(t: Tables, sender: int, receiver: int, number: int, count: int, base: int) -> None:
-    """Add the size of a share of `count` observations, in bytes on the wire and in bits of Definition 1."""
+def count_size(t: Tables, sender: int, receiver: int, count: int, base: int) -> None:
+    """Add the size of a share, in bytes on the wire but for its head (`sizes.heads_size`), and in bits."""
     if t.world.windowed:
-        t.world.bytes += windowed_share_size(t, sender, receiver, number, count, base)
+        t.world.bytes += windowed_size(t, sender, receiver, base) + count_beyond(count)
     else:
-        t.world.bytes += share_size(t, sender, receiver, number, count, base)
+        t.world.bytes += told_size(t, sender, receiver, count, base)
     common = t.agents[sender].arm_count if t.world.same_arms else t.bonds[sender, receiver].common
-    t.world.bits += 2 * common * (1.0 if count == 1 else math.log2(count + 1))
+    t.world.bits += 2 * common * bits_of(t, count)
 
 
 @inlined
@@ -204,7 +187,7 @@ def share(t: Tables, slot: int, sender: int, receiver: int, is_answer: bool) -> 
     if not is_answer or t.world.answers_advance:
         pair.share_number += 1
     if t.world.counts_sizes:
-        count_size(t, sender, receiver, pair.shares, count, base)
+        count_size(t, sender, receiver, count, base)
     tell(t, slot, _SHARE, sender, receiver, pair.shares, count, version)
     return base
 
@@ -228,61 +211,8 @@ def send_share(t: Tables, slot: int, sender: int, receiver: int, is_answer: bool
 
 
 @inlined
-def share_plainly(t: Tables, slot: int, enough: int, agent: int) -> bool:
-    """Do what `share_with_peers` and `send_share` do, where nothing special is asked for.
-
-    That is: who has asked gets a share, the threshold is constant, all have the same arms, there is no delay and no
-    trace, and nobody is away or settled. It is what most of the paper's experiments are, and most of their time goes
-    here.
-    """
-    # Unsigned positions: a compiler that knows that an index is not negative need not look.
-    me, my_place = t.agents[agent], np.uint64(agent)
-    version, sent = me.own_pulls, False
-    asked_after = t.rules[OBSERVED, 1, 1].demanded
-    asked_after_answer = t.rules[HEARD, int(asked_after), 0].demanded
-    for word in range(np.uint64(t.demanded.shape[1])):
-        asking = t.demanded[my_place, word]
-        still_asking = asking
-        while asking != 0:
-            peer = np.uint64(WORD) * np.uint64(word) + np.uint64(lowest(asking))
-            bit = asking & (~asking + np.uint64(1))
-            asking ^= bit
-            there, back, other = t.pairs[my_place, peer], t.pairs[peer, my_place], t.agents[peer]
-            fresh = version - there.shared_version
-            if fresh < enough:
-                continue
-            sent = True
-            add_slice(t, peer, me.history + version - fresh, me.history + version)
-            other.observed += fresh
-            there.shared_version = version
-            there.shares += 1
-            if t.world.counts_sizes:
-                count_size(t, agent, np.int64(peer), there.shares, fresh, version - fresh)
-            owed = other.own_pulls - back.shared_version
-            # Two calls, one to a branch, are faster than one.
-            answers = take(t, HEARD, peer, agent, True) if owed >= enough else take(t, HEARD, peer, agent, False)
-            if answers:
-                begin = other.history + other.own_pulls - owed
-                add_slice(t, my_place, begin, begin + owed)
-                me.observed += owed
-                back.shared_version = other.own_pulls
-                back.shares += 1
-                speak(t, other, slot)
-                if t.world.counts_sizes:
-                    count_size(t, np.int64(peer), agent, back.shares, owed, other.own_pulls - owed)
-            if not (asked_after_answer if answers else asked_after):
-                still_asking ^= bit
-        t.demanded[my_place, word] = still_asking
-    if sent:
-        speak(t, me, slot)
-    return sent
-
-
-@inlined
 def share_with_peers(t: Tables, slot: int, agent: int, arm: int) -> bool:
     """Share with every peer with which the protocol says so (Algorithm 1, lines 6 to 11)."""
-    if t.world.plain:
-        return share_plainly(t, slot, t.thresholds[0], agent)
     sent = False
     for word in range(t.demanded.shape[1]):
         peers = concerned(t, agent, word)
@@ -306,7 +236,7 @@ def broadcast(t: Tables, slot: int, agent: int, arm: int) -> bool:
     speak(t, me, slot)
     if t.world.counts_sizes:
         size = SHARE_FRAME + 1 + 2 * me.name_size + integer_size(number)
-        t.world.bytes += (t.world.agents - 1) * (size + t.seen[agent, arm].entry_size)
+        t.world.bytes += (t.world.agents - 1) * (size + t.entry_sizes[agent, arm])
         t.world.bytes += t.world.agent_names_size - me.name_size
         t.world.bits += 2 * me.arm_count * (t.world.agents - 1)
     if t.trace.shape[0] > 0:

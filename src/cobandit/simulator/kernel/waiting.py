@@ -44,7 +44,7 @@ def has_unsaid(t: Tables, link: Record, agent: int, peer: int) -> bool:
     if not link.present or settled(t, agent, peer):
         return False
     for arm in range(t.world.arms):
-        if t.seen[peer, arm].position >= 0 and t.seen[agent, arm].changed_at > link.confirmed:
+        if t.seen[peer, arm].position >= 0 and t.changed[agent, arm] > link.confirmed:
             return True
     return False
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from cobandit.scenario.scenario import Scenario
 from cobandit.simulator.kernel.jit import borrow, compiled, inlined
-from cobandit.simulator.kernel.sizes import CELLS_FRAME, EMPTY_SHARE_FRAME, integer_size
+from cobandit.simulator.kernel.sizes import CELLS_FRAME, integer_size
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, OWN_CELL, SUM, Record, Table, Tables, records
 
 
@@ -140,10 +140,10 @@ def merge_in_window(t: Tables, sender: int, receiver: int, base: int, version: i
 
 
 @compiled
-def windowed_share_size(t: Tables, sender: int, receiver: int, number: int, count: int, base: int) -> int:
-    """Return the bytes of a share: its cells come in a group for each period."""
+def windowed_size(t: Tables, sender: int, receiver: int, base: int) -> int:
+    """Return the bytes of what a share tells beyond one group: its cells come in a group for each period."""
     me = t.agents[sender]
-    size = EMPTY_SHARE_FRAME + me.name_size + t.agents[receiver].name_size + integer_size(number) + integer_size(count)
+    size = -CELLS_FRAME - me.name_size
     for period in range(max(0, t.world.present - t.world.periods + 1), t.world.present + 1):
         listed = 0
         for arm in range(t.world.arms):

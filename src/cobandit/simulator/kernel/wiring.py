@@ -7,6 +7,7 @@ import numpy as np
 from cobandit.core.protocols.rules import Input
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.topology import Graph, Relays
+from cobandit.simulator.kernel.cells import ring_room
 from cobandit.simulator.kernel.tables import EDGE, HUB, UPLINK, Table, Tables, records
 from cobandit.simulator.result import Communication
 from cobandit.simulator.wiring import links_of
@@ -72,10 +73,10 @@ def fill_wiring(scenario: Scenario, members: Table, arm_sets: Table, *, room: in
     if hubs * count * arms >= 2**40:
         raise LocalError(f"{hubs} rows for each of {count} agents and {arms} arms do not fit any memory")
     logs = hubs if hubs > 1 else 0
-    log_room = max(1, min(room * _FIRST_LOG[type(topology)], decisions + 1))
+    log_room = ring_room(max(1, min(room * _FIRST_LOG[type(topology)], decisions + 1)))
     parcel_room = room * _FIRST_PARCELS
     if scenario.delay and known:
-        parcel_room = max(parcel_room, room * count * min(arms, 16))
+        parcel_room = max(parcel_room, ring_room(room * count * min(arms, 16)))
     return Wiring(
         _uplinks(scenario, count if known else 0, known),
         np.zeros((count if known else 0, known, arms), np.int64),

@@ -1,0 +1,53 @@
+"""How much is held of each agent: cells, and observations in them, of all its incarnations and of each.
+
+Limits and checks ask for it with every message, so it is counted as cells grow and go.
+"""
+
+from collections.abc import KeysView
+
+from cobandit.core.facts import CellKey
+from cobandit.core.messages import AgentId
+
+
+class Amounts:
+    """What is held of each agent.
+
+    >>> amounts = Amounts()
+    >>> amounts.add(CellKey("j", 0, "A"), 3, is_new=True)
+    >>> amounts.of("j"), amounts.of_life("j", 0), amounts.of_life("j", 1)
+    ((1, 3), 3, 0)
+    >>> amounts.drop(CellKey("j", 0, "A"), 3)
+    >>> list(amounts.agents)
+    []
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[AgentId, tuple[int, int]] = {}
+        self._of_lives: dict[tuple[AgentId, int], int] = {}
+        self.agents: KeysView[AgentId] = self._of.keys()
+        """The names of all whose observations are held."""
+
+    def of(self, agent: AgentId) -> tuple[int, int]:
+        """Return how many cells of an agent are held, and how many observations in them."""
+        return self._of.get(agent, (0, 0))
+
+    def of_life(self, agent: AgentId, incarnation: int) -> int:
+        """Return how many observations of an incarnation are held."""
+        return self._of_lives.get((agent, incarnation), 0)
+
+    def add(self, key: CellKey, observations: int, *, is_new: bool) -> None:
+        """A cell has grown, or is there for the first time."""
+        self._change(key, int(is_new), observations)
+
+    def drop(self, key: CellKey, observations: int) -> None:
+        """A cell is gone."""
+        self._change(key, -1, -observations)
+
+    def _change(self, key: CellKey, cells: int, observations: int) -> None:
+        before, life = self.of(key.agent), key[:2]
+        self._of[key.agent] = (before[0] + cells, before[1] + observations)
+        self._of_lives[life] = self._of_lives.get(life, 0) + observations
+        if not self._of[key.agent][0]:
+            del self._of[key.agent]
+        if not self._of_lives[life]:
+            del self._of_lives[life]
