@@ -205,6 +205,14 @@ def test_a_recorded_word_forgets_nobody_who_was_heard_since() -> None:
     assert world["ann"].machine.agent.gone == 0
 
 
+def test_who_was_heard_in_the_same_millisecond_is_forgotten_too() -> None:
+    world = World("ann", "bob")
+    heard_at = world["ann"].machine.agent.last_heard("bob")
+    assert heard_at is not None
+    world["ann"].step(told("bob", heard_at))
+    assert world["ann"].machine.agent.gone == 1
+
+
 def test_nobody_is_said_to_be_gone_who_was_never_there() -> None:
     world = World("ann", "bob")
     with pytest.raises(UnknownError, match="'bop' was never met by ann"):

@@ -44,8 +44,11 @@ class Forgetting:
 
 
 def dismissed(agent: Agent, controls: Controls) -> Iterator[str]:
-    """Return of whom an operator said that it is gone, and who has not been heard since."""
+    """Return of whom an operator said that it is gone, and who has not been heard since.
+
+    A stamp is a whole number of milliseconds, so who was heard in the same one was heard before it, as far as anybody knows.
+    """
     for name, stamp in controls.forgotten.items():
         heard = agent.last_heard(name) if agent.knows(name) else None
-        if agent.knows(name) and (heard is None or heard * STAMPS_A_SECOND < stamp):
+        if agent.knows(name) and (heard is None or int(heard * STAMPS_A_SECOND) <= stamp):
             yield name
