@@ -46,7 +46,7 @@ class Forgetting:
 def dismissed(agent: Agent, controls: Controls) -> Iterator[str]:
     """Return of whom an operator said that it is gone, and who has not been heard since.
 
-    A stamp is a whole number of milliseconds, so who was heard in the same one was heard before it, as far as anybody knows.
+    A stamp is a whole number of milliseconds. Who was heard in the same one was heard before it, as far as one knows.
     """
     for name, stamp in controls.forgotten.items():
         heard = agent.last_heard(name) if agent.knows(name) else None
