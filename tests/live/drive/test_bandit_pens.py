@@ -161,7 +161,7 @@ def test_rewards_for_pods_that_are_gone_count_once_wherever_they_are_brought(fle
     gone, here = fleet.pod(relays=["r1"]), fleet.pod(relays=["r2"])
     home = home_of(gone)
     made = observe(home, 5)
-    waiting = [home.select_arm(segment) for _ in range(6) for segment in SEGMENTS]
+    waiting = [home.select_arm(segment) for _ in range(30) for segment in SEGMENTS]
     assert {one.is_held_out for one in waiting} == {True, False}
     assert gone.flush(5.0)
     crash(gone)
