@@ -68,6 +68,7 @@ REASONS = (
     ("doubled cells", "tells of the cells of one incarnation twice"),
     ("doubled arm", "listed arm"),
     ("long name", "tells of a name of more than"),
+    ("name of a place that nobody can give", "tells of a bandit or a segment with a name that cannot be"),
     ("total of no relay", "and is not a relay"),
     ("relay and leaf", "a relay and a leaf"),
     ("impossible cell", "no rewards of at most"),

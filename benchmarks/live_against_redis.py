@@ -36,7 +36,7 @@ ALPHA = 3.0
 SECONDS, TURNS = 3.0, 3
 FEW, MANY = 8, 600
 """Peers."""
-QUIET_RATE, BUSY_RATE = 100.0, 3000.0
+QUIET_RATE, BUSY_RATE, PACED_RATE = 100.0, 3000.0, 2100.0
 """Messages a second that the peers send."""
 PACE = 2000.0
 """Decisions a second where the caller sleeps between them."""
@@ -68,7 +68,7 @@ def main() -> None:
         show(f"member, {FEW} peers", live)
         busy = best(lambda: under_load(hub.url, options.seconds, MANY, BUSY_RATE), options.turns)
         show(f"member, {MANY} peers, busy", busy)
-        paced = best(lambda: under_load(hub.url, options.seconds, MANY, BUSY_RATE, PACE), options.turns)
+        paced = best(lambda: under_load(hub.url, options.seconds, MANY, PACED_RATE, PACE), options.turns)
         show(f"member, {MANY} peers, busy, paced", paced)
         quiet = best(lambda: under_load(hub.url, options.seconds, FEW, QUIET_RATE, PACE), options.turns)
         show(f"member, {FEW} peers, paced", quiet)

@@ -1,11 +1,12 @@
 """How fast is the compiled engine away from the plainest world? Every row in one run, on one core, bytes counted.
 
-The world is that of `kernel_against_c.py`: Experiment 1 with ratio 30. Each row changes one thing about it: the policy,
-the protocol, the network, the arms. Rows take turns, and the best of each counts. Decisions a second stand beside two
-yardsticks of the same run: a literal Algorithm 1 in C, which counts no bytes, and plain UCB-ODC here.
+The world is that of `kernel_against_c.py`: Experiment 1 with ratio 30. A row is a policy, a protocol, a network and
+what agents have of the arms. First come the rows that change one of them, then some that change two. Rows take turns,
+and the best of each counts. Decisions a second stand beside two yardsticks of the same run: a literal Algorithm 1 in
+C, which counts no bytes, and plain UCB-ODC here.
 
     python benchmarks/worlds.py
-    python benchmarks/worlds.py --turns 3 kl-ucb thompson
+    python benchmarks/worlds.py --turns 3 kl-ucb thompson "thompson, tolerant doubling"
     python benchmarks/worlds.py --write    # the table of docs/speed.md, too
 """
 
@@ -16,10 +17,10 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cobandit.core import Geometric, RetryTimers, Sharing, immediate, on_demand
-from cobandit.scenario import AgentSpec, BuiltIn, Faults, Graph, Rate, Relays, Scenario
+from cobandit.scenario import AgentSpec, BuiltIn, Faults, Forgetting, Graph, Rate, Relays, Scenario
 from cobandit.simulator import kernel
 from cobandit.studies.paper import surrogate_arms
 
@@ -28,55 +29,111 @@ from kernel_against_c import FAST, HORIZON, SLOW, kernel_speed, literal_speed
 
 TURNS = 9
 PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
-HEAD = "| world | decisions a second | to C | to plain UCB-ODC | bar |"
+HEAD = "| world | policy | protocol | network | arms | decisions a second | to C | to plain UCB-ODC | bar |"
+RULE = "| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: |"
 
-UCB = BuiltIn("ucb", alpha=3.0, confidence="own")
 DOUBLING = Geometric(2, cap=64)
 """What live members use."""
 
+POLICIES = {
+    "ucb": BuiltIn("ucb", alpha=3.0, confidence="own"),
+    "aae": BuiltIn("aae", alpha=3.0, confidence="own"),
+    "kl-ucb": BuiltIn("kl-ucb"),
+    "thompson": BuiltIn("thompson"),
+}
+PROTOCOLS: dict[str, Sharing] = {
+    "odc": on_demand(),
+    "ibc": immediate(),
+    "doubling": on_demand(DOUBLING),
+    "tolerant": on_demand(loss_tolerant=RetryTimers()),
+    "tolerant doubling": on_demand(DOUBLING, loss_tolerant=RetryTimers()),
+}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "mesh": {},
+    "10 % loss": {"faults": Faults(loss=0.1)},
+    "delay": {"delay": 20},
+    "ring": {"topology": Graph.ring(FAST[0] + SLOW[0])},
+    "relays": {"topology": Relays(2)},
+}
+ARMS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "arm sets": {},
+    "window": {"forgetting": Forgetting(window=8_000)},
+}
+"""What agents have of the arms: all of them, ten of the sixteen, or all and only what was observed lately."""
+
+TABLE = [
+    ("plain", None),
+    ("ibc", None),
+    ("doubling", None),
+    ("tolerant", 0.33),
+    ("tolerant doubling", 0.8),
+    ("aae", 0.9),
+    ("kl-ucb", 0.25),
+    ("thompson", 0.4),
+    ("arm sets", 0.7),
+    ("window", None),
+    ("delay", 0.7),
+    ("ring", 0.5),
+    ("relays", 0.5),
+    ("tolerant, 10 % loss", None),
+    ("tolerant doubling, 10 % loss", None),
+    ("doubling, delay", None),
+    ("tolerant doubling, delay", None),
+    ("doubling, ring", None),
+    ("doubling, relays", None),
+    ("ibc, relays", None),
+    ("aae, arm sets", None),
+    ("aae, tolerant", None),
+    ("aae, ring", None),
+    ("kl-ucb, tolerant doubling", None),
+    ("kl-ucb, relays", None),
+    ("thompson, tolerant doubling", None),
+    ("thompson, delay", None),
+    ("tolerant, arm sets", None),
+    ("kl-ucb, window", None),
+    ("doubling, window", None),
+]
+"""What is not as in the plain world, and how much of plain UCB-ODC's speed it must have."""
+
 
 class Row(NamedTuple):
-    """A world, and how much of plain UCB-ODC's speed it must have."""
+    """A world, what is where in it, and how much of plain UCB-ODC's speed it must have."""
 
     world: Scenario
+    policy: str = "ucb"
+    protocol: str = "odc"
+    network: str = "mesh"
+    arms: str = "all"
     bar: float | None = None
 
 
-def plain(sharing: Sharing | None = None, policy: BuiltIn = UCB) -> Scenario:
-    """Return the plainest world, with other sharing or another policy."""
-    agents = (AgentSpec(Rate(FAST[1])),) * FAST[0] + (AgentSpec(Rate(SLOW[1])),) * SLOW[0]
-    return Scenario(HORIZON, surrogate_arms(), agents, policy, sharing or on_demand())
-
-
-def arm_sets() -> Scenario:
-    """Return a world in which each agent has ten of the sixteen arms."""
-    world = plain()
-    names = world.arms.names
-    agents = tuple(
-        replace(agent, arms=tuple(names[(place + step) % len(names)] for step in range(10)))
-        for place, agent in enumerate(world.agents)
+def row_of(name: str, bar: float | None) -> Row:
+    """Return the row in which these things are not as in the plain world."""
+    said = name.split(", ")
+    policy, protocol, network, arms = (
+        next((choice for choice in choices if choice in said), next(iter(choices)))
+        for choices in (POLICIES, PROTOCOLS, NETWORKS, ARMS)
     )
-    return replace(world, agents=agents)
+    agents = (AgentSpec(Rate(FAST[1])),) * FAST[0] + (AgentSpec(Rate(SLOW[1])),) * SLOW[0]
+    if arms == "arm sets":
+        agents = with_arm_sets(agents)
+    what = {"policy": POLICIES[policy], "sharing": PROTOCOLS[protocol], **NETWORKS[network], **ARMS[arms]}
+    return Row(Scenario(HORIZON, surrogate_arms(), agents, **what), policy, protocol, network, arms, bar)
+
+
+def with_arm_sets(agents: Sequence[AgentSpec]) -> tuple[AgentSpec, ...]:
+    """Return agents of which each has ten of the sixteen arms."""
+    names = surrogate_arms().names
+    return tuple(
+        replace(agent, arms=tuple(names[(place + step) % len(names)] for step in range(10)))
+        for place, agent in enumerate(agents)
+    )
 
 
 def rows() -> dict[str, Row]:
     """Return all rows by name."""
-    tolerant = RetryTimers()
-    return {
-        "plain": Row(plain()),
-        "ibc": Row(plain(immediate())),
-        "doubling": Row(plain(on_demand(DOUBLING))),
-        "tolerant": Row(plain(on_demand(loss_tolerant=tolerant)), 0.33),
-        "tolerant doubling": Row(plain(on_demand(DOUBLING, loss_tolerant=tolerant)), 0.8),
-        "tolerant, 10 % loss": Row(replace(plain(on_demand(loss_tolerant=tolerant)), faults=Faults(loss=0.1))),
-        "aae": Row(plain(policy=BuiltIn("aae", alpha=3.0, confidence="own")), 0.9),
-        "kl-ucb": Row(plain(policy=BuiltIn("kl-ucb")), 0.25),
-        "thompson": Row(plain(policy=BuiltIn("thompson")), 0.4),
-        "arm sets": Row(arm_sets(), 0.7),
-        "delay": Row(replace(plain(), delay=20), 0.7),
-        "ring": Row(replace(plain(), topology=Graph.ring(FAST[0] + SLOW[0])), 0.5),
-        "relays": Row(replace(plain(), topology=Relays(2)), 0.5),
-    }
+    return {name: row_of(name, bar) for name, bar in TABLE}
 
 
 def measure(worlds: dict[str, Row], turns: int) -> tuple[float, dict[str, float]]:
@@ -97,21 +154,22 @@ def measure(worlds: dict[str, Row], turns: int) -> tuple[float, dict[str, float]
 
 def table(literal: float, best: dict[str, float], worlds: dict[str, Row], *, is_markdown: bool) -> Sequence[str]:
     """Return what was measured, a line for each world."""
-    lines = [HEAD, "| --- | ---: | ---: | ---: | ---: |"]
+    lines = [HEAD, RULE]
     for name, speed in best.items():
-        bar, ratio = worlds[name].bar, speed / best["plain"]
-        told = "" if bar is None else f"{bar}{'' if ratio >= bar else ' missed'}"
-        lines.append(f"| {name} | {speed:,.0f} | {speed / literal:.2f} | {ratio:.2f} | {told} |")
+        row, ratio = worlds[name], speed / best["plain"]
+        where = f"{row.policy} | {row.protocol} | {row.network} | {row.arms}"
+        told = "" if row.bar is None else f"{row.bar}{'' if ratio >= row.bar else ' missed'}"
+        lines.append(f"| {name} | {where} | {speed:,.0f} | {speed / literal:.2f} | {ratio:.2f} | {told} |")
     if is_markdown:
         return lines
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in (lines[0], *lines[2:])]
-    return [f"{name:<22}" + "".join(f"{cell:>20}" for cell in rest) for name, *rest in cells]
+    return [f"{name:<30}" + "".join(f"{cell:>20}" for cell in rest[4:]) for name, *rest in cells]
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("world", nargs="*", help="only these, besides the plain one")
+    parser.add_argument("world", nargs="*", help="only these rows, besides the plain one")
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--write", action="store_true", help="put the table into docs/speed.md as well")
     options = parser.parse_args()

@@ -1,7 +1,9 @@
 """The command line prints what was measured, and says on stderr what is wrong."""
 
 import re
+import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +24,7 @@ def small_world(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demonstration, "HORIZON", 200)
     short = {name: replace(study, horizon=400) for name, study in paper.TABLES.items()}
     monkeypatch.setattr(paper, "TABLES", short)
-    for study in (demonstration, messages):
-        monkeypatch.setattr(study, "ProcessPoolExecutor", ThreadPoolExecutor)
+    monkeypatch.setattr(messages, "ProcessPoolExecutor", lambda workers, **_: ThreadPoolExecutor(workers))
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,6 +100,30 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.Ca
     assert str(taken / "inside") in printed.err
 
 
+@pytest.mark.parametrize("command", ["reproduce 3 --out /proc/x", "compare --out /proc/x"])
+def test_a_folder_that_cannot_be_made_is_said_in_words(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command.split()) == 2
+    assert capsys.readouterr().err == "cobandit: cannot write /proc/x: No such file or directory\n"
+
+
+def test_a_full_disk_behind_the_output_is_said_once_and_without_a_number() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [sys.executable, "-m", "cobandit", "protocols"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "cobandit: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"), [("comparee", "did you mean 'compare'?"), ("xyzzy", "invalid choice: 'xyzzy' (choose from")]
+)
+def test_a_command_that_there_is_not_has_a_near_one_named(
+    typed: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([typed])
+    assert told in capsys.readouterr().err
+
+
 def test_an_interruption_is_not_a_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +133,24 @@ def test_an_interruption_is_not_a_traceback(
     monkeypatch.setattr(paper, "experiment", interrupted)
     assert main(["messages", "3"]) == 130
     assert capsys.readouterr().err == "cobandit: interrupted\n"
+
+
+def test_an_interrupted_count_does_not_wait_for_the_trials_that_are_queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[dict[str, bool]] = []
+
+    class Pool:
+        def __init__(self, workers: int, **_: object) -> None:
+            assert workers == 2
+
+        def map(self, *_: object) -> Iterator[int]:
+            raise KeyboardInterrupt
+
+        def shutdown(self, **how: bool) -> None:
+            ended.append(how)
+
+    monkeypatch.setattr(messages, "ProcessPoolExecutor", Pool)
+    assert main(["messages", "3", "--workers", "2"]) == 130
+    assert ended == [{"wait": False, "cancel_futures": True}]
 
 
 @pytest.mark.usefixtures("small_world")
@@ -159,6 +202,7 @@ def test_the_demonstration_prints_a_table_and_draws_a_picture(
     folder = tmp_path / "new" / "folder"
     assert main(["compare", "--out", str(folder), "--trials", "2", "--workers", "1"]) == 0
     printed = capsys.readouterr().out
+    assert [line for line in printed.splitlines() if line != line.rstrip()] == []
     rows = [line[:27].rstrip() for line in printed.splitlines()[1:6]]
     assert rows == list(demonstration.WAYS)
     assert max(map(len, printed.replace(str(folder), "folder").splitlines())) <= 80
@@ -168,7 +212,7 @@ def test_the_demonstration_prints_a_table_and_draws_a_picture(
 
 @pytest.mark.usefixtures("small_world")
 def test_the_ways_of_the_demonstration_are_measured_on_the_same_tapes() -> None:
-    lines = list(demonstration.measure(trials=2, workers=1))
+    lines = demonstration.measure(trials=2, workers=1)
     assert [line.way for line in lines] == list(demonstration.WAYS)
     assert len({line.decisions for line in lines}) == 1
     alone, broadcast, on_demand, to_64, doubling = (line.mean_shares for line in lines)

@@ -203,7 +203,7 @@ def test_operators_turn_the_switches_of_one_bandit(capsys: Captured) -> None:
         ]
         assert control(network, "--bandit", "home", "freeze", "B") == 1
         assert "arm 'B' is the last one that is not frozen, at one, relay, two: give" in capsys.readouterr().err
-        assert control(network, "--bandit", "home", "unfreeze", "A") == 0
+        assert main(["control", network, "unfreeze", "A", "--group", "shop", "--bandit", "home"]) == 0  # or after it
         assert control(network, "--bandit", "home", "kill", "A") == 0
         assert [bandit.control_arm for bandit in relay.statistics().bandits] == ["A", None]
         assert {there.select_arm("new").arm for _ in range(20)} == {"A"}
@@ -224,6 +224,31 @@ def test_operators_turn_the_switches_of_one_bandit(capsys: Captured) -> None:
         ):
             assert control(network, *arguments) == 1
             assert words in capsys.readouterr().err
+
+
+def test_status_says_of_each_bandit_who_leads_also_where_only_a_relay_answers(capsys: Captured) -> None:
+    network = next(NETWORKS)
+    with ExitStack() as stack:
+        relay = stack.enter_context(cobandit.connect(network, fleet="shop", name="relay", relay=True))
+        leaf = stack.enter_context(cobandit.connect(network, fleet="shop", name="leaf", relays=["relay"]))
+        home, mail = leaf.bandit("home", ["A", "B"], rewards=(0, 200)), leaf.bandit("mail", ["A", "C"], policy="ucb")
+        played = ((home, "", "A", 200, 60), (mail, "young", "C", 1, 20), (mail, "old", "A", 1, 80))
+        for bandit, segment, best, most, count in played:
+            for _ in range(count):
+                decision = bandit.select_arm(segment=segment)
+                bandit.update(decision, most * (decision.arm == best))
+        leaf.sync()
+        assert leaf.flush(20.0)
+        until(lambda: sum(one.observations for one in relay.statistics().bandits) == 160)
+        said = {
+            one.name: (one.verdict and one.verdict.leader, one.judged_segment) for one in relay.statistics().bandits
+        }
+        assert said == {"home": ("A", ""), "mail": ("A", "old")}
+        assert main(["status", network, "--group", "shop"]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+    assert "home: A leads before B: it is the best with" in shown
+    assert "mail: in old, its largest segment: A leads before C: it is the best with" in shown
+    assert shown.count("To stop now would cost") == 2
 
 
 def test_a_group_with_one_bandit_needs_no_name_of_it(capsys: Captured) -> None:

@@ -119,7 +119,7 @@ def test_a_member_whose_arms_are_all_frozen_says_so(fleet: Fleet) -> None:
     node.machine.step([(pack(ControlsTold("operator", every), "homepage"), "operator")])
     trouble = (
         "every arm of this member is frozen, so it goes on choosing from all of them: give one back with "
-        "`cobandit control URL unfreeze ARM`"
+        "`cobandit control URL unfreeze ARM --group homepage`"
     )
     assert node.statistics().troubles == (trouble,)
     kill = ControlsTold("operator", (Setting("kill", "B", stamp, "operator"),))

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from cobandit.cli import main
+from cobandit.live.auth.identity import Identity
+from cobandit.live.drive.proof_watch import WARN_BEFORE_EXPIRY
+from cobandit.studies import live_demo
 from cobandit.studies.live_demo import FAST_PER_SECOND, SLOW_PER_SECOND
 from cobandit.studies.live_demo_agent import Spec, decision_times
 from cobandit.theory.communication import immediate_share_count
@@ -92,6 +95,13 @@ def test_processes_over_nats_do_too_and_are_shown_to_people(nats: Server, tmp_pa
     wait_until_nothing_is_left(tmp_path / "t")
 
 
+def test_nobody_is_told_that_its_certificate_expires(tmp_path: Path) -> None:
+    specs, _ = live_demo._prepared(live_demo.Plan(agents=2), tmp_path)
+    for spec in specs:
+        assert spec.keys is not None
+        assert Identity.load(spec.keys).valid_until > time.time() + 2 * WARN_BEFORE_EXPIRY
+
+
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_however_it_is_ended_nothing_is_left(way: signal.Signals, tmp_path: Path) -> None:
     folder = tmp_path / "t"
@@ -108,7 +118,8 @@ def test_however_it_is_ended_nothing_is_left(way: signal.Signals, tmp_path: Path
     wait_until_nothing_is_left(folder)
 
 
-@pytest.mark.parametrize("options", [["--seconds", "0"], ["--agents", "1"], ["--seconds", "nan"]])
+@pytest.mark.parametrize("options", [["--seconds", "-1"], ["--agents", "0"], ["--seconds", "nan"]])
 def test_a_demo_that_cannot_be_is_refused(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", *options]) == 2
-    assert capsys.readouterr().err == "cobandit: a demo takes a positive number of seconds and 2 to 100 agents\n"
+    told = "cobandit: a demo takes a positive number of seconds and 2 to 100 agents\n"
+    assert capsys.readouterr() == ("", told)  # nothing has begun

@@ -1,6 +1,8 @@
 """`cobandit evaluate` and `cobandit log --parquet`: a log on the disk, and what another policy would have brought."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,9 +35,9 @@ def test_without_a_policy_every_arm_is_tried(log: Path, capsys: pytest.CaptureFi
         "Left out: 1 without a reward.\n"
         "\n"
         "always A: effective sample size 100 of 200\n"
-        "  inverse propensity  0.0000 (-0.0077 to 0.0447)\n"
-        "  self-normalised     0.0000 (-0.0074 to 0.0444)\n"
-        "  doubly robust       -0.0012 (-0.0091 to 0.0437)\n"
+        "  inverse propensity  0.0000 (0.0000 to 0.0447)\n"
+        "  self-normalised     0.0000 (0.0000 to 0.0444)\n"
+        "  doubly robust       -0.0012 (-0.0012 to 0.0437)\n"
         "\n"
         "always B: effective sample size 100 of 200\n"
         "  inverse propensity  0.5000 (0.3827 to 0.6173)\n"
@@ -97,6 +99,16 @@ def test_a_file_that_is_no_log_is_refused(
     path.write_text(content)
     assert main(["evaluate", str(path)]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_log_of_one_decision_is_read_from_the_input_and_its_intervals_are_not_praised(tmp_path: Path) -> None:
+    row = json.dumps({"arm": "A", "propensity": 0.5, "reward": 1.0})
+    command = [sys.executable, "-m", "cobandit", "evaluate", "-", "--arm", "A"]
+    done = subprocess.run(command, input=row, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("1 decision, as they were: ")
+    assert done.stdout.endswith(
+        "\nIntervals hold the true value in 95% of such logs but for those with a warning (!).\n"
+    )
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

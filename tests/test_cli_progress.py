@@ -125,8 +125,9 @@ def test_a_note_of_the_simulator_has_a_line_of_its_own() -> None:
     terminal, file = Terminal(), io.StringIO()
     log = logging.getLogger("cobandit.simulator")
     for stream in (terminal, file):
-        with notes(stream):
+        with notes(stream) as told:
             log.warning("another process compiles")
+            assert told == ["another process compiles"]
     with notes(terminal):
         pass
     assert terminal.getvalue() == "\r\x1b[Kcobandit: another process compiles\n"

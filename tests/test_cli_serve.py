@@ -247,6 +247,15 @@ def test_check_only_looks(serving: Serving, capsys: pytest.CaptureFixture[str]) 
     assert sorted(path.name for path in serving.folder.iterdir()) == ["web-1.toml"]
 
 
+def test_a_state_that_cannot_be_made_is_named_before_anything_is_started(
+    serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for options in (["--check"], []):
+        assert main(["serve", *options, str(serving.file), "--set", "state=/proc/x/web.db"]) == 2
+        told = capsys.readouterr()
+        assert (told.out, "state: /proc/x/web.db cannot be made" in told.err) == ("", True)
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -18,7 +18,7 @@ from cobandit.scenario import read_scenario
 from cobandit.scenario.topology import Relays
 from cobandit.simulator import reference
 from cobandit.simulator import simulate as simulate_module
-from cobandit.simulator.baselines import MOST_SHARES, baselines
+from cobandit.simulator.baselines import MOST_SHARES, baselines, why_no_broadcast
 from cobandit.simulator.results import Results
 from cobandit.simulator.simulate import simulate
 from cobandit.simulator.trials import run_jobs
@@ -112,7 +112,19 @@ def test_a_baseline_is_left_out_where_it_says_nothing_or_takes_too_long(world: P
     assert list(baselines(replace(scenario, sharing=silent()), 60.0, 3, "reference")) == ["immediate broadcast"]
     assert list(baselines(replace(scenario, sharing=immediate()), 60.0, 3, "reference")) == ["no communication"]
     assert list(baselines(scenario, far, 1, "reference")) == ["no communication"]
+    assert why_no_broadcast(scenario, 60.0, 3, "reference") == ""
     assert list(baselines(replace(scenario, topology=Relays(2)), 60.0, 3, "compiled")) == ["no communication"]
+
+
+def test_what_is_left_out_and_which_engine_is_not_taken_is_said_with_the_reason(
+    world: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cobandit.simulator.baselines.MOST_SHARES", {"reference": 10, "compiled": 10})
+    world.write_text(f'{SMALL}policy = {{ name = "kl-ucb" }}\n', encoding="utf-8")  # an agent with a policy of its own
+    assert main(["simulate", str(world), "--trials", "2", "--workers", "1"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.startswith("cobandit: immediate broadcast is left out, because it would send ")
+    assert "\nThe readable engine, because the compiled engine knows one policy for all agents.\n" in printed.out
 
 
 def test_one_trial_has_no_interval(world: Path, capsys: pytest.CaptureFixture[str]) -> None:

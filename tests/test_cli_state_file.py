@@ -226,3 +226,9 @@ def test_a_state_that_is_not_there_is_named(
     assert capsys.readouterr().err == (
         f"cobandit: there is no journal at {tmp_path / 'none.db'}: name the state file of a member\n"
     )
+
+
+def test_an_empty_file_holds_no_member_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.db").touch()
+    assert main(["log", str(tmp_path / "empty.db")]) == 2
+    assert capsys.readouterr().err == f"cobandit: {tmp_path / 'empty.db'} holds no member yet: start it once\n"

@@ -1,5 +1,6 @@
 """What commands print fits 80 columns in a terminal, in any script, with colour if that is wanted."""
 
+import io
 import json
 import os
 import pty
@@ -13,7 +14,7 @@ from tests.test_cli_status import fleet, statistics
 
 from cobandit.cli import main
 from cobandit.cli.fleet_table import fleet_lines
-from cobandit.cli.terminal import columns_of, folded
+from cobandit.cli.terminal import _Fitted, columns_of, folded
 from cobandit.live.status.fleet import fleet_of
 from cobandit.simulator.kernel import keeping
 
@@ -154,6 +155,15 @@ def test_colour_is_for_terminals_that_want_it(folder: Path) -> None:
     assert told.startswith("\x1b[31mcobandit: ")
     assert shown("simulate nowhere.toml", folder, NO_COLOR="1") == COLOURS.sub("", told)
     assert shown("simulate nowhere.toml", folder, TERM="dumb") == COLOURS.sub("", told)
+
+
+def test_a_warning_is_coloured_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    stream = io.StringIO()
+    print("! a warning that was\n  folded before\nMEMBER\n  1 web-1", file=_Fitted(stream, folds=True))
+    yellow = [line for line in stream.getvalue().splitlines() if line.startswith("\x1b[33m")]
+    assert [COLOURS.sub("", line) for line in yellow] == ["! a warning that was", "  folded before"]
 
 
 def test_what_programs_read_is_neither_folded_nor_coloured(folder: Path) -> None:

@@ -71,7 +71,8 @@ def folder(tmp_path: Path) -> Path:
         ("messages 3", "sim"),
         ("keys group g", "keys"),
         ("keys agent a --folder keys-g", "keys"),
-        ("demo --json", "keys"),
+        ("demo", "live"),
+        ("demo --json", "live"),
         ("serve nats.toml", "serve"),
         ("agent nats.toml", "nats"),
         ("agent mqtt.toml", "mqtt"),
@@ -93,6 +94,11 @@ def test_a_command_without_its_extra_names_it(command: str, extra: str, folder: 
         ("import cobandit.simulator.results", "the simulator", "sim"),
         ("import cobandit; cobandit.simulate", "cobandit.simulate", "sim"),
         ("import cobandit; cobandit.Results", "cobandit.Results", "sim"),
+        (
+            "from cobandit.testing import check_protocol as c; from cobandit.protocols.gossip import Gossip; c(Gossip)",
+            "check_protocol",
+            "sim",
+        ),
         ("import cobandit.live.auth.keys", "a key", "keys"),
         ("import cobandit.live.auth.identity_seal", "a key", "keys"),
         ("import cobandit.live.status.metrics", "serving metrics", "metrics"),
@@ -128,6 +134,16 @@ def test_without_any_extra_a_group_learns_live(folder: Path) -> None:
     )
     done = alone(live, folder=folder)
     assert (done.returncode, done.stdout, done.stderr) == (0, "Taken.COUNTED\n", "")
+
+
+def test_transports_journals_and_policies_are_checked_without_any_extra(folder: Path) -> None:
+    check = (
+        "from cobandit import UCB\n"
+        "from cobandit.testing import check_journal, check_policy, check_transport\n"
+        "check_policy(UCB)\n"
+    )
+    done = alone(check, folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_demo_without_its_page_goes_on_and_names_the_extra(folder: Path) -> None:

@@ -27,6 +27,9 @@ export interface BanditStatistics {
   readonly frozen?: readonly string[];
   readonly lift?: Lift | null;
   readonly guardrail?: GuardrailStatistics | null;
+  /** Who leads in the segment of which most is known. */
+  readonly verdict?: Verdict | null;
+  readonly judged_segment?: string;
 }
 
 /** Which arm to pull, and the id under which it is rewarded. */

@@ -3,13 +3,14 @@
 A plan of a mesh, or of relays and leaves, becomes one of these, by a stream of chance of its own; all other worlds are
 what they were. Bandits are declared when a member starts and later, with more arms, and by some never again after a
 restart. Where nobody is a relay, some members declare one bandit differently. If a bandit forgets, clocks differ by a
-tenth of a period at most, as members ask for; and the calendar stands still in the end, so that there is a window to
-look at.
+tenth of a period at most, as members ask for, but for moments in which one is far ahead; and the calendar stands still
+in the end, so that there is a window to look at.
 """
 
 from dataclasses import replace
 
 from cobandit.live.drive.declaring import PERIODS_IN_A_HALF_LIFE, PERIODS_IN_A_WINDOW, Said
+from cobandit.live.machine.controls import FURTHEST_AHEAD
 from lab.live_swarm.allowed import AS_IT_IS, Allowed
 from lab.live_swarm.leaf_worlds import leaf_plan
 from lab.live_swarm.plan import ARMS, Incident, Kind, MemberPlan, Plan, plan
@@ -50,7 +51,6 @@ def bandit_plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:
         bandits=bandits,
         segments=SEGMENTS[: dice.whole(1, len(SEGMENTS))],
         declares_again=dice.happens(0.6),
-        delay=base.delay if allowed.slow_relays or not base.leaves else min(base.delay, 0.1),
         floors={},
     )
     periods = [length for said in (*bandits, *filter(None, (alternative,))) if (length := _period(said))]
@@ -123,7 +123,17 @@ def _with_close_clocks(base: Plan, dice: Dice, apart: float) -> Plan:
             incidents.append(incident._replace(amount=offsets[incident.member] - before))
         else:
             incidents.append(incident)
+    if not base.clocks_follow:  # a clock of the user's own is believed
+        incidents += [_moment(dice, base, apart) for _ in range(dice.pick((0, 1, 2)))]
+        incidents.sort(key=lambda incident: incident.time)
     return replace(base, members=members, incidents=tuple(incidents), calendar_stops_at=base.heals_at + 2.0 * apart)
+
+
+def _moment(dice: Dice, base: Plan, apart: float) -> Incident:
+    """Return that a clock is some periods ahead for a moment."""
+    time, member = dice.real(0.3, 0.9) * base.heals_at, dice.whole(0, len(base.members) - 1)
+    amount = min(dice.real(20.0, 300.0) * apart, 0.5 * FURTHEST_AHEAD)
+    return Incident(time, Kind.CLOCK, member, lasting=dice.real(0.1, 3.0), amount=amount)
 
 
 def _offset(dice: Dice, most: float) -> float:

@@ -74,7 +74,7 @@ class Network:
         if not self._doors.get(receiver):
             return plan.has_broker
         if self.is_healed:
-            late = 0.0 if plan.allowed.steady_delays else 0.2 * plan.delay * dice.unit()
+            late = 0.0 if plan.has_steady_delays else 0.2 * plan.delay * dice.unit()
             self._timeline.after(plan.delay + late, partial(self._arrive, sender, receiver, frame))
             return True
         if dice.happens(plan.faults.loss) or self._is_cut(sender, receiver):

@@ -51,6 +51,8 @@ class Operators:
         """Which bandits they let each member declare when it starts."""
         self._definitions = {member.name: {said.name: said for said in member.definitions} for member in plan.members}
         """How they declare each, with the arms that it has by then."""
+        self._undeclared: dict[str, set[str]] = {member.name: set() for member in plan.members}
+        """Which ones each member declared once, and would not declare again at a start."""
 
     def bandits_of(self, name: str) -> tuple[Said, ...]:
         """Return what a member declares when it starts now."""
@@ -66,6 +68,8 @@ class Operators:
         """Let everybody declare what it once served and has not declared again."""
         for process in processes:
             served = [one.name for one in process.machine.agent.bandits] if process.is_up else []
+            if process.is_up:  # also who lost its disk, and does not know what it served
+                served += [name for name in sorted(self._undeclared[process.name]) if name not in served]
             for bandit in served:
                 if bandit not in process.member.bandits:
                     self._do(process, self._declare(process, bandit))
@@ -107,7 +111,8 @@ class Operators:
             case Kind.DECLARE:
                 self._do(process, self._declare(process, self._bandit(incident)))
             case Kind.UNDECLARE:
-                self._bandits[name].pop(self._bandit(incident), None)
+                if self._bandits[name].pop(self._bandit(incident), None) is not None:
+                    self._undeclared[name].add(self._bandit(incident))
             case Kind.ADD_ARM if self._plan.bandits:
                 definitions, bandit = self._definitions[name], self._bandit(incident)
                 said = definitions[bandit]

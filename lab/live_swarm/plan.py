@@ -25,7 +25,7 @@ DECISIONS = 110
 
 DAY = 86_400.0
 
-_DICE_OF_PLANS, _DICE_OF_RELAYS, _DICE_OF_FORGETTING = 11, 12, 16
+_DICE_OF_PLANS, _DICE_OF_RELAYS, _DICE_OF_FORGETTING, _DICE_OF_REST = 11, 12, 16, 23
 
 
 class Kind(Enum):
@@ -129,6 +129,10 @@ class Plan:
     expire_after: float
     default_reward: float | None
     delay: float
+    has_steady_delays: bool
+    """Whether every packet takes exactly as long as any other when the world has healed, so that waits stay in step."""
+    stays_idle: bool
+    """Whether nobody decides any more when the world has healed: what was lost is told all the same."""
     disk_seconds: float
     has_broker: bool
     """Whether members are told that they can reach somebody, or each other one by one."""
@@ -182,7 +186,7 @@ def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:
     patience = _patience(dice)
     expire_after = dice.pick((0.15 * heals_at, 2.0 * heals_at, 30.0 * DAY))
     members = _members(dice, count, heals_at)
-    dice_of_forgetting = Dice(seed, _DICE_OF_FORGETTING)
+    dice_of_forgetting, dice_of_rest = Dice(seed, _DICE_OF_FORGETTING), Dice(seed, _DICE_OF_REST)
     incidents = _incidents(dice, count, heals_at)
     incidents = tuple(sorted((*incidents, *_forgettings(dice_of_forgetting, count, heals_at)), key=_time))
     is_forgetful = _is_forgetful(members, incidents)
@@ -194,7 +198,7 @@ def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:
     quiet_at = heals_at + 3000.0 + 15.0 * (patience.longest + patience.tick)
     if kinds & _SETTINGS and clock_error > FURTHEST_AHEAD:
         quiet_at += clock_error  # what somebody has set whose clock is that far ahead is not heard before
-    has_floors = dice.happens(0.2) and (allowed.new_arms_with_floors or Kind.ADD_ARM not in kinds)
+    has_floors = dice.happens(0.2)
     return Plan(
         seed=seed,
         members=members,
@@ -205,6 +209,8 @@ def plan(seed: int, allowed: Allowed = AS_IT_IS) -> Plan:
         expire_after=expire_after,
         default_reward=dice.pick((None, 0.0, 1.0)) if rewards_come_late else None,
         delay=dice.pick((0.01, 0.1, 1.0)),
+        has_steady_delays=dice_of_rest.happens(0.5),
+        stays_idle=dice_of_rest.happens(0.25),
         disk_seconds=dice.pick((0.004, 0.004, 0.1, 1.0)),
         has_broker=dice.happens(0.5),
         proves_senders=dice.happens(0.7),

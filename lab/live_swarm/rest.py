@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from cobandit.core.places import difference
 from cobandit.live.decide.decision import read
+from cobandit.live.machine.definitions import difference_in_words
 from lab.live_swarm.computer import promised
 from lab.live_swarm.insides import (
     Origin,
@@ -184,7 +184,7 @@ def _untold_differences(living: Sequence[Process]) -> list[str]:
         said = said_of_bandits(process.machine)
         for other in living:
             for theirs in other.machine.agent.bandits if other.name in process.machine.peers else ():
-                what = difference(mine[theirs.name], theirs) if theirs.name in mine else None
+                what = difference_in_words(mine[theirs.name], theirs) if theirs.name in mine else None
                 told = f"{other.name} declares bandit {theirs.name!r} differently ({what})"
                 if what is not None and not any(text.startswith(told) for text in said):
                     wrong.append(f"{process.name} was not told that {told}")

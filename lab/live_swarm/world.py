@@ -109,6 +109,8 @@ class World:
             self._fuse_lasting[name] = incident.lasting
         elif kind is Kind.CLOCK:
             self._clocks[name].offset += incident.amount
+            if incident.lasting:
+                self.timeline.after(incident.lasting, partial(self._set_right, name, incident.amount))
         elif kind is Kind.REFUSE:
             process.disk.refuses = True
             self.timeline.after(incident.lasting, partial(setattr, process.disk, "refuses", False))
@@ -118,6 +120,10 @@ class World:
             self._stop(process, incident)
         elif not self._operators.tell(process, incident):
             self._kill(process, incident)
+
+    def _set_right(self, name: str, amount: float) -> None:
+        if not self.network.is_healed:  # then all clocks are right
+            self._clocks[name].offset -= amount
 
     def _kill(self, process: Process, incident: Incident) -> None:
         disk, kind, name = process.disk, incident.kind, process.name
@@ -254,7 +260,7 @@ class World:
             self.timeline.after(1.5 * A_WHILE, lambda: self._operators.declare_all(tuple(self.running.values())))
         if not self.plan.allowed.nobody_restarts_the_superseded:
             self.timeline.after(1.0 * A_WHILE, self._restart_superseded)
-        if not self.plan.allowed.idle_after_healing:
+        if not self.plan.stays_idle:
             self.timeline.after(2.0 * A_WHILE, self._people.come_again)
 
     def _restart_superseded(self) -> None:

@@ -97,11 +97,11 @@ class Pod:
         self._switch(message, asked)
 
     def _give_back(self, lent: PenLent, lender: str) -> None:
-        """Give back a pen that came too late to be used."""
+        """Give back a pen that came too late to be used, under its name: from nobody else it is taken."""
         in_use = {station.name for station in self.all_stations}
         if lent.pen not in in_use:
-            unused = PenReturned(self.name, lent.pen, lent.session, 0, lent.first_number)
-            self._network.carry(self, self.name, lender, pack(unused, GROUP), "PenReturned")
+            unused = PenReturned(lent.pen, lent.pen, lent.session, 0, lent.first_number)
+            self._network.carry(self, lent.pen, lender, pack(unused, GROUP), "PenReturned")
 
     def _switch(self, lent: PenLent, asked: PenAsked) -> None:
         old, before = self.station, Leftovers()

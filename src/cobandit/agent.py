@@ -5,7 +5,7 @@ Time is an argument; the agent only remembers when it last heard from each peer.
 a crash is one path: `Agent.restore(snapshot, records, policy=..., sharing=...)`.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 
@@ -33,8 +33,9 @@ from cobandit.core import (
     Woke,
     on_demand,
 )
+from cobandit.core.calendar import Calendar
 from cobandit.core.credibility import check_observations
-from cobandit.core.facts import CellKey, SettledKey
+from cobandit.core.facts import CellKey, Fact, SettledKey
 from cobandit.core.invariants import endpoint_violations
 from cobandit.core.pen_names import SettledBlock, incarnation_of
 from cobandit.core.places import PLAIN, At, Bandit, Change, Placed, beside, faded
@@ -48,7 +49,7 @@ from cobandit.policies import Policy
 from cobandit.values.checks import check_time, check_whole, plain, plain_arguments
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.quantum import Quantum
-from cobandit.values.tally import Arm, ArmTally, checked_arms
+from cobandit.values.tally import Arm, ArmTally, Tally, checked_arms
 
 
 class Agent:
@@ -85,6 +86,8 @@ class Agent:
     ) -> None:
         if not (isinstance(policy, Policy) or policy is None):
             raise LocalError(f"an agent needs a policy such as UCB([...]), not {policy!r}")
+        if not (isinstance(bandits, list | tuple) and all(isinstance(one, Bandit) for one in bandits)):
+            raise LocalError(f"bandits must be a list of Bandit(...), not {bandits!r}")
         if not (sharing is None or isinstance(sharing, Sharing)):
             raise LocalError(f"an agent shares by on_demand(...), immediate(...) or silent(), not {sharing!r}")
         if policy is not None and policy.owner is not None:
@@ -127,6 +130,14 @@ class Agent:
     def segments_of(self, bandit: str) -> tuple[str, ...]:
         """Return the segments of a bandit that there are."""
         return self._learners.segments_of(bandit)
+
+    def knows_of(self, bandit: str, segment: str) -> bool:
+        """Return whether anything is known of a segment of a bandit that counts at present."""
+        return self._learners.has_any((bandit, segment))
+
+    def drop_policy(self, bandit: str, segment: str) -> None:
+        """Keep no policy of a segment of which nothing is known, until it is asked for again."""
+        self._learners.drop((bandit, segment))
 
     def declare(self, bandit: str, build: Build) -> None:
         """Say how policies are made for a bandit that this agent serves, one for each of its segments.
@@ -252,12 +263,21 @@ class Agent:
         """
         return self._observe(tallies, self._time(now), settled, elsewhere)
 
-    def turn(self, time: float, now: float | None = None) -> Outcome:
+    def turn(self, time: float, now: float | None = None, *, is_back: bool = False) -> Outcome:
         """Take the time of the calendar, which all who serve a bandit with a window have in common.
 
-        What is outside of its window is forgotten. Time never goes back.
+        What is outside of its window is forgotten. An earlier time changes nothing, unless it is said that the calendar
+        was wrong (`is_back`): after a new incarnation has begun, before it observes anything.
+
+        Raises:
+            LocalError: It has observed something.
         """
-        return self._learned(self.endpoint.turn(plain(time), self._time(now)))
+        return self._learned(self.endpoint.turn(plain(time), self._time(now), is_back=is_back))
+
+    @property
+    def calendar(self) -> Calendar:
+        """Which periods count at present, for drivers to look at."""
+        return self.endpoint.replica.calendar
 
     def adopt(
         self, pen: AgentId, tally: ArmTally, settled: Sequence[SettledBlock], now: float, at: At = PLAIN
@@ -268,9 +288,8 @@ class Agent:
         """
         incarnation, replica = incarnation_of(pen), self.endpoint.replica
         place = (*at, replica.period_of(at[0]))
-        held = replica.held(Cells(pen, incarnation, (), *place), tally.arm)
-        grown = ArmTally(tally.arm, *(before + more for before, more in zip(held, tally[1:], strict=True)))
-        return self._adopt(Cells(pen, incarnation, (grown,), *place), settled, now)
+        told = Cells(pen, incarnation, (), *place)
+        return self._adopt(told._replace(tallies=(replica.held(told, tally.arm).plus(tally),)), settled, now)
 
     def _adopt(self, told: Cells, settled: Sequence[SettledBlock], now: float) -> Outcome:
         return self._learned(adopt(self.endpoint, told, settled, now))
@@ -279,7 +298,8 @@ class Agent:
         """Let the policies know what an input has brought."""
         if self._plain is not None:
             self._plain.policy.learn(outcome.news)
-            self._plain.policy.learn(outcome.returned, own=True)
+            if outcome.returned:
+                self._plain.policy.learn(outcome.returned, own=True)
         if outcome.elsewhere:
             self._learners.learn(outcome.elsewhere)
         if outcome.records and isinstance(outcome.records[0], Turned):
@@ -380,8 +400,9 @@ class Agent:
         life = self.incarnation if incarnation is None else incarnation
         outcome = self.endpoint.begin(session, life, names, now, bandits)
         if names != self.arms:
-            self.policy.change_arms(names)
+            self._learners.at(PLAIN).change_arms(names)
         if bandits is not None:
+            self._learners.learn(outcome.elsewhere)
             self._learners.grow()
         for arm in outcome.ruled_out:
             self.policy.eliminate(arm)
@@ -487,8 +508,11 @@ class Agent:
     def last_wanted_by(self, peer: AgentId) -> int:
         """Return the number of the last change of what a peer wants to know of observations; 0 if there is none."""
         link, replica = self.endpoint.met.get(peer), self.endpoint.replica
-        wanted = () if link is None else replica.wanted(0, link.wants, link.told_of)
-        return next((fact.number for fact in wanted if isinstance(fact.key, CellKey | SettledKey)), 0)
+        if link is None:
+            return 0
+        logs = (None,) if link.told_of is None else tuple((agent,) for agent in link.told_of)
+        newest = (_last_observed(replica.wanted(0, link.wants, log)) for log in logs)
+        return max(newest)
 
     @property
     def log_number(self) -> int:
@@ -534,6 +558,27 @@ class Agent:
             if change.is_own:
                 own[change.bandit] = own.get(change.bandit, 0) + change.tally.observations
         return known, own
+
+    def tallies_of(self, bandits: Collection[str]) -> dict[At, Tally]:
+        """Return what is known of each segment of some bandits, which need not be declared, as a policy would read it.
+
+        It takes as long as there are cells: not for every decision.
+        """
+        parts: dict[tuple[str, str, int], list[ArmTally]] = {}
+        for bandit, segment, period, tally, _ in self._known():
+            if bandit in bandits and not beside(bandit, segment):
+                parts.setdefault((bandit, segment, period), []).append(tally)
+        replica, found = self.endpoint.replica, dict[At, Tally]()
+        for (bandit, segment, period), tallies in parts.items():
+            terms = replica.bandits[bandit]
+            weight = terms.weight(max(0, replica.period_of(bandit) - period))
+            total = found.setdefault((bandit, segment), Tally(terms.arms))
+            total.add_all(tallies if weight == 1.0 else [faded(tally, weight) for tally in tallies])
+        return found
+
+    def declares(self, bandit: str) -> bool:
+        """Return whether it is known here how policies of a bandit are made."""
+        return self._learners.knows(bandit)
 
     def snapshot(self) -> Snapshot:
         """Return all that this agent knows."""
@@ -675,8 +720,8 @@ class Agent:
         match record:
             case Observed(tallies, now, settled, elsewhere):
                 self._observe(tallies, now, settled, elsewhere)
-            case Turned(time, now):
-                self.turn(time, now)
+            case Turned(time, now):  # of an earlier time there is a record only if it went back
+                self.turn(time, now, is_back=time < self.calendar.time)
             case Adopted(told, settled, now):
                 self._adopt(told, settled, now)
             case Received(message, now):
@@ -712,6 +757,11 @@ def _check_policy(kept: EndpointState, policy: Policy | None) -> None:
         )
     if policy.own_pulls or policy.tally.observations or policy.candidates != policy.arms:
         raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
+
+
+def _last_observed(facts: Iterable[Fact]) -> int:
+    """Return the number of the first fact that is of observations; 0 if none is."""
+    return next((fact.number for fact in facts if isinstance(fact.key, CellKey | SettledKey)), 0)
 
 
 @cache

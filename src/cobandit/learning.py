@@ -1,8 +1,9 @@
 """What an agent has learned, place by place: one policy for each segment of each bandit, and one for the plain bandit.
 
 A policy reads the sum of what is known of its place, inside the window. If observations fade (`Bandit.half_life`), it
-reads fewer of the older periods. A place has a policy once anything is known of it or it is asked for; what is counted
-beside a bandit has none. This file knows no peers and no cells: what changes comes as `Change`.
+reads fewer of the older periods. A place has a policy once it is asked for: of places that others made up only what is
+known is kept. What is counted beside a bandit has none. This file knows no peers and no cells: what changes comes as
+`Change`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -57,14 +58,13 @@ class Learner:
             self._parts = {period: part for period, part in self._parts.items() if part.observations}
             self._fade()
 
-    def change_arms(self, bandit: Bandit) -> None:
+    def change_arms(self, arms: Sequence[Arm]) -> None:
         """Take more arms."""
-        self._bandit = bandit
-        self.policy.change_arms(bandit.arms)
-        for period, part in (self._parts or {}).items():
-            grown = Tally(bandit.arms)
-            grown.add_all(part.entries())
-            self._parts[period] = grown  # type: ignore[index]
+        self.policy.change_arms(arms)
+        if self._parts is not None:
+            before, self._parts = self._parts, {}
+            for period, part in before.items():
+                self._part(period).add_all(part.entries())
 
     def _part(self, period: int) -> Tally:
         assert self._parts is not None
@@ -85,6 +85,8 @@ class Learners:
         self._bandits, self._period_of = bandits, period_of
         self._build: dict[str, Build] = {}
         self._all: dict[At, Learner] = {}
+        self._waiting: dict[At, dict[tuple[int, Arm, bool], ArmTally]] = {}
+        """What is known of places that have no policy yet: by period and arm, own observations apart."""
 
     def put_plain(self, policy: Policy) -> Learner:
         """Take the policy of the plain bandit."""
@@ -101,7 +103,7 @@ class Learners:
         """Take that bandits with names may have more arms."""
         for (bandit, _), learner in self._all.items():
             if bandit and learner.policy.arms != self._bandits[bandit].arms:
-                learner.change_arms(self._bandits[bandit])
+                learner.change_arms(self._bandits[bandit].arms)
 
     def knows(self, bandit: str) -> bool:
         """Return whether it is known how policies of a bandit are made."""
@@ -120,17 +122,34 @@ class Learners:
                 raise LocalError(f"bandit {at[0]!r} has no policy here: declare it first")
             bandit = self._bandits[at[0]]
             learner = self._all[at] = Learner(build(bandit.arms), bandit, self._period_of(at[0]))
+            for (period, _, is_own), tally in self._waiting.pop(at, {}).items():
+                learner.learn(period, (tally,), own=is_own)
         return learner
+
+    def has_any(self, at: At) -> bool:
+        """Return whether anything is known of a place."""
+        learner = self._all.get(at)
+        return at in self._waiting if learner is None else learner.policy.tally.observations > 0
+
+    def drop(self, at: At) -> None:
+        """Keep no policy for a place of which nothing is known."""
+        self._all.pop(at, None)
 
     def segments_of(self, bandit: str) -> tuple[str, ...]:
         """Return the segments of a bandit that there are."""
-        return tuple(segment for name, segment in self._all if name == bandit)
+        return tuple(segment for name, segment in (*self._all, *self._waiting) if name == bandit)
 
     def learn(self, changes: Iterable[Change]) -> None:
         """Take what is more known, or less."""
         for bandit, segment, period, tally, is_own in changes:
-            if (bandit, segment) in self._all or (bandit in self._build and not beside(bandit, segment)):
-                self.at((bandit, segment)).learn(period, (tally,), own=is_own)
+            at = (bandit, segment)
+            if at in self._all:
+                self._all[at].learn(period, (tally,), own=is_own)
+            elif bandit in self._build and not beside(bandit, segment):
+                waiting, key = self._waiting.setdefault(at, {}), (period, tally.arm, is_own)
+                waiting[key] = waiting[key].plus(tally) if key in waiting else tally
+                if tally.observations < 0 and not sum(one.observations for one in waiting.values()):
+                    del self._waiting[at]
 
     def turn(self) -> None:
         """Take that periods have begun."""

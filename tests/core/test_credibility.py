@@ -175,6 +175,13 @@ TOLERANT: dict[str, tuple[Message, str]] = {
     "rewards that cannot be": (telling(Changes(cells=(Cells("p", 5, (ArmTally("A", 2, 9, 9),)),))), "no rewards of at"),
     "a log that ends before it begins": (honest(number=2, changes=Changes(4, 3)), "p tells of its log from 4 to 3"),
     "an impossible notice": (here(number=-1), "p sent notice -1 of session 7"),
+    **{
+        f"the place {ascii(at)[:30]}": (
+            telling(Changes(cells=(Cells("p", 5, (ONE,), *at),))),
+            "p tells of a bandit or a segment",
+        )
+        for at in [("home", "a\x1fb"), ("home", "\x1f"), ("home", "\u00fc" * 150), ("home", "a\nb"), ("a\x1fb", "")]
+    },
     "something bad behind something good": (
         telling(Changes(cells=(Cells("p", 5, (ArmTally("A", 2, 2, 2),)), Cells("q", 0, (ONE,))))),
         "p speaks of q",

@@ -200,7 +200,7 @@ def test_a_receiver_that_counts_twice_is_seen(value: tuple[int, int, int]) -> No
     (share,) = j.observe(one("A"), 0.0).outgoing
     p.receive(share, 0.0)
     assert pair_violations(j, p) == []
-    p.replica._facts[CellKey("j", 0, "A")].value = value
+    p.replica._facts[CellKey("j", 0, "A")].value = ArmTally("A", *value)
     assert pair_violations(j, p) == ["p has more of arm A from j than j has itself"]
 
 
@@ -262,7 +262,7 @@ def test_a_damaged_count_of_own_observations_is_seen() -> None:
 @pytest.mark.parametrize("value", [(0, 0, 0), (1, 2, 2), (1, 1, 2), (1, -1, 1)])
 def test_impossible_cells_are_seen(value: tuple[int, int, int]) -> None:
     j = healthy()
-    j.replica._facts[CellKey("p", 0, "B")].value = value
+    j.replica._facts[CellKey("p", 0, "B")].value = ArmTally("B", *value)
     assert endpoint_violations(j) == [f"j holds impossible tallies of p: {ArmTally('B', *value)}"]
 
 

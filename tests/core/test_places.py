@@ -7,7 +7,20 @@ import pytest
 
 from cobandit import UCB, Agent, on_demand
 from cobandit.codec import decode, decode_record, decode_snapshot, encode, encode_record, encode_snapshot
-from cobandit.core import Bandit, Cells, Changes, Message, Notice, Outcome, Placed, Presence, RetryTimers, Share, Turned
+from cobandit.core import (
+    Bandit,
+    Cells,
+    Changes,
+    InputRecord,
+    Message,
+    Notice,
+    Outcome,
+    Placed,
+    Presence,
+    RetryTimers,
+    Share,
+    Turned,
+)
 from cobandit.core.facts import CellKey
 from cobandit.core.invariants import endpoint_violations, total
 from cobandit.core.places import check_bandits, difference, faded
@@ -199,6 +212,20 @@ def test_policies_have_the_arms_that_a_bandit_gets() -> None:
     assert known(one, "home") == {"A": (1, 1), "C": (1, 1)}
 
 
+def test_a_relay_that_has_observed_nothing_of_a_bandit_takes_another_definition_of_it_and_drops_its_cells() -> None:
+    group = Group(agent("j", HOME), agent("r", HOME), relays="r")
+    group.observe("j", placed("home", "", some("A", 3, 1)))
+    relay, other = group.of["r"], HOME._replace(rewards=(-1.0, 1.0), arms=("A", "C"))
+    start = relay.snapshot()
+    began = relay.begin(7, group.now, bandits=(other,))
+    assert [*relay.endpoint.replica.cells()] == []
+    assert relay.policy_at("home").tally.observations == 0
+    assert Agent.restore(start, began.records, policy=None, sharing=SHARING).snapshot() == relay.snapshot()
+    relay.update_all((), group.now, elsewhere=(placed("home", "", some("A", 1, 1)),))
+    with pytest.raises(LocalError, match="another rewards"):
+        relay.begin(8, group.now, bandits=(HOME,))
+
+
 def test_a_bandit_is_not_declared_otherwise_later_and_its_arms_only_grow() -> None:
     one = agent("j", HOME)
     with pytest.raises(LocalError, match="another rewards"):
@@ -243,6 +270,8 @@ def test_bandits_that_cannot_be_are_refused() -> None:
     for wrong, words in (
         ((HOME, HOME), "twice"),
         ((HOME._replace(arms=()),), "empty"),
+        ((HOME._replace(name="a\x1fb"),), "control characters"),
+        ((HOME._replace(arms=("A", "\x1fheld out\x1fA")),), "separator"),
         ((HOME._replace(units_per_reward=0),), "quanta"),
         ((HOME._replace(periods=65),), "periods"),
         ((HOME._replace(period=-1.0),), "period"),
@@ -357,6 +386,21 @@ def test_time_never_goes_back() -> None:
     assert [key for key, _ in one.endpoint.replica.cells()] == [CellKey("j", 0, "A", "hourly", "", 2)]
 
 
+def test_time_goes_back_only_in_another_incarnation_and_what_is_written_leads_there_again() -> None:
+    one, once = agent("j", HOURLY), placed("hourly", "", some("A", 1, 0))
+    start, records = one.snapshot(), list[InputRecord]()
+    records += one.turn(86_410.0, 0.0).records
+    records += one.update_all((), 1.0, elsewhere=(once,)).records
+    with pytest.raises(LocalError, match="begin another one first"):
+        one.turn(130.0, 2.0, is_back=True)
+    records += one.begin(5, 2.0, incarnation=5).records
+    records += one.turn(130.0, 2.0, is_back=True).records
+    records += one.update_all((), 3.0, elsewhere=(once,)).records
+    assert [key for key, _ in one.endpoint.replica.cells()] == [CellKey("j", 5, "A", "hourly", "", 2)]
+    assert known(one, "hourly") == {"A": (1, 0)}
+    assert Agent.restore(start, records, policy=None, sharing=SHARING).snapshot() == one.snapshot()
+
+
 def test_shares_are_counted_from_the_first_again_when_a_period_begins_in_which_something_was_observed_before() -> None:
     sharing = on_demand(Geometric(2), loss_tolerant=RetryTimers(first=5.0, least=1.0, tick=20.0))
     group = Group(*(agent(name, HOURLY, HOME, sharing=sharing) for name in "jp"))
@@ -416,6 +460,28 @@ def test_observations_fade_with_age() -> None:
     assert seen == [(8, 4), (4, 2), (2, 1), (1, 0), (0, 0), (0, 0), (0, 0)]
     assert j.policy_at("fading").own_pulls == 8
     assert faded(some("A", 3, 1), 0.5) == some("A", 2, 0)
+
+
+@pytest.mark.parametrize("name", ["", "fading"])
+def test_a_bandit_whose_observations_fade_gets_another_arm(name: str) -> None:
+    fading = Bandit(name, ("A",) if name else (), 1, period=10.0, periods=6, half_life=10.0)
+    one = Agent("j", None if name else UCB(["A"], quantum=1.0), SHARING, bandits=(fading,))
+    if name:
+        one.declare(name, build)
+
+    def observe(tally: ArmTally) -> None:
+        if name:
+            one.update_all((), 1.0, elsewhere=(placed(name, "", tally),))
+        else:
+            one.update_all((tally,), 1.0)
+
+    observe(some("A", 8, 4))
+    more = ("A", "B")
+    one.begin(2, 2.0, arms=None if name else more, bandits=(fading._replace(arms=more if name else ()),))
+    for arm in more:
+        observe(some(arm, 2, 1))
+    one.turn(10.0, 11.0)
+    assert one.policy_at(name).tally.counts == {"A": 5, "B": 1}
 
 
 def test_a_policy_that_rules_arms_out_has_no_window() -> None:

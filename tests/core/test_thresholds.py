@@ -6,8 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold
-from cobandit.core.thresholds import LARGEST_THRESHOLD, TABULATED_SHARES, is_bounded, needed
+from cobandit.core import Constant, FromFunction, Geometric, PerCandidate, Threshold, on_demand
+from cobandit.core.exchange import Exchange
+from cobandit.core.thresholds import LARGEST_THRESHOLD, TABULATED_SHARES, is_bounded
+
+
+def needed(threshold: Threshold, c: int, candidate_count: int, *, is_answer: bool) -> int:
+    """Return with how many observations in its buffer an exchange shares for the c-th time."""
+    for buffered in range(1, 100):
+        exchange = Exchange(on_demand(threshold), buffered=buffered if is_answer else buffered - 1)
+        exchange.c = c
+        if exchange.share_received(candidate_count) if is_answer else exchange.observe(candidate_count):
+            return buffered
+    raise AssertionError("it never shares")
+
 
 SQUARES = FromFunction(lambda c: c * c)
 

@@ -139,7 +139,7 @@ def test_a_second_witness_brings_what_both_say_and_whoever_knew_less_is_told() -
     assert (outcome.returned, known(j)) == ((ArmTally("A", 3, 3, 3),), 5)
     wanted = {
         name: sorted(
-            (fact.key.arm, fact.cell[0])
+            (fact.key.arm, fact.cell.observations)
             for fact in j.endpoint.replica.wanted(0, link.wants)
             if isinstance(fact.key, CellKey) and fact.key.incarnation == 3
         )

@@ -212,7 +212,11 @@ def test_replicas_without_names_are_replaced(tmp_path: Path) -> None:
                 words(one, "later")
             one.terminate()
         assert [one.wait(30.0) for one in pods] == [143] * 3
-        again = [stack.enter_context(web()) for _ in range(3)]
-        begun = [words(one, "ready") for one in again]
-        assert all(int(known) > 0 for _, _, known in begun)
-        assert {name for _, name, _ in begun} & names
+        again = set[str]()
+        for _ in range(12):  # each goes to one of the relays by chance, and is lent a name of that one
+            _, name, known = words(stack.enter_context(web()), "ready")
+            assert int(known) > 0
+            again.add(name)
+            if again & names:
+                break
+        assert again & names

@@ -181,7 +181,7 @@ def _a_reward_is_sent_once(patch: pytest.MonkeyPatch) -> None:
         empty_outbox(self, now)
         for peer in self.peers:
             if any(receiver == peer for receiver, _ in self._outgoing):
-                self.rewards_for_others.arrived(peer, [token for token, _ in self.outbox.rewards_for(peer, self.room)])
+                self.rewards_for_others.arrived(peer, [token for token, _ in self.outbox.of(peer)])
 
     patch.setattr(Machine, "_empty_outbox", changed)
 

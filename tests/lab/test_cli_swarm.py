@@ -54,11 +54,11 @@ def test_live_members_are_run_and_a_failing_seed_says_how_to_see_it_again(
     assert main(["swarm", "--live", "--seeds", "0:2", "--workers", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "no violation"
     monkeypatch.setattr(Inspector, "wrote", lambda self, process: self.complain(f"{process.name} has written"))
-    command = ["swarm", "--live", "--allow", "steady_delays", "--seeds", "0"]
+    command = ["swarm", "--live", "--allow", "controls_outlive_disks", "--seeds", "0"]
     assert main([*command, "--workers", "1"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "seed 0: m0 has written"
-    assert lines[1] == "    python -m lab swarm --live --allow steady_delays --seeds 0 --transcript"
+    assert lines[1] == "    python -m lab swarm --live --allow controls_outlive_disks --seeds 0 --transcript"
     assert main([*command, "--transcript"]) == 1
     assert capsys.readouterr().out.splitlines()[-2:] == lines[:2]
 

@@ -70,7 +70,7 @@ def _relays_take_all_rewards_of_relays(patch: pytest.MonkeyPatch) -> None:
         taken = tuple(token for token, _ in message.rewards)
         for token, reward in message.rewards:
             machine.rewards_for_others.take_over(read(token).member, token, reward)
-        machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, taken))
+        machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, taken, message.number))
 
     patch.setattr(Inbound, "_take_over", changed)
 
@@ -107,15 +107,15 @@ def _a_leaf_takes_everybodys_word(patch: pytest.MonkeyPatch) -> None:
 
 
 VARIANTS: dict[str, tuple[Break, int]] = {
-    "a farewell is the last word": (_a_farewell_is_the_last_word, 0),
+    "a farewell is the last word": (_a_farewell_is_the_last_word, 33),
     "a leaf stays with a relay that is silent": (_a_leaf_stays_with_a_relay_that_is_silent, 5),
     "a relay says that it has what it does not keep": (_a_relay_says_that_it_has_rewards_that_it_does_not_keep, 21),
-    "a relay keeps rewards in memory only": (_a_relay_keeps_rewards_in_memory_only, 28),
+    "a relay keeps rewards in memory only": (_a_relay_keeps_rewards_in_memory_only, 78),
     "rewards are not handed on": (_rewards_for_others_are_not_handed_on, 0),
-    "relays take all rewards of relays": (_relays_take_all_rewards_of_relays, 27),
+    "relays take all rewards of relays": (_relays_take_all_rewards_of_relays, 55),
     "a total contains what the leaf observed": (_a_total_contains_what_the_leaf_observed_itself, 0),
-    "leaves are not told what is set": (_leaves_are_not_told_what_is_set, 1),
-    "a leaf takes everybody's word": (_a_leaf_takes_everybodys_word, 0),
+    "leaves are not told what is set": (_leaves_are_not_told_what_is_set, 20),
+    "a leaf takes everybody's word": (_a_leaf_takes_everybodys_word, 29),
 }
 """Each with the first seed that notices."""
 

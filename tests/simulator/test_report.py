@@ -47,6 +47,13 @@ def told(*values: float | None) -> list[str]:
     return [f"{value:,.{digits}f}" for value in given]
 
 
+def test_two_engines_are_two_and_say_the_same() -> None:
+    one = small(trials=1)
+    both = replace(one, about=replace(one.about, engine="compiled and reference"))
+    assert "on the reference engine.<" in one.report()
+    assert "on the compiled and reference engines, which give the same numbers." in both.report()
+
+
 @pytest.mark.parametrize("world", [WORLD, LOSSY], ids=["as in the paper", "loss"])
 def test_the_table_says_what_the_summary_says(world: Scenario) -> None:
     results = small(world)

@@ -60,6 +60,13 @@ def small(world: Scenario | dict[str, Scenario] = WORLD, **options: Any) -> Resu
     return simulate(world, **{"trials": 4, "seed": 7, "engine": "reference", **options})
 
 
+def test_results_tell_what_they_are_about_and_not_their_frames() -> None:
+    pair = small(PAIR, trials=2)
+    assert repr(pair) == "<Results of 'on demand', 'alone': trials 2, seed 7, engine reference>"
+    many = replace(pair, about=replace(pair.about, scenarios={name: {} for name in "abcde"}))
+    assert repr(many) == "<Results of 5 scenarios: trials 2, seed 7, engine reference>"
+
+
 def assert_equal(got: Results, ref: Results) -> None:
     for frame in FRAMES:
         assert_frame_equal(getattr(got, frame), getattr(ref, frame), check_exact=True)
@@ -77,7 +84,8 @@ def bits(results: Results) -> list[bytes]:
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Which trials were run."""
+    """Which trials were run, in this process."""
+    monkeypatch.setattr(trials_module, "can_fork", lambda: False)
     names: list[tuple[str, int]] = []
     run_job = trials_module.run_job
 

@@ -32,7 +32,8 @@ def assert_equal(got: Results, ref: Results) -> None:
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Which trials were run."""
+    """Which trials were run, in this process."""
+    monkeypatch.setattr(trials_module, "can_fork", lambda: False)
     names: list[tuple[str, int]] = []
     run_job = trials_module.run_job
 

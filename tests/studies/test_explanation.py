@@ -26,12 +26,15 @@ from cobandit.scenario import (
     Absence,
     AgentSpec,
     Arms,
+    Bernoulli,
     BuiltIn,
+    Discrete,
     Faults,
     Halving,
     Kind,
     Partition,
     Rate,
+    RewardRange,
     Row,
     Scenario,
     Slots,
@@ -39,6 +42,7 @@ from cobandit.scenario import (
     transcript,
 )
 from cobandit.scenario.file import read_scenario
+from cobandit.scenario.paying import Pay
 from cobandit.simulator import run
 from cobandit.studies.explanation import FIGURE_1, FIGURE_1_NAMES, Explanation, explain, listening
 from cobandit.studies.explanation.choosing import chosen_pair
@@ -140,6 +144,23 @@ def test_the_table_on_the_page_tells_every_row_of_the_trace_and_what_it_leaves_o
     untold = sum(bool(silent_arrivals.fullmatch(what)) for _, what in told)
     forms = (Form.ACKNOWLEDGEMENT, Form.NOTICE)
     assert untold == sum(len(flight.arrivals) for flight in conversation.flights if flight.form in forms)
+
+
+@pytest.mark.parametrize(
+    ("pays", "rewards", "legend"),
+    [
+        (Bernoulli(), {"5", "-5"}, ("reward 5<", "reward -5<")),
+        (Discrete((-5.0, 2.5), (0.4, 0.6)), {"2.5", "-5"}, ("reward of at least 0<", "reward below 0<")),
+    ],
+)
+def test_rewards_of_another_range_are_told_in_it(pays: Pay, rewards: set[str], legend: tuple[str, str]) -> None:
+    world = replace(TWO, arms=Arms(("A",), (-0.5,), RewardRange(-5.0, 5.0), pays))
+    page = Explanation(listen(world, (0, 1), seed=1, slots=100), ("ann", "bob"), "world", ())
+    told = [line[1].rpartition(" ")[2] for line in shown(page) if " pulls " in line[1]]
+    assert set(told) == rewards
+    assert all(words in page.html() for words in legend)
+    drawn = re.findall(r'class="pull (won|not) side-\d" cx="[^"]*" cy="\d\d', page.html())
+    assert [word == "won" for word in drawn] == [not reward.startswith("-") for reward in told]
 
 
 @pytest.mark.parametrize("name", WORLDS)

@@ -1,10 +1,12 @@
 """All experiments are run, measured and reported; here with a few hundred slots each."""
 
 import json
+import logging
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
@@ -14,7 +16,7 @@ from cobandit.core import Constant, Geometric, Threshold
 from cobandit.policies import Confidence
 from cobandit.scenario import Arms, BuiltIn
 from cobandit.simulator.canvas import Picture
-from cobandit.simulator.trials import Trial
+from cobandit.simulator.trials import Trial, run_jobs
 from cobandit.studies import figures as drawing
 from cobandit.studies import report as reporting
 from cobandit.studies import reproduction
@@ -265,7 +267,7 @@ def test_the_command_writes_a_page_that_needs_nothing_else(tmp_path: Path, capsy
     printed = capsys.readouterr()
     assert f"The report is in {folder / 'report.html'}." in printed.out
     assert "`cobandit reproduce` runs all of it" in printed.out
-    assert [line.split(":")[0] for line in printed.err.splitlines()] == list(STUDIES)
+    assert [line.split(":")[0] for line in printed.err.splitlines() if line[:9] != "cobandit:"] == list(STUDIES)
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert not re.search(r"""(src|srcset|href)="(?!data:image/svg\+xml;base64,|\#)""", page)
     assert not re.search(r"https?:|//[a-z]|@import|url\(", re.sub(r"base64,[^\"]+", "", page))
@@ -282,6 +284,21 @@ def test_the_command_writes_a_page_that_needs_nothing_else(tmp_path: Path, capsy
     ]  # fmt: skip
     assert json.loads((folder / "report.json").read_text(encoding="utf-8"))["complete"] is False
     assert list(folder.glob("*.part")) == []
+
+
+@pytest.mark.usefixtures("short")
+def test_an_experiment_without_a_table_has_a_line_too_and_compiling_is_not_hidden_in_its_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def after_a_note(*arguments: Any, **options: Any) -> Any:
+        logging.getLogger("cobandit.simulator").warning("compiling")
+        return run_jobs(*arguments, **options)
+
+    monkeypatch.setattr(reproduction, "run_jobs", after_a_note)
+    assert main(["reproduce", "easy", "--trials", "1", "--workers", "1", "--out", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert re.findall(r"^easy: (\S+): [\d,]+ messages, regret [\d,]+$", out, re.MULTILINE) == ["UCB-ODC", "AAE-ODC"]
+    assert re.search(r"^easy: 1 trial in [\d.]+ s, in which the engine was compiled$", err, re.MULTILINE)
 
 
 @pytest.mark.usefixtures("short")
@@ -309,10 +326,10 @@ def test_arms_of_a_user_are_used_and_named(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_wrong_arguments_are_named_before_anything_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "5", "8", "--out", str(tmp_path / "out")]) == 2
+    assert main(["reproduce", "fleets", "8", "--out", str(tmp_path / "out")]) == 2
     assert (
         capsys.readouterr().err
-        == "cobandit: experiment '8' is not one of 1, 2, 3, 4, 5, 6a, 6b, 7, easy, loss, phases, spread\n"
+        == "cobandit: experiment '8' is not one of 1, 2, 3, 4, 5, 6a, 6b, 7, easy, loss, phases, spread, fleets\n"
     )
     assert main(["reproduce", "--arms", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
     assert "cannot read" in capsys.readouterr().err

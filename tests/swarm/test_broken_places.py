@@ -8,9 +8,7 @@ import pytest
 
 from cobandit import agent as agent_module
 from cobandit.core import Endpoint, Outcome, Placed, members, snapshots
-from cobandit.core import replica as replica_module
 from cobandit.core.calendar import Calendar
-from cobandit.core.facts import cell_key
 from cobandit.core.messages import Cells
 from cobandit.core.places import At, Bandit, Change
 from cobandit.core.replica import Replica
@@ -70,7 +68,11 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("a cell forgets its segment", first_seed=5)
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(replica_module, "cell_key", lambda told, arm: cell_key(told._replace(segment=""), arm))
+    for name in ("held", "merge_cells"):
+        taken = getattr(Replica, name)
+        patch.setattr(
+            Replica, name, lambda self, told, other, taken=taken: taken(self, told._replace(segment=""), other)
+        )
 
 
 @variant("a bandit that was not served is taken to be known", first_seed=13)

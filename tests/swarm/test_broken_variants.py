@@ -32,7 +32,7 @@ from cobandit.core.members import Members, Peer
 from cobandit.core.messages import MAX_NUMBER
 from cobandit.core.peers import Peers
 from cobandit.core.places import Change
-from cobandit.core.replica import News, Replica
+from cobandit.core.replica import News, Replica, Told
 from cobandit.core.retransmit import Event, Phase, Retransmit
 from cobandit.core.running_totals import RunningTotals
 from cobandit.core.speech import Speech
@@ -63,10 +63,10 @@ def variant(name: str, first_seed: int = 0) -> Callable[[Break], Break]:
 def _(patch: pytest.MonkeyPatch) -> None:
     merge_cell = Replica._merge_cell
 
-    def changed(self: Replica, key: CellKey, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
+    def changed(self: Replica, key: Told, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
         fact = self._facts.get(key)
-        if fact is not None and entry.observations < fact.cell[0]:
-            fact.value = entry[1:]
+        if fact is not None and entry.observations < fact.cell.observations:
+            fact.value = entry
             return None
         return merge_cell(self, key, entry, teller)
 
@@ -77,11 +77,9 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     merge_cell = Replica._merge_cell
 
-    def changed(self: Replica, key: CellKey, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
+    def changed(self: Replica, key: Told, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
         fact = self._facts.get(key)
-        before = (0, 0, 0) if fact is None else fact.cell
-        added = ArmTally(entry.arm, *(old + new for old, new in zip(before, entry[1:], strict=True)))
-        return merge_cell(self, key, added, teller)
+        return merge_cell(self, key, entry if fact is None else entry.plus(fact.cell), teller)
 
     patch.setattr(Replica, "_merge_cell", changed)
 
@@ -104,7 +102,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 def _(patch: pytest.MonkeyPatch) -> None:
     merge_cell = Replica._merge_cell
 
-    def changed(self: Replica, key: CellKey, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
+    def changed(self: Replica, key: Told, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
         fact, number, log = self._facts.get(key), self.number, list(self._log)
         before = fact.number if fact is not None else 0
         added = merge_cell(self, key, entry, teller)

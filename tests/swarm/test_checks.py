@@ -57,7 +57,7 @@ def history() -> History:
 
 def cell(of: Agent, key: CellKey, value: tuple[int, int, int]) -> None:
     """Damage what an agent holds."""
-    of.endpoint.replica._facts[key].value = value
+    of.endpoint.replica._facts[key].value = ArmTally(key.arm, *value)
 
 
 def test_a_healthy_pair_passes(pair: Pair, history: History) -> None:

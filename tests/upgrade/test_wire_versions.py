@@ -54,8 +54,14 @@ def test_version_2_reads_what_it_writes_and_version_1_refuses_it_as_what_it_is(n
 @pytest.mark.parametrize("name", SAID)
 def test_version_1_reads_a_later_release_of_version_1_whatever_it_added(name: str) -> None:
     version, group, kind, body = msgspec.msgpack.decode(control_messages.pack(SAID[name], GROUP)[4:])
-    left_out: dict[type, int] = {control_messages.Hello: 1, control_messages.PenAsked: 1, control_messages.PenLent: 3}
-    body += [[]] * left_out.get(type(SAID[name]), 0)  # what is of bandits with names; what is added later comes behind
+    left_out: dict[type, list[object]] = {
+        control_messages.Hello: [[]],  # what is of bandits with names
+        control_messages.PenAsked: [[], False],
+        control_messages.PenLent: [[], [], [], False],
+        control_messages.RewardsTaken: [0],
+        control_messages.RewardsToBring: [0],
+    }
+    body += left_out.get(type(SAID[name]), [])  # what is added later comes behind
     for more in (None, 7, ["deep", ["er"]], {"a": 1}):
         assert control_messages.unpack(frame(version, group, kind, [*body, more]), GROUP) == SAID[name]
         assert control_messages.unpack(frame(version, group, kind, [*body, more, more], more), GROUP) == SAID[name]

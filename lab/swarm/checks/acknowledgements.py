@@ -26,5 +26,5 @@ def untrue_acknowledgement(one: Endpoint, other: Endpoint) -> list[str]:
         and other.replica.has(fact.key.bandit, fact.key.arm)
         and is_inside(other.replica, fact.key.bandit, fact.key.period, ahead=1)
         and not (fact.key.agent == other.name and fact.key.incarnation > other.replica.incarnation)
-        and (fact.key not in held or held[fact.key].observations < fact.cell[0])
+        and (fact.key not in held or held[fact.key].observations < fact.cell.observations)
     ]

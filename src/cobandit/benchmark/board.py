@@ -59,20 +59,18 @@ def task_table(task: str, cards: Sequence[Card]) -> str:
 def _section(task: str, cards: Sequence[Card]) -> str:
     trials = sorted({card.standings[task].trials for card in cards if task in card.standings})
     count = f"{trials[0]}" if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
-    lines = [
-        f"## {task}",
-        "",
-        f"{_sentence(tasks()[task].why)} {count} trials.",
-        "",
-        task_table(task, cards),
-    ]
+    lines = [task_table(task, cards)]
     lines += [f"- Failed: {card.title}: {card.failures[task]}" for card in cards if task in card.failures]
     reasons: dict[str, list[str]] = {}
     for card in cards:
         if task in card.not_played:
             reasons.setdefault(card.not_played[task], []).append(card.title)
     lines += [f"- Not played: {', '.join(titles)}: {why}." for why, titles in reasons.items()]
-    return "\n".join([*lines, ""] if lines[-1].startswith("-") else lines)
+    lines += [""] if lines[-1].startswith("-") else []
+    entries = sum(task in card.standings for card in cards)
+    head = f"## {task}\n\n{_sentence(tasks()[task].why)} {count} trials.\n"
+    folded = f'<details markdown="1">\n<summary>The {entries} entries that played it</summary>\n'
+    return "\n".join([head, folded, *lines, "</details>\n"])
 
 
 def _cells(one: Standing, bold: dict[str, bool]) -> list[str]:

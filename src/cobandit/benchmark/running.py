@@ -7,6 +7,7 @@ depends on task, entry and number alone.
 
 import json
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
@@ -86,7 +87,8 @@ def run(
     report = progress or (lambda _task, _done, _all: None)
     pool = executor
     if pool is None and (workers or os.cpu_count() or 1) > 1:
-        pool = ProcessPoolExecutor(workers or os.cpu_count())
+        quiet = (signal.SIGINT, signal.SIG_IGN)  # an interrupt is for who began them
+        pool = ProcessPoolExecutor(workers or os.cpu_count(), initializer=signal.signal, initargs=quiet)
     try:
         return [_play(task, players, count, folder, pool, report, slow=slow) for task in chosen]
     finally:

@@ -1,6 +1,7 @@
 """The command line: argument parsing and printing only; each command calls one function."""
 
 import argparse
+import multiprocessing
 import os
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from cobandit.cli.forget import add_forget
 from cobandit.cli.health import add_health
 from cobandit.cli.keys import add_keys
 from cobandit.cli.parsing import Parser
+from cobandit.cli.progress import Progress, notes
 from cobandit.cli.protocols import add_protocols
 from cobandit.cli.relay import add_agent, add_relay
 from cobandit.cli.reproduce import add_reproduce
@@ -37,9 +39,11 @@ UNREAD = 141
 
 
 def console() -> int:
-    """Run the command line as a program. An interrupted one ends at once, whatever its threads are computing."""
+    """Run the command line as a program. An interrupted one ends at once, whatever its threads and workers compute."""
     code = main()
     if code == INTERRUPTED:
+        for worker in multiprocessing.active_children():
+            worker.terminate()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -54,20 +58,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return run_agent_of_demo()
         options = _parser().parse_args(given)
         is_read_by_programs = getattr(options, "json", False) or options.name_of_command == "log"
-        with fitted(folds=not is_read_by_programs), needed_by(f"'{options.name_of_command}'"):
+        with (
+            fitted(folds=not is_read_by_programs),
+            needed_by(f"'{options.name_of_command}'", getattr(options, "extra", None)),
+        ):
             code = int(options.command(options))
         sys.stdout.flush()  # here, where a reader that is gone can still be told from other errors
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest is flushed when the program ends
         return UNREAD
-    except (CobanditError, OSError) as error:
-        with fitted():
-            print(f"cobandit: {error}", file=sys.stderr)
-        return 2
+    except CobanditError as error:
+        return _refused(str(error))
+    except OSError as error:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return _refused(f"{where}{error.strerror or error}")
     except KeyboardInterrupt:
         print("cobandit: interrupted", file=sys.stderr)
         return INTERRUPTED
     return code
+
+
+def _refused(why: str) -> int:
+    with fitted():
+        print(f"cobandit: {why}", file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:  # a full disk, perhaps: what is left cannot be written when the program ends either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 2
 
 
 def _parser() -> Parser:
@@ -135,15 +153,17 @@ def _compare(options: argparse.Namespace) -> int:
     from cobandit.studies import demonstration  # noqa: PLC0415  # needs the extra `sim`, as the next command
 
     make_folder(options.out)
-    lines: list[demonstration.Line] = []
-    for line in demonstration.measure(trials=options.trials, workers=options.workers):
-        if not lines:  # nothing is printed before it is known that all is installed
-            print(f"{'':27}{'messages':>10}{'per decision':>14}{'group regret':>14}{'':8}")
-        lines.append(line)
+    progress = Progress(sys.stderr)
+    try:
+        with notes(sys.stderr):
+            lines = demonstration.measure(trials=options.trials, workers=options.workers, progress=progress)
+    finally:
+        progress.clear()
+    print(f"{'':27}{'messages':>10}{'per decision':>14}{'group regret':>14}")
+    for line in lines:
         print(
             f"{line.way:27}{line.mean_shares:>10,.0f}{line.mean_shares / line.decisions:>14.3f}"
-            f"{line.mean_regret:>14,.0f} ± {line.regret_half:<5,.0f}",
-            flush=True,
+            f"{line.mean_regret:>14,.0f} ± {line.regret_half:,.0f}"
         )
     picture = demonstration.drawn(lines)
     for name, content in picture.files().items():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cobandit.cli.status import NOBODY, add_connection
+from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
     from cobandit.live.status.statistics import Statistics
@@ -27,17 +28,24 @@ MAX_NAMED = 20
 def add_control(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     parser.add_argument("url", help="the network, as `cobandit status` takes it")
-    add_connection(parser)
-    parser.add_argument("--bandit", metavar="NAME", help="of a fleet: turn the switch of this bandit alone")
+    _add_options(parser)
     switches = parser.add_subparsers(required=True, metavar="switch", dest="switch")
     for name, what in (
         ("freeze", "give an arm no more traffic"),
         ("unfreeze", "give an arm back to the policy"),
         ("kill", "let everybody pull this arm and no other"),
     ):
-        switches.add_parser(name, help=what).add_argument("arm")
-    switches.add_parser("lift", help="turn the kill switch off")
+        switch = switches.add_parser(name, help=what, argument_default=argparse.SUPPRESS)
+        switch.add_argument("arm")
+        _add_options(switch)
+    _add_options(switches.add_parser("lift", help="turn the kill switch off", argument_default=argparse.SUPPRESS))
     parser.set_defaults(command=run)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the options. They may stand before the switch and after it."""
+    add_connection(parser, needs_group=False)
+    parser.add_argument("--bandit", metavar="NAME", help="of a fleet: turn the switch of this bandit alone")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -45,6 +53,8 @@ def run(options: argparse.Namespace) -> int:
     from cobandit.cli.status import connection  # noqa: PLC0415  # loads only what is needed
     from cobandit.live.machine.controls import FROZEN, FURTHEST_AHEAD, KILL, freezing_in, killing  # noqa: PLC0415
 
+    if options.group is None:
+        raise LocalError("say whose switch it is, with --group")
     arm, bandit = getattr(options, "arm", ""), options.bandit or ""
     is_kill = options.switch in ("kill", "lift")
     key = (killing(bandit) if bandit else KILL) if is_kill else freezing_in(bandit, arm)

@@ -39,13 +39,19 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--listen", metavar="HOST:PORT", default="127.0.0.1:0", help="where the page is (default: a free port here)"
     )
-    parser.set_defaults(command=_demo)
+    parser.set_defaults(command=_demo, extra="live")  # it needs several packages, which are not named one by one
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from cobandit.studies.live_demo import Plan, result_as_json, run_demo  # noqa: PLC0415  # loads only what is needed
+    from cobandit.studies.live_demo import (  # noqa: PLC0415  # loads only what is needed
+        Plan,
+        check_plan,
+        result_as_json,
+        run_demo,
+    )
 
     plan = Plan(options.seconds, options.agents, options.url, options.seed)
+    check_plan(plan)
     with ExitStack() as stack:
         page = None if options.json else _page(options.listen, stack)
         screen = Screen(plan, is_silent=options.json, page=page)
@@ -148,7 +154,7 @@ def _told(result: "DemoResult") -> list[str]:
         "repetitions": "repetitions of shares, and what was left",
         "acknowledgements": "acknowledgements",
         "notices": "notices: arrivals and farewells",
-        "letters": "control messages: hellos, and answers to this table",
+        "letters": "control messages: hellos, answers",
     }
     lines += [
         f"{meaning:44}{sent[kind]:>12,}{sent[kind] / result.decisions:>16.3f}" for kind, meaning in meanings.items()

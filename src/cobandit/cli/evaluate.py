@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cobandit.cli.state_file import add_place, place_of
+from cobandit.scenario.words import count_of
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
 
 def add_evaluate(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
-    parser.add_argument("log", nargs="+", type=Path, help="what `cobandit log` printed: JSON lines, or a .parquet file")
+    parser.add_argument(
+        "log",
+        nargs="+",
+        type=Path,
+        help="what `cobandit log` printed: JSON lines, or a .parquet file; - reads them from the standard input",
+    )
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--arm", help="the other policy always chooses this arm (default: each arm in turn)")
     other.add_argument("--arms", nargs="+", metavar="ARM", help="it chooses these arms evenly")
@@ -42,7 +48,8 @@ def _run(options: argparse.Namespace) -> int:
     place = zip(("bandit", "segment"), place_of(options), strict=True)
     wanted = [(name, value) for name, value in place if value is not None]
     wanted += [_parted(text, "--where") for text in options.where]
-    rows = [row for row in read_decisions(*options.log) if all(_text(row.get(name)) == value for name, value in wanted)]
+    logs = [Path("/dev/stdin") if str(path) == "-" else path for path in options.log]
+    rows = [row for row in read_decisions(*logs) if all(_text(row.get(name)) == value for name, value in wanted)]
     if wanted and not rows:
         raise LocalError(f"no decision of the log has {', '.join(f'{name}={value}' for name, value in wanted)}")
     log = decisions_of(rows, unrewarded=options.unrewarded)
@@ -83,7 +90,7 @@ def _text(value: object) -> str:
 
 def _table(found: "list[Evaluation]") -> list[str]:
     first = found[0]
-    lines = [f"{first.decisions:,} decisions, as they were: {_words(first.logged)} a decision"]
+    lines = [f"{count_of(first.decisions, 'decision')}, as they were: {_words(first.logged)} a decision"]
     left_out = [
         f"{count:,} {why}"
         for count, why in (
@@ -103,7 +110,8 @@ def _table(found: "list[Evaluation]") -> list[str]:
             f"  doubly robust       {_words(one.doubly_robust)}",
             *(f"  ! {caution}" for caution in one.cautions),
         ]
-    return [*lines, "", f"Intervals hold the true value in {first.confidence:.0%} of such logs."]
+    but = " but for those with a warning (!)" if any(one.cautions for one in found) else ""
+    return [*lines, "", f"Intervals hold the true value in {first.confidence:.0%} of such logs{but}."]
 
 
 def _words(estimate: "Estimate") -> str:

@@ -134,7 +134,7 @@ def _verdict(fleet: Fleet, width: int) -> list[str]:
 
 
 def _bandits(fleet: Fleet, width: int, most: int) -> list[str]:
-    """Return a line for each bandit with a name, and what its hold-out and its guardrail say."""
+    """Return a line for each bandit with a name, who leads there, and what its hold-out and its guardrail say."""
     bandits = sorted(fleet.bandits, key=lambda one: -one.observations)
     if not bandits:
         return []
@@ -146,8 +146,11 @@ def _bandits(fleet: Fleet, width: int, most: int) -> list[str]:
         lines.append(cut(f"{row}{one.observations:>12,}  {', '.join(switches)}", width))
     if rest := bandits[most:]:
         lines.append(f"... and {len(rest)} bandits more, with {sum(one.observations for one in rest):,} observed")
-    for one in bandits:
-        said = [*([] if one.lift is None else [one.lift.text]), *_violations(one.guardrail, one.name)]
+    for place, one in enumerate(bandits):
+        said = [] if one.verdict is None or place >= most else [one.verdict.text]
+        if said and one.judged_segment:
+            said = [f"in {cut(one.judged_segment, _NAME)}, its largest segment: {said[0]}"]
+        said += [*([] if one.lift is None else [one.lift.text]), *_violations(one.guardrail, one.name)]
         lines += _wrapped([f"{cut(one.name, _NAME)}: {text}" for text in said], width)
     return lines
 
@@ -161,7 +164,11 @@ def _violations(guardrail: GuardrailStatistics | None, bandit: str = "") -> list
 
 
 def _wrapped(texts: list[str], width: int) -> list[str]:
-    return [line for text in texts for line in textwrap.wrap(cut(text, 2000), width)]
+    return [
+        line
+        for text in texts
+        for line in textwrap.wrap(cut(text, 2000), width, subsequent_indent="  " if text.startswith("! ") else "")
+    ]
 
 
 def _remark(arm: FleetArm, members: int) -> str:

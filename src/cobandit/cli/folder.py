@@ -9,8 +9,11 @@ def make_folder(folder: Path) -> None:
     """Make a folder if it is not there.
 
     Raises:
-        LocalError: There is a file of that name.
+        LocalError: There is a file of that name, or it cannot be made.
     """
     if folder.exists() and not folder.is_dir():
         raise LocalError(f"out must be a folder or a new name, but {folder} is a file")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LocalError(f"cannot write {folder}: {error.strerror}") from error

@@ -1,6 +1,7 @@
 """The command `cobandit keys`: arguments and printing; `cobandit.live.auth` makes the files."""
 
 import argparse
+import shlex
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def _group(options: argparse.Namespace) -> int:
     path = make_group(options.name, folder)
     print(f"The group {options.name!r} is made. Its secret is {path}: its owner can admit any member.")
     print("Keep it where no agent runs. Then, for each agent:")
-    print(f"    cobandit keys agent NAME --folder {folder}")
+    print(f"    cobandit keys agent NAME --folder {shlex.quote(str(folder))}")
     print(f"{folder / TRUST} is public. Give it to every agent as `trust` to be able to revoke files.")
     return 0
 
@@ -122,10 +123,10 @@ def _rotate(options: argparse.Namespace) -> int:
     print("The group has a new authority. Both count until you finish, and new files are made with the new one.")
     _print_trust(path)
     print("When every agent has it, not before: a new file for each agent, in the place of its old one:")
-    print(f"    cobandit keys agent NAME --folder {options.folder} --out FILE")
+    print(f"    cobandit keys agent NAME --folder {shlex.quote(str(options.folder))} --out FILE")
     print("A name keeps the kind of its last file, --relay or --prefix. Say it for files that another folder made.")
     print("When every agent shows its new certificate:")
-    print(f"    cobandit keys rotate --folder {options.folder} --finish")
+    print(f"    cobandit keys rotate --folder {shlex.quote(str(options.folder))} --finish")
     return 0
 
 

@@ -1,13 +1,18 @@
 """How arguments are taken: by their whole names; what is wrong is said with the usage of the command that it is for."""
 
 import argparse
+import re
 from collections.abc import Sequence
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, NoReturn
 
 from cobandit.cli.terminal import beside
 
 _NAMES = 18
 """Columns for the names of commands."""
+
+
+_NO_COMMAND = re.compile(r"argument command: invalid choice: '([^']*)'")
 
 
 class Parser(argparse.ArgumentParser):
@@ -24,6 +29,13 @@ class Parser(argparse.ArgumentParser):
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong. For a command that there is not, name the nearest, if one is near."""
+        commands, found = getattr(self, "commands", None), _NO_COMMAND.search(message)
+        if commands is not None and found is not None and (near := get_close_matches(found[1], commands.names, n=1)):
+            message = f"there is no command {found[1]!r}: did you mean {near[0]!r}?"
+        super().error(message)
 
     def add_commands(self, dest: str) -> "Commands":
         """Let it have commands, in groups."""
@@ -54,6 +66,11 @@ class Commands:
         list(self._groups.values())[-1][name] = does
         parser: Parser = self._parsers.add_parser(name, description=f"{does[0].upper()}{does[1:]}.")
         return parser
+
+    @property
+    def names(self) -> list[str]:
+        """What they are called."""
+        return [name for commands in self._groups.values() for name in commands]
 
     def listed(self) -> str:
         """Return all of them, with what they do."""

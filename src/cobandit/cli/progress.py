@@ -15,15 +15,21 @@ _BAR = 30
 
 
 @contextmanager
-def notes(stream: TextIO) -> Iterator[None]:
-    """Write what the simulator has to say, such as that it waits for another process, on lines of their own."""
+def notes(stream: TextIO) -> Iterator[list[str]]:
+    """Write what the simulator has to say, such as that it waits for another process, on lines of their own.
+
+    Yields:
+        What it has said so far.
+    """
+    told: list[str] = []
     handler = logging.StreamHandler(stream)
     over_the_bar = "\r\x1b[K" if stream.isatty() else ""
     handler.setFormatter(logging.Formatter(f"{over_the_bar}cobandit: %(message)s"))
     log = logging.getLogger("cobandit.simulator")
+    handler.addFilter(lambda record: told.append(record.getMessage()) or True)  # type: ignore[func-returns-value]
     log.addHandler(handler)
     try:
-        yield
+        yield told
     finally:
         log.removeHandler(handler)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cobandit.cli.folder import make_folder
 from cobandit.cli.progress import Progress, notes
 from cobandit.scenario import Arms
+from cobandit.scenario.words import count_of
 from cobandit.studies import paper
 from cobandit.values.errors import LocalError
 
@@ -50,15 +51,19 @@ FLEETS = "fleets"
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    if FLEETS in options.experiment:
-        options.experiment = [name for name in options.experiment if name != FLEETS]
-        _reproduce_fleets(options)
-        if not options.experiment:
-            return 0
     from cobandit.studies.report import COMPLETE, Report, write  # noqa: PLC0415  # the compiler takes long to load
-    from cobandit.studies.reproduction import reproduce, studies  # noqa: PLC0415
+    from cobandit.studies.reproduction import BEYOND, STUDIES, reproduce, studies  # noqa: PLC0415
 
-    chosen = studies(options.experiment, quick=options.quick)
+    names = [*STUDIES, *BEYOND, FLEETS]
+    for name in options.experiment:
+        if name not in names:
+            raise LocalError(f"experiment {name!r} is not one of {', '.join(names)}")
+    experiments = [name for name in options.experiment if name != FLEETS]
+    if FLEETS in options.experiment:
+        _reproduce_fleets(options)
+        if not experiments:
+            return 0
+    chosen = studies(experiments, quick=options.quick)
     arms = None if options.arms is None else Arms.from_csv(options.arms)
     make_folder(options.out)
     bars: dict[str, Progress] = {}
@@ -68,7 +73,7 @@ def _reproduce(options: argparse.Namespace) -> int:
 
     done: list[Reproduced] = []
     try:
-        with notes(sys.stderr):
+        with notes(sys.stderr) as told:
             for one in reproduce(
                 chosen,
                 trials=options.trials,
@@ -79,7 +84,10 @@ def _reproduce(options: argparse.Namespace) -> int:
                 progress=progress,
             ):
                 bars[one.study.name].clear()
-                print(f"{one.study.name}: {one.trials} trials in {one.seconds:.1f} s", file=sys.stderr, flush=True)
+                compiled = ", in which the engine was compiled" if told else ""
+                told.clear()
+                took = f"{count_of(one.trials, 'trial')} in {one.seconds:.1f} s{compiled}"
+                print(f"{one.study.name}: {took}", file=sys.stderr, flush=True)
                 done.append(one)
     finally:
         for bar in bars.values():
@@ -113,6 +121,10 @@ def _reproduce_fleets(options: argparse.Namespace) -> None:
 
 def _print_cells(report: "Report") -> None:
     cells = report.cells
+    compared = {cell.experiment for cell in cells}
+    for one in report.reproduced:
+        if one.study.name not in compared:
+            print("\n".join(_without_cells(one)))
     if not cells:
         return
     print(f"{'':26}{'published':>20}{'as printed':>17}{'best reading':>17}")
@@ -128,6 +140,16 @@ def _print_cells(report: "Report") -> None:
         "a sentence on each. Our regrets are pseudo-regrets; the published sd is that of\n"
         "realised regret."
     )
+
+
+def _without_cells(one: "Reproduced") -> list[str]:
+    """Return an experiment of which the paper has figures and no table: our means, if it is about one world."""
+    if len(one.study.worlds) > 1:
+        return [f"{one.study.name}: {len(one.study.worlds)} worlds, drawn in the report"]
+    return [
+        f"{one.study.name}: {algorithm}: {run.mean('messages'):,.0f} messages, regret {run.mean('group_regret'):,.0f}"
+        for (_, algorithm), run in one.runs.items()
+    ]
 
 
 def _positive(text: str) -> int:

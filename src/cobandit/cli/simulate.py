@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
         return 130  # as `cobandit.cli.INTERRUPTED`
     if options.out is not None:
         compared.report(options.out / REPORT, subject=next(iter(results.about.scenarios)))
-    _print(results, compared, options)
+    _print(results, compared, file.scenario, options)
     for name, scenario in results.about.scenarios.items():
         if _waits_to_broadcast(scenario.get("sharing", {})):
             print(f"cobandit: {name}: {BROADCAST_WAITS}", file=sys.stderr)
@@ -123,7 +123,7 @@ def _beside(
     results: "Results", scenario: Scenario, options: argparse.Namespace, executor: "Executor | None"
 ) -> "Results":
     """Return the results together with those of the baselines, which are kept in a folder of their own."""
-    from cobandit.simulator.baselines import baselines  # noqa: PLC0415  # frames take long to load
+    from cobandit.simulator.baselines import baselines, why_no_broadcast  # noqa: PLC0415  # frames take long to load
     from cobandit.simulator.results import Results  # noqa: PLC0415
     from cobandit.simulator.simulate import simulate  # noqa: PLC0415
 
@@ -131,6 +131,9 @@ def _beside(
     decisions = results.estimate(name, "decisions").mean
     worlds = baselines(scenario, decisions, results.about.trials, results.about.engine)
     worlds.pop(name, None)
+    too_long = why_no_broadcast(scenario, decisions, results.about.trials, results.about.engine)
+    if too_long and scenario.topology is None and not options.json:
+        print(f"cobandit: {too_long}", file=sys.stderr)
     if not worlds:
         return results
     beside = simulate(
@@ -147,7 +150,9 @@ def _beside(
     return Results.merge(results, beside)
 
 
-def _print(results: "Results", compared: "Results", options: argparse.Namespace) -> None:
+def _print(results: "Results", compared: "Results", scenario: Scenario, options: argparse.Namespace) -> None:
+    from cobandit.simulator.kernel.refusing import why_not_compiled  # noqa: PLC0415  # the compiler takes long to load
+
     about = results.about
     ((name, summary),) = results.summary().items()
     summaries = compared.summary()
@@ -156,7 +161,10 @@ def _print(results: "Results", compared: "Results", options: argparse.Namespace)
         others = {other: one for other, one in summaries.items() if other != name}
         print(json.dumps({**content, "summary": summary, "baselines": others}, indent=2))
         return
-    print(f"{name}: trials {about.trials}, seed {about.seed}, engine {about.engine}\n")
+    print(f"{name}: trials {about.trials}, seed {about.seed}, engine {about.engine}")
+    if options.engine == "auto" and (why := why_not_compiled(scenario)):
+        print(f"The readable engine, because {why}.")
+    print()
     print(f"{'':18}{'mean':>15}{'sd':>14}{'95 % interval':>33}")
     for quantity, estimate in summary.items():
         mean, sd, low, high = (_number(estimate[key]) for key in ("mean", "sd", "low", "high"))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from cobandit.scenario.words import count_of
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _write_parquet(entries: "Sequence[LogEntry]", options: argparse.Namespace) -
     if options.follow:
         raise LocalError("a Parquet file is written once: --follow goes with JSON lines and --csv")
     _write_anew(options.parquet, to_parquet(entries), "--parquet")
-    print(f"{options.parquet} holds {len(entries):,} decisions.")
+    print(f"{options.parquet} holds {count_of(len(entries), 'decision')}.")
     return 0
 
 

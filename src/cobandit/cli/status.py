@@ -37,9 +37,9 @@ def add_status(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=run)
 
 
-def add_connection(parser: argparse.ArgumentParser) -> None:
+def add_connection(parser: argparse.ArgumentParser, *, needs_group: bool = True) -> None:
     """Give a parser the arguments that say whom to ask, and what proves that one may."""
-    parser.add_argument("--group", required=True, help="the group to ask")
+    parser.add_argument("--group", required=needs_group, help="the group to ask")
     proof = parser.add_mutually_exclusive_group()
     proof.add_argument(
         "--keys", type=Path, metavar="FILE", help="a key file of your own, from `cobandit keys agent`; not a member's"
@@ -49,9 +49,7 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
         "--secret-file", type=Path, metavar="FILE", help="a file with it, so that it is not in the list of processes"
     )
     parser.add_argument("--trust", type=Path, help="the group's trust file, beside --keys")
-    parser.add_argument(
-        "--peers", action="append", default=[], metavar="HOST:PORT", help="for tls:// and udp://: a further member"
-    )
+    parser.add_argument("--peers", action="append", metavar="HOST:PORT", help="for tls:// and udp://: a further member")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,7 +70,7 @@ def connection(options: argparse.Namespace) -> "Asker":
     return Asker(
         options.url,
         group=options.group,
-        peers=options.peers,
+        peers=options.peers or [],
         keys=options.keys,
         trust=options.trust,
         secret=options.secret,

@@ -100,6 +100,8 @@ class _Fitted:
         """The beginning of a line that is not ended."""
         self._begun = False
         """Whether the beginning of a line was written already."""
+        self._goes_on = ""
+        """The colour of a warning that the next line goes on with, if that is indented."""
 
     def write(self, text: str) -> int:
         *whole, rest = (self._held + text).split("\n")
@@ -123,7 +125,9 @@ class _Fitted:
 
     def _shown(self, line: str) -> list[str]:
         lines = folded(line, shutil.get_terminal_size().columns) if self._folds else [line]
-        colour = _colour(line) if self._colours else ""
+        colour = self._goes_on if self._goes_on and line.startswith("  ") else _colour(line)
+        self._goes_on = colour if colour == _YELLOW else ""
+        colour = colour if self._colours else ""
         return [f"{colour}{one}{_PLAIN}" if colour else one for one in lines]
 
     def __getattr__(self, name: str) -> object:
@@ -131,7 +135,7 @@ class _Fitted:
 
 
 def _colour(line: str) -> str:
-    if line.startswith("! "):
+    if line.lstrip(" ").startswith("! "):
         return _YELLOW
     if line.startswith("cobandit: "):
         return _RED

@@ -6,7 +6,7 @@ no default are refused with a reason. Only fields behind those that are known he
 """
 
 from cobandit.codec.format import Format, NotSpokenError, Translated
-from cobandit.codec.frames import LARGEST_MESSAGE, FrameCodec, decode, encode, facts_that_fit
+from cobandit.codec.frames import LARGEST_MESSAGE, FrameCodec, decode, encode, facts_that_fit, size_of_all
 from cobandit.codec.stored import (
     StateCodec,
     decode_record,
@@ -37,4 +37,5 @@ __all__ = [
     "encode_record",
     "encode_snapshot",
     "facts_that_fit",
+    "size_of_all",
 ]

@@ -1,9 +1,10 @@
 """What is said, as bytes: frames. What is wrong with one is the error of a peer, and says who must act."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cobandit.codec.format import Format, Formats, UnreadableError, Why, check_bytes
+from cobandit.codec.format import CHECKSUM, Format, Formats, UnreadableError, Why, check_bytes
+from cobandit.codec.serializer import write
 from cobandit.codec.tables import MESSAGES, WIRE_VERSION
 from cobandit.core import Bandit, Message
 from cobandit.values.errors import (
@@ -129,7 +130,21 @@ def _listed(versions: tuple[int, ...]) -> str:
     return " and ".join(f"version {version}" for version in versions)
 
 
-_MESSAGES = FrameCodec(Format(WIRE_VERSION, MESSAGES))
+_FORMAT = Format(WIRE_VERSION, MESSAGES)
+_MESSAGES = FrameCodec(_FORMAT)
+
+
+def size_of_all(messages: Sequence[Message]) -> int:
+    """Return how many bytes messages have together, each encoded for the group without a name.
+
+    >>> from cobandit.core import Changes, Notice
+    >>> messages = [Notice("j", "p", Changes(upto=number)) for number in range(300)]
+    >>> size_of_all(messages) == sum(len(encode(message)) for message in messages)
+    True
+    """
+    count = len(messages)
+    written = write([(_FORMAT.version, "", *_FORMAT.numbered(message)) for message in messages])
+    return len(written) - len(write([None] * count)) + count * (1 + CHECKSUM)  # None is one byte
 
 
 def encode(message: Message, group: str = "") -> bytes:

@@ -3,6 +3,7 @@
 Limits and checks ask for it with every message, so it is counted as cells grow and go.
 """
 
+from collections import defaultdict
 from collections.abc import KeysView
 
 from cobandit.core.facts import CellKey
@@ -22,14 +23,15 @@ class Amounts:
     """
 
     def __init__(self) -> None:
-        self._of: dict[AgentId, tuple[int, int]] = {}
-        self._of_lives: dict[tuple[AgentId, int], int] = {}
+        self._of: defaultdict[AgentId, list[int]] = defaultdict(lambda: [0, 0])
+        self._of_lives: defaultdict[tuple[AgentId, int], int] = defaultdict(int)
         self.agents: KeysView[AgentId] = self._of.keys()
         """The names of all whose observations are held."""
 
     def of(self, agent: AgentId) -> tuple[int, int]:
         """Return how many cells of an agent are held, and how many observations in them."""
-        return self._of.get(agent, (0, 0))
+        cells, observations = self._of.get(agent, (0, 0))
+        return cells, observations
 
     def of_life(self, agent: AgentId, incarnation: int) -> int:
         """Return how many observations of an incarnation are held."""
@@ -37,17 +39,16 @@ class Amounts:
 
     def add(self, key: CellKey, observations: int, *, is_new: bool) -> None:
         """A cell has grown, or is there for the first time."""
-        self._change(key, int(is_new), observations)
+        amount = self._of[key.agent]
+        amount[0] += is_new
+        amount[1] += observations
+        self._of_lives[key[:2]] += observations
 
     def drop(self, key: CellKey, observations: int) -> None:
         """A cell is gone."""
-        self._change(key, -1, -observations)
-
-    def _change(self, key: CellKey, cells: int, observations: int) -> None:
-        before, life = self.of(key.agent), key[:2]
-        self._of[key.agent] = (before[0] + cells, before[1] + observations)
-        self._of_lives[life] = self._of_lives.get(life, 0) + observations
+        self.add(key, -observations, is_new=False)
+        self._of[key.agent][0] -= 1
         if not self._of[key.agent][0]:
             del self._of[key.agent]
-        if not self._of_lives[life]:
-            del self._of_lives[life]
+        if not self._of_lives[key[:2]]:
+            del self._of_lives[key[:2]]

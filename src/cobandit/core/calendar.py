@@ -40,12 +40,15 @@ class Calendar:
         self.bandits: dict[str, Bandit] = {"": Bandit("", (), units_per_reward)}
         """The bandits that this agent serves, or has served: by their names, the plain one without a name."""
         self.time = 0.0
-        """What it was when a period last began. It never goes back, or a cell would be begun twice."""
+        """What it was when a period last began. Within an incarnation it never goes back, or a cell would be begun
+        twice."""
         self._arms: dict[str, set[Arm]] = {"": arms}
         self._periods: dict[str, int] = {"": 0}
         """Of each bandit, the present period."""
         self.turns_at = math.inf
         """When the next period begins, of any bandit."""
+        self.shortest = math.inf
+        """How long the shortest period lasts, of any bandit."""
 
     def serve(self, bandits: Iterable[Bandit]) -> None:
         """Take bandits, or more arms of them: what was checked. What is known of others stays."""
@@ -72,9 +75,7 @@ class Calendar:
         return self._periods[bandit]
 
     def turn(self, time: float) -> set[str]:
-        """Take the time. Return of which bandits a period has begun."""
-        if time < self.turns_at:
-            return set()
+        """Take the time. Return of which bandits the period is another one."""
         self.time, before = time, self._periods
         self._look_up()
         return {name for name, period in self._periods.items() if period != before[name]}
@@ -83,20 +84,27 @@ class Calendar:
         """Return whether a period is outside the window of its bandit."""
         return period <= self._periods[bandit] - self.bandits[bandit].periods
 
-    def is_ahead(self, told: Cells) -> bool:
+    def is_ahead(self, told: Cells | CellKey) -> bool:
         """Return whether cells are of a period that is too far ahead: their teller's clock is wrong, or this one's."""
         return told.bandit in self._periods and told.period > self._periods[told.bandit] + 1
+
+    def is_before(self, time: float) -> bool:
+        """Return whether a time lies further back than clocks may be apart: before the last period, of some bandit."""
+        if time >= self.time:
+            return False
+        return any(bandit.number_at(time) < self._periods[name] - 1 for name, bandit in self.bandits.items())
 
     def counts(self, told: Cells) -> bool:
         """Return whether cells are of a bandit that is served, and of a period that counts: the next one does too."""
         present = self._periods.get(told.bandit)
         if present is None or (told.segment and beside(told.bandit, told.segment) not in ("", *APART)):
             return False
-        last = present + 1 if self.bandits[told.bandit].period else present
-        return told.period <= last and not self.is_over(told.bandit, told.period)
+        bandit = self.bandits[told.bandit]
+        return present - bandit.periods < told.period <= present + (bandit.period > 0.0)
 
     def _look_up(self) -> None:
         self._periods = {name: bandit.number_at(self.time) for name, bandit in self.bandits.items()}
-        windowed = (bandit for bandit in self.bandits.values() if bandit.period)
+        windowed = [bandit for bandit in self.bandits.values() if bandit.period]
         ends = (bandit.period * (self._periods[bandit.name] + 1) for bandit in windowed)
         self.turns_at = min(ends, default=math.inf)
+        self.shortest = min((bandit.period for bandit in windowed), default=math.inf)

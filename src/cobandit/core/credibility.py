@@ -26,10 +26,10 @@ from cobandit.core.messages import (
 from cobandit.core.pen_checks import check_pen, check_settled
 from cobandit.core.pen_names import lender_of
 from cobandit.core.pens import MAX_PEN_CELLS
-from cobandit.core.places import MAX_PERIOD, PLAIN, At, Bandit
-from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_FACTS_PER_MESSAGE, MAX_PER_AGENT, Replica
+from cobandit.core.places import MAX_PERIOD, PLAIN, At, Bandit, can_be
+from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_FACTS_PER_MESSAGE, MAX_PER_AGENT, News, Replica
 from cobandit.core.running_totals import MAX_TOTAL
-from cobandit.values.checks import check_name, check_whole
+from cobandit.values.checks import check_name, check_whole, is_name
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm, ArmTally
 
@@ -61,10 +61,11 @@ def check_observations(tallies: Sequence[ArmTally], replica: Replica, at: At = P
         if not isinstance(arm, str) or not replica.has(bandit, arm):
             arms = ", ".join(sorted(replica.arms_of(bandit)))
             raise LocalError(f"arm {arm!r} is not one of {arms}: update only arms of this agent")
-        check_whole(f"the number of observations of arm {arm!r}", count, 1, MAX_OBSERVATIONS)
-        check_whole(f"the reward sum of arm {arm!r}, in quanta,", reward_sum, 0, count * units_per_reward)
-        check_whole(f"the square sum of arm {arm!r}", square_sum, 0)
-        if not entry.can_be(units_per_reward):
+        are_whole = type(count) is type(reward_sum) is type(square_sum) is int
+        if not (are_whole and 0 < count <= MAX_OBSERVATIONS and entry.can_be(units_per_reward)):
+            check_whole(f"the number of observations of arm {arm!r}", count, 1, MAX_OBSERVATIONS)
+            check_whole(f"the reward sum of arm {arm!r}, in quanta,", reward_sum, 0, count * units_per_reward)
+            check_whole(f"the square sum of arm {arm!r}", square_sum, 0)
             raise LocalError(f"no {count} rewards of arm {arm!r} add up to {reward_sum} and squares of {square_sum}")
         total += count
     if len({entry.arm for entry in tallies}) < len(tallies):
@@ -154,13 +155,13 @@ def _check_speaker(sender: AgentId, speaker: Delivery | Notice | None, changes: 
         if told.agent == EVERYBODY_ELSE and not is_relay:
             raise PeerError(f"{sender} tells a total of what others observed, and is not a relay")
         if told.agent == replica.agent and told.incarnation == replica.incarnation:
-            news = (entry.observations > replica.held(told, entry.arm)[0] for entry in told.tallies)
+            news = (entry.observations > replica.held(told, entry.arm).observations for entry in told.tallies)
             is_news = replica.is_served(told) and any(news)
         else:
             is_news = not is_relay and told.agent not in (sender, replica.agent)
         if is_news:
             raise PeerError(f"{sender} speaks of {told.agent}: agents share only what they observed")
-    for agent in (*(told.agent for told in changes.eliminations), *(told.agent for told in changes.presences)):
+    for agent in [said.agent for words in (changes.eliminations, changes.presences) for said in words]:
         if agent != sender:
             raise PeerError(f"{sender} speaks of {agent}: agents share only what they observed")
 
@@ -169,41 +170,45 @@ def check_changes(changes: Changes, sender: AgentId, replica: Replica) -> None:
     """Refuse facts that cannot be true, from any teller."""
     if not 0 <= changes.base <= changes.upto <= MAX_NUMBER:
         raise PeerError(f"{sender} tells of its log from {changes.base} to {changes.upto}")
-    incarnations = [told.incarnation for told in changes.cells]
-    incarnations += [told.incarnation for told in changes.eliminations]
-    incarnations += [number for told in changes.presences for number in (told.incarnation, told.session)]
-    for number in incarnations:
-        if not 0 <= number < MAX_INCARNATION:
-            raise PeerError(f"{sender} tells of incarnation or session {number}, which cannot be")
-    names = [name for told in changes.cells for name in (told.agent, told.bandit, told.segment)]
-    names += [name for told in changes.eliminations for name in (told.agent, *told.arms)]
-    if any(len(name) > LONGEST_NAME for name in names):
-        raise PeerError(f"{sender} tells of a name of more than {LONGEST_NAME} bytes")
-    if len({(*told[:2], *told[3:]) for told in changes.cells}) < len(changes.cells):
-        raise PeerError(f"{sender} tells of the cells of one incarnation twice")
+    for words in (changes.cells, changes.eliminations, changes.presences):
+        for told in words:
+            _check_life(sender, told.incarnation)
+    for presence in changes.presences:
+        _check_life(sender, presence.session)
+        if not 0 <= presence.number <= MAX_NUMBER:
+            raise PeerError(f"{sender} sent notice {presence.number} of session {presence.session}")
     for words in (changes.eliminations, changes.presences):
         if len({told.agent for told in words}) < len(words):
             raise PeerError(f"{sender} says twice who is here, or which arms are eliminated")
-    if sum(len(told.tallies) for told in changes.cells) > MAX_FACTS_PER_MESSAGE:
-        raise PeerError(f"{sender} tells of more than {MAX_FACTS_PER_MESSAGE} cells in one message")
-    for presence in changes.presences:
-        if not 0 <= presence.number <= MAX_NUMBER:
-            raise PeerError(f"{sender} sent notice {presence.number} of session {presence.session}")
     for told in changes.eliminations:
+        _check_names(sender, told.agent, *told.arms)
         known = replica.eliminated(told.agent, told.incarnation)
         if not (len(set(told.arms)) == len(told.arms) and len({*known, *told.arms}) <= MOST_ARMS):
             raise PeerError(f"{sender} tells of {len(told.arms)} eliminated arms, some of them twice or too many")
     check_settled(changes, sender, replica)
+    _check_places(changes, sender)
     _check_cells(changes, sender, replica)
 
 
-def is_possible(changes: Changes, sender: AgentId, replica: Replica) -> bool:
-    """Return whether facts can be true: what could be when it was told need not be any more."""
-    try:
-        check_changes(changes, sender, replica)
-    except PeerError:
-        return False
-    return True
+def _check_life(sender: AgentId, number: int) -> None:
+    if not 0 <= number < MAX_INCARNATION:
+        raise PeerError(f"{sender} tells of incarnation or session {number}, which cannot be")
+
+
+def _check_names(sender: AgentId, *names: str) -> None:
+    if not all(is_name(name, LONGEST_NAME) for name in names if name):
+        raise PeerError(f"{sender} tells of a name of more than {LONGEST_NAME} bytes")
+
+
+def _check_places(changes: Changes, sender: AgentId) -> None:
+    if len({(*told[:2], *told[3:]) for told in changes.cells}) < len(changes.cells):
+        raise PeerError(f"{sender} tells of the cells of one incarnation twice")
+    if sum([len(told.tallies) for told in changes.cells]) > MAX_FACTS_PER_MESSAGE:
+        raise PeerError(f"{sender} tells of more than {MAX_FACTS_PER_MESSAGE} cells in one message")
+    for told in changes.cells:
+        _check_names(sender, told.agent)
+        if not can_be((told.bandit, told.segment)):
+            raise PeerError(f"{sender} tells of a bandit or a segment with a name that cannot be")
 
 
 def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
@@ -212,8 +217,8 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
     for told in changes.cells:
         if not 0 <= told.period < MAX_PERIOD:
             raise PeerError(f"{sender} tells of period {told.period}, which cannot be")
-        arms = [entry.arm for entry in told.tallies]
-        if len(set(arms)) < len(arms):
+        if len({entry.arm for entry in told.tallies}) < len(told.tallies):
+            arms = [entry.arm for entry in told.tallies]
             twice = next(arm for arm in arms if arms.count(arm) > 1)
             raise PeerError(f"{sender} listed arm {twice!r} twice")
         is_present = told.agent == sender and (said is None or said.incarnation == told.incarnation)
@@ -221,21 +226,21 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
             _check_total(told, sender, replica)
             continue
         for entry in told.tallies if replica.is_served(told) else ():
-            arm, count, reward_sum, square_sum = entry
+            arm, count = entry.arm, entry.observations
             before = replica.held(told, arm)
-            if not replica.has(told.bandit, arm) or 0 < count <= before[0]:
+            if not replica.has(told.bandit, arm) or 0 < count <= before.observations:
                 continue  # of no use here; or old news, which is no news, whatever it says
-            added = ArmTally(arm, count - before[0], reward_sum - before[1], square_sum - before[2])
+            added = entry.minus(before)
             # Of an incarnation that is over somebody may have lied: then the cell is passed over (`Replica.merge`).
             units_per_reward = replica.units_of(told.bandit)
-            can_be = (added if is_present else entry).can_be(units_per_reward)
-            if not (0 < count <= MAX_OBSERVATIONS and can_be):
+            is_sound = (added if is_present else entry).can_be(units_per_reward)
+            if not (0 < count <= MAX_OBSERVATIONS and is_sound):
                 raise PeerError(
-                    f"{sender} sent {entry[1:]} for arm {arm!r} of {told.agent} after {before}: no rewards of at most "
-                    f"{units_per_reward} add up to that (do both sides declare the same quantum?)"
+                    f"{sender} sent {entry[1:]} for arm {arm!r} of {told.agent} after {before[1:]}: no rewards of at "
+                    f"most {units_per_reward} add up to that (do both sides declare the same quantum?)"
                 )
             cells, observations = new.get(told.agent, (0, 0))
-            new[told.agent] = cells + (before[0] == 0), observations + added.observations
+            new[told.agent] = cells + (not before.observations), observations + added.observations
     for agent, (cells, observations) in new.items():
         held_cells, held_observations = replica.amount_of(agent)
         most = MAX_CELLS_PER_AGENT if lender_of(agent) is None else MAX_PEN_CELLS
@@ -318,6 +323,12 @@ def is_heeded(link: Link, speaker: Delivery | Notice, changes: Changes) -> bool:
     return session == known or (session > (known or -1) and any(told.session == session for told in changes.presences))
 
 
+def has_forgotten(news: News, replica: Replica) -> bool:
+    """Return whether a peer has returned what this agent's state should know: of a life that is not before it."""
+    told = [key.incarnation for key, _ in news.cells if key.agent == replica.agent]
+    return max(told) >= min(replica.lives)
+
+
 def believed(
     sender: AgentId, changes: Changes, session: int | None, replica: Replica, *, is_heeded: bool, is_leaf: bool
 ) -> Changes:
@@ -335,9 +346,7 @@ def believed(
     def counts(told: Cells) -> bool:
         if told.agent == EVERYBODY_ELSE:
             return is_leaf and is_passed_on
-        if told.agent == replica.agent:
-            return True
-        return not is_leaf and (is_passed_on or told.agent == sender)
+        return told.agent == replica.agent or (not is_leaf and (is_passed_on or told.agent == sender))
 
     if changes.settled and (is_leaf or not (is_passed_on or lender_of(sender) == replica.agent)):
         changes = changes._replace(settled=())

@@ -19,7 +19,7 @@ from cobandit.core.agenda import Agenda
 from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Sharing
 from cobandit.core.link import Link
-from cobandit.core.members import Members
+from cobandit.core.members import Members, Peer
 from cobandit.core.messages import (
     MAX_INCARNATION,
     Acknowledgement,
@@ -80,6 +80,7 @@ class Endpoint:
         bandits: Sequence[Bandit] = (),
     ) -> None:
         check_bandits(bandits)
+        self.name = agent
         self.members = Members(agent, arms, session=incarnation)
         self.members.serve(bandits)
         self.replica = Replica(agent, incarnation, self.members.arms, units_per_reward)
@@ -95,11 +96,6 @@ class Endpoint:
         self.totals = Totals()
         """What others have observed, if this agent is a leaf."""
         self.sharing = sharing
-
-    @property
-    def name(self) -> AgentId:
-        """This agent's name."""
-        return self.members.agent
 
     @property
     def session(self) -> int:
@@ -139,9 +135,9 @@ class Endpoint:
         outgoing: list[Message] = []
         for link in self.links.values():  # Algorithm 1, line 6; Algorithm 4, "each agent j' in A_i"
             common = link.peer.common_set
-            if id(common) not in usable:  # equal sets are one object: see `Members`
-                usable[id(common)] = sum([entry.observations for entry in tallies if entry.arm in common])
-            news = usable[id(common)]
+            news = usable.get(id(common), -1)  # equal sets are one object: see `Members`
+            if news < 0:
+                news = usable[id(common)] = sum([entry.observations for entry in tallies if entry.arm in common])
             for bandit, _, placed in elsewhere:
                 also = link.peer.commons.get(bandit, ()) if bandit else link.peer.common_set
                 news += sum([entry.observations for entry in placed if entry.arm in also])
@@ -154,13 +150,13 @@ class Endpoint:
         record = Observed(tuple(tallies), now, tuple(settled), tuple(elsewhere))
         return Outcome((record,), tuple(outgoing), wake_at=self.wake_at)
 
-    def turn(self, time: float, now: float) -> Outcome:
-        """Take the time of the calendar, by which periods are counted. It never goes back.
+    def turn(self, time: float, now: float, *, is_back: bool = False) -> Outcome:
+        """Take the time of the calendar, by which periods are counted. It goes back if that is said.
 
         Where a period begins, what is outside of its window is dropped, and shares are counted from the first again if
         this agent has observed anything of that bandit in the one that ends.
         """
-        return roles.turn(self, time, now)
+        return roles.turn(self, time, now, is_back=is_back)
 
     def eliminate(self, arm: Arm, now: float) -> Outcome:
         """Stop considering an arm, and tell the others (Algorithm 3, "broadcast index of arm i").
@@ -246,7 +242,7 @@ class Endpoint:
         if tuple(arms[: len(self.arms)]) != self.arms:
             raise LocalError(f"the arms {', '.join(arms)} do not begin with {', '.join(self.arms)}: new arms come last")
         if bandits is not None:
-            check_next(bandits, self.replica.bandits, self.members.bandits)
+            check_next(bandits, roles.bound(self.replica), self.members.bandits)
         was_same, gone = self.members.same_arms, self.candidates.eliminated
         is_new_life = incarnation != self.replica.incarnation
         if is_new_life:
@@ -258,6 +254,7 @@ class Endpoint:
             self.candidates.own |= set(arms) - set(self.arms)
             self.members.grow(arms)
             self.replica.arms.update(arms)
+        less = roles.drop_redefined(self.replica, bandits or ())
         if bandits is not None:
             self.members.serve(bandits)
             self.replica.serve(bandits)
@@ -267,7 +264,7 @@ class Endpoint:
         ruled_out = self.candidates.follow_all(was_same=was_same)
         self.agenda.expect_from_all(now)
         record = Began(session, incarnation, self.arms, now, None if bandits is None else tuple(bandits))
-        return Outcome((record,), ruled_out=ruled_out, wake_at=self.wake_at)
+        return Outcome((record,), ruled_out=ruled_out, wake_at=self.wake_at, elsewhere=less)
 
     # Inputs from outside.
 
@@ -296,12 +293,14 @@ class Endpoint:
             case Acknowledgement():
                 outcome = uncertain.receive_acknowledgement(self, message, now)
         if outcome.records:
-            self.met[message.sender].peer.last_heard = now
+            link = self.met[message.sender]
+            link.peer.last_heard = now
             if before is not None and before == self._standing(message):
                 outcome, self.agenda.latest = outcome._replace(records=()), latest
-            else:
-                self.peers.remember(message.sender)
-        return outcome._replace(wake_at=self.wake_at)
+            elif link.forgotten_at is not None:
+                self.peers.remember(link)
+        wake_at = self.agenda.wake_at
+        return outcome if outcome.wake_at == wake_at else outcome._replace(wake_at=wake_at)
 
     def _standing(self, message: Message) -> tuple[object, ...] | None:
         """Return all that a message can change. What leaves it as it was, such as a repetition, needs no record.
@@ -353,21 +352,21 @@ class Endpoint:
 
     def _receive_share(self, share: Share, now: float) -> Outcome:
         """Take observations of a peer, and its request for this agent's (Algorithm 1, lines 15 to 21)."""
-        is_tolerant, is_led = self.sharing.retry is not None, self.peers.is_relay(share.sender)
-        is_led = is_led or self.replica.forgets  # all that was buffered may have left its window
-        credibility.check_share(share, self.name, is_tolerant=is_tolerant, is_led=is_led)
+        self.peers.check_share(share)
         if share.delivery is not None:
             return uncertain.receive_share(self, share, share.delivery, now)
         link = self.peers.admit(share.sender, share.changes, None)
         if share.number <= link.shares_received:
             return Outcome()  # it has come before, or a later one has
         self.agenda.look(now)
-        changes = share.changes._replace(upto=share.number)  # all that is numbered where no message is lost
-        outcome = self.merge(link, changes, link.peer.session, now, is_heeded=True)  # Algorithm 1, line 16
+        changes = share.changes
+        if self.members.is_leaf:
+            changes = changes._replace(upto=share.number)  # all that is numbered where no message is lost
+        outcome = self.merge(link, share, changes, link.peer.session, now)  # Algorithm 1, line 16
         link.shares_received = share.number
         # The question of lines 17 to 21 is not put to a settled pair: it has nothing left to say.
         answer = () if self.candidates.are_settled(link.peer) else self.answer(link, now)
-        return outcome._replace(records=(Received(share, now),), outgoing=answer + outcome.outgoing)
+        return Outcome(outcome.records, answer + outcome.outgoing, *outcome[2:]) if answer else outcome
 
     def answer(self, link: Link, now: float) -> tuple[Message, ...]:
         """Answer a share if enough is buffered; a relay answers at once, so that the pace is the other side's."""
@@ -386,22 +385,27 @@ class Endpoint:
                 return Outcome(outgoing=(self.speech.acknowledge(link),))  # it should know that its session is over
         self.agenda.look(now)
         heeded = link.retransmit is None or credibility.is_heeded(link, notice, notice.changes)
-        outcome = self.merge(link, notice.changes, notice.session, now, is_heeded=heeded)
+        outcome = self.merge(link, notice, notice.changes, notice.session, now, is_heeded=heeded)
         self.peers.take_back(link, notice.changes)
         for presence in notice.changes.presences:  # all that is claimed is this one fact, whatever else is wanted
             if presence.session == link.peer.session and notice.changes.base <= link.held:
                 link.held = max(link.held, notice.changes.upto)
         if link.is_leaf and link.retransmit is not None and self.agenda.has_unsaid(link):  # it is here, so it is told
             outcome = outcome._replace(outgoing=(self.speech.repeat(link, now, is_answer=True), *outcome.outgoing))
-        return outcome._replace(records=(Received(notice, now),))
+        return outcome
 
-    def merge(self, link: Link, changes: Changes, session: int | None, now: float, *, is_heeded: bool) -> Outcome:
+    def merge(
+        self, link: Link, message: Message, changes: Changes, session: int | None, now: float, *, is_heeded: bool = True
+    ) -> Outcome:
         """Take what a peer tells. Return what is new: of others, of this agent's own other incarnations.
 
         What it has eliminated counts only if the arms are known because of which it did, and a word about itself only
         if there is no later one.
         """
-        is_leaf = self.members.is_leaf
+        records, is_leaf = (Received(message, now),), self.members.is_leaf
+        if self._is_plain(link.peer, changes):
+            self.witnesses.is_whole, grown = True, self.replica.merge_cells(changes.cells[0], (link.peer.name, session))
+            return Outcome(records, (), tuple([added for _, added in grown]), (), self.agenda.wake_at)
         changes = credibility.believed(
             link.peer.name, changes, session, self.replica, is_heeded=is_heeded, is_leaf=is_leaf
         )
@@ -410,9 +414,9 @@ class Endpoint:
         is_enough = self.met.keys() <= {link.peer.name} or credibility.is_relay(said, session)
         news = self.witnesses.merge(link.peer.name, changes, session, is_enough=is_enough)
         own = [Change(*key[3:], added, True) for key, added in news.cells if key.agent == self.name]
-        rows = tuple((key, added) for key, added in news.cells if key.agent != self.name)
-        others, elsewhere = roles.sorted_out(self.replica, (*totals, *(Change(*key[3:], added) for key, added in rows)))
-        returned, also = roles.sorted_out(self.replica, own)
+        rows = [one for one in news.cells if one[0].agent != self.name] if own else news.cells
+        others, elsewhere = roles.sorted_out(self.replica, [*totals, *[Change(*key[3:], added) for key, added in rows]])
+        returned, also = roles.sorted_out(self.replica, own) if own else ((), ())
         is_passed_on = self.members.is_relay and bool(rows or news.settled)
         outgoing = roles.pass_on(self, link, rows, now, forwards=self.sharing.forwards) if is_passed_on else ()
         if own:  # the others must be told
@@ -426,6 +430,16 @@ class Endpoint:
         self.peers.note_incarnation(link, news, now)
         if is_heeded and (news.eliminations or news.presences or link.peer.incarnation != before):
             ruled_out += self.candidates.follow(link.peer)
-        return Outcome(
-            outgoing=outgoing, news=others, ruled_out=ruled_out, returned=returned, elsewhere=elsewhere + also
-        )
+        forgot = bool(own) and credibility.has_forgotten(news, self.replica)
+        return Outcome(records, outgoing, others, ruled_out, self.wake_at, None, returned, elsewhere + also, forgot)
+
+    def _is_plain(self, peer: Peer, changes: Changes) -> bool:
+        """Return whether a message tells what its sender observed of the plain bandit in its present life, and no more.
+
+        Most do, and nothing else can follow from one, unless this agent passes it on, or takes totals instead.
+        """
+        if len(changes.cells) != 1 or changes.eliminations or changes.presences or changes.settled:
+            return False
+        agent, incarnation, _, bandit, segment, _ = changes.cells[0]
+        is_own_word = agent == peer.name and incarnation == peer.incarnation and not (bandit or segment)
+        return is_own_word and not (self.members.is_relay or self.members.is_leaf or self.replica.forgets)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from cobandit.core.protocols.rules import Input, Rules
 from cobandit.core.retransmit import RetryTimers
 from cobandit.core.state import ExchangeState
-from cobandit.core.thresholds import Threshold, needed
+from cobandit.core.thresholds import Threshold, answers_wait
 
 
 class Sharing(NamedTuple):
@@ -49,11 +49,12 @@ class Exchange:
     messages and agents that restart bring with them.
     """
 
-    __slots__ = ("buffered", "c", "demanded", "rules", "shares_sent", "threshold")
+    __slots__ = ("answers_wait", "buffered", "c", "demanded", "rules", "shares_sent", "threshold")
 
     def __init__(self, sharing: Sharing, *, buffered: int = 0, threshold: Threshold | None = None) -> None:
         self.rules = sharing.rules
         self.threshold = sharing.threshold if threshold is None else threshold
+        self.answers_wait = answers_wait(self.threshold)
         self.demanded = True  # Algorithm 1, line 1: everyone may send a first share
         self.buffered = buffered
         self.c = 1
@@ -87,9 +88,9 @@ class Exchange:
         """Share nothing, and ask for the peer's, as a relay does: it observes nothing, so the peer's pace decides."""
         self.demanded, self.shares_sent = False, self.shares_sent + 1
 
-    def has_reached(self, candidate_count: int, *, is_answer: bool = False) -> bool:
+    def has_reached(self, candidate_count: int) -> bool:
         """Return whether the buffer holds enough for a share, whether or not one is demanded."""
-        return self.buffered >= needed(self.threshold, self.c, candidate_count, is_answer=is_answer)
+        return self.buffered >= self.threshold.at(self.c, candidate_count)
 
     def repeat(self, candidate_count: int) -> None:
         """Everything is sent without being demanded. If it is enough for a share, c moves on."""
@@ -117,9 +118,9 @@ class Exchange:
         self.demanded, self.buffered, self.c, self.shares_sent = state
 
     def _take(self, happened: Input, candidate_count: int) -> int:
-        buffered = self.buffered
-        reached = self.has_reached(candidate_count, is_answer=happened is Input.SHARE)
-        self.demanded, shares = self.rules[happened, self.demanded, reached]
+        buffered, is_answer = self.buffered, happened is Input.SHARE
+        least = 1 if is_answer and not self.answers_wait else self.threshold.at(self.c, candidate_count)
+        self.demanded, shares = self.rules[happened, self.demanded, buffered >= least]
         if not shares:
             return 0
         self.buffered = 0

@@ -56,7 +56,6 @@ class TotalKey(NamedTuple):
 
 
 Key = CellKey | EliminationsKey | PresenceKey | SettledKey | TotalKey
-CellValue = tuple[int, int, int]
 Teller = tuple[AgentId, int | None]
 
 
@@ -68,35 +67,29 @@ class Fact:
     def __init__(self, key: Key, value: object, teller: Teller | None) -> None:
         self.key = key
         self.value = value
-        """A cell's (count, reward sum, square sum); a tuple of arms; a `Presence`; a bitmap of settled numbers."""
+        """The `ArmTally` of a cell or a total; a tuple of arms; a `Presence`; a bitmap of settled numbers."""
         self.number = 0
         """The number of its last change in this agent's log."""
         self.teller = teller
         """Who told it, in which of its sessions: that one needs no telling. `None` for what is this agent's own."""
 
     @property
-    def cell(self) -> CellValue:
+    def cell(self) -> ArmTally:
         """The value of a cell."""
-        assert isinstance(self.key, CellKey)
         return self.value  # type: ignore[return-value]
-
-
-def plus(first: CellValue, second: CellValue) -> CellValue:
-    """Return two cells' values, added up."""
-    return first[0] + second[0], first[1] + second[1], first[2] + second[2]
 
 
 def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
     """Return facts as a message tells them."""
-    cells: dict[tuple[object, ...], list[ArmTally]] = {}
+    cells: dict[tuple[AgentId, int, str, str, int], list[ArmTally]] = {}
     eliminations: list[Eliminations] = []
     presences: list[Presence] = []
     settled: list[SettledBlock] = []
     for fact in facts:
         match fact.key:
-            case CellKey(agent, incarnation, arm, bandit, segment, period):
-                place = (agent, incarnation, bandit, segment, period)
-                cells.setdefault(place, []).append(ArmTally(arm, *fact.cell))
+            case CellKey() as key:
+                place = (key.agent, key.incarnation, key.bandit, key.segment, key.period)
+                cells.setdefault(place, []).append(fact.cell)
             case EliminationsKey(agent, incarnation):
                 eliminations.append(Eliminations(agent, incarnation, fact.value))  # type: ignore[arg-type]
             case PresenceKey():
@@ -105,11 +98,11 @@ def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
                 value: int = fact.value  # type: ignore[assignment]
                 bits = value.to_bytes((value.bit_length() + 7) // 8, "little")
                 settled.append(SettledBlock(agent, incarnation, *((value, b"") if block < 0 else (block, bits))))
-    listed = tuple(
-        Cells(agent, incarnation, tuple(tallies), bandit, segment, period)  # type: ignore[arg-type]
+    listed = [
+        Cells(agent, incarnation, tuple(tallies), bandit, segment, period)
         for (agent, incarnation, bandit, segment, period), tallies in cells.items()
-    )
-    return Changes(base, upto, listed, tuple(eliminations), tuple(presences), tuple(settled))
+    ]
+    return Changes(base, upto, tuple(listed), tuple(eliminations), tuple(presences), tuple(settled))
 
 
 def cell_key(told: Cells, arm: Arm) -> CellKey:

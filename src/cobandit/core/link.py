@@ -76,20 +76,20 @@ class Link:
         so that it is not lost with its name: to a leaf as totals, to others row by row. Who holds a pen tells only its
         lender what it observed; which decisions that was, only relays hear. A peer is not told what it has told itself.
         """
-        key, peer, is_new = fact.key, self.peer, fact.teller != (self.peer.name, self.peer.session)
+        key, peer, is_own = fact.key, self.peer, fact.key.agent == self.owner.agent
+        if fact.teller is not None and fact.teller == (peer.name, peer.session):
+            return False
+        if isinstance(key, CellKey):
+            if key.agent == peer.name:
+                return key.incarnation != peer.incarnation and peer.serves(key.bandit, key.arm)
+            is_told = not self.is_leaf and (self.is_lent if is_own else self.owner.is_relay)
+            return is_told and peer.serves(key.bandit, key.arm)
         if isinstance(key, TotalKey):
             return self.is_leaf and peer.serves(key.bandit, key.arm)
         if isinstance(key, SettledKey):
-            return is_new and (self.is_lent if key.agent == self.owner.agent else self.is_between_relays)
-        if key.agent == self.owner.agent and isinstance(key, CellKey):
-            return is_new and self.is_lent and not self.is_leaf and peer.serves(key.bandit, key.arm)
-        if key.agent == self.owner.agent:
-            # Where no message is lost, the notice was enough.
-            return self.retransmit is not None and (isinstance(key, PresenceKey) or bool(peer.common))
-        if not isinstance(key, CellKey) or not peer.serves(key.bandit, key.arm) or not is_new:
-            return False
-        is_own_past = key.agent == peer.name and key.incarnation != peer.incarnation
-        return is_own_past or (key.agent != peer.name and self.owner.is_relay and not self.is_leaf)
+            return self.is_lent if is_own else self.is_between_relays
+        # Where no message is lost, the notice was enough.
+        return is_own and self.retransmit is not None and (isinstance(key, PresenceKey) or bool(peer.common))
 
     @property
     def told_of(self) -> tuple[AgentId, ...] | None:

@@ -26,7 +26,7 @@ class Observed(NamedTuple):
 
 
 class Turned(NamedTuple):
-    """The calendar said that time has moved on: a period has begun, of some bandit."""
+    """The calendar said that time has moved on: a period has begun, of some bandit. If it is earlier, it was wrong."""
 
     time: float
     now: float
@@ -142,3 +142,6 @@ class Outcome(NamedTuple):
     """Own observations of earlier incarnations that this agent had forgotten and a peer returned: for the policy."""
     elsewhere: tuple[Change, ...] = ()
     """What is more known, or less, of bandits with a name or a window: the same of those."""
+    has_forgotten: bool = False
+    """Whether some of what a peer returned is of a life since the first that this agent knows. Then its state is older
+    than that; what is of an earlier life was observed before there was this state."""

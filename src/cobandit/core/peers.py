@@ -6,8 +6,7 @@ put aside, and goes on from there when it is heard again. This file does not kno
 when shares are sent, or how messages are made.
 """
 
-from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from cobandit.core import credibility
 from cobandit.core.agenda import Agenda
@@ -15,7 +14,7 @@ from cobandit.core.candidates import Candidates
 from cobandit.core.exchange import Exchange, Sharing
 from cobandit.core.link import Link
 from cobandit.core.members import MAX_FORGOTTEN, Members, Peer
-from cobandit.core.messages import AgentId, Changes, Delivery, Notice, Presence
+from cobandit.core.messages import AgentId, Changes, Delivery, Notice, Presence, Share
 from cobandit.core.places import Bandit
 from cobandit.core.replica import News, Replica
 from cobandit.core.retransmit import Event, Retransmit
@@ -49,8 +48,10 @@ class Peers:
         self.links = links
         self.forgotten: dict[AgentId, Link] = {}
         """The links to agents that are gone: as they were, and nobody looks at them before their agent is heard."""
-        self.met: Mapping[AgentId, Link] = ChainMap(self.links, self.forgotten)
+        self.met: dict[AgentId, Link] = {}
         """All of them."""
+        self.trusts = False
+        """Whether the peers are agents of one simulation: then what they say is not looked at."""
         self._replica = replica
         self._candidates = candidates
         self._agenda = agenda
@@ -70,7 +71,7 @@ class Peers:
         ruled_out: tuple[Arm, ...] = ()
         if known is None or known.retransmit is None or not known.peer.is_present:
             ruled_out = self.greet(name, names)
-            self.remember(name)
+            self.remember(self.met[name])
         return names, ruled_out
 
     def leave(self, name: AgentId) -> None:
@@ -111,12 +112,11 @@ class Peers:
             link.exchange.renew(link.exchange.buffered + usable - link.forgotten_at)
             link.forgotten_at = usable
 
-    def remember(self, peer: AgentId) -> None:
-        """A peer that was forgotten is heard: go on from where its link stood."""
-        link = self.forgotten.pop(peer, None)
-        if link is not None:
+    def remember(self, link: Link) -> None:
+        """A peer is heard: if it was forgotten, go on from where its link stood."""
+        if self.forgotten.pop(link.peer.name, None) is not None:
             self._buffer_again(link)
-            link.forgotten_at, self.links[peer] = None, link
+            link.forgotten_at, self.links[link.peer.name] = None, link
             self.members.forgotten -= 1
             self._agenda.find_urgent(link)
             if link.peer.is_present:
@@ -140,19 +140,29 @@ class Peers:
 
     # What its messages say of a peer.
 
+    def check_share(self, share: Share) -> None:
+        """Refuse a share that follows other rules, as `admit` refuses what cannot be said."""
+        if not self.trusts:
+            # Of what was buffered, all may have left its window.
+            is_tolerant, is_led = self._sharing.retry is not None, self._replica.forgets or self.is_relay(share.sender)
+            credibility.check_share(share, self.members.agent, is_tolerant=is_tolerant, is_led=is_led)
+
     def admit(self, sender: AgentId, changes: Changes, speaker: Delivery | Notice | None) -> Link:
         """Return the link to a sender, if it can have said this. Who introduces itself need not be known.
 
         Raises:
             PeerError: It is a stranger, or says what cannot be.
         """
-        link, agent, session = self.met.get(sender), self.members.agent, self.members.session
-        credibility.check_words(sender, speaker, changes, link, self.members, self._replica, self._candidates)
-        if isinstance(speaker, Delivery):
-            credibility.check_receipt(sender, link, speaker, agent, session, self._replica.number)
-        if link is None and any(presence.is_present for presence in changes.presences):
+        link, me = self.met.get(sender), self.members
+        if not self.trusts:
+            credibility.check_words(sender, speaker, changes, link, me, self._replica, self._candidates)
+            if isinstance(speaker, Delivery):
+                credibility.check_receipt(sender, link, speaker, me.agent, me.session, self._replica.number)
+        if link is not None:
+            return link
+        if any(presence.is_present for presence in changes.presences):
             self.greet(sender, changes.presences[0].arms, changes.presences[0].bandits)
-        self.members.get(sender)  # raises for a stranger
+        me.get(sender)  # raises for a stranger
         return self.met[sender]
 
     def hear(self, link: Link, delivery: Delivery, now: float) -> None:
@@ -197,12 +207,11 @@ class Peers:
 
     def note_incarnation(self, link: Link, news: News, now: float) -> None:
         """Note the present incarnation of a peer. What others of it observed, the peer may have forgotten."""
-        peer, before = link.peer, link.peer.incarnation
-        told = [key.incarnation for key, _ in news.cells if key.agent == peer.name]
-        told += [key.incarnation for key in news.eliminations]
-        said = self._replica.presence_of(peer.name)
-        peer.incarnation = max((before, *told)) if said is None else said.incarnation
-        if any(incarnation != peer.incarnation for incarnation in (before, *told)):
+        peer, said = link.peer, self._replica.presence_of(link.peer.name)
+        told = {key.incarnation for key, _ in news.cells if key.agent == peer.name}
+        told |= {peer.incarnation, *[key.incarnation for key in news.eliminations]}
+        peer.incarnation = max(told) if said is None else said.incarnation
+        if told != {peer.incarnation}:
             self._agenda.find_urgent(link)
             if link.urgent > link.acknowledged and not self.members.is_relay:  # which tells a newcomer at once
                 self._agenda.expect(link, now)
@@ -271,7 +280,7 @@ class Peers:
         retransmit = None if self._sharing.retry is None else Retransmit(self._sharing.retry)
         threshold = threshold_between(self._sharing.threshold, self.members.agent, peer.name)
         exchange = Exchange(self._sharing, buffered=self._usable_by(peer), threshold=threshold)
-        link = self.links[peer.name] = Link(self.members, peer, exchange, retransmit)
+        link = self.met[peer.name] = self.links[peer.name] = Link(self.members, peer, exchange, retransmit)
         self._note_role(link)
         return link
 

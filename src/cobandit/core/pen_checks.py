@@ -10,6 +10,7 @@ from cobandit.core.messages import MAX_INCARNATION, AgentId, Changes
 from cobandit.core.pen_names import incarnation_of, lender_of
 from cobandit.core.replica import MAX_FACTS_PER_MESSAGE, Replica
 from cobandit.core.settled import BLOCK, MAX_BLOCK, MAX_BLOCKS, known_blocks
+from cobandit.values.checks import is_name
 from cobandit.values.errors import PeerError
 from cobandit.values.tally import LONGEST_NAME
 
@@ -17,8 +18,8 @@ from cobandit.values.tally import LONGEST_NAME
 def check_pen(sender: AgentId, changes: Changes, replica: Replica, *, is_relay: bool) -> None:
     """Refuse what the one who holds a pen may not say here, and what only relays say of pens."""
     lender = lender_of(sender)
-    told_of = {told.agent for told in changes.cells} | {told.agent for told in changes.settled}
-    if lender is not None and lender != replica.agent and sender in told_of:
+    is_elsewhere = lender is not None and lender != replica.agent
+    if is_elsewhere and sender in {told.agent for words in (changes.cells, changes.settled) for told in words}:
         raise PeerError(
             f"{sender} tells what it observed to {replica.agent}: only {lender}, which lent it that name, may hear it"
         )
@@ -40,7 +41,7 @@ def check_settled(changes: Changes, sender: AgentId, replica: Replica) -> None:
         raise PeerError(f"{sender} tells of the same settled decisions twice")
     for told in changes.settled:
         is_one = 0 <= told.incarnation < MAX_INCARNATION and 0 <= told.block <= MAX_BLOCK
-        if not is_one or 8 * len(told.bits) > BLOCK or len(told.agent) > LONGEST_NAME:
+        if not is_one or 8 * len(told.bits) > BLOCK or not is_name(told.agent, LONGEST_NAME):
             raise PeerError(f"{sender} tells of settled decisions that cannot be: block {told.block} of {told.agent}")
         if lender_of(told.agent) is None or told.incarnation != incarnation_of(told.agent):
             raise PeerError(f"{sender} tells which decisions of {told.agent} are settled, which is not a pen")

@@ -9,10 +9,11 @@ This file knows no agents. Which cells there are is in `replica.py`, who wants t
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cobandit.values.checks import check_name, check_whole
+from cobandit.values.checks import check_name, check_whole, is_name
 from cobandit.values.errors import LocalError
 from cobandit.values.tally import LONGEST_NAME, Arm, ArmTally, checked_arms
 
@@ -34,7 +35,7 @@ At = tuple[str, str]
 PLAIN: At = ("", "")
 
 SEPARATOR = "\x1f"
-"""Stands in no name of a bandit, nor of a segment that somebody has named."""
+"""Stands in no name of a bandit or an arm, nor of a segment that somebody has named."""
 
 HELD_OUT, GUARDRAIL = APART = ("held out", "guardrail")
 """What is counted beside a bandit, for all its segments together, and no policy learns from. There is no more."""
@@ -54,6 +55,39 @@ def beside(bandit: str, segment: str) -> str:
     if bandit and not segment.startswith(SEPARATOR):
         return ""
     return segment.removeprefix(SEPARATOR) if bandit else segment
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+
+
+def check_part(what: str, name: str) -> None:
+    """Refuse a name of a bandit or a segment with control characters: one of them separates such names.
+
+    Raises:
+        LocalError: It has one.
+    """
+    if isinstance(name, str) and _CONTROL.search(name):
+        raise LocalError(f"{what} must not contain control characters such as a line end or U+001F: {name!r}")
+
+
+def check_arm(arm: Arm) -> None:
+    """Refuse an arm with the separator in its name: written behind those of bandit and segment it says something else.
+
+    Raises:
+        LocalError: It has one.
+    """
+    if isinstance(arm, str) and SEPARATOR in arm:
+        raise LocalError(f"an arm must not contain the separator U+001F: {arm!r}")
+
+
+def can_be(at: At) -> bool:
+    r"""Return whether somebody may tell of this place. What this release does not know beside a bandit may be.
+
+    >>> can_be(("home", "de")), can_be(apart("home", "news")), can_be(("home", "a\x1fb")), can_be(("home", "\x1f"))
+    (True, True, False, False)
+    """
+    names = (at[0], beside(*at) or at[1])
+    return all(is_name(name, LONGEST_NAME) and not _CONTROL.search(name) for name in names if name)
 
 
 class Bandit(NamedTuple):
@@ -160,7 +194,9 @@ def check_bandits(bandits: Sequence[Bandit]) -> None:
     for bandit in bandits:
         if bandit.name or bandit.arms:  # the plain one says its arms elsewhere
             check_name("a bandit's name", bandit.name, LONGEST_NAME)
-            checked_arms(bandit.arms)
+            check_part("a bandit's name", bandit.name)
+            for arm in checked_arms(bandit.arms):
+                check_arm(arm)
         check_whole(f"the quanta of bandit {bandit.name!r}", bandit.units_per_reward, 1, 2**31)
         check_whole(f"the periods of bandit {bandit.name!r}", bandit.periods, 1, MAX_PERIODS)
         for name in ("period", "half_life"):
@@ -180,7 +216,7 @@ def check_next(bandits: Sequence[Bandit], known: Mapping[str, Bandit], served: M
     """Refuse bandits that cannot follow those that there are, or have been.
 
     Raises:
-        LocalError: One is known with another definition, or with arms that it has no more; or the plain bandit gets a
+        LocalError: One that must stay (`known`) gets another definition, or loses arms; or the plain bandit gets a
             window, or loses it.
     """
     check_bandits(bandits)

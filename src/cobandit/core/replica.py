@@ -23,27 +23,15 @@ What lies outside the window of its bandit is dropped when time moves on (`turn`
 This file does not know who is present, who wants what, or when to send.
 """
 
-import heapq
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, KeysView
+from operator import attrgetter
 from typing import NamedTuple
 
 from cobandit.core import parts, settled
 from cobandit.core.amounts import Amounts
 from cobandit.core.calendar import Calendar, Turn
-from cobandit.core.facts import (
-    CellKey,
-    CellValue,
-    EliminationsKey,
-    Fact,
-    Key,
-    PresenceKey,
-    SettledKey,
-    Teller,
-    cell_key,
-    plus,
-    told,
-)
+from cobandit.core.facts import CellKey, EliminationsKey, Fact, Key, PresenceKey, SettledKey, Teller, told
 from cobandit.core.messages import EVERYBODY_ELSE, MAX_INCARNATION, AgentId, Cells, Changes, Presence
 from cobandit.core.pen_names import SettledBlock
 from cobandit.core.places import PLAIN, At
@@ -59,6 +47,12 @@ MAX_CELLS_PER_AGENT = 2**20
 MAX_PER_AGENT = 2**40
 """No more cells of one agent are taken, and no more observations. Of its own earlier incarnations an agent is told half
 as many: ten thousand restarts with fifty arms, each observed in each of them."""
+
+
+_NUMBER = attrgetter("number")
+
+Told = tuple[AgentId, int, Arm, str, str, int]
+"""What the key of a cell says, before there is a cell."""
 
 
 class News(NamedTuple):
@@ -100,7 +94,7 @@ class Replica:
         """That of the last change."""
         self.observations = 0
         """How many observations this incarnation has made."""
-        self._facts: dict[Key, Fact] = {}
+        self._facts: dict[tuple[object, ...], Fact] = {}
         self._log: dict[Fact, None] = {}
         """The facts, in the order of their last change."""
         self._logs: dict[AgentId, dict[Fact, None]] = {}
@@ -109,6 +103,8 @@ class Replica:
         """The cells of this incarnation, by what their keys say besides."""
         self._eliminations: dict[AgentId, Fact] = {}
         """What each agent has eliminated: only its last incarnation counts."""
+        self._presences: dict[AgentId, Fact] = {}
+        """How each agent last said that it is here, or goes away."""
         self._amounts = amounts = Amounts()
         self.agents, self.amount_of, self.observations_of = amounts.agents, amounts.of, amounts.of_life
         self.totals: RunningTotals | None = None
@@ -123,16 +119,15 @@ class Replica:
         """
         settled.merge(self, numbers, None)
         place = (*at, self.period_of(at[0]))
-        for arm, count, reward_sum, square_sum in tallies:
-            own = (arm, *place)
+        for entry in tallies:
+            own = (entry.arm, *place)
             fact = self._own.get(own)
             if fact is None:
                 key = CellKey(self.agent, self.incarnation, *own)
-                fact = self._own[own] = self._facts[key] = Fact(key, (0, 0, 0), None)
-            fact.value, fact.teller = plus(fact.cell, (count, reward_sum, square_sum)), None
-            self.observations += count
-            self._changed(fact, by=count)
-            self._add_up(fact, (count, reward_sum, square_sum))
+                fact = self._own[own] = self._facts[key] = Fact(key, ArmTally(entry.arm, 0, 0, 0), None)
+            fact.value, fact.teller = fact.cell.plus(entry), None
+            self.observations += entry.observations
+            self._grown(fact, entry)
 
     def begin(self, incarnation: int) -> None:
         """Begin a new incarnation: what was observed so far stays as it is, in cells that grow no more."""
@@ -150,14 +145,13 @@ class Replica:
         return self.calendar.turns_at < math.inf
 
     def turn(self, time: float) -> Turn | None:
-        """Take the time of the calendar, and drop what is outside of its window now. `None` if no period begins."""
-        if time < self.calendar.turns_at:
-            return None
+        """Take the time of the calendar, and drop what is outside of its window now. `None` if no period changes."""
         present = {bandit for _, bandit, _, period in self._own if period == self.period_of(bandit)}
         turned = self.calendar.turn(time)
         if not turned:
             return None
-        gone = [(key, entry) for key, entry in self.cells() if self.calendar.is_over(key.bandit, key.period)]
+        is_over, is_ahead = self.calendar.is_over, self.calendar.is_ahead
+        gone = [(key, entry) for key, entry in self.cells() if is_over(key.bandit, key.period) or is_ahead(key)]
         self.drop([key for key, _ in gone])
         return Turn(is_own=bool(present & turned), gone=tuple(gone))
 
@@ -171,6 +165,8 @@ class Replica:
             if isinstance(key, EliminationsKey):
                 self._drop_eliminations(key.agent)
                 self._eliminations[key.agent] = fact
+            if isinstance(key, PresenceKey):
+                self._presences[key.agent] = fact
         fact.value, fact.teller = value, teller
         self._changed(fact, by=1)
         return self.number
@@ -193,10 +189,10 @@ class Replica:
             if not log:
                 del self._logs[fact.key.agent]
         for fact, key in cells:
-            self._amounts.drop(key, fact.cell[0])
+            self._amounts.drop(key, fact.cell.observations)
             if key[:2] == (self.agent, self.incarnation):
                 del self._own[key[2:]]
-                self.dropped += fact.cell[0]
+                self.dropped += fact.cell.observations
 
     def value_of(self, key: Key) -> object | None:
         """Return what is known of a key."""
@@ -222,22 +218,23 @@ class Replica:
 
     def presence_of(self, agent: AgentId) -> Presence | None:
         """Return how an agent last said that it is here, or goes away; `None` if it has said neither."""
-        return self.value_of(PresenceKey(agent))  # type: ignore[return-value]
+        fact = self._presences.get(agent)
+        return None if fact is None else fact.value  # type: ignore[return-value]
 
     def own_count(self, arm: Arm) -> int:
         """Return how often this incarnation has observed an arm of the plain bandit, as far as it still counts."""
-        return sum(fact.cell[0] for key, fact in self._own.items() if key[:2] == (arm, ""))
+        return sum(fact.cell.observations for key, fact in self._own.items() if key[:2] == (arm, ""))
 
     def own_counts(self) -> Iterator[tuple[str, Arm, int]]:
         """Return how often this incarnation has observed each arm of each bandit, place by place."""
         for (arm, bandit, _, _), fact in self._own.items():
-            yield bandit, arm, fact.cell[0]
+            yield bandit, arm, fact.cell.observations
 
     def cells(self) -> Iterator[tuple[CellKey, ArmTally]]:
         """Return all cells."""
         for fact in self._log:
             if isinstance(fact.key, CellKey):
-                yield fact.key, ArmTally(fact.key.arm, *fact.cell)
+                yield fact.key, fact.cell
 
     # What it tells.
 
@@ -253,6 +250,8 @@ class Replica:
         Totals are those of everybody but the receiver.
         """
         wanted = list(self.wanted(base, wants, told_of))
+        if len(wanted) > 1:
+            wanted.sort(key=_NUMBER, reverse=True)
         wanted, upto = parts.part_of(self, wanted, min(self.max_facts, MAX_FACTS_PER_MESSAGE))
         changes = told(reversed(wanted), base, upto)
         totals = () if self.totals is None else self.totals.told_to(receiver, wanted)
@@ -261,34 +260,27 @@ class Replica:
     def wanted(
         self, base: int, wants: Callable[[Fact], bool], told_of: tuple[AgentId, ...] | None = None
     ) -> Iterator[Fact]:
-        """Return what changed after `base` and is wanted, the newest first: of everybody, or of some."""
-        for fact in reversed(self._log) if told_of is None else self._newest_of(told_of):
-            if fact.number <= base:
-                return
-            if wants(fact):
-                yield fact
-
-    def _newest_of(self, agents: tuple[AgentId, ...]) -> Iterable[Fact]:
-        logs = (reversed(self._logs[agent]) for agent in agents if agent in self._logs)
-        return heapq.merge(*logs, key=_number, reverse=True)
+        """Return what changed after `base` and is wanted: of everybody, or of some, one by one; the newest first."""
+        for log in (self._log,) if told_of is None else [self._logs.get(agent, ()) for agent in told_of]:
+            for fact in reversed(log):
+                if fact.number <= base:
+                    break
+                if wants(fact):
+                    yield fact
 
     # What it is told, after `credibility.py` has looked at it.
 
-    def held(self, told: Cells, arm: Arm) -> CellValue:
+    def held(self, told: Cells, arm: Arm) -> ArmTally:
         """Return what is known of a cell that is told."""
-        fact = self._facts.get(cell_key(told, arm))
-        return (0, 0, 0) if fact is None else fact.cell
+        fact = self._facts.get((*told[:2], arm, *told[3:]))
+        return ArmTally(arm, 0, 0, 0) if fact is None else fact.cell
 
     def merge(self, changes: Changes, teller: Teller | None) -> News:
         """Take what was checked. Return what of it is new."""
         numbers = settled.merge(self, changes.settled, teller)
         cells: list[tuple[CellKey, ArmTally]] = []
         for one in changes.cells:
-            if not self.is_served(one):
-                continue
-            served = (entry for entry in one.tallies if self.has(one.bandit, entry.arm))
-            merged = (self._merge_cell(cell_key(one, entry.arm), entry, teller) for entry in served)
-            cells += [added for added in merged if added is not None]
+            cells += self.merge_cells(one, teller)
         eliminations: list[EliminationsKey] = []
         for eliminated in changes.eliminations:
             key = EliminationsKey(eliminated.agent, eliminated.incarnation)
@@ -308,32 +300,46 @@ class Replica:
                 presences.append(presence)
         return News(tuple(cells), tuple(eliminations), tuple(presences), numbers)
 
+    def merge_cells(self, told: Cells, teller: Teller | None) -> list[tuple[CellKey, ArmTally]]:
+        """Take cells, as far as they are of use. Return which grew, each by how much."""
+        agent, incarnation, tallies, bandit, segment, period = told
+        arms = self.arms_of(bandit) if self.is_served(told) else ()
+        grown: list[tuple[CellKey, ArmTally]] = []
+        for entry in tallies:
+            key = (agent, incarnation, entry.arm, bandit, segment, period)
+            if entry.arm in arms and (one := self._merge_cell(key, entry, teller)) is not None:
+                grown.append(one)
+        return grown
+
     def is_served(self, told: Cells) -> bool:
         """Return whether cells are of use here: of a bandit and a period that count, of no own life that lies ahead."""
         if told.agent == self.agent and told.incarnation > self.incarnation:
             return False
         return self.calendar.counts(told)
 
-    def _merge_cell(self, key: CellKey, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
-        fact = self._facts.get(key)
-        before = (0, 0, 0) if fact is None else fact.cell
-        _, count, reward_sum, square_sum = entry
-        added = ArmTally(entry.arm, count - before[0], reward_sum - before[1], square_sum - before[2])
-        if count <= before[0] or not added.can_be(self.units_of(key.bandit)):
+    def _merge_cell(self, told: Told, entry: ArmTally, teller: Teller | None) -> tuple[CellKey, ArmTally] | None:
+        fact = self._facts.get(told)
+        added = entry if fact is None else entry.minus(fact.cell)
+        if added.observations <= 0 or not added.can_be(self.units_of(told[3])):
             return None  # old news; or one of the two is a lie, and nobody knows which
         if fact is None:
-            fact = self._facts[key] = Fact(key, before, teller)
-            if key[:2] == (self.agent, self.incarnation):  # from this agent's own disk
-                self._own[key[2:]] = fact
-                self.observations += count
-        fact.value, fact.teller = entry[1:], teller
+            key = CellKey(*told)
+            fact = self._facts[key] = Fact(key, entry, teller)
+            if told[:2] == (self.agent, self.incarnation):  # from this agent's own disk
+                self._own[told[2:]] = fact
+                self.observations += entry.observations
+        fact.value, fact.teller = entry, teller
+        return self._grown(fact, added), added
+
+    def _grown(self, fact: Fact, added: ArmTally) -> CellKey:
+        key: CellKey = fact.key  # type: ignore[assignment]
+        self._amounts.add(key, added.observations, is_new=not fact.number)
         self._changed(fact, by=added.observations)
-        self._add_up(fact, added[1:])
-        return key, added
+        if self.totals is not None:
+            self._append(self.totals.add(key, added, self.number))
+        return key
 
     def _changed(self, fact: Fact, *, by: int) -> None:
-        if isinstance(fact.key, CellKey):
-            self._amounts.add(fact.key, by, is_new=fact not in self._log)
         self.number += by
         fact.number = self.number
         self._append(fact)
@@ -349,19 +355,16 @@ class Replica:
         """From now on, know for every arm of every place the total of all cells. It changes when one of these does."""
         if self.totals is None:
             self.totals = RunningTotals()
-            for fact in [fact for fact in self._log if isinstance(fact.key, CellKey)]:
-                self._append(self.totals.add(fact, fact.cell, fact.number))
-            self._log = dict.fromkeys(sorted(self._log, key=_number))
+            for fact in [*self._log]:
+                if isinstance(fact.key, CellKey):
+                    self._append(self.totals.add(fact.key, fact.cell, fact.number))
+            self._log = dict.fromkeys(sorted(self._log, key=_NUMBER))
 
     def forget_totals(self) -> None:
         """Know no totals any more."""
         self.totals = None
         for fact in self._logs.pop(EVERYBODY_ELSE, ()):
             del self._log[fact]
-
-    def _add_up(self, fact: Fact, added: CellValue) -> None:
-        if self.totals is not None:
-            self._append(self.totals.add(fact, added, self.number))
 
     def facts(self) -> KeysView[Fact]:
         """Return all that is known, in the order of its last change."""
@@ -371,7 +374,3 @@ class Replica:
         """Say at which number the last change was made, when what is known is restored."""
         fact = next(reversed(self._log))
         self.number = fact.number = number
-
-
-def _number(fact: Fact) -> int:
-    return fact.number

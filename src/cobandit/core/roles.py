@@ -4,17 +4,18 @@ A relay passes on what it hears. Who becomes a leaf knows nothing more of others
 same observations. This file does not know how a message is made, or when a pair talks.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cobandit.core.facts import CellKey, CellValue, plus
+from cobandit.core.facts import CellKey
 from cobandit.core.link import Link
 from cobandit.core.messages import Cells, Changes, Message
 from cobandit.core.outcome import Adopted, Outcome, Turned
 from cobandit.core.pen_names import SettledBlock
-from cobandit.core.places import Change
+from cobandit.core.places import Bandit, Change, difference
 from cobandit.core.replica import Replica
 from cobandit.values.checks import check_time
+from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm, ArmTally
 
 if TYPE_CHECKING:
@@ -60,10 +61,19 @@ def adopt(endpoint: "Endpoint", told: Cells, settled: Sequence[SettledBlock], no
     return Outcome((record,), outgoing, news=plain, wake_at=endpoint.wake_at, elsewhere=elsewhere)
 
 
-def turn(endpoint: "Endpoint", time: float, now: float) -> Outcome:
-    """Take the time of the calendar: what is outside of its window is dropped, and shares may be counted anew."""
+def turn(endpoint: "Endpoint", time: float, now: float, *, is_back: bool = False) -> Outcome:
+    """Take the time of the calendar: what is outside of its window is dropped, and shares may be counted anew.
+
+    It goes back only while this incarnation has observed nothing. What is too far ahead then is dropped too.
+
+    Raises:
+        LocalError: It has.
+    """
     check_time(time)
-    turn = endpoint.replica.turn(time)
+    replica = endpoint.replica
+    if is_back and replica.observations:
+        raise LocalError(f"{replica.agent} has observed something in this incarnation: begin another one first")
+    turn = replica.turn(time) if is_back or time >= replica.calendar.turns_at else None
     if turn is None:
         return Outcome(wake_at=endpoint.wake_at)
     endpoint.agenda.look(now)
@@ -77,11 +87,32 @@ def turn(endpoint: "Endpoint", time: float, now: float) -> Outcome:
 
 def sorted_out(replica: Replica, changes: Iterable[Change]) -> tuple[tuple[ArmTally, ...], tuple[Change, ...]]:
     """Return what is of the plain bandit, if that has no window, and the rest: a segment of it is none of it."""
-    listed, is_windowed = tuple(changes), replica.bandits[""].period > 0.0
-    plain = tuple(one.tally for one in listed if not (one.bandit or one.segment or is_windowed))
-    if len(plain) == len(listed):
-        return plain, ()
-    return plain, tuple(one for one in listed if one.bandit or one.segment or is_windowed)
+    is_windowed = replica.bandits[""].period > 0.0
+    plain: list[ArmTally] = []
+    elsewhere: list[Change] = []
+    for one in changes:
+        if one.bandit or one.segment or is_windowed:
+            elsewhere.append(one)
+        else:
+            plain.append(one.tally)
+    return tuple(plain), tuple(elsewhere)
+
+
+def bound(replica: Replica) -> Mapping[str, Bandit]:
+    """Return the bandits that stay as they are. A relay serves what others say: what it observed itself is bound."""
+    if replica.totals is None:
+        return replica.bandits
+    own = {"", *(bandit for bandit, _, _ in replica.own_counts())}
+    return {name: bandit for name, bandit in replica.bandits.items() if name in own}
+
+
+def drop_redefined(replica: Replica, bandits: Iterable[Bandit]) -> tuple[Change, ...]:
+    """Drop the cells of bandits that get another definition: they count something else. Return by how much less."""
+    before = replica.bandits
+    others = {one.name for one in bandits if one.name in before and difference(before[one.name], one) is not None}
+    rows = [(key, entry) for key, entry in replica.cells() if key.bandit in others] if others else []
+    replica.drop([key for key, _ in rows])
+    return less_by(rows)
 
 
 def drop_rows(replica: Replica) -> tuple[Change, ...]:
@@ -94,11 +125,8 @@ def drop_rows(replica: Replica) -> tuple[Change, ...]:
 
 def less_by(rows: Iterable[tuple[CellKey, ArmTally]]) -> tuple[Change, ...]:
     """Return by how much less is known of each arm in each place, now that some cells are gone."""
-    less: dict[tuple[str, str, int, Arm], CellValue] = {}
+    less: dict[tuple[str, str, int, Arm], ArmTally] = {}
     for key, entry in rows:
         place = (*key[3:], key.arm)
-        less[place] = plus(less.get(place, (0, 0, 0)), entry[1:])
-    return tuple(
-        Change(*place[:3], ArmTally(place[3], -count, -total, -squares))
-        for place, (count, total, squares) in less.items()
-    )
+        less[place] = less.get(place, ArmTally(key.arm, 0, 0, 0)).minus(entry)
+    return tuple(Change(*place[:3], tally) for place, tally in less.items())

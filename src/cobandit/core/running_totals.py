@@ -7,7 +7,7 @@ is known too. This file does not know who is a leaf, what is in a log, or what a
 
 from collections.abc import Iterable
 
-from cobandit.core.facts import CellKey, CellValue, Fact, TotalKey, plus
+from cobandit.core.facts import CellKey, Fact, TotalKey
 from cobandit.core.messages import EVERYBODY_ELSE, AgentId, Cells
 from cobandit.values.tally import Arm, ArmTally
 
@@ -18,25 +18,24 @@ MAX_TOTAL = 2**43
 class RunningTotals:
     """What everybody has observed, as one relay knows it.
 
-    >>> totals, cell = RunningTotals(), Fact(CellKey("j", 0, "A"), (0, 0, 0), None)
-    >>> totals.add(cell, (3, 2, 2), number=3).value
-    (3, 2, 2)
+    >>> totals = RunningTotals()
+    >>> totals.add(CellKey("j", 0, "A"), ArmTally("A", 3, 2, 2), number=3).number
+    3
     >>> totals.but("j", "A").observations, totals.but("p", "A").observations
     (0, 3)
     """
 
     def __init__(self) -> None:
         self._facts: dict[TotalKey, Fact] = {}
-        self._shares_of: dict[AgentId, dict[TotalKey, CellValue]] = {}
+        self._shares_of: dict[AgentId, dict[TotalKey, ArmTally]] = {}
         """What of the totals each agent has observed."""
 
-    def add(self, cell: Fact, added: CellValue, number: int) -> Fact:
+    def add(self, cell: CellKey, added: ArmTally, number: int) -> Fact:
         """Add what a cell grew by. Return its arm's total, which thereby changes at that number of the log."""
-        assert isinstance(cell.key, CellKey)
-        key, shares = total_key(cell.key), self._shares_of.setdefault(cell.key.agent, {})
-        shares[key] = plus(shares.get(key, (0, 0, 0)), added)
-        total = self._facts.setdefault(key, Fact(key, (0, 0, 0), None))
-        total.value = plus(total.value, added)  # type: ignore[arg-type]
+        key, shares = total_key(cell), self._shares_of.setdefault(cell.agent, {})
+        shares[key] = shares[key].plus(added) if key in shares else added
+        total = self._facts.setdefault(key, Fact(key, ArmTally(cell.arm, 0, 0, 0), None))
+        total.value = total.cell.plus(added)
         total.number = number
         return total
 
@@ -56,12 +55,9 @@ class RunningTotals:
     def but(self, agent: AgentId, arm: Arm, bandit: str = "", segment: str = "", period: int = 0) -> ArmTally:
         """Return what everybody but one agent has observed of an arm, in all incarnations."""
         key = TotalKey(arm, EVERYBODY_ELSE, bandit, segment, period)
-        fact = self._facts.get(key)
-        if fact is None:
-            return ArmTally(arm, 0, 0, 0)
-        own = self._shares_of.get(agent, {}).get(key, (0, 0, 0))
-        total: CellValue = fact.value  # type: ignore[assignment]
-        return ArmTally(arm, total[0] - own[0], total[1] - own[1], total[2] - own[2])
+        fact, nothing = self._facts.get(key), ArmTally(arm, 0, 0, 0)
+        own = self._shares_of.get(agent, {}).get(key, nothing)
+        return nothing if fact is None else fact.cell.minus(own)
 
     def told_to(self, agent: AgentId, facts: Iterable[Fact]) -> tuple[Cells, ...]:
         """Return the totals among some facts as a message to one agent tells them: those of everybody else."""

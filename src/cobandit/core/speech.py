@@ -72,8 +72,8 @@ class Speech:
         changes = self._replica.changes(link.acknowledged, link.wants, link.told_of, link.peer.name)
         delivery = None
         if link.retransmit is None:
-            link.acknowledged = changes.upto  # nothing is lost, so nothing needs to be claimed
-            changes = changes._replace(base=0, upto=0)
+            link.acknowledged = changes.upto
+            changes = Changes(0, 0, *changes[2:])  # nothing is lost, so nothing needs to be claimed
         else:
             is_part = changes.upto < self._replica.number
             link.retransmit.part = changes.upto if is_part else 0

@@ -207,13 +207,6 @@ def threshold_between(threshold: Threshold, one: str, other: str) -> Threshold:
     return threshold.between(one, other) if isinstance(threshold, Geometric) else threshold
 
 
-def needed(threshold: Threshold, share_number: int, candidate_count: int, *, is_answer: bool) -> int:
-    """Return how much a buffer must hold for the next share: f(c), or one if it is an answer that does not wait."""
-    if is_answer and not answers_wait(threshold):
-        return 1
-    return threshold.at(share_number, candidate_count)
-
-
 def is_bounded(threshold: Threshold) -> bool:
     """Return whether every share takes f(c) observations out of its sender's buffer, as Theorem 2 counts.
 

@@ -80,10 +80,7 @@ class Totals:
                 self.number += 1
         after = {place: self.at(place) for place in touched}
         return tuple(
-            Change(
-                *place[:3],
-                ArmTally(place[3], *(new - old for new, old in zip(after[place][1:], before[place][1:], strict=True))),
-            )
+            Change(*place[:3], after[place].minus(before[place]))
             for place in sorted(touched)
             if after[place] != before[place]
         )
@@ -138,5 +135,4 @@ def _served(totals: Iterable[Cells], replica: Replica) -> Iterator[tuple[Place, 
 
 
 def _less(one: Change) -> Change:
-    arm, count, reward_sum, square_sum = one.tally
-    return one._replace(tally=ArmTally(arm, -count, -reward_sum, -square_sum))
+    return one._replace(tally=ArmTally(one.tally.arm, 0, 0, 0).minus(one.tally))

@@ -30,8 +30,7 @@ def receive_share(endpoint: "Endpoint", share: Share, delivery: Delivery, now: f
     heeded = credibility.is_heeded(link, delivery, share.changes)
     if heeded:
         endpoint.peers.hear(link, delivery, now)
-    outcome = endpoint.merge(link, share.changes, delivery.session, now, is_heeded=heeded)
-    outcome = outcome._replace(records=(Received(share, now),))
+    outcome = endpoint.merge(link, share, share.changes, delivery.session, now, is_heeded=heeded)
     if not heeded:  # what it observed counts, what it asks for does not; it may not know of a later session
         is_over = delivery.session < (link.peer.session or 0)
         return outcome._replace(outgoing=((speech.acknowledge(link),) if is_over else ()) + outcome.outgoing)

@@ -111,7 +111,7 @@ class Witnesses:
     def _news_in(self, told: Cells) -> Iterator[tuple[CellKey, ArmTally]]:
         for entry in told.tallies:
             is_served = self._replica.has(told.bandit, entry.arm)
-            if is_served and entry.observations > self._replica.held(told, entry.arm)[0]:
+            if is_served and entry.observations > self._replica.held(told, entry.arm).observations:
                 yield cell_key(told, entry.arm), entry
 
     def _vouched_for(self, key: CellKey) -> Claim | None:
@@ -123,8 +123,7 @@ class Witnesses:
         return None
 
     def _can_follow(self, key: CellKey, entry: ArmTally, more: ArmTally) -> bool:
-        grown = ArmTally(entry.arm, *(later - before for later, before in zip(more[1:], entry[1:], strict=True)))
-        return grown.can_be(self._replica.units_of(key.bandit))
+        return more.minus(entry).can_be(self._replica.units_of(key.bandit))
 
     def _has_room_for(self, key: CellKey, entry: ArmTally) -> bool:
         """Return whether that much more of this agent can be held, and leaves it room to observe something itself."""

@@ -145,6 +145,10 @@ class _Policy:
             self.fixed = self._checked(target)
             self.words = ", ".join(f"{arm} {share:.4g}" for arm, share in self.fixed.items())
         else:
+            if not isinstance(target, Iterable):
+                raise LocalError(
+                    f"the other policy must be an arm, some arms, shares of arms or a Column, not {target!r}"
+                )
             chosen = tuple(target)
             if not chosen or len(set(chosen)) < len(chosen):
                 raise LocalError(f"the arms of the other policy must be some, each once, not {chosen!r}")
@@ -248,10 +252,13 @@ def _model(counts: Mapping[str, int], sums: Mapping[str, float], policy: _Policy
     return _Model(means, math.fsum(share * means[arm] for arm, share in policy.fixed.items() if share))
 
 
+UNIT_ENDS = (0.0, 1.0)
+
+
 def _ends(rewards: Sequence[float]) -> tuple[float, float]:
     """Return the lowest and the highest reward that there can be: 0 and 1, or what was logged if that is beyond."""
     lowest, highest = min(rewards), max(rewards)
-    return (0.0, 1.0) if lowest >= 0.0 and highest <= 1.0 else (lowest, highest)
+    return UNIT_ENDS if lowest >= 0.0 and highest <= 1.0 else (lowest, highest)
 
 
 def _mean_of(terms: Sequence[float], sums: _Sums, ends: tuple[float, float], z: float) -> Estimate:
@@ -262,7 +269,7 @@ def _mean_of(terms: Sequence[float], sums: _Sums, ends: tuple[float, float], z: 
     spread = _spread(term - value * unit.count for term, unit in zip(terms, sums.units, strict=True))
     spread += made_up * usual * math.fsum((end - value) ** 2 for end in ends)
     middle = n * value + made_up * math.fsum(ends)
-    return _interval(value, middle, n + 2.0 * made_up, spread, z)
+    return _interval(value, middle, n + 2.0 * made_up, z * math.sqrt(spread), ends)
 
 
 def _ratio_of(terms: Sequence[tuple[float, float]], ends: tuple[float, float], z: float) -> Estimate:
@@ -274,7 +281,7 @@ def _ratio_of(terms: Sequence[tuple[float, float]], ends: tuple[float, float], z
     total, middle = weight + 2.0 * made_up, weight * value + made_up * math.fsum(ends)
     spread = _spread(weighted - weight * middle / total for weight, weighted in terms)
     spread += made_up * usual * math.fsum((end - middle / total) ** 2 for end in ends)
-    return _interval(value, middle, total, spread, z)
+    return _interval(value, middle, total, z * math.sqrt(spread), ends)
 
 
 def _spread(residuals: Iterable[float]) -> float:
@@ -282,9 +289,11 @@ def _spread(residuals: Iterable[float]) -> float:
     return math.fsum(one * one for one in found) * len(found) / max(1, len(found) - 1)
 
 
-def _interval(value: float, middle: float, total: float, spread: float, z: float) -> Estimate:
-    half = z * math.sqrt(spread) / total
-    return Estimate(value, min(value, middle / total - half), max(value, middle / total + half))
+def _interval(value: float, middle: float, total: float, half: float, ends: tuple[float, float]) -> Estimate:
+    """Return an interval, which does not leave the range of rewards if that is known: from 0 to 1."""
+    lowest, highest = ends if ends == UNIT_ENDS else (-math.inf, math.inf)
+    low, high = max(lowest, (middle - half) / total), min(highest, (middle + half) / total)
+    return Estimate(value, min(value, low), max(value, high))
 
 
 def _cautions(sums: _Sums) -> Iterable[str]:

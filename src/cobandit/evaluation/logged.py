@@ -3,14 +3,14 @@
 This file owns which rows count and what is said of one that cannot be right. It does not know what they are used for.
 """
 
-import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from cobandit.values.checks import is_number
+from cobandit.values.checks import is_number, plain
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
 
@@ -67,6 +67,8 @@ def decisions_of(rows: Iterable[Row | msgspec.Struct], *, unrewarded: float | No
     Raises:
         LocalError: A row cannot be right, or none of them says anything about another policy.
     """
+    if not isinstance(rows, Iterable):
+        raise LocalError(f"decisions must be rows of a log, as read_decisions(path) gives them, not {rows!r}")
     latest: dict[object, Row] = {}
     bandits: set[str] = set()
     for position, row in enumerate(rows, 1):
@@ -105,24 +107,24 @@ def _key(row: Row, position: int) -> object:
 
 def _checked(row: Row, position: int, key: object, unrewarded: float | None) -> Logged | str:
     """Return a decision, or why it is left out."""
-    arm, propensity, reward = row.get("arm"), row.get("propensity"), row.get("reward")
+    arm, propensity, reward = row.get("arm"), plain(row.get("propensity")), plain(row.get("reward"))
     if not isinstance(arm, str):
         raise LocalError(f"decision {position} has no arm: {_short(row)}")
     if propensity is None:
         return "untold"
-    if not is_number(propensity) or not 0.0 <= propensity <= 1.0 + 1e-9:  # type: ignore[operator]  # it is a number
+    if not is_number(propensity) or not 0.0 <= propensity <= 1.0 + 1e-9:
         raise LocalError(f"decision {position} has propensity {propensity!r}, which is none: {_short(row)}")
     if reward is None:
-        reward = unrewarded
+        reward = plain(unrewarded)
     if reward is None:
         return "unrewarded"
-    if not is_number(reward) or not math.isfinite(reward):  # type: ignore[arg-type]
+    if not is_number(reward) or not abs(reward) <= sys.float_info.max:
         raise LocalError(f"decision {position} has reward {reward!r}, which is no number: {_short(row)}")
-    chance = float(propensity)  # type: ignore[arg-type]
+    chance = float(propensity)
     if chance > _CERTAIN:
         return "certain"
     subject = row.get("subject")
-    return Logged(arm, chance, float(reward), key if subject is None else ("subject", subject), row)  # type: ignore[arg-type]
+    return Logged(arm, chance, float(reward), key if subject is None else ("subject", subject), row)
 
 
 def _some(names: list[str]) -> str:

@@ -19,6 +19,7 @@ class LogEvent(Enum):
     ARMS_TOO_MANY = "arms_too_many"
     BANDITS_DIFFER = "bandits_differ"
     CERTIFICATE_EXPIRES = "certificate_expires"
+    CLOCK_DOUBTED = "clock_doubted"
     CONTROL_ARM_MISSING = "control_arm_missing"
     CONTROLS_CHANGED = "controls_changed"
     FILE_EXPOSED = "file_exposed"
@@ -65,6 +66,7 @@ TROUBLES: Mapping[LogEvent, str] = {
     LogEvent.ARMS_ALL_FROZEN: "the frozen arms",
     LogEvent.ARMS_TOO_MANY: "the size of packets",
     LogEvent.CERTIFICATE_EXPIRES: "the certificate",
+    LogEvent.CLOCK_DOUBTED: "the clock",
     LogEvent.CONTROL_ARM_MISSING: "the control arm",
     LogEvent.JOURNAL_UNWRITABLE: "the journal",
     LogEvent.MAILBOX_UNREADABLE: "the mailbox",

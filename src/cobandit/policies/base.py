@@ -97,10 +97,9 @@ class Policy(ABC):
         one that comes again would bring the same draw again.
         """
         entries = tuple(news)
-        for entry in entries:
-            self.tally.add(*entry)
-            if own:
-                self.own_pulls += max(0, entry.observations)
+        self.tally.add_all(entries)
+        if own:
+            self.own_pulls += sum(max(0, entry.observations) for entry in entries)
         if self.stateful and entries:
             self.noticed(entries, own=own)
 

@@ -162,6 +162,16 @@ class Arms:
             return None
         return course_of(self.changes, self.names, self.means, self.rewards, horizon)
 
+    def told(self, units: int) -> float:
+        """Return a reward that was counted in quanta as people know it, to six digits.
+
+        >>> Arms.of([3.0], rewards=(-5.0, 5.0)).told(1), Arms.of([0.5]).told(1)
+        (5.0, 1)
+        """
+        if self.are_binary and self.rewards == UNIT:
+            return units
+        return float(f"{self.rewards.reward_of(units * self.quantum):.6g}")
+
     def mean(self, arm: Arm) -> float:
         """Return the mean of one arm."""
         return self.means[self.names.index(arm)]

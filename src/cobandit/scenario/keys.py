@@ -136,9 +136,10 @@ class Table:
 
     def _unknown(self, key: str, known: Sequence[str], value: object) -> LocalError:
         ends = {name.rpartition(".")[2]: name for name in reversed(known)}
-        near = difflib.get_close_matches(key.lower().replace("-", "_"), ends, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(key.lower().replace("-", "_"), ends, n=1)
         hint = f"did you mean {self.key(ends[near[0]])}?" if near else f"the keys here are {', '.join(known)}"
-        value = shown(value) if "secret" not in hint + key.lower() else "..."
+        may_be_secret = "secret" in hint + key.lower() and not isinstance(value, int | float)
+        value = "..." if may_be_secret else shown(value)
         return LocalError(f"{self.key(key)} = {value} is not a key that cobandit knows: {hint}")
 
 

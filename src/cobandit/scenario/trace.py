@@ -14,7 +14,7 @@ depends on the kind of the row.
     LOSS         sender     receiver    0                0                   0
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -45,20 +45,30 @@ class Row(NamedTuple):
     c: int
 
 
-def transcript(rows: Iterable[Row], agents: Sequence[str], arms: Sequence[str]) -> str:
+def transcript(
+    rows: Iterable[Row], agents: Sequence[str], arms: Sequence[str], *, reward: Callable[[int], float] = int
+) -> str:
     """Return a trace as lines that a person can read.
+
+    Args:
+        rows: The trace.
+        agents: What the agents are called.
+        arms: What the arms are called.
+        reward: From the quanta of a row to what people call that reward, such as `Arms.told`.
 
     >>> print(transcript([Row(3, Kind.DECISION, 0, 1, 1, 1, 0)], agents=["j"], arms=["A", "B"]))
     slot 3: j pulls B, reward 1
     """
-    return "\n".join(f"slot {row.slot}: {_tell(row, agents, arms)}" for row in rows)
+    return "\n".join(f"slot {row.slot}: {_tell(row, agents, arms, reward)}" for row in rows)
 
 
-def _tell(row: Row, agents: Sequence[str], arms: Sequence[str]) -> str:  # noqa: PLR0911  # a sentence each
+def _tell(  # noqa: PLR0911  # a sentence each
+    row: Row, agents: Sequence[str], arms: Sequence[str], reward: Callable[[int], float]
+) -> str:
     who = agents[row.agent]
     match row.kind:
         case Kind.DECISION:
-            return f"{who} pulls {arms[row.other]}, reward {row.a}"
+            return f"{who} pulls {arms[row.other]}, reward {reward(row.a):.12g}"
         case Kind.SHARE:
             return f"{who} -> {agents[row.other]} share {row.a} with {row.b} observation{'s' * (row.b != 1)}"
         case Kind.ELIMINATION:

@@ -26,8 +26,7 @@ def baselines(scenario: Scenario, decisions: float, trials: int, engine: str) ->
         engine: The engine, which says how long a broadcast takes.
     """
     ways = {SILENT.title: silent()}
-    shares = decisions * (len(scenario.agents) - 1) * trials
-    if scenario.topology is None and shares <= MOST_SHARES[engine]:
+    if scenario.topology is None and not why_no_broadcast(scenario, decisions, trials, engine):
         ways[IMMEDIATE.title] = immediate()
     found = {}
     for title, sharing in ways.items():
@@ -38,3 +37,14 @@ def baselines(scenario: Scenario, decisions: float, trials: int, engine: str) ->
         if world != scenario:
             found[title] = world
     return found
+
+
+def why_no_broadcast(scenario: Scenario, decisions: float, trials: int, engine: str) -> str:
+    """Return why a broadcast would take too long, in words; nothing if it does not. Arguments are as of `baselines`."""
+    shares, most = decisions * (len(scenario.agents) - 1) * trials, MOST_SHARES[engine]
+    if shares <= most:
+        return ""
+    return (
+        f"{IMMEDIATE.title} is left out, because it would send {shares:,.0f} shares, and more than {most:,} take "
+        f"minutes on the {engine} engine"
+    )

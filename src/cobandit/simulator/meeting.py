@@ -29,6 +29,9 @@ def meet(scenario: Scenario, tape: Tape) -> list[Agent]:
         for position in range(len(scenario.agents))
     ]
     agents += [_relay(scenario, relay) for relay in range(scenario.relay_count)]
+    counts_alike = len({agent.policy.quantum for agent in agents}) == 1
+    for agent in agents:  # all are this program's own, so what they say can be, unless they count in different steps
+        agent.endpoint.peers.trusts = counts_alike
     for position, agent in enumerate(agents):
         for peer in scenario.peers_of(position):
             agent.peer_joined(agents[peer].name, agents[peer].arms)

@@ -22,6 +22,7 @@ class Network:
     def __init__(self, delay: int, faults: Faults | None = None) -> None:
         self.delay = delay
         self.faults = faults or Faults()
+        self._is_perfect = self.faults.are_none
         self._under_way: list[tuple[int, int, Message]] = []
         self._sequence = 0
         self._waiting: dict[AgentId, deque[Message]] = {}
@@ -37,7 +38,7 @@ class Network:
             receiver: The receiver's position.
         """
         faults = self.faults
-        if faults.are_none:
+        if self._is_perfect:
             return (self.delay,)
         number = self._sent.get((sender, receiver), 0)
         self._sent[sender, receiver] = number + 1

@@ -78,7 +78,10 @@ def report_html(results: "Results", subject: str | None = None) -> str:
     title = subject or (names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}, compared")
     how_many = f"{count_of(about.trials, 'trial')}{' each' if len(names) > 1 else ''}"
     paired = " Trial by trial all meet the same decision times and the same luck." if len(names) > 1 else ""
-    lead = f"<p>{how_many} from seed {about.seed}, on the {escape(about.engine)} engine.{paired}</p>"
+    engine = f"{about.engine} engine"
+    if " and " in about.engine:
+        engine += "s, which give the same numbers"
+    lead = f"<p>{how_many} from seed {about.seed}, on the {escape(engine)}.{paired}</p>"
     parts = [_Part(results, name) for name in names]
     told = [part for part in parts if subject in (None, part.name)]
     body = (

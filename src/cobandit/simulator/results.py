@@ -101,7 +101,11 @@ class About:
         return list(next(iter(self.parameters.values()), {}))
 
 
-@dataclass(frozen=True, eq=False)
+MOST_NAMED = 4
+"""Of more scenarios than this, a representation has the number."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """What the trials of one or several scenarios measured. `cobandit.simulate` and `cobandit.sweep` return it.
 
@@ -129,6 +133,12 @@ class Results:
     agents_over_time: pd.DataFrame
     """If asked for: a row per scenario, trial, checkpoint and agent, of all before it: `decisions`, `regret`."""
     about: About
+
+    def __repr__(self) -> str:
+        """Return what it is about, without its frames."""
+        about, names = self.about, list(self.about.scenarios)
+        what = ", ".join(map(repr, names)) if len(names) <= MOST_NAMED else f"{len(names)} scenarios"
+        return f"<Results of {what}: trials {about.trials}, seed {about.seed}, engine {about.engine}>"
 
     @classmethod
     def of(cls, trials: Sequence[Trial], about: About) -> "Results":

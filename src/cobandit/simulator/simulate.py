@@ -63,8 +63,9 @@ def simulate(
         scenario: A `Scenario`, the path of a scenario file, or several of them by name, for a paired comparison.
         trials: How many trials of each; as the file says, or 30.
         seed: The seed of all chance; as the file says, or 1.
-        workers: How many threads; one for each core by default.
-        executor: Where to run in place of threads: any `concurrent.futures.Executor`.
+        workers: How many trials at once; one for each core by default. Those of the readable engine run in processes
+            of their own: what a policy changes outside of itself, such as a list of yours, is seen with 1 only.
+        executor: Where to run in place of threads and processes: any `concurrent.futures.Executor`.
         engine: `"auto"`, `"compiled"` or `"reference"`. Both engines give the same results.
         checkpoints: Slots at whose beginning regret and communication are kept, or how many such slots, evenly spaced.
         keep: Further frames, which are larger: `"pulls"` (by agent and arm), `"links"` (what each sent to each) and

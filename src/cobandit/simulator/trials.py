@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 from cobandit.scenario.scenario import Scenario
 from cobandit.simulator import kernel, reference
 from cobandit.simulator.details import arms_of, details_of, over_time_of
+from cobandit.simulator.forked import can_fork, in_processes
 from cobandit.simulator.kernel.refusing import why_not_compiled
 from cobandit.simulator.result import Result
 from cobandit.values.errors import LocalError
@@ -101,15 +102,20 @@ def run_job(job: Job) -> Trial:
 
 
 def run_jobs(jobs: Sequence[Job], executor: Executor | None = None, *, workers: int | None = None) -> Iterator[Trial]:
-    """Run trials on an executor, and yield each as soon as it is done, in no particular order.
+    """Run trials, and yield each as soon as it is done, in no particular order.
 
     Args:
         jobs: The trials.
-        executor: Where to run them; threads of this process by default (compiled runs do not hold the GIL).
-        workers: How many threads; one for each core by default.
+        executor: Where to run them. By default, compiled trials run in threads of this process (they do not hold the
+            GIL), and those of the readable engine in processes, if there are several and processes can be forked.
+        workers: How many at once; one for each core by default.
     """
     if executor is None:
-        threads = ThreadPoolExecutor(workers or os.cpu_count() or 1)
+        most, readable = workers or os.cpu_count() or 1, [*filter(_is_readable, jobs)]
+        if min(most, len(readable)) > 1 and can_fork():
+            yield from in_processes(run_job, readable, most)
+            jobs = [job for job in jobs if not _is_readable(job)]
+        threads = ThreadPoolExecutor(most)
         try:
             yield from run_jobs(jobs, threads)
         finally:
@@ -122,6 +128,10 @@ def run_jobs(jobs: Sequence[Job], executor: Executor | None = None, *, workers: 
     finally:
         for future in futures:
             future.cancel()
+
+
+def _is_readable(job: Job) -> bool:
+    return engine_for(job.scenario, job.engine) == "reference"
 
 
 def jobs_for(

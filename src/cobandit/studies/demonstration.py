@@ -5,11 +5,9 @@ broadcast, and on demand; regret and messages are set side by side, on the same 
 """
 
 import statistics
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from cobandit.core import Geometric, Sharing, immediate, on_demand, silent
@@ -17,9 +15,9 @@ from cobandit.core.protocols.immediate import IMMEDIATE
 from cobandit.core.protocols.on_demand import ON_DEMAND
 from cobandit.core.protocols.silent import SILENT
 from cobandit.scenario import AgentSpec, BuiltIn, Rate, Scenario
-from cobandit.simulator import run
 from cobandit.simulator.canvas import Picture, picture, series
 from cobandit.simulator.interval import estimate, half_width
+from cobandit.simulator.simulate import Progress, World, simulate
 from cobandit.studies.paper import surrogate_arms
 
 if TYPE_CHECKING:
@@ -69,13 +67,16 @@ def scenario(way: str) -> Scenario:
     return Scenario(HORIZON, surrogate_arms(), AGENTS, BuiltIn("ucb"), WAYS[way]())
 
 
-def measure(*, trials: int, workers: int) -> Iterator[Line]:
-    """Run every way of sharing, one line at a time."""
-    with ProcessPoolExecutor(workers) as pool:
-        runs = pool.map(_run, [(way, trial) for way in WAYS for trial in range(trials)])
-        for way in WAYS:
-            shares, regrets, decisions = zip(*islice(runs, trials), strict=True)
-            yield Line(way, shares, regrets, round(statistics.fmean(decisions)))
+def measure(*, trials: int, workers: int | None = None, progress: Progress | None = None) -> list[Line]:
+    """Run every way of sharing on the same tapes."""
+    worlds: dict[str, World] = {way: scenario(way) for way in WAYS}
+    results = simulate(worlds, trials=trials, seed=SEED, workers=workers, progress=progress)
+    lines = []
+    for way in WAYS:
+        rows = results.trials[results.trials["scenario"] == way]
+        decisions = round(statistics.fmean(rows["decisions"]))
+        lines.append(Line(way, tuple(map(int, rows["shares"])), tuple(map(float, rows["group_regret"])), decisions))
+    return lines
 
 
 def drawn(lines: list[Line]) -> Picture:
@@ -108,9 +109,3 @@ def _draw(figure: "Figure", lines: list[Line]) -> None:
     axes.legend(title="messages per decision", loc="lower left")
     axes.set_xlabel("messages per decision")
     axes.set_ylabel("group regret (mean, 95 % interval)")
-
-
-def _run(job: tuple[str, int]) -> tuple[int, float, int]:
-    way, trial = job
-    result = run(scenario(way), seed=SEED, trial=trial)
-    return result.shares, result.group_regret, sum(result.decisions)

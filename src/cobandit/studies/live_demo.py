@@ -94,14 +94,21 @@ Look = Callable[[float, Fleet], None]
 """Called about once a second, with the seconds since the first decision."""
 
 
+def check_plan(plan: Plan) -> None:
+    """Refuse a plan that cannot be, and one whose keys cannot be made here."""
+    if not (plan.seconds > 0 and math.isfinite(plan.seconds)) or not 2 <= plan.agents <= MOST_AGENTS:
+        raise LocalError(f"a demo takes a positive number of seconds and 2 to {MOST_AGENTS} agents")
+    if plan.url is None:
+        import cobandit.live.auth.keys  # noqa: F401, PLC0415  # needs an extra
+
+
 def run_demo(plan: Plan, look: Look = lambda _seconds, _fleet: None) -> DemoResult:
     """Run a fleet and count.
 
     Raises:
         LocalError: The plan cannot be, or an agent did not start.
     """
-    if not (plan.seconds > 0 and math.isfinite(plan.seconds)) or not 2 <= plan.agents <= MOST_AGENTS:
-        raise LocalError(f"a demo takes a positive number of seconds and 2 to {MOST_AGENTS} agents")
+    check_plan(plan)
     with tempfile.TemporaryDirectory(prefix="cobandit-demo-", ignore_cleanup_errors=True) as folder:
         specs, asker = _prepared(plan, Path(folder))
         with _processes(specs, Path(folder)) as fleet, asker:
@@ -147,10 +154,10 @@ def _prepared(plan: Plan, folder: Path) -> tuple[list[Spec], Asker]:
     first = f"{HOST}:{_free_port()}"
     specs = []
     for number, (name, rate) in enumerate(zip(names, rates, strict=True)):
-        keys = issue(name, folder / "authority", days=1, out=folder / name / "keys.pem")
+        keys = issue(name, folder / "authority", out=folder / name / "keys.pem")
         where = {"url": f"tls://{first}"} if number == 0 else {"url": f"tls://{HOST}:0", "peers": (first,)}
         specs.append(Spec(name, number, str(folder / name), per_second=rate, keys=str(keys), **where, **common))
-    own = issue("spectator", folder / "authority", days=1)
+    own = issue("spectator", folder / "authority")
     asker = Asker(f"tls://{first}", group=group, keys=own)
     for file in (folder / "authority").iterdir():  # what nobody needs any more shall not be left, whatever happens
         file.unlink()

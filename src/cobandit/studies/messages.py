@@ -5,6 +5,7 @@ events.
 """
 
 import math
+import signal
 import statistics
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -68,12 +69,15 @@ def compare(experiments: Sequence[str], *, trials: int | None = None, workers: i
     """
     table = published()
     rows = [(name, algorithm, trials or trials_for(name)) for name in experiments for algorithm in _algorithms(name)]
-    with ProcessPoolExecutor(workers) as pool:
+    pool = ProcessPoolExecutor(workers, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN))
+    try:
         counts = pool.map(_count, [(name, algorithm, trial) for name, algorithm, runs in rows for trial in range(runs)])
         for name, algorithm, runs in rows:
             cell = table[name, algorithm.split(",")[0]]
             counted = tuple(islice(counts, runs))
             yield Comparison(name, algorithm, cell.communications, cell.communications_sd, counted)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # an interrupt should not wait for a trial
 
 
 def trials_for(name: str) -> int:

@@ -10,17 +10,18 @@ import random
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from cobandit.policies.registry import BuiltIn
 from cobandit.protocols.plug_in import PlugIn, parameters_of, plug_in
 from cobandit.scenario import Absence, AgentSpec, Arms, Faults, Graph, Kind, Rate, Row, Scenario, Tape
 from cobandit.scenario.scenario import BuildPolicy
-from cobandit.simulator.reference import ReferenceRun
-from cobandit.simulator.result import Result
 from cobandit.values.errors import LocalError
+from cobandit.values.extras import needed_by
+
+if TYPE_CHECKING:
+    from cobandit.simulator.reference import ReferenceRun
+    from cobandit.simulator.result import Result
 
 RATES = (1.0, 0.5, 0.2, 0.05)
 MEANS = (0.3, 0.5, 0.8)
@@ -50,20 +51,23 @@ def check_protocol(protocol: type[Any] | PlugIn, *, policy: BuildPolicy | None =
         world = Scenario(HORIZON, Arms.of(MEANS), agents, policy or BuiltIn("ucb"), plugged)
     except LocalError as error:
         raise AssertionError(f"four agents that all know each other are refused: {error}") from error
-    for check in (
-        _is_deterministic,
-        _talks_only_to_neighbours,
-        _knows_only_what_was_observed,
-        _survives_what_it_says,
-        _bears_absences,
-        _works_alone,
-        _refuses_numbers_that_are_none,
-    ):
-        check(world)
+    with needed_by("check_protocol"):
+        for check in (
+            _is_deterministic,
+            _talks_only_to_neighbours,
+            _knows_only_what_was_observed,
+            _survives_what_it_says,
+            _bears_absences,
+            _works_alone,
+            _refuses_numbers_that_are_none,
+        ):
+            check(world)
 
 
 def _is_deterministic(world: Scenario) -> None:
     """The second run comes after another one: what a class remembers would show. So would chance from elsewhere."""
+    import numpy as np  # noqa: PLC0415  # the other suites need no simulator, so this file is loaded without it
+
     kept, kept_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002  # the very thing that is not allowed
     try:
         runs = []
@@ -129,8 +133,10 @@ def _refuses_numbers_that_are_none(world: Scenario) -> None:
 
 
 def _run(
-    world: Scenario, *, trial: int = 0, watch: Callable[[ReferenceRun], None] | None = None
-) -> tuple[Result, list[Row]]:
+    world: Scenario, *, trial: int = 0, watch: "Callable[[ReferenceRun], None] | None" = None
+) -> "tuple[Result, list[Row]]":
+    from cobandit.simulator.reference import ReferenceRun  # noqa: PLC0415
+
     trace: list[Row] = []
     engine = ReferenceRun(world, Tape(1, trial), trace, watch=watch)
     try:
@@ -154,7 +160,7 @@ class _Knowledge:
         self._looked_at: dict[int, tuple[int, int]] = {}
         """What each node knew when it was last looked at: how much, which says whether there is anything new."""
 
-    def look(self, engine: ReferenceRun) -> None:
+    def look(self, engine: "ReferenceRun") -> None:
         """Take one step of a run."""
         changed = []
         for node in engine.nodes:
@@ -170,7 +176,7 @@ class _Knowledge:
         for position in changed if self._observations else ():
             self._check(engine, position)
 
-    def _check(self, engine: ReferenceRun, position: int) -> None:
+    def _check(self, engine: "ReferenceRun", position: int) -> None:
         node, agents = engine.nodes[position].node, len(engine.scenario.agents)
         for source, arm, observations, reward_sum, _ in node.ledger.cells():
             sums = self._history[source, arm]

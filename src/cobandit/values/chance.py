@@ -15,9 +15,6 @@ _MASK = 0xFFFFFFFFFFFFFFFF
 _GOLDEN = 0x9E3779B97F4A7C15
 _TWO_TO_MINUS_53 = 1.1102230246251565e-16
 
-_LARGEST_RADIUS = 8.58
-"""Of a point of Box and Muller's: sqrt(-2 log(2 ** -53)) is 8.5717."""
-
 
 def mix(x: int) -> int:
     """Scramble 64 bits (the finalizer of SplitMix64).
@@ -99,17 +96,6 @@ def gamma(shape: float, key: int) -> float:
             # The first condition, without logarithms, implies the second one, and holds nearly always.
             if u < 1.0 - 0.0331 * x * x * x * x or math.log(u) < 0.5 * x * x + d - d * v + d * math.log(v):
                 return d * v
-
-
-def least_gamma(shape: float) -> float:
-    """Return a number that no draw of `gamma` for this shape is below: a normal variable has a largest radius here.
-
-    >>> 0.0 < least_gamma(900.0) < gamma(900.0, stream(1))
-    True
-    """
-    d = shape - 1.0 / 3.0
-    t = 1.0 - _LARGEST_RADIUS / math.sqrt(9.0 * d)
-    return d * t * t * t if t > 0.0 else 0.0
 
 
 def normal(key: int) -> float:

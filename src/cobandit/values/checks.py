@@ -5,7 +5,10 @@ become Python's at the door (`plain`), because behind it a product must not over
 """
 
 import math
+import sys
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from functools import wraps
 from numbers import Real
 from typing import Any, ParamSpec, TypeVar
@@ -15,21 +18,36 @@ from cobandit.values.errors import LocalError
 _Parameters = ParamSpec("_Parameters")
 _Returned = TypeVar("_Returned")
 _PLAIN = frozenset((int, float, str, bool, type(None)))
+_NUMBERS, _USUAL_NUMBERS = int | float | Real, frozenset((int, float))
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # whatever a user passes
     """Return a number or a string of NumPy as Python's, an array as a tuple of them; anything else as it is.
 
-    >>> from numpy import array, int64
-    >>> plain(int64(3)), plain(array([0.25, 0.5])), plain((int64(3), "A"))
-    (3, (0.25, 0.5), (3, 'A'))
+    So are strings of classes of their own, which nobody could write down, and decimals and fractions: floats.
+
+    >>> from decimal import Decimal
+    >>> from numpy import array, int64, str_
+    >>> plain(int64(3)), plain(array([0.25, 0.5])), plain((int64(3), str_("A"))), plain(Decimal("12.50"))
+    (3, (0.25, 0.5), (3, 'A'), 12.5)
     """
     kind = type(value)
     if kind in _PLAIN:
         return value
     if kind is tuple or kind is list:
         return kind(map(plain, value))
-    return _as_tuples(value.tolist()) if hasattr(value, "tolist") else value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if hasattr(value, "tolist"):
+        return _as_tuples(value.tolist())
+    return _as_float(value) if isinstance(value, Decimal | Fraction) else value
+
+
+def _as_float(value: Decimal | Fraction) -> float:
+    try:
+        return float(value)
+    except (OverflowError, ValueError):  # too large, or a NaN that signals
+        return math.nan
 
 
 def _as_tuples(value: Any) -> Any:  # noqa: ANN401  # as above
@@ -82,19 +100,34 @@ def check_time(now: object) -> None:
 
 def check_positive(what: str, value: object) -> None:
     """Raise `LocalError` unless the value is a positive, finite number."""
-    if not (is_number(value) and 0.0 < value < math.inf):  # type: ignore[operator]
+    if not (is_number(value) and 0.0 < value <= sys.float_info.max):  # type: ignore[operator]
         raise LocalError(f"{what} must be a positive number, not {value!r}")
 
 
 def is_number(value: object) -> bool:
     """Return whether the value is a real number; NaN is one, and fails every comparison."""
-    return isinstance(value, int | float | Real) and not isinstance(value, bool)
+    return type(value) in _USUAL_NUMBERS or (isinstance(value, _NUMBERS) and not isinstance(value, bool))
+
+
+def check_text(what: str, value: object) -> None:
+    """Raise `LocalError` unless the value is a string."""
+    if not isinstance(value, str):
+        raise LocalError(f"{what} must be a string, not {value!r}")
 
 
 def check_name(what: str, value: object, longest: int) -> None:
     """Raise `LocalError` unless the value is a string that UTF-8 writes in a usable number of bytes."""
-    if isinstance(value, str):
-        written = value.encode(errors="ignore")
-        if 0 < len(written) <= longest and written.decode() == value:
-            return
-    raise LocalError(f"{what} must be a string of 1 to {longest} bytes in UTF-8, not {value!r}")
+    if not is_name(value, longest):
+        raise LocalError(f"{what} must be a string of 1 to {longest} bytes in UTF-8, not {value!r}")
+
+
+def is_name(value: object, longest: int) -> bool:
+    """Return whether the value is a string that UTF-8 writes in a usable number of bytes.
+
+    >>> is_name("\u00fc" * 100, 200), is_name("\u00fc" * 101, 200), is_name("", 200)
+    (True, False, False)
+    """
+    if not isinstance(value, str):
+        return False
+    written = value.encode(errors="ignore")
+    return 0 < len(written) <= longest and written.decode() == value

@@ -46,10 +46,11 @@ class needed_by:  # noqa: N801 - it is read as a verb: with needed_by("a plot"):
 
     Args:
         what: What needs the package, for a sentence that goes on with "needs".
+        extra: The extra to name where more than the missing package is wanted; the smallest one by default.
     """
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, what: str, extra: str | None = None) -> None:
+        self._what, self._extra = what, extra
 
     def __enter__(self) -> None:
         """Go in."""
@@ -58,7 +59,8 @@ class needed_by:  # noqa: N801 - it is read as a verb: with needed_by("a plot"):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Tell a package of an extra from anything else."""
-        if isinstance(error, ModuleNotFoundError) and (extra := extra_of(error)) is not None:
+        if isinstance(error, ModuleNotFoundError) and (smallest := extra_of(error)) is not None:
+            extra = self._extra or smallest
             raise MissingExtraError(
                 f"{self._what} needs the extra \"{extra}\": pip install 'cobandit[{extra}]'", name=error.name
             ) from error

@@ -5,6 +5,8 @@ observations in different orders would disagree in the last bits for ever. So a 
 smallest step of a reward, and everything behind the door counts whole quanta. This file owns that conversion.
 """
 
+from functools import cache
+
 from cobandit.values.checks import check_probability, is_number
 from cobandit.values.errors import LocalError
 
@@ -20,6 +22,7 @@ LARGEST_SQUARE = 2**30
 """No reward has more units of squares than this. With 2^32 observations their sum still fits 64 bits."""
 
 
+@cache
 def square_unit(per_reward: int) -> int:
     """Return how many squared quanta are one unit of a sum of squares: one, unless the sum would not fit 64 bits.
 

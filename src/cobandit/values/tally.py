@@ -32,6 +32,16 @@ class ArmTally(NamedTuple):
     square_sum: int
     """In the unit of `square_unit`. Where a reward is one quantum or none, it equals `reward_sum`."""
 
+    def plus(self, other: "ArmTally") -> "ArmTally":
+        """Return both together."""
+        arm, count, total, squares = self
+        return ArmTally(arm, count + other[1], total + other[2], squares + other[3])
+
+    def minus(self, other: "ArmTally") -> "ArmTally":
+        """Return these without the others."""
+        arm, count, total, squares = self
+        return ArmTally(arm, count - other[1], total - other[2], squares - other[3])
+
     def can_be(self, per_reward: int) -> bool:
         """Return whether any rewards in [0, 1], counted in quanta of 1/per_reward, can add up to this.
 
@@ -75,8 +85,8 @@ class Tally:
 
     def add_all(self, entries: Iterable[ArmTally]) -> None:
         """Add every entry."""
-        for entry in entries:
-            self.add(*entry)
+        for arm, count, reward_sum, square_sum in entries:
+            self.add(arm, count, reward_sum, square_sum)
 
     def entries(self) -> tuple[ArmTally, ...]:
         """Return the arms that have observations, in the order of the arm set."""

@@ -89,10 +89,13 @@ def test_a_file_that_somebody_else_makes_meanwhile_is_not_overwritten(
     assert sorted(path.name for path in tmp_path.iterdir()) == [AUTHORITY, TRUST]
 
 
-def test_the_folder_of_a_group_is_one_folder_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_a_group_is_one_folder_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["keys", "group", "shop/front"]) == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["keys-shop_front"]
+    assert main(["keys", "group", "my shop/front"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["keys-my shop_front"]
+    assert "--folder 'keys-my shop_front'\n" in capsys.readouterr().out
 
 
 def test_an_agent_called_as_the_groups_file_does_not_take_its_place(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import LARGEST_CLOCK_DIFFERENCE, GroupSeal, Opened, Rejected, Seal
 from cobandit.live.transports.memory import Hub, MemoryTransport
 from cobandit.live.transports.sealed import Sealed
-from cobandit.values.errors import LocalError
+from cobandit.values.errors import LocalError, NotNowError
 from lab.diary import Diary
 
 Identities = Callable[[str], Identity]
@@ -348,3 +348,44 @@ def test_a_new_key_is_agreed_on_with_each_member_when_it_is_first_needed(
     assert computed == ["b", "b"]
     assert isinstance(c.unwrap(a.wrap("c", b"with the new one")), Opened)
     assert computed == ["b", "b", "c", "a"]  # the last one by c itself, which has not seen the new certificate before
+
+
+# What is veiled.
+
+
+def test_what_is_veiled_for_a_member_nobody_outside_reads(pair: tuple[Seal, Seal, Seal]) -> None:
+    a, b, c = pair
+    if isinstance(a, IdentitySeal) and not a._peers:
+        with pytest.raises(NotNowError, match="has not shown its certificate"):
+            a.veil("b", b"about", b"a signing key")
+        acquainted(a, b)
+        acquainted(a, c, ("a", "c"))
+    said = a.veil("b", b"about", b"a signing key")
+    assert b"signing" not in said
+    assert b.unveil("a", b"about", said) == b"a signing key"
+    assert a.veil("b", b"about", b"a signing kez")[16:-1] != said[16:-1]  # no stream is used for two secrets
+    assert c.unveil("a", b"about", said) == (b"a signing key" if isinstance(c, GroupSeal) else None)
+    assert seal("b", secret="a secret of another group").unveil("a", b"about", said) is None
+    assert seal("b", group="another").unveil("a", b"about", said) is None
+    assert b.unveil("a", b"about something else", said) is None
+    assert b.unveil("stranger", b"about", said) == (b"a signing key" if isinstance(b, GroupSeal) else None)
+    for place in range(len(said)):
+        changed = said[:place] + bytes([said[place] ^ 1]) + said[place + 1 :]
+        assert b.unveil("a", b"about", changed) is None
+    for wrong in (b"", said[:16], said + b"x", bytes(1000)):
+        assert b.unveil("a", b"about", wrong) is None
+
+
+def test_what_is_veiled_is_read_while_secrets_and_keys_are_replaced(tmp_path: Path, member: Identities) -> None:
+    sender, receiver = GroupSeal(("a new secret of a group", SECRET)), GroupSeal((SECRET, "a new secret of a group"))
+    for one, name in ((sender, "a"), (receiver, "b")):
+        one.begin(name, "homepage")
+    assert receiver.unveil("a", b"about", sender.veil("b", b"about", b"key")) == b"key"
+    a, b = (identity_seal(member(name)) for name in "ab")
+    acquainted(a, b)
+    said = a.veil("b", b"about", b"key")
+    make_group("homepage", tmp_path)
+    b._show(Identity.load(issue("b", tmp_path)))
+    for peer in b._peers.values():
+        peer.agree("b", b._keys)
+    assert b.unveil("a", b"about", said) == b"key"

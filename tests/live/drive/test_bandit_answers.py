@@ -29,15 +29,14 @@ _networks = itertools.count()
 
 
 class Clock:
-    """A real clock whose day a test may put forward."""
+    """A real clock that a test may put forward."""
 
     ahead = 0.0
 
     def now(self) -> float:
-        return time.time()
-
-    def time_of_day(self) -> float:
         return time.time() + self.ahead
+
+    time_of_day = now
 
 
 @pytest.fixture
@@ -190,6 +189,19 @@ def report(bandit: NamedBandit, arm: str, values: list[int], segments: tuple[str
 
 def frozen(member: Member) -> dict[str, tuple[str, ...]]:
     return {bandit.name: bandit.frozen for bandit in member.statistics().bandits}
+
+
+def test_a_report_counts_at_once_and_stays_if_its_decision_is_withdrawn(connect: Callable[..., Member]) -> None:
+    member = connect("one")
+    home = member.bandit("home", ARMS, guardrail=("errors", LIMIT))
+    decision = home.select_arm(among=["A"])
+    assert home.report(decision, "errors", 1)
+    assert home.withdraw(decision)
+    assert not home.report(decision, "errors", 1)
+    member.sync()
+    (found,) = member.statistics().bandits
+    assert found.guardrail is not None
+    assert (found.observations, [(arm.arm, arm.reports) for arm in found.guardrail.arms]) == (0, [("A", 1)])
 
 
 def test_reports_of_all_segments_freeze_an_arm_of_that_bandit_everywhere(

@@ -11,12 +11,13 @@ import pytest
 
 import cobandit
 from cobandit import UCB, Constant, RetryTimers, on_demand
-from cobandit.live.decide.decision import read
+from cobandit.live.decide.decision import Claim, read, sign
 from cobandit.live.decide.full_names import split
 from cobandit.live.decide.taken import Taken
 from cobandit.live.drive.declaring import seconds
 from cobandit.live.drive.member import Member
 from cobandit.live.drive.named_bandit import NamedBandit
+from cobandit.live.machine import bandits
 from cobandit.values.errors import LocalError, NotNowError
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
@@ -31,10 +32,9 @@ class Clock:
         self.ahead = 0.0
 
     def now(self) -> float:
-        return time.time()
-
-    def time_of_day(self) -> float:
         return time.time() + self.ahead
+
+    time_of_day = now
 
 
 class Remembering(UCB):
@@ -98,6 +98,23 @@ def test_members_learn_together_about_each_segment_of_each_bandit(connect: Calla
     eventually(lambda: counts(late) == {"A": 4})
 
 
+def test_after_a_restart_the_first_decision_of_a_segment_knows_what_the_state_knows(
+    connect: Callable[..., Member], tmp_path: Path
+) -> None:
+    state = tmp_path / "one.db"
+    with connect("one", state=state) as before:
+        home = before.bandit("home", ["A", "B", "C"])
+        for segment, arm in itertools.product(map(str, range(40)), "ABC"):
+            for _ in range(20):
+                home.update(home.select_arm(segment, among=[arm]), float(arm == "A"))
+        before.sync()
+    after = connect("one", state=state).bandit("home", ["A", "B", "C"])
+    for segment in map(str, range(40)):
+        decision = after.select_arm(segment)
+        assert decision.propensity is not None
+        assert (decision.arm, decision.propensity > 0.999) == ("A", True)
+
+
 def test_rewards_of_any_range_are_taken_and_others_are_refused_with_the_range(connect: Callable[..., Member]) -> None:
     bandit = connect("one").bandit("profit", ["A", "B"], rewards=(-50, 200), policy="ucb")
     for reward in (-50, 200, 12.5):
@@ -158,6 +175,8 @@ def test_segments_have_a_limit_and_one_beyond_it_changes_nothing(connect: Callab
     bandit.select_arm("fr")
     with pytest.raises(LocalError, match="2 segments already"):
         bandit.select_arm("it")
+    with pytest.raises(LocalError, match="control characters"):
+        bandit.select_arm("a\nb")
     with pytest.raises(LocalError, match="a segment"):
         home_of(member, max_segments=9).select_arm("x" * 201)
     assert bandit.segments == ("de", "fr")
@@ -168,13 +187,54 @@ def test_two_definitions_of_one_bandit_are_told_which_value_differs(
 ) -> None:
     one, other = connect("one"), connect("other")
     first = home_of(one)
-    with pytest.raises(LocalError, match=r"rewards: \(0.0, 1.0\) here, \(0.0, 5.0\) there"):
+    with pytest.raises(LocalError, match=r"rewards: \(0.0, 1.0\) before, \(0.0, 5.0\) now"):
         home_of(one, rewards=(0, 5))
     second = home_of(other, rewards=(0, 5))
     pull(first, 2)
     pull(second, 3)
     eventually(lambda: "declares bandit 'home' differently (rewards: " in caplog.text)
     eventually(lambda: counts(first) == {"A": 2} and counts(second) == {"A": 3})
+
+
+def test_a_relay_serves_what_others_declare_besides_what_was_declared_here_meanwhile(
+    connect: Callable[..., Member],
+) -> None:
+    relay = connect("relay", relay=True)
+    relay.bandit("home", ["A", "B", "C"])
+    machine = relay.machine
+    (home,) = machine.agent.bandits
+
+    def heard_before() -> None:
+        """Let it have heard, before it declared its own, what others declare."""
+        machine.bandits_wanted = home._replace(arms=("A", "B")), home._replace(name="mail")
+
+    relay.on_loop(heard_before)
+    relay.sync()
+    eventually(
+        lambda: {one.name: one.arms for one in machine.agent.bandits} == dict.fromkeys(("home", "mail"), home.arms)
+    )
+    assert relay.statistics().troubles == ()
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        ({"window": "14d"}, "window: 7d before, 14d now"),
+        ({"half_life": "12h"}, "window of 7d before, half_life of 12h now"),
+        ({}, "window: 7d before, none now"),
+        ({"window": "7d", "quantum": 0.25}, "quantum: 1e-06 before, 0.25 now"),
+    ],
+)
+def test_another_window_after_a_restart_is_refused_as_it_was_said_with_what_to_do(
+    connect: Callable[..., Member], tmp_path: Path, now: dict[str, Any], words: str
+) -> None:
+    first = connect("one", state=tmp_path / "one")
+    home_of(first, window="7d")
+    first.close()
+    again = connect("one", state=tmp_path / "one")
+    with pytest.raises(LocalError, match=rf"\({words}\): declare it as it was, or under another name, at every member"):
+        home_of(again, **now)
+    assert home_of(again, window="7d").select_arm().arm
 
 
 def test_who_starts_again_is_told_again_which_value_differs(
@@ -294,6 +354,43 @@ def test_a_relay_serves_what_its_leaves_declare(connect: Callable[..., Member]) 
     eventually(lambda: counts(first, "de") == counts(second, "de") == {"A": 5})
 
 
+def test_segments_that_were_only_heard_of_have_desks_as_far_as_there_is_room_and_count_against_no_limit(
+    connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bandits, "ROOM_AHEAD", 3 * (bandits.ROOM_EACH + 2))
+    one, other = connect("one"), connect("other")
+    first, second = home_of(one), home_of(other, max_segments=2)
+    for number in range(9):
+        pull(first, 1, f"s{number}")
+    eventually(lambda: other.statistics().bandits[0].observations == 9)
+    assert len(second.segments) == 3
+    assert other.statistics().bandits[0].segments == 9
+    pull(second, 1, "new")
+    pull(second, 1, "s8")  # what others observed of it counts here as soon as it is asked for
+    eventually(lambda: sum(other.machine.decider.desks["home", "s8"].published.counts) == 2)
+    with pytest.raises(LocalError, match="2 segments already"):
+        second.select_arm("one too many")
+
+
+def test_segments_of_a_window_that_has_passed_make_room_for_others(connect: Callable[..., Member]) -> None:
+    clock = Clock()
+    member = connect("one", clock=clock)
+    home, kept = home_of(member, window="10h", max_segments=2), member.bandit("kept", ["A"], max_segments=1)
+    pull(home, 1, "rewarded")
+    waiting = home.select_arm("waiting")
+    pull(kept, 1, "for ever")
+    with pytest.raises(LocalError, match="2 segments already"):
+        home.select_arm("new")
+    member.sync()
+    clock.ahead = 12 * 3600.0
+    pull(kept, 1, "for ever")
+    eventually(lambda: home.segments == ("waiting",))
+    pull(home, 1, "new")
+    assert home.update(waiting, 1.0)
+    eventually(lambda: counts(home, "waiting") == counts(home, "new") == {"A": 1})
+    assert kept.segments == ("for ever",)
+
+
 def test_what_is_older_than_the_window_is_forgotten_everywhere(connect: Callable[..., Member]) -> None:
     clock = Clock()
     one, other = (connect(name, clock=clock) for name in ("one", "other"))
@@ -338,6 +435,43 @@ def test_durations() -> None:
     ]
 
 
+def test_what_nobody_declares_who_is_here_gives_way_at_a_relay_to_another_definition(
+    connect: Callable[..., Member],
+) -> None:
+    relay, mistaken = connect("relay", relay=True), connect("mistaken", relays=["*"])
+    pull(home_of(mistaken, rewards=(0, 100)), 3)
+    eventually(lambda: [one.observations for one in relay.statistics().bandits] == [3])
+    other = connect("other", relays=["*"])
+    home_of(other, rewards=(0, 200))
+    eventually(lambda: other.machine.agent.bandit("home") is not None)
+    pull(home_of(mistaken, rewards=(0, 100)), 1)
+    eventually(lambda: [one.observations for one in relay.statistics().bandits] == [4])  # who declares it is here
+    mistaken.close()
+    eventually(lambda: "mistaken" not in relay.machine.agent.peers)
+    first, second = home_of(connect("one", relays=["*"]), rewards=(0, 200)), home_of(other, rewards=(0, 200))
+    eventually(lambda: [(one.rewards, one.observations) for one in relay.statistics().bandits] == [((0.0, 200.0), 0)])
+    for number in range(1, 4):
+        pull(first, 1)
+        pull(second, 1)
+        eventually(lambda number=number: relay.statistics().bandits[0].observations == 2 * number)  # type: ignore[misc]
+    eventually(lambda: counts(first) == counts(second) == {"A": 6})
+
+
+def test_names_that_nobody_declares_who_is_here_make_room_at_a_relay(
+    connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cobandit.live.machine.inbound.MAX_BANDITS", 3)
+    relay, rogue = connect("relay", relay=True), connect("rogue", relays=["*"])
+    kept = relay.bandit("kept", ["A"])
+    for name in ("junk 1", "junk 2"):
+        rogue.bandit(name, ["A"])
+    eventually(lambda: len(relay.statistics().bandits) == 3)
+    rogue.close()
+    eventually(lambda: "rogue" not in relay.machine.agent.peers)
+    home_of(connect("one", relays=["*"]))
+    eventually(lambda: [one.name for one in relay.statistics().bandits] == [kept.name, "home"])
+
+
 def test_a_relay_says_so_if_others_declare_more_bandits_than_fit(
     connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -348,3 +482,37 @@ def test_a_relay_says_so_if_others_declare_more_bandits_than_fit(
     eventually(lambda: "leaf declares more than fits here" in caplog.text)
     assert [bandit.name for bandit in relay.statistics().bandits] == ["b0", "b1"]
     assert "step failed" not in caplog.text
+
+
+def test_a_step_that_fails_again_and_again_is_a_trouble_that_is_shown(
+    connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member = connect("web-1")
+    home = home_of(member)
+
+    def fails(*_: object) -> None:
+        raise LocalError("no such thing")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(member.machine, "_absorb", fails)
+        pull(home, 1)
+        eventually(lambda: any("a step failed" in trouble for trouble in member.statistics().troubles))
+    eventually(lambda: not member.statistics().troubles and counts(home) == {"A": 1})
+
+
+def test_made_up_ids_of_a_bandit_that_nobody_has_do_not_wait_and_stop_genuine_rewards(
+    connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cobandit.live.machine.outbox.MOST_FOR_ONE", 20)
+    one, other = connect("one"), connect("other")
+    home = home_of(one)
+    home_of(other)
+    genuine = home.select_arm()
+    made_up = [sign(Claim("one", number, "nosuch\x1f\x1fA", genuine.at), b"no key") for number in range(20)]
+    eventually(lambda: bool(other.statistics().peers))
+    assert {other.update(token, 1.0) for token in made_up} == {Taken.ON_ITS_WAY}
+    eventually(lambda: other.statistics().rewards_waiting == 0)
+    assert other.update(genuine.id, 1.0) is Taken.ON_ITS_WAY
+    eventually(lambda: sum(counts(home).values()) == 1)
+    with pytest.raises(LocalError, match="was not made by one"):
+        one.update(made_up[0], 1.0)

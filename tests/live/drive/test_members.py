@@ -89,6 +89,22 @@ def pull(member: Member, times: int, reward: float = 1.0) -> None:
 # Deciding together.
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"secret": "short"}, "needs at least 16 bytes"),
+        ({"url": "carrier-pigeon://here"}, "carrier-pigeon"),
+        ({"floors": {"Z": 0.1}, "secret": "a secret of the whole group"}, "'Z'"),
+        ({"state": 5}, "^state must be the path of a file, not 5$"),
+    ],
+)
+def test_what_is_refused_leaves_no_file(wrong: dict[str, Any], words: str, tmp_path: Path) -> None:
+    said = {"url": "udp://127.0.0.1:0", "group": "g", "name": "a", "arms": ["A"], "state": tmp_path / "a.db", **wrong}
+    with pytest.raises(LocalError, match=words):
+        cobandit.connect(**said)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_members_learn_from_each_other(connect: Callable[..., Member]) -> None:
     ann, bob = connect("ann"), connect("bob")
     until(ann, lambda s: len(s.peers) == 1)
@@ -599,6 +615,13 @@ def test_floors_and_ceilings_hold_and_propensities_say_so(connect: Callable[...,
     assert abs(sum(weights) / 4000 - 3.0) < 0.3  # each arm's weights add up to the number of decisions
 
 
+def test_a_new_arm_is_drawn_as_well_where_arms_have_floors(connect: Callable[..., Member]) -> None:
+    ann = connect(floors={"A": 0.2}, policy="ucb")
+    pull(ann, 20)
+    ann.add_arm("D")
+    assert {ann.select_arm().arm for _ in range(60)} == set("ABCD")
+
+
 @pytest.mark.parametrize(
     ("floors", "ceilings", "error"),
     [
@@ -629,6 +652,8 @@ def test_a_subject_keeps_its_arm_also_after_a_restart(connect: Callable[..., Mem
 def test_not_every_arm_will_do_every_time(connect: Callable[..., Member]) -> None:
     ann = connect(floors={"A": 0.2})
     assert {ann.select_arm(among=["B", "C"]).arm for _ in range(20)} == {"B", "C"}
+    with pytest.raises(LocalError, match=r"^among must be a list of arms, not 'B'$"):
+        ann.select_arm(among="B")
     assert [ann.select_arm(among={"B"})[:2] for _ in range(3)] == [("B", 1.0)] * 3
     assert {ann.select_arm().arm for _ in range(40)} == {"A", "B", "C"}
     offers = (["C"], ["A", "C"], ["A"], ["A", "C"])

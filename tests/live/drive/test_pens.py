@@ -12,7 +12,10 @@ import pytest
 from cobandit import connect
 from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.core.pen_names import lender_of
+from cobandit.live.auth.identity_seal import IdentitySeal
 from cobandit.live.auth.keys import issue, make_group
+from cobandit.live.auth.seal import GroupSeal
+from cobandit.live.decide.taken import Taken
 from cobandit.live.drive import node, pens
 from cobandit.live.drive.background import background
 from cobandit.live.drive.member import Member
@@ -224,3 +227,37 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(LocalError) as refused:
         connect("memory://refused", group=GROUP, arms=ARMS, **options)
     assert str(refused.value) == words
+
+
+@pytest.mark.parametrize("proof", ["secret", "keys"])
+def test_who_listens_to_packets_does_not_get_the_key_of_a_pod(
+    proof: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames = list[bytes]()
+    for kind in (GroupSeal, IdentitySeal):
+        wrap = kind.wrap
+
+        def recording(self: Any, to: str | None, frame: bytes, wrap: Callable[..., bytes] = wrap) -> bytes:
+            frames.append(frame)
+            return wrap(self, to, frame)
+
+        monkeypatch.setattr(kind, "wrap", recording)
+    at, of_relay, of_pod = f"127.0.0.1:{free_port()}", dict[str, Any](), dict[str, Any]()
+    if proof == "secret":
+        of_relay = of_pod = {"secret": "a secret of the whole group"}
+    else:
+        make_group(GROUP, tmp_path)
+        of_relay = {"keys": issue("r1", tmp_path, may_relay=True)}
+        of_pod = {"keys": issue("pods", tmp_path, is_prefix=True)}
+    with (
+        connect(f"udp://{at}", group=GROUP, name="r1", arms=ARMS, sharing=QUICK, relay=True, **of_relay) as relay,
+        connect("udp://", group=GROUP, arms=ARMS, sharing=QUICK, relays=[at], **of_pod) as pod,
+    ):
+        assert lender_of(pod.name) == "r1"
+        key = pod._node.machine.decider.signer.key
+        token = pod.select_arm().id
+        pod.close()
+        assert relay.update(token, 1.0) is Taken.COUNTED
+    assert len(key) == 16
+    assert sum(pod.name.encode() in frame for frame in frames) > 0
+    assert not any(key in frame for frame in frames)

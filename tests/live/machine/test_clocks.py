@@ -1,17 +1,20 @@
-"""Members whose clocks are wrong: what was decided does not expire because of that, and nobody falls silent."""
+"""Members whose clocks are wrong: decisions do not expire because of that, nobody falls silent, and windows stay."""
 
 from random import Random
 
 import pytest
 
 from cobandit import UCB, Constant, RetryTimers, on_demand
+from cobandit.core import Bandit, Placed
 from cobandit.live.drive.clock import VirtualClock
 from cobandit.live.machine import control_messages
+from cobandit.live.machine.calendar_time import BELIEVED_AFTER
 from cobandit.live.machine.machine import NOTE_LIFE_EVERY, Machine
 from cobandit.live.machine.sessions import CHANCE_BITS, EPOCH, fresh_session, latest_session
 from cobandit.live.machine.step import Terms
 from cobandit.live.store.journal import MemoryJournal
 from cobandit.live.store.restoring import restore
+from cobandit.values.tally import ArmTally
 
 GROUP, DAY = "tested", 86_400.0
 TICK = 60.0
@@ -35,18 +38,29 @@ def talk(*computers: "Computer", rounds: int = 20) -> None:
             computer.clock.time += 0.5
 
 
+class DayClock(VirtualClock):
+    """Time that passes only when told to, with a time of day that may be set."""
+
+    ahead = 0.0
+
+    def time_of_day(self) -> float:
+        return self.time + self.ahead
+
+
 class Computer:
     """A member's journal and clock, and the member that runs on it."""
 
+    arms: tuple[str, ...] = ("A", "B")
+
     def __init__(self, name: str = "ann", *, clock_ahead: float = 0.0) -> None:
-        self.clock, self.journal, self.name = VirtualClock(), MemoryJournal(), name
+        self.clock, self.journal, self.name = DayClock(), MemoryJournal(), name
         self.clock.time = 1_800_000_000.0 + clock_ahead
         self.start()
 
     def start(self, *, clock_jumps: float = 0.0) -> None:
         self.clock.time += clock_jumps
         restored = restore(
-            self.journal, name=self.name, group=GROUP, arms=["A", "B"], build=UCB, sharing=SHARING, clock=self.clock
+            self.journal, name=self.name, group=GROUP, arms=self.arms, build=UCB, sharing=SHARING, clock=self.clock
         )
         self.machine = Machine(Terms(self.name, GROUP, SHARING, UCB, EXPIRE_AFTER, 0), restored, self.clock)
         self.machine.make_decider(None, seed=1, wake=lambda: None)
@@ -194,3 +208,99 @@ def test_starts_from_one_disk_with_a_clock_that_is_behind_get_different_numbers(
     assert len(set(numbers)) == 300
     assert all(last < number < latest_session(clock.now()) for number in numbers)
     assert fresh_session(0, clock) >> CHANCE_BITS == 10_000  # a clock that is right needs no more chance
+
+
+PERIOD = 6.0
+WINDOWED = Bandit("home", ("A", "B"), 1, period=PERIOD, periods=10)
+
+
+class Forgetful(Computer):
+    """The same of a bandit with a window of a minute."""
+
+    arms = ()
+
+    def start(self, *, clock_jumps: float = 0.0) -> None:
+        super().start(clock_jumps=clock_jumps)
+        if not self.machine.agent.bandits:
+            session = fresh_session(self.machine.agent.session, self.clock)
+            self.machine.begin_session(session, bandits=(WINDOWED,))
+            self.machine.introduce()
+            self.step()
+
+    def observes(self) -> None:
+        agent, one = self.machine.agent, ArmTally("A", 1, 1, 1)
+        self.machine.take(agent.update_all((), self.clock.now(), elsewhere=(Placed("home", "", (one,)),)))
+
+    @property
+    def known(self) -> int:
+        return sum(entry.observations for _, entry in self.machine.agent.endpoint.replica.cells())
+
+    @property
+    def calendar_ahead(self) -> float:
+        """By how much the calendar is ahead of the time as it really is, to a period."""
+        return self.machine.agent.calendar.time - self.clock.time
+
+
+@pytest.mark.parametrize("jump", [DAY, -DAY])
+def test_a_clock_that_is_wrong_for_seconds_ends_no_window(jump: float) -> None:
+    ann, bob = Forgetful(), Forgetful("bob")
+    talk(ann, bob)
+    ann.runs_for(20.0)
+    bob.runs_for(20.0)
+    ann.clock.ahead = jump
+    talk(ann, bob, rounds=4)
+    assert "clock was set by" in ann.machine.alerts.troubles[0]
+    ann.clock.ahead = 0.0
+    talk(ann, bob)
+    assert (ann.known, bob.known) == (6, 6)
+    assert not ann.machine.alerts.troubles
+    assert -2 * PERIOD < ann.calendar_ahead <= 0.0
+
+
+def test_a_clock_that_was_wrong_for_long_is_followed_there_and_back_and_nothing_counts_twice() -> None:
+    ann, bob = Forgetful(), Forgetful("bob")
+    talk(ann, bob)
+    bob.runs_for(200.0)
+    ann.runs_for(200.0)
+    ann.clock.ahead = DAY
+    for _ in range(int(2 * BELIEVED_AFTER)):
+        ann.runs_for(1.0)
+    assert ann.calendar_ahead > 0.9 * DAY
+    talk(ann, bob)
+    assert bob.known == 1  # its own: the other is of tomorrow
+    life = ann.machine.agent.incarnation
+    ann.clock.ahead = 0.0
+    for _ in range(int(1.1 * BELIEVED_AFTER)):
+        ann.runs_for(1.0)
+    assert abs(ann.calendar_ahead) < 2 * PERIOD
+    assert ann.machine.agent.incarnation > life
+    bob.runs_for(ann.clock.time - bob.clock.time)
+    talk(ann, bob, rounds=40)
+    assert ann.known == bob.known == 2
+    ann.start()  # after a crash: what was written leads to the same time
+    assert abs(ann.calendar_ahead) < 2 * PERIOD
+
+
+def test_a_clock_that_is_a_day_ahead_at_the_start_is_followed_as_soon_as_it_has_been_right_as_long() -> None:
+    ann, bob = Forgetful(), Forgetful("bob")
+    ann.clock.ahead = DAY
+    talk(ann, bob, rounds=4)
+    assert ann.calendar_ahead > 0.9 * DAY
+    ann.clock.ahead = 0.0
+    for _ in range(12):
+        ann.runs_for(0.5)
+    assert abs(ann.calendar_ahead) < 2 * PERIOD
+    talk(ann, bob)
+    assert bob.known >= 2
+
+
+def test_a_state_that_is_a_day_ahead_is_followed_for_a_minute() -> None:
+    ann = Forgetful(clock_ahead=DAY)
+    ann.stop()
+    ann.start(clock_jumps=-DAY)
+    for _ in range(int(BELIEVED_AFTER) - 1):
+        ann.runs_for(1.0)
+    assert ann.calendar_ahead > 0.9 * DAY
+    ann.runs_for(1.0)
+    ann.runs_for(1.0)
+    assert abs(ann.calendar_ahead) < 2 * PERIOD

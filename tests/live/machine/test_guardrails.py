@@ -76,6 +76,7 @@ def test_an_arm_that_violates_is_frozen_everywhere_with_an_alert(caplog: pytest.
         (record.levelname, "errors is 0.25 in 40 reports, and must stay below 0.05" in record.message)
         for record in said
     ] == [("ERROR", True)]
+    assert "; `cobandit control URL unfreeze B --group g` gives it back, " in said[0].message
 
 
 def test_reports_of_the_whole_fleet_count_together() -> None:
@@ -135,7 +136,7 @@ def test_bad_reports_are_refused_in_words() -> None:
             cat.report(decision, "errors", 1)
         with pytest.raises(LocalError, match="only that member can take a report on it"):
             bob.report(decision, "errors", 1)
-        with pytest.raises(LocalError, match="reward"):
+        with pytest.raises(LocalError, match=r"^a value of 'errors' must be a number in \[0, 1\], not 2$"):
             ann.report(decision, "errors", 2)
         assert ann.report(decision, "errors", 1)
 

@@ -325,6 +325,22 @@ def test_only_a_relay_can_say_that_it_brings_a_reward_on(fleet: Fleet) -> None:
     assert relay.outbox.waiting == 0
 
 
+def test_an_old_answer_of_a_relay_that_has_brought_a_reward_back_loses_nothing(fleet: Fleet) -> None:
+    fleet.talk()
+    relay, token = fleet.machines["r1"], sign(Claim("web-9", 1, "A", 1.0), b"a key")
+    numbers = []
+    for _ in range(2):  # it is handed on, and is back before the answer to that
+        relay.rewards_for_others.take_over("web-9", token, 1.0)
+        sent = [message for to, message in relay.step([]).outgoing if to == "r2"]
+        numbers += [message.number for message in sent if isinstance(message, control_messages.RewardsToBring)]
+        fleet.clock.time += 100.0
+    old, new = (control_messages.RewardsTaken("r2", (token,), number) for number in numbers)
+    relay.step([(control_messages.pack(old, GROUP), None)])
+    assert relay.outbox.rewards == (("web-9", token, 1.0),)
+    relay.step([(control_messages.pack(new, GROUP), None)])
+    assert relay.outbox.waiting == 0
+
+
 def test_a_reward_that_a_mesh_member_has_for_a_leaf_goes_through_a_relay(fleet: Fleet) -> None:
     mesh, leaf = fleet.start("mesh-1"), fleet.leaf("web-0")
     fleet.talk()
@@ -431,3 +447,20 @@ def test_who_is_no_relay_does_not_answer_a_leaf_that_looks_for_one(fleet: Fleet)
     fleet.talk()
     sought = control_messages.pack(control_messages.RelaySought("web-0"), GROUP)
     assert mesh.step([(sought, "web-0")]).outgoing == []
+
+
+def test_who_has_lost_its_disk_is_told_everything_though_nobody_observes_anything_more() -> None:
+    fleet = Fleet()  # without relays
+    ann, bob = fleet.start("ann"), fleet.start("bob")
+    fleet.talk()
+    observe(ann, 30)
+    observe(bob, 20)
+    fleet.wait(200.0)
+    told = ann.agent.policy.tally.entries()
+    assert bob.agent.policy.tally.entries() == told
+    del fleet.machines["bob"], fleet.journals["bob"]
+    fleet.clock.time += 10.0
+    again = fleet.start("bob")
+    assert again.agent.policy.tally.observations == 0
+    fleet.wait(200.0)
+    assert again.agent.policy.tally.entries() == told

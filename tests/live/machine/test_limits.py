@@ -48,6 +48,7 @@ from cobandit.live.machine.guard import (
     MAX_REPETITIONS_PER_SECOND,
     MAX_SESSIONS_AT_ONCE,
     MAX_SESSIONS_PER_SECOND,
+    MAX_SETTINGS_AT_ONCE,
 )
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.open_decisions import OpenDecisions
@@ -274,3 +275,23 @@ def test_an_observation_is_still_counted_and_written_once() -> None:
         step = scene.hears(told)
         counted.append((len(step.batch.records), scene.machine.agent.policy.tally.observations))
     assert counted == [(1, 1), (0, 1), (0, 1)]
+
+
+def test_one_setting_is_logged_as_that_and_new_ones_of_one_peer_are_heard_only_so_often(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    scene = Scene(controls=Controls(Setting(freezing(f"{number:0150d}"), FROZEN, 1, "p") for number in range(1000)))
+    for number in range(2 * MAX_SETTINGS_AT_ONCE):
+        setting = Setting(freezing("A"), None if number % 2 else FROZEN, 2 + number, "p")
+        scene.machine.step([(pack(ControlsTold("p", (setting,)), GROUP), None)])
+    lines = [record.getMessage() for record in caplog.records if "controls changed" in record.getMessage()]
+    assert len(lines) == MAX_SETTINGS_AT_ONCE
+    assert lines[0].endswith("controls changed, said p: A is frozen")
+    assert lines[1].endswith("controls changed, said p: no more: A is frozen")
+    scene.machine.step([(pack(ControlsTold("p", scene.machine.controls.settings), GROUP), None)])  # nothing new
+    assert scene.machine.guard.refusals[Refusal.TOO_OFTEN] == MAX_SETTINGS_AT_ONCE
+    scene.clock.time += 1.0
+    scene.machine.step([(pack(ControlsTold("p", (setting,)), GROUP), None)])
+    assert "A" not in scene.machine.controls.frozen
+    scene.machine.alerts.say(30, "any", "x" * 10_000)
+    assert max(len(record.getMessage()) for record in caplog.records) < 3000

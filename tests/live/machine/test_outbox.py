@@ -92,3 +92,25 @@ def test_a_reward_for_a_member_that_is_not_known_yet_is_due_as_soon_as_it_is_met
     assert list(outbox.due(peers, b"", now=2.0)) == ["a"]
     assert outbox.rewards_taken("a", ["d1.token"]) == ["d1.token"]
     assert outbox.next_due(peers, b"") is None
+
+
+def test_an_answer_to_an_earlier_start_does_not_count_as_handed_on() -> None:
+    outbox = Outbox([("a", "token", 0.5)])
+    outbox.begin(1000)
+    assert not outbox.handed_on("a", "token", 999)
+    assert outbox.handed_on("a", "token", 1001)
+    assert outbox.waiting == 0
+
+
+def test_what_was_just_told_is_not_told_again_with_what_is_new() -> None:
+    outbox = Outbox()
+    told = []
+    for number in range(3):
+        outbox.add_reward("p", f"t{number}", 1.0)
+        now = 100.0 + 0.1 * number
+        assert list(outbox.due(["p"], b"", now)) == ["p"]
+        told.append([token for token, _ in outbox.rewards_for("p", 2**20, now)])
+    assert told == [["t0"], ["t1"], ["t2"]]
+    outbox.rewards_taken("p", ["t1"])
+    assert outbox.rewards_for("p", 2**20, 100.5) == ()
+    assert [token for token, _ in outbox.rewards_for("p", 2**20, 100.2 + FIRST_WAIT)] == ["t0", "t2"]

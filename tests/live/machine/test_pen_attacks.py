@@ -1,6 +1,7 @@
 """Pens among liars, floods and accidents: what one holder says, or does not live to say, harms nobody else."""
 
 import pytest
+from msgspec.structs import replace
 from tests.live.machine.pen_fleet import ARMS, GROUP, Fleet, counted, decide, name_of
 
 from cobandit.core import Changes, Delivery, Receipt, Share
@@ -15,11 +16,13 @@ from cobandit.live.machine.control_messages import (
     PenLent,
     PenRefused,
     PenReturned,
+    about_key,
     pack,
 )
 from cobandit.live.machine.lending import pen_key
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.rewarding import take_reward
+from cobandit.values.errors import NotNowError
 
 
 @pytest.fixture
@@ -80,6 +83,29 @@ def test_a_holder_that_lies_of_its_numbers_does_not_spoil_them_for_the_next_one(
     assert counted(relay) == 8
 
 
+# Who gives one back.
+
+
+@pytest.mark.parametrize("upto", [0, None])
+def test_a_pen_is_given_back_by_who_holds_it_and_by_nobody_else(fleet: Fleet, upto: int | None) -> None:
+    relay = fleet.relay("r")
+    pod, other = fleet.pod("r"), fleet.pod("r", b"2")
+    assert relay.lending is not None
+    senders = ["mallory", "pods~r~1-1"] if upto is None else ["mallory", "pods~r~1-1", name_of(other)]
+    for sender in senders:
+        fleet.tell("r", PenReturned(sender, name_of(pod), pod.agent.session, upto, next_number=0))
+        assert relay.lending.book.is_lent(name_of(pod))
+    assert relay.guard.refusals[Refusal.ABSURD] == len(senders)
+
+
+def test_a_process_that_goes_on_with_another_pen_ends_the_one_before(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    pod, after = fleet.pod("r"), fleet.pod("r", b"2")
+    fleet.tell("r", PenReturned(name_of(after), name_of(pod), pod.agent.session, None))
+    assert relay.lending is not None
+    assert not relay.lending.book.is_lent(name_of(pod))
+
+
 # Who asks.
 
 
@@ -92,6 +118,25 @@ def test_who_has_seen_anothers_question_gets_another_pen_and_key(fleet: Fleet) -
     assert (mine.pen, mine.key) == (again.pen, again.key)
     assert mine.pen != theirs.pen
     assert mine.key != theirs.key
+
+
+def test_a_key_is_veiled_for_who_can_read_it_and_not_sent_to_who_cannot_be_told_it_alone(fleet: Fleet) -> None:
+    relay = fleet.relay("r")
+    assert relay.lending is not None
+    relay.lending.veil = lambda receiver, about, key: receiver.encode() + about + key[::-1]
+    fleet.tell("r", PenAsked("asker", b"1", ARMS, 1))  # of the version before
+    fleet.tell("r", PenAsked("asker", b"1", ARMS, 1, reads_veiled=True))
+    plain, veiled = (lent for lent in fleet.heard if isinstance(lent, PenLent))
+    assert (plain.key, plain.is_key_veiled) == (pen_key(b"key", plain.pen), False)
+    assert veiled == replace(plain, key=b"asker" + about_key(plain, "asker") + plain.key[::-1], is_key_veiled=True)
+
+    def unknown(*_: object) -> None:
+        raise NotNowError("not known")
+
+    relay.lending.veil = unknown
+    fleet.heard.clear()
+    fleet.tell("r", PenAsked("asker", b"1", ARMS, 1, reads_veiled=True))
+    assert fleet.heard == []
 
 
 @pytest.mark.parametrize(

@@ -354,3 +354,8 @@ def test_the_file_of_a_fleet_that_cannot_be_is_refused(more: dict[str, object], 
 def test_a_group_has_no_bandits_with_names() -> None:
     with pytest.raises(LocalError, match="fleet = "):
         config_from_mapping({**LEAST, "bandits": {"home": {"arms": ["A"]}}})
+
+
+def test_a_key_of_another_kind_of_file_is_not_taken_for_one_of_ours() -> None:
+    with pytest.raises(LocalError, match=r"^horizon = 80 is not a key that cobandit knows: the keys here are group, "):
+        config_from_mapping({"horizon": 80})

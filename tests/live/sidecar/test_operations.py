@@ -213,7 +213,8 @@ def test_what_cannot_be_said_of_a_bandit_is_refused_and_changes_nothing() -> Non
         assert client.post("/v1/bandits", json=new).status_code == 200
         before = member.statistics().bandits
         status, words = refused("/v1/bandits", {**new, "rewards": [0, 8]})
-        assert (status, "rewards: (0.0, 9.0) here, (0.0, 8.0) there" in words) == (422, True)
+        assert (status, "rewards: (0.0, 9.0) before, (0.0, 8.0) now" in words) == (422, True)
+        assert refused("/v1/select", {}) == (409, "arms are of bandits here: name a `bandit`. Declared: home")
         decision = client.post("/v1/select", json={"bandit": "home", "segment": "de"}).json()["id"]
         status, words = refused("/v1/reward", {"id": decision, "reward": 9.5})
         assert (status, "is not a number from 0 to 9" in words) == (409, True)
@@ -222,6 +223,10 @@ def test_what_cannot_be_said_of_a_bandit_is_refused_and_changes_nothing() -> Non
         assert (member.statistics().open_decisions, member.statistics().decisions) == (1, 1)
         assert member.statistics().bandits == before
         assert client.post("/v1/reward", json={"id": decision, "reward": 9}).json() == {"counted": True}
+        wide = [f"arm {number}" for number in range(4096)]
+        for arms, most in ((["red"], 10_000), (wide, 256)):
+            client.post("/v1/bandits", json={"name": f"of {len(arms)}", "arms": arms, "max_segments": 2**20})
+            assert member.machine.bandits.declared[f"of {len(arms)}"].max_segments == most
 
 
 def test_a_decision_that_was_never_carried_out_is_withdrawn(served: Served) -> None:

@@ -19,9 +19,27 @@ def test_a_verdict_says_who_leads_how_sure_and_what_stopping_costs() -> None:
     assert verdict.loss == pytest.approx(0.000678, rel=0.01)
     assert odds["B"] == pytest.approx(1.0 - odds["A"])
     assert verdict.text == (
-        "A leads before B: it is the best with 86 %. To stop now would cost 0.00068 a decision, 1.3 % of its mean: "
-        "go on."
+        "A leads before B: it is the best with 86 %. To stop now would cost 0.00068 a decision, 1.3 % of the 0.051 "
+        "expected of it: go on."
     )
+
+
+@pytest.mark.parametrize(
+    ("posterior", "count", "words"),
+    [
+        ((54.0, 7.0), 59, "C looks better (75 %), but it was tried only 59 times."),
+        ((2.0, 1.0), 1, "C looks better (86 %), but it was tried only 1 time."),
+        ((1.0, 1.0), 0, "C looks better (62 %), but it was never tried."),
+    ],
+)
+def test_where_another_arm_is_more_likely_the_best_it_is_said(
+    posterior: tuple[float, float], count: int, words: str
+) -> None:
+    known = (381.0, 621.0) if count < 2 else (861.0, 141.0)
+    verdict, odds = judged(Standing(("A", "C"), (known, posterior), 1059, True, (1000, count)))
+    assert verdict is not None
+    assert (verdict.leader, verdict.p_best < odds["C"]) == ("A", True)
+    assert words in verdict.text
 
 
 @pytest.mark.parametrize(
@@ -47,8 +65,11 @@ def test_a_bandit_has_converged_when_stopping_costs_one_percent_at_most(
     ("posteriors", "words"),
     [
         (((501.0, 9501.0), (401.0, 9601.0)), "To stop now would cost next to nothing: it has converged."),
-        (((51.0, 951_000.0), (41.0, 961_000.0)), "cost 0.00000069 a decision, 1.3 % of its mean: go on."),
-        (((3.0, 1.0), (1.0, 1.0)), "cost 0.050 a decision, 6.7 % of its mean: go on."),
+        (
+            ((51.0, 951_000.0), (41.0, 961_000.0)),
+            "cost 0.00000069 a decision, 1.3 % of the 0.000054 expected of it: go on.",
+        ),
+        (((3.0, 1.0), (1.0, 1.0)), "cost 0.050 a decision, 6.7 % of the 0.75 expected of it: go on."),
     ],
 )
 def test_a_cost_is_told_as_people_write_it(posteriors: tuple[tuple[float, float], ...], words: str) -> None:

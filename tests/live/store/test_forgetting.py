@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from cobandit import UCB, Agent
 from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.live.decide.decider import Decided, Settled
@@ -81,8 +83,12 @@ def test_of_starts_that_are_not_trusted_nothing_is_claimed_and_that_is_kept() ->
     assert again.claim_unwritten(3 << PLACES, run=4)
 
 
-def _machine(incarnation: int, run: int, open_decisions: OpenDecisions, clock: VirtualClock | None = None) -> Machine:
-    agent = Agent("j", UCB(["A", "B"]), SHARING, incarnation=incarnation)
+def _machine(
+    incarnation: int, run: int, open_decisions: OpenDecisions, clock: VirtualClock | None = None, *, first: int = 1
+) -> Machine:
+    agent = Agent("j", UCB(["A", "B"]), SHARING, incarnation=first)
+    if incarnation > first:
+        agent.begin(incarnation, 0.0, incarnation=incarnation)
     agent.peer_joined("p", ["A", "B"])
     restored = Restored(agent, Controls(), Outbox(), open_decisions, run, b"secret", removed=frozenset(), is_new=False)
     machine = Machine(Terms("j", "g", SHARING, UCB, 1000.0, None), restored, clock or VirtualClock())
@@ -90,10 +96,20 @@ def _machine(incarnation: int, run: int, open_decisions: OpenDecisions, clock: V
     return machine
 
 
-def test_who_is_given_back_what_its_disk_forgot_takes_no_rewards_for_former_decisions() -> None:
+@pytest.mark.parametrize(
+    ("first", "trusted", "taken"),
+    [(1, [2], [Taken.GIVEN_UP] * 8), (2, [], [Taken.COUNTED] + [Taken.COUNTED_BEFORE] * 7)],
+    ids=["what its disk forgot", "what was before its disk"],
+)
+def test_who_is_given_back_what_its_disk_forgot_takes_no_rewards_for_former_decisions(
+    first: int, trusted: list[int], taken: list[Taken]
+) -> None:
+    """If the life is earlier than all that the state knows, it is none of its decisions that others know of."""
     former = _machine(incarnation=1, run=1, open_decisions=OpenDecisions())
     decisions = [former.decider.select_arm() for _ in range(8)]
-    copy = OpenDecisions(OpenDecisionsState(open=((decisions[0].number, decisions[0].arm, decisions[0].at),)))
+    kept = ((decisions[0].number, decisions[0].arm, decisions[0].at),)
+    written = ((1, decisions[-1].number & (1 << PLACES) - 1),)
+    copy = OpenDecisions(OpenDecisionsState(open=kept, written=written))
     peer = Agent("p", UCB(["A", "B"]), SHARING, incarnation=1)
     peer.peer_joined("j", ["A", "B"])
     for decision in decisions:
@@ -102,7 +118,7 @@ def test_who_is_given_back_what_its_disk_forgot_takes_no_rewards_for_former_deci
         assert not isinstance(content, ControlMessage)
         peer.receive(content, now=0.0)
     clock = VirtualClock()
-    again = _machine(incarnation=2, run=2, open_decisions=copy, clock=clock)
+    again = _machine(incarnation=2, run=2, open_decisions=copy, clock=clock, first=first)
     again.introduce()
     packets: list[tuple[bytes, str | None]] = []
     trusted_since = []
@@ -116,8 +132,8 @@ def test_who_is_given_back_what_its_disk_forgot_takes_no_rewards_for_former_deci
         packets = [(pack(message, "g"), None) for outcome in outcomes for message in outcome.outgoing]
         clock.time += 1.0
     assert again.agent.policy.tally.observations == 8
-    assert [run for run in trusted_since if run is not None] == [2]
-    assert [again.settling.settle_token(decision.id, 1.0) for decision in decisions] == [Taken.GIVEN_UP] * 8
+    assert [run for run in trusted_since if run is not None] == trusted
+    assert [again.settling.settle_token(decision.id, 1.0) for decision in decisions] == taken
     assert again.decider.open_count == 0
 
 

@@ -15,7 +15,7 @@ still opened with the key before it. This file owns those packets and who is kno
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from hmac import compare_digest
 from pathlib import Path
@@ -36,7 +36,9 @@ from cobandit.live.auth.seal import (
     name_with_length,
     read_name,
 )
+from cobandit.live.auth.veil import unveiled, veiled
 from cobandit.live.auth.watched import Reread
+from cobandit.values.errors import NotNowError
 from cobandit.values.extras import needed_by
 
 with needed_by("a key"):
@@ -100,11 +102,16 @@ class _Peer:
         return keyed.digest()
 
     def _computed(self, own: EllipticCurvePrivateKey) -> blake2b:
+        return blake2b(digest_size=MAC_SIZE, key=self._derived(own, b"cobandit pair"), person=b"cobandit packet")
+
+    def veil_keys(self) -> Iterator[bytes]:
+        """Return what is in common to veil with, for each of this member's keys: the present one first."""
+        return (self._derived(own, b"cobandit veil") for own in self._keys)
+
+    def _derived(self, own: EllipticCurvePrivateKey, use: bytes) -> bytes:
         between = b"".join(sorted((name_with_length(self.name), name_with_length(self._own_name))))
-        key = HKDF(hashes.SHA256(), 32, salt=None, info=b"cobandit pair" + between).derive(
-            own.exchange(ec.ECDH(), self.verified.public_key)
-        )
-        return blake2b(digest_size=MAC_SIZE, key=key, person=b"cobandit packet")
+        common = own.exchange(ec.ECDH(), self.verified.public_key)
+        return HKDF(hashes.SHA256(), 32, salt=None, info=use + between).derive(common)
 
 
 class IdentitySeal(Seal):
@@ -188,6 +195,17 @@ class IdentitySeal(Seal):
             return TO_ONE + peer.mac(TO_ONE + to, rest) + rest
         rest = self._header() + self._certificate + payload
         return TO_ONE_WITH_CERTIFICATE + peer.mac(TO_ONE_WITH_CERTIFICATE + to, rest) + rest
+
+    def veil(self, receiver: str, about: bytes, secret: bytes) -> bytes:
+        peer = self._peers.get(receiver)
+        if peer is None:
+            raise NotNowError(f"{receiver} has not shown its certificate lately")
+        return veiled(next(peer.veil_keys()), about, secret)
+
+    def unveil(self, sender: str, about: bytes, said: bytes) -> bytes | None:
+        peer = self._peers.get(sender)
+        found = (unveiled(key, about, said) for key in (() if peer is None else peer.veil_keys()))
+        return next((secret for secret in found if secret is not None), None)
 
     def introduction(self, receiver: str) -> bytes | None:
         second = int(self._now())

@@ -5,7 +5,8 @@ This file owns what a seal promises, and the seal of a group that shares a secre
 `cobandit.live.transports.sealed` puts a seal on any transport.
 
 A packet is good for one receiver (or for all), of one group, once. Its receiver is not in it: it is what the receiver
-thinks its own name is, and goes into the authentication code with everything else. Packets are not secret.
+thinks its own name is, and goes into the authentication code with everything else. Packets are not secret; what one
+member alone may read in one is veiled before (`veil.py`).
 
 What this cannot do: a receiver that has just started has no memory, so a recorded packet is let in once more. The
 protocol does not mind, since what its messages say was true and stays true. A sender whose clock was set back across a
@@ -24,6 +25,7 @@ from typing import NamedTuple
 from cobandit.live.auth.anti_replay import ReplayWindows
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.shared_secrets import Secrets, checked_secrets, read_secrets
+from cobandit.live.auth.veil import unveiled, veiled
 from cobandit.live.auth.watched import Reread, Watched
 from cobandit.values.errors import LocalError
 
@@ -107,6 +109,23 @@ class Seal(ABC):
         del sender
         return None
 
+    @abstractmethod
+    def veil(self, receiver: str, about: bytes, secret: bytes) -> bytes:
+        """Return a short secret as it may stand in a packet for this member, and nobody outside can read it.
+
+        Args:
+            receiver: Who can.
+            about: What it is, and of whom to whom.
+            secret: What is to be read.
+
+        Raises:
+            NotNowError: The receiver is not known at present.
+        """
+
+    @abstractmethod
+    def unveil(self, sender: str, about: bytes, said: bytes) -> bytes | None:
+        """Return what a sender has veiled for this member; `None` if it is not readable, or about something else."""
+
     def shuns(self, receiver: str) -> bool:
         """Return whether nothing is to be sent to this member, because what it has proved no longer counts."""
         del receiver
@@ -146,12 +165,13 @@ class GroupSeal(Seal):
         self._own = self._group = self._to_me = b""
         self._keyed: list[blake2b] = []
         """One for each secret, with the key hashed already."""
+        self._veils: list[bytes] = []
         self._sequence = 0
         self._windows = ReplayWindows()
 
     def begin(self, name: str, group: str) -> None:
         self._own, self._group, self._group_name = name.encode(), group_digest(group), group
-        self._keyed = [_keyed(secret, group) for secret in self._secrets]
+        self._use(self._secrets)
         self._to_me = name_with_length(name)
         self._sequence = time.time_ns()
         self.overhead = 1 + MAC_SIZE + HEADER.size + len(self._own)
@@ -170,8 +190,22 @@ class GroupSeal(Seal):
         self._file.use()
         if found == self._secrets:
             return Reread()
-        self._secrets, self._keyed = found, [_keyed(secret, self._group_name) for secret in found]
+        self._use(found)
         return Reread((f"goes by {len(found)} secrets of {self._file.path}, and sends with the first",))
+
+    def _use(self, secrets: tuple[bytes, ...]) -> None:
+        self._secrets = secrets
+        self._keyed = [_keyed(secret, self._group_name) for secret in secrets]
+        self._veils = [_derived(secret, self._group_name, b"cobandit veil") for secret in secrets]
+
+    def veil(self, receiver: str, about: bytes, secret: bytes) -> bytes:
+        del receiver  # every member of the group can read it
+        return veiled(self._veils[0], about, secret)
+
+    def unveil(self, sender: str, about: bytes, said: bytes) -> bytes | None:
+        del sender
+        found = (unveiled(key, about, said) for key in self._veils)
+        return next((secret for secret in found if secret is not None), None)
 
     def wrap(self, receiver: str | None, payload: bytes) -> bytes:
         self._sequence += 1
@@ -203,9 +237,12 @@ class GroupSeal(Seal):
 
 
 def _keyed(secret: bytes, group: str) -> blake2b:
+    return blake2b(digest_size=MAC_SIZE, key=_derived(secret, group), person=b"cobandit packet")
+
+
+def _derived(secret: bytes, group: str, use: bytes = b"") -> bytes:
     hashed = blake2b(secret, digest_size=64, person=b"cobandit secret").digest()
-    key = blake2b(group.encode(), digest_size=32, key=hashed).digest()
-    return blake2b(digest_size=MAC_SIZE, key=key, person=b"cobandit packet")
+    return blake2b(group.encode(), digest_size=32, key=hashed, person=use).digest()
 
 
 def _mac(keyed: blake2b, to: bytes, rest: bytes) -> bytes:

@@ -195,6 +195,17 @@ class Decider:
         if known.arms:
             self._take_over(known)
 
+    def drop_desks(self, unused: Iterable[At]) -> list[At]:
+        """Keep no desks for places of which nothing is known, unless decisions wait there. Return which went."""
+        with self._lock:
+            desks = {at: self.desks[at] for at in unused if at in self.desks}
+            in_use = {id(entry.desk) for entry in self._open.values()} if desks else set[int]()
+            rewarded = {split(entry.arm)[0] for entry in self._settled} if desks else set[At]()
+            gone = [at for at, desk in desks.items() if id(desk) not in in_use and at not in rewarded]
+            for at in gone:
+                del self.desks[at]
+        return gone
+
     def desk(self, at: At) -> "Decider":
         """Return where one place of a declared bandit is decided, which may be new. May be called from any thread."""
         with self._lock:
@@ -233,6 +244,7 @@ class Decider:
         """Decide. Costs microseconds and waits for nobody."""
         if subject is not None:
             check_name("a subject", subject, LONGEST_SUBJECT)  # it is written down, and must be readable again
+            subject = str.__str__(subject)
         now = self._now()
         with self._lock:
             if self.elsewhere:
@@ -500,6 +512,8 @@ class Decider:
 
     def _left_of(self, among: Collection[Arm]) -> tuple[Arm, ...]:
         """Return which of these may be chosen now."""
+        if isinstance(among, str | bytes) or not isinstance(among, Collection):
+            raise LocalError(f"among must be a list of arms, not {among!r}")
         if self._control_arm is not None:
             if self._control_arm in among:
                 return (self._control_arm,)
@@ -558,8 +572,8 @@ class Decider:
         self._draw = known.draw
         if known.draw is None:  # otherwise nobody looks at tallies here
             self._take_tallies(known)
-        if self._policy.candidates != known.candidates or self._taken_over is None:
-            self._policy.candidates = known.candidates
+        self._policy.candidates = known.candidates  # a new policy has all its arms as candidates
+        if self._taken_over is None or known.candidates != self._taken_over.candidates:
             self._lottery = None if self._allocation is None else Lottery(self._allocation, known.candidates)
         self._control_arm = known.control_arm
         self._taken_over = known

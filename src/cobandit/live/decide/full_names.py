@@ -6,7 +6,6 @@ before there were many. This file knows no decisions.
 """
 
 from cobandit.core.places import SEPARATOR, At
-from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm
 
 
@@ -26,9 +25,3 @@ def split(name: str) -> tuple[At, Arm]:
     bandit, first, rest = name.partition(SEPARATOR)
     segment, second, arm = rest.partition(SEPARATOR)
     return ((bandit, segment), arm) if first and second else (("", ""), name)
-
-
-def check_part(what: str, name: str) -> None:
-    """Refuse a name that cannot stand in a full one."""
-    if isinstance(name, str) and SEPARATOR in name:
-        raise LocalError(f"{what} must not contain the separator U+001F: {name!r}")

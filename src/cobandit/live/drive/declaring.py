@@ -12,13 +12,13 @@ from cobandit.core.places import Bandit, check_bandits
 from cobandit.learning import Build, Learner
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.decider import DeskTerms, units_of
-from cobandit.live.decide.full_names import check_part
 from cobandit.live.decide.holdout import check_holdout
+from cobandit.live.drive.option_kinds import check_kinds
 from cobandit.live.machine.bandits import MAX_SEGMENTS, Declared
 from cobandit.live.status.guardrail import checked_guardrail
 from cobandit.policies import Policy
 from cobandit.policies.registry import POLICIES, BuiltIn, policy_name
-from cobandit.values.checks import check_whole, is_number
+from cobandit.values.checks import check_text, check_whole, is_number
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import MILLIONTH, Quantum
 from cobandit.values.tally import Arm, checked_arms
@@ -78,11 +78,11 @@ def declared(said: Said, group: str, member: str) -> Declared:
     Raises:
         LocalError: Something about it cannot be.
     """
+    check_text("the name of a bandit", said.name)
+    check_kinds(said._asdict())
     rewards = _range(said.rewards)
     quantum = _quantum(said.quantum, rewards)
     arms = checked_arms(said.arms)
-    for name in (said.name, *arms):
-        check_part("a name", name)
     period, periods, half_life = _window(said.window, said.half_life)
     bandit = Bandit(said.name, arms, quantum.per_reward, period, periods, half_life, rewards)
     check_bandits([bandit])
@@ -121,6 +121,8 @@ def check_stateless(policy: Policy) -> None:
     Raises:
         LocalError: It has.
     """
+    if not isinstance(policy, Policy):
+        raise LocalError(f"the function for policies must return a Policy, not {policy!r}")
     if policy.stateful:
         raise LocalError(
             f"{type(policy).__name__} keeps state of its own (stateful), and members decide with policies that are "

@@ -20,6 +20,7 @@ from cobandit.live.drive.background import Background, background, exit_on_sigte
 from cobandit.live.drive.clock import NeverBack, SystemClock
 from cobandit.live.drive.member import Member
 from cobandit.live.drive.node import Node
+from cobandit.live.drive.option_kinds import check_kinds
 from cobandit.live.drive.pen_asking import Lent, PenAsker, Wanted
 from cobandit.live.drive.pens import PenKeeper
 from cobandit.live.drive.starting import (
@@ -38,6 +39,7 @@ from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.live.machine.step import FLUSH_EVERY
 from cobandit.live.transports.base import Transport
 from cobandit.policies.registry import BuiltIn
+from cobandit.values.checks import plain
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import MILLIONTH
 from cobandit.values.tally import Arm
@@ -137,6 +139,7 @@ def join(
         LocalError: Something here is wrong, and says what to do. An unreachable network is not: the member decides, and
             goes on trying.
     """
+    check_kinds(locals())
     group, arms = _group(group, arms, fleet)
     if fleet is not None and ((floors, ceilings, default_reward, snapshot, guardrail) != (None,) * 5 or holdout):
         raise LocalError(
@@ -193,6 +196,7 @@ def _group(group: str | None, arms: Sequence[Arm] | None, fleet: str | None) -> 
 def _relays(relays: Sequence[str] | None) -> tuple[str, ...]:
     if relays is None:
         return ()
+    relays = plain(relays)
     if isinstance(relays, str):
         raise LocalError(f"relays must be a list, such as [{relays!r}], not {relays!r}")
     if not relays:

@@ -18,6 +18,9 @@ from cobandit.policies.matching import Posterior, best_odds
 MATCHING_REST = 9.0
 """Computing odds is followed by a rest of so many times as long, so that it takes a tenth of a core at most."""
 
+MAX_AT_ONCE = 2048
+"""Arms, of all segments together, whose odds are computed at once when a member starts or declares a bandit."""
+
 
 class Matching:
     """Computes the odds of one member.
@@ -38,9 +41,16 @@ class Matching:
             self._task = asyncio.create_task(self._run(question), name=name)
 
     def match_at_once(self) -> None:
-        """Compute them here and now, if something has changed."""
-        if (question := self._machine.question()) is not None:
-            self._machine.answer(question, best_odds(question.posteriors))
+        """Compute them here and now, as far as something has changed: what a state knows is used at once."""
+        left = MAX_AT_ONCE
+        while left > 0 and (question := self._machine.question()) is not None:
+            try:
+                odds = best_odds(question.posteriors)
+            except Exception as error:  # noqa: BLE001
+                self._note_failure(error)
+                return
+            self._machine.answer(question, odds)
+            left -= len(question.arms)
 
     def cancel(self) -> None:
         """Compute no more."""
@@ -52,10 +62,8 @@ class Matching:
         while True:
             try:
                 odds, worked_s = await self._odds(asked)
-            except Exception as error:  # noqa: BLE001  # a policy of the user's own has posteriors that cannot be
-                self._machine.alerts.trouble(
-                    LogEvent.ODDS_FAILED, f"the policy's posteriors have no odds, so the last ones stay: {error!r}"
-                )
+            except Exception as error:  # noqa: BLE001
+                self._note_failure(error)
                 return
             self._machine.alerts.trouble(LogEvent.ODDS_FAILED, None)
             self._machine.answer(asked, odds)
@@ -63,6 +71,12 @@ class Matching:
             if (changed := self._machine.question()) is None:
                 return
             asked = changed
+
+    def _note_failure(self, error: Exception) -> None:
+        """Say that a policy of the user's own has posteriors that cannot be."""
+        self._machine.alerts.trouble(
+            LogEvent.ODDS_FAILED, f"the policy's posteriors have no odds, so the last ones stay: {error!r}"
+        )
 
     async def _odds(self, question: Question) -> tuple[list[float], float]:
         """Return the odds, and how many seconds the work took, without waiting."""

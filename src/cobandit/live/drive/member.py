@@ -8,16 +8,19 @@ or is asked for on the loop.
 
 import asyncio
 import os
+import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from cobandit.core.pen_names import lender_of
+from cobandit.core.places import check_arm
 from cobandit.learning import Build
 from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import Decision, Signer, is_genuine, read
-from cobandit.live.decide.full_names import check_part, split
+from cobandit.live.decide.full_names import split
 from cobandit.live.decide.taken import Taken
 from cobandit.live.drive.background import Background, at_end, result_of
 from cobandit.live.drive.declaring import Said, declared
@@ -31,7 +34,7 @@ from cobandit.live.status.fleet import Fleet
 from cobandit.live.status.statistics import Statistics
 from cobandit.live.store.history import DecisionLog, LogEntry
 from cobandit.policies.registry import THOMPSON, BuiltIn
-from cobandit.values.checks import check_positive
+from cobandit.values.checks import check_positive, check_probability, check_text, is_number, plain, plain_arguments
 from cobandit.values.errors import LocalError, NotNowError, StateError, UnknownError
 from cobandit.values.tally import Arm
 
@@ -114,6 +117,7 @@ class Member:
         """
         return self._decider.select_arm(subject, among)
 
+    @plain_arguments
     def bandit(
         self,
         name: str,
@@ -200,7 +204,7 @@ class Member:
         """
         self._decider.check_choice(among)
 
-    def update(self, decision: Decision | str, reward: float | bool) -> Taken:
+    def update(self, decision: Decision | str, reward: float | bool | Decimal) -> Taken:
         """Reward a decision, given itself or its id. Counts once, however often it is repeated.
 
         The decision may be of an earlier start, or of another member: then the reward is brought there.
@@ -214,19 +218,17 @@ class Member:
             LocalError: The reward is not in the range of its bandit, which is [0, 1] by default; or the id is not one;
                 or too many rewards wait for members that cannot be reached. Nothing changed.
         """
-        if isinstance(reward, bool):  # clicked, or not
-            reward = float(reward)
+        counted: float = reward if type(reward) is float else _number(reward)
         decider = self._decider
         if type(decision) is Decision and decision.signer is decider.signer:
-            return Taken.COUNTED if decider.settle(decision.number, reward) else self._settled_before(decision.at)
-        if not isinstance(decision, str | Decision):
-            raise LocalError(f"{decision!r} is neither a decision nor the id of one")
-        token = decision if isinstance(decision, str) else decision.id
-        taken = self._update_at_decider(token, reward)
-        return result_of(self._background.submit(self._update_at_machine(token, reward))) if taken is None else taken
+            return Taken.COUNTED if decider.settle(decision.number, counted) else self._settled_before(decision.at)
+        token = _id_of(decision)
+        taken = self._update_at_decider(token, counted)
+        return result_of(self._background.submit(self._update_at_machine(token, counted))) if taken is None else taken
 
     async def updated(self, decision: str, reward: float) -> Taken:
         """`update` by id, from asynchronous code: the caller's loop never waits for the network or the disk."""
+        decision, reward = _id_of(decision), _number(reward)
         taken = self._update_at_decider(decision, reward)
         if taken is not None:
             return taken
@@ -235,7 +237,8 @@ class Member:
     def report(self, decision: Decision | str, metric: str, value: float | bool) -> bool:
         """Report a value of the guardrail's metric for a decision, before its reward: an error, a timeout, a complaint.
 
-        Report 0, too, where nothing went wrong: the mean of what is reported is watched.
+        Report 0, too, where nothing went wrong: the mean of what is reported is watched. It counts at once, and stays
+        if the decision is withdrawn later, or is never rewarded.
 
         Returns:
             Whether it counts: once for each decision, while that waits for its reward, and not after a restart.
@@ -243,9 +246,9 @@ class Member:
         Raises:
             LocalError: It is not the metric of the guardrail, or another member's decision, or no number in [0, 1].
         """
-        token = decision if isinstance(decision, str) else decision.id
+        token = _id_of(decision)
         decider, claim = self._decider, read(token)
-        bandit = split(claim.arm)[0][0]
+        bandit, metric = split(claim.arm)[0][0], plain(metric)
         guardrail = self._node.machine.guardrails.terms.get(bandit)
         if guardrail is None or metric != guardrail.metric:
             watched = "there is none" if guardrail is None else f"that is {guardrail.metric!r}"
@@ -254,7 +257,9 @@ class Member:
         if claim.member != decider.signer.name:
             raise StateError(f"the decision was made by {claim.member!r}: only that member can take a report on it")
         _check_genuine(token, decider.signer)
-        return decider.open_since(claim.number) == claim.at and decider.report(claim.number, float(value))
+        told = _number(value)
+        check_probability(f"a value of {metric!r}", told)
+        return decider.open_since(claim.number) == claim.at and decider.report(claim.number, told)
 
     def withdraw(self, decision: Decision | str) -> bool:
         """Take a decision back that was never carried out, so that it counts neither now nor when it would expire.
@@ -265,7 +270,7 @@ class Member:
         Raises:
             LocalError: It is a decision of another member: only the one that decided can take it back.
         """
-        token = decision if isinstance(decision, str) else decision.id
+        token = _id_of(decision)
         decider, claim = self._decider, read(token)
         if claim.member != decider.signer.name:
             raise StateError(f"the decision was made by {claim.member!r}: only that member can withdraw it")
@@ -276,11 +281,12 @@ class Member:
         """Reward a decision by its id if that needs no waiting; `None` if only the network side can tell."""
         decider, claim = self._decider, read(token)
         is_own = claim.member == decider.signer.name
+        if is_own:
+            _check_genuine(token, decider.signer)
         if is_own or decider.knows(claim.arm):
             decider.units(reward, claim.arm)
         if not is_own:
             return None
-        _check_genuine(token, decider.signer)
         if decider.open_since(claim.number) == claim.at:
             return Taken.COUNTED if decider.settle(claim.number, reward) else self._settled_before(claim.at)
         return None
@@ -300,14 +306,17 @@ class Member:
 
     # Operating.
 
+    @plain_arguments
     def freeze_arm(self, arm: Arm) -> None:
         """Give an arm no more traffic, here and at every member, until `unfreeze_arm`. What is known of it stays."""
         self._change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=True))
 
+    @plain_arguments
     def unfreeze_arm(self, arm: Arm) -> None:
         """Give an arm back to the policy, here and at every member."""
         self._change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=False))
 
+    @plain_arguments
     def kill(self, control_arm: Arm) -> None:
         """Turn the kill switch on: every member pulls this arm and no other, until `lift`.
 
@@ -319,22 +328,26 @@ class Member:
         """Turn the kill switch off, here and at every member."""
         self._change(lambda: self._node.machine.operations.set_control_arm(None))
 
+    @plain_arguments
     def forget(self, name: str) -> None:
         """Say that a member is gone for good, here and everywhere: it is not written to, and not in the statistics.
 
         What it observed stays. If it is heard again, all is as before: nothing is lost or counted twice. Members that
         said farewell are forgotten without this, and those that were not heard for `forget_after`.
         """
+        check_text("the name of a member", name)
         self._change(lambda: self._node.machine.operations.set_gone(name))
 
+    @plain_arguments
     def add_arm(self, arm: Arm) -> None:
         """Offer one more arm, at this member: others may not have it, or not yet."""
         self._check_open()
         if not self._source.published.arms:
             raise StateError("arms are of bandits with names here: declare the bandit again, with more arms")
-        check_part("an arm", arm)
+        check_arm(arm)
         result_of(self._background.submit(self._node.add_arm(arm)))
 
+    @plain_arguments
     def remove_arm(self, arm: Arm) -> None:
         """Offer an arm no more, at this member. What is known of it stays, and others may go on with it."""
         self._change(lambda: self._node.machine.operations.remove_arm(arm))
@@ -380,7 +393,7 @@ class Member:
         Closing does the same, for a second at most. Returns whether all have acknowledged it within so many seconds.
         """
         self._check_open()
-        return result_of(self._background.submit(self._node.flush(timeout)))
+        return result_of(self._background.submit(self._node.flush(_seconds(timeout))))
 
     def sync(self, timeout: float | None = 30.0) -> None:
         """Return when everything rewarded so far is on the disk.
@@ -389,7 +402,8 @@ class Member:
             LocalError: The disk does not take it, or not within so many seconds. Nothing is lost: it is tried again.
         """
         self._check_open()
-        result_of(self._background.submit(self._node.synced()), timeout)
+        seconds = None if timeout is None else _seconds(timeout)
+        result_of(self._background.submit(self._node.synced()), seconds)
 
     async def synced(self) -> None:
         """`sync`, from asynchronous code."""
@@ -498,3 +512,26 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+def _id_of(decision: object) -> str:
+    """Return the id of a decision, which may be given itself."""
+    if isinstance(decision, Decision):
+        return decision.id
+    if not isinstance(decision, str):
+        raise LocalError(f"{decision!r} is neither a decision nor the id of one")
+    return str.__str__(decision)
+
+
+def _seconds(timeout: object) -> float:
+    """Return how long to wait, as threads can."""
+    seconds = plain(timeout)
+    if not (is_number(seconds) and seconds >= 0.0):
+        raise LocalError(f"timeout must be a number of seconds, not {timeout!r}")
+    return float(min(seconds, threading.TIMEOUT_MAX))
+
+
+def _number(value: Any) -> Any:  # noqa: ANN401  # refused where it is counted, if it is none
+    """Return a number of any kind as Python's: clicked or not, decimals, and those of NumPy."""
+    value = plain(value)
+    return float(value) if isinstance(value, bool) else value

@@ -5,6 +5,7 @@ name. This file owns no state but which bandit it is.
 """
 
 from collections.abc import Callable, Collection
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from cobandit.live.decide.decision import Decision
@@ -12,6 +13,7 @@ from cobandit.live.decide.taken import Taken
 from cobandit.live.machine.bandits import Bandits
 from cobandit.live.status.bandit_statistics import SegmentStatistics, segment_of
 from cobandit.live.status.verdict import Judgement, Standing, Verdict, judged, standing_of
+from cobandit.values.checks import check_text, plain, plain_arguments
 from cobandit.values.tally import Arm
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class NamedBandit:
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """The segments that there are: asked for here, or heard of."""
+        """The segments that are decided here: asked for, or heard of, as far as there is room."""
         return tuple(segment for name, segment in tuple(self._member.desks) if name == self.name)
 
     def select_arm(
@@ -59,12 +61,14 @@ class NamedBandit:
             NotNowError: The member is closed.
         """
         self._member.check_open()
+        if type(segment) is not str:
+            segment = _text(segment)
         desk = self._member.desks.get((self.name, segment))
         if desk is None:
             desk = self._bandits.desk(self.name, segment)
         return desk.select_arm(subject, among)
 
-    def update(self, decision: Decision | str, reward: float | bool) -> Taken:
+    def update(self, decision: Decision | str, reward: float | bool | Decimal) -> Taken:
         """Reward a decision, given itself or its id: as `Member.update` does, which takes those of all bandits."""
         return self._member.update(decision, reward)
 
@@ -76,14 +80,17 @@ class NamedBandit:
         """Take a decision back that was never carried out."""
         return self._member.withdraw(decision)
 
+    @plain_arguments
     def freeze_arm(self, arm: Arm) -> None:
         """Give an arm of this bandit no more traffic, here and at every member, until `unfreeze_arm`."""
         self._change(lambda: self._bandits.set_frozen(self.name, arm, is_frozen=True))
 
+    @plain_arguments
     def unfreeze_arm(self, arm: Arm) -> None:
         """Give an arm back to the policy, here and at every member."""
         self._change(lambda: self._bandits.set_frozen(self.name, arm, is_frozen=False))
 
+    @plain_arguments
     def kill(self, control_arm: Arm) -> None:
         """Turn the kill switch of this bandit on: every member pulls this arm of it and no other, until `lift`."""
         self._change(lambda: self._bandits.set_control_arm(self.name, control_arm))
@@ -94,7 +101,7 @@ class NamedBandit:
 
     def statistics(self, segment: str = "") -> SegmentStatistics:
         """Return what is known of a segment: all its arms, with rewards in the range of this bandit."""
-        machine = self._member.machine
+        machine, segment = self._member.machine, _text(segment)
         return self._member.on_loop(lambda: segment_of(machine.agent, machine.bandits, self.name, segment))
 
     def verdict(self, segment: str = "") -> Verdict | None:
@@ -108,7 +115,7 @@ class NamedBandit:
 
     def judged(self, segment: str = "") -> tuple[SegmentStatistics, Judgement]:
         """Return what is known of a segment, and what can be said of it."""
-        machine = self._member.machine
+        machine, segment = self._member.machine, _text(segment)
 
         def known() -> tuple[SegmentStatistics, Standing, tuple[float, float]]:
             told = segment_of(machine.agent, machine.bandits, self.name, segment)
@@ -124,3 +131,10 @@ class NamedBandit:
 
     def __repr__(self) -> str:
         return f"<bandit {self.name!r} of {self._member!r}>"
+
+
+def _text(segment: object) -> str:
+    """Return the name of a segment as Python's string."""
+    plain_segment: str = plain(segment)
+    check_text("a segment", plain_segment)
+    return plain_segment

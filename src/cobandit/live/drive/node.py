@@ -75,6 +75,8 @@ class Node:
         self.machine = machine
         self._transport = transport
         machine.guard.may_relay = transport.may_relay
+        if machine.lending is not None:
+            machine.lending.veil = transport.veil
         transport.role = role_of(is_relay=machine.terms.is_relay, is_leaf=machine.terms.is_leaf)
         transport.on_gone = self.gone if machine.terms.is_leaf else None
         self._event = asyncio.Event()
@@ -311,11 +313,12 @@ class Node:
         """Declare a bandit. One that is not served yet begins a new session, which tells the others."""
         machine = self.machine
         async with self._steps:
-            bandits = machine.bandits.check(declared)
+            bandits = machine.bandits.check(declared, machine.abandoned)
             if bandits is not None:
                 await self._begin_session(bandits=bandits, is_said=False)
                 machine.introduce_soon()
             machine.declare(declared)
+            self._matching.match_at_once()
             self._event.set()
 
     async def act(self, work: Callable[[], Value]) -> Value:
@@ -337,8 +340,8 @@ class Node:
         return self._relays.is_cut_off
 
     def statistics(self) -> Statistics:
-        """Return how this member is, with the last verdict on its bandit."""
-        return self._reporting.statistics(self._verdicts.last)
+        """Return how this member is, with the last verdicts on its bandits."""
+        return self._reporting.statistics(self._verdicts.last, self._verdicts.on_bandits())
 
     async def fresh_statistics(self) -> Statistics:
         """Return how this member is, with a verdict on what is known now."""
@@ -377,7 +380,8 @@ class Node:
                     if (wanted := self.machine.succession.session_wanted) is not None:
                         await self._begin_session(incarnation=wanted)
                     if self.machine.bandits_wanted is not None:
-                        bandits, self.machine.bandits_wanted = self.machine.bandits_wanted, None
+                        bandits = self.machine.bandits_to_serve  # with what was declared here since
+                        self.machine.bandits_wanted = None
                         await self._begin_session(bandits=bandits)
                     self._matching.look()
             except JournalError as error:

@@ -10,6 +10,8 @@ import secrets
 from collections.abc import Collection
 from typing import NamedTuple
 
+import msgspec
+
 from cobandit.core.pen_names import SEPARATOR
 from cobandit.core.places import Bandit
 from cobandit.live.auth.proof import Proof
@@ -75,7 +77,8 @@ class PenAsker:
         """What names must begin with that this process can prove."""
         name = f"{self.prefix}asks-{secrets.token_hex(8)}"
         prefix = self.prefix.rstrip(SEPARATOR)
-        self._question = question(name, wanted.arms, wanted.units_per_reward, prefix, wanted.bandits)
+        asked = question(name, wanted.arms, wanted.units_per_reward, prefix, wanted.bandits)
+        self._question = msgspec.structs.replace(asked, reads_veiled=True)
         self._found: dict[str, None] = {}
         """Relays that say that they are here."""
         self._place = ""
@@ -179,6 +182,12 @@ class PenAsker:
             return
         match content:
             case PenLent() if content.nonce == self._question.nonce:
+                if content.is_key_veiled:
+                    about = control_messages.about_key(content, self._question.sender)
+                    key = self._transport.unveil(content.sender, about, content.key)
+                    if key is None:
+                        return  # perhaps a certificate has just changed; it asks again
+                    content = msgspec.structs.replace(content, key=key, is_key_veiled=False)
                 self._answer = content
             case PenRefused() if content.nonce == self._question.nonce:
                 self.refusal = content.why

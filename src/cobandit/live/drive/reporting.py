@@ -3,6 +3,8 @@
 This file owns what is counted since this start. It changes nothing, and does not know who asks.
 """
 
+from collections.abc import Mapping
+
 from cobandit import __version__
 from cobandit.live.drive.receiving import Receiving
 from cobandit.live.drive.sending import Sending
@@ -12,7 +14,7 @@ from cobandit.live.status.bandit_statistics import bandits_of
 from cobandit.live.status.lift import lifts_of
 from cobandit.live.status.roles import role_of
 from cobandit.live.status.statistics import MAX_GONE_NAMED, Communication, Statistics, arms_of, peers_of
-from cobandit.live.status.verdict import Judgement
+from cobandit.live.status.verdict import Judgement, Verdict
 from cobandit.live.transports.base import Transport
 
 
@@ -30,8 +32,8 @@ class Reporting:
     def _own(self) -> int:
         return sum(self._machine.agent.observations_by_bandit()[1].values())
 
-    def statistics(self, judgement: Judgement) -> Statistics:
-        """Return how this member is, with the last verdict on its bandit."""
+    def statistics(self, judgement: Judgement, verdicts: Mapping[str, tuple[str, Verdict]]) -> Statistics:
+        """Return how this member is, with the last verdicts: on its bandit, and on those with names."""
         machine, decider, now = self._machine, self._machine.decider, self._machine.clock.now()
         own = self._own()
         counts, digest = self._receiving.counts + self._sending.counts, machine.controls.digest
@@ -96,7 +98,7 @@ class Reporting:
             role=role_of(is_relay=terms.is_relay, is_leaf=terms.is_leaf),
             homes=() if machine.leaf is None else machine.leaf.homes.talking,
             rewards_handed_on=machine.rewards_for_others.handed_on,
-            bandits=bandits_of(machine.agent, machine.bandits, lifts, guardrails),
+            bandits=bandits_of(machine.agent, machine.bandits, lifts, guardrails, verdicts),
             verdict=judgement.verdict,
             lift=lifts.get(""),
             guardrail=guardrails.get(""),

@@ -12,11 +12,11 @@ from cobandit.codec import decode_snapshot
 from cobandit.core import Sharing
 from cobandit.core.pen_names import lender_of
 from cobandit.core.pens import LEASE
+from cobandit.core.places import check_arm
 from cobandit.core.state import Snapshot
 from cobandit.live.auth.proof import Proof
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
-from cobandit.live.decide.full_names import check_part
 from cobandit.live.decide.holdout import check_holdout
 from cobandit.live.drive.background import Background
 from cobandit.live.drive.declaring import check_stateless
@@ -91,6 +91,7 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
     Raises:
         LocalError: Something on this side is wrong. Nothing is left behind.
     """
+    _check_before_files(options)
     opening = home.loop.run_in_executor(home.executor, _open_journal, options, versions.layout)
     try:
         name, journal, proof, transport = await asyncio.shield(opening)
@@ -103,6 +104,14 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
     except BaseException:
         await asyncio.shield(home.loop.run_in_executor(home.executor, journal.close))  # perhaps after a write under way
         raise
+
+
+def _check_before_files(options: Options) -> None:
+    """Refuse what would be refused after the state file was opened: what is refused must leave no file."""
+    if not isinstance(options.url, Transport) and "*" not in f"{options.url}{options.proof.keys}":
+        transport_for(options.url, peers=options.peers, proof=options.proof, relays=options.relays)
+    if options.floors or options.ceilings:
+        Allocation(options.floors, options.ceilings).check(options.arms)
 
 
 async def start_with_pen(
@@ -311,7 +320,7 @@ def checked(options: Options) -> Options:
     check_holdout(options.holdout)
     checked_guardrail(options.guardrail)
     for arm in options.arms:
-        check_part("an arm", arm)
+        check_arm(arm)
     _check_relays(options)
     if options.sharing.retry is None:
         raise LocalError("live members need loss_tolerant=RetryTimers(...), in seconds: real networks lose messages")

@@ -1,21 +1,36 @@
-"""Verdicts on one member's bandit: computed when somebody asks and something has changed, beside decisions and steps.
+"""Verdicts on one member's bandits: computed when somebody asks and something has changed, beside decisions and steps.
 
-This file owns when to compute. What a verdict is, is in `cobandit.live.status.verdict`.
+Of a bandit with a name there is one on the segment of which most is known. A relay, which has no policies for what its
+leaves decide, judges by tallies. This file owns when to compute, and of what. What a verdict is, is in
+`cobandit.live.status.verdict`.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
+from typing import NamedTuple
 
+from cobandit.core.places import PLAIN, At
 from cobandit.live.drive.background import Breaks
 from cobandit.live.machine.machine import Machine
-from cobandit.live.status.verdict import Judgement, Standing, judged, standing_of
+from cobandit.live.status.verdict import Judgement, Standing, Verdict, judged, standing_by, standing_of
 
 NOTHING = Judgement(None, {})
 
+MOST_JUDGED = 24
+"""At most this many named bandits have a verdict: those with the most observations."""
+
+
+class Question(NamedTuple):
+    """What is to be judged: how the arms of one place stand."""
+
+    at: At
+    standing: Standing
+    rewards: tuple[float, float] = (0.0, 1.0)
+
 
 class Verdicts:
-    """What can be said of one bandit.
+    """What can be said of the bandits of one member.
 
     Args:
         machine: The member.
@@ -25,9 +40,18 @@ class Verdicts:
 
     def __init__(self, machine: Machine, matcher: Executor | None, found: Callable[[], None]) -> None:
         self._machine, self._matcher, self._found = machine, matcher, found
-        self.last = NOTHING
-        self._judged: Standing | None = None
+        self._judged: dict[At, tuple[Question, Judgement]] = {}
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def last(self) -> Judgement:
+        """What was last said of the plain bandit."""
+        return self._judged[PLAIN][1] if PLAIN in self._judged else NOTHING
+
+    def on_bandits(self) -> dict[str, tuple[str, Verdict]]:
+        """Return what was last said of bandits with names: of which segment, and what."""
+        said = ((at, judgement.verdict) for at, (_, judgement) in self._judged.items() if at != PLAIN)
+        return {bandit: (segment, verdict) for (bandit, segment), verdict in said if verdict is not None}
 
     @property
     def is_thinking(self) -> bool:
@@ -35,40 +59,73 @@ class Verdicts:
         return self._task is not None and not self._task.done()
 
     def look(self) -> None:
-        """Let a verdict be computed if what is known has changed, unless one just is."""
-        standing = self._standing()
-        if standing == self._judged or self.is_thinking:
+        """Let verdicts be computed where what is known has changed, unless some just are."""
+        if self.is_thinking:
+            return
+        asked = [*self._plain(), *self._named()]
+        changed = [one for one in asked if one.at not in self._judged or self._judged[one.at][0] != one]
+        self._judged = {one.at: self._judged[one.at] for one in asked if one.at in self._judged}
+        if not changed:
             return
         if self._matcher is None:
-            self._take(standing, _judged(standing, lambda: None))
+            self._take(changed, _all_judged(changed, lambda: None))
         else:
             name = f"cobandit verdict of {self._machine.terms.name}"
-            self._task = asyncio.create_task(self._run(standing, self._matcher), name=name)
+            self._task = asyncio.create_task(self._run(changed, self._matcher), name=name)
 
     async def fresh(self) -> None:
-        """Return when the last verdict is on what was known when this was called, or later."""
+        """Return when the last verdicts are on what was known when this was called, or later."""
         for _ in range(2):  # the first may have been begun before
             self.look()
             if self._task is not None:
                 await asyncio.shield(self._task)
 
-    def _standing(self) -> Standing:
-        if not self._machine.agent.has_plain:
-            return Standing((), (), 0, is_of_policy=False)
-        policy, withheld = self._machine.agent.policy, self._machine.operations.withheld
-        return standing_of(policy, [arm for arm in policy.candidates if arm not in withheld])
+    def _plain(self) -> Iterator[Question]:
+        if self._machine.agent.has_plain:
+            policy, withheld = self._machine.agent.policy, self._machine.operations.withheld
+            arms = [arm for arm in policy.candidates if arm not in withheld]
+            yield Question(PLAIN, standing_of(policy, arms))
 
-    async def _run(self, standing: Standing, matcher: Executor) -> None:
+    def _named(self) -> Iterator[Question]:
+        """Return what is known of the largest segment of each bandit, or of those of which most is known."""
+        machine, agent = self._machine, self._machine.agent
+        if not agent.bandits:
+            return
+        known = agent.observations_by_bandit()[0]
+        served = sorted((one for one in agent.bandits if known.get(one.name)), key=lambda one: -known[one.name])
+        served = served[:MOST_JUDGED]
+        undeclared = agent.tallies_of({one.name for one in served if not agent.declares(one.name)})
+        for bandit in served:
+            if agent.declares(bandit.name):
+                policies = {
+                    segment: agent.policy_at(bandit.name, segment) for segment in agent.segments_of(bandit.name)
+                }
+                segment = max(sorted(policies), key=lambda one: policies[one].tally.observations)
+                policy, withheld = policies[segment], machine.bandits.withheld(bandit.name)
+                standing = standing_of(policy, [arm for arm in policy.candidates if arm not in withheld])
+            else:
+                tallies = {segment: tally for (name, segment), tally in undeclared.items() if name == bandit.name}
+                segment = max(sorted(tallies), key=lambda one: tallies[one].observations)
+                frozen = machine.bandits.frozen(bandit.name)
+                arms = [arm for arm in bandit.arms if arm not in frozen]
+                standing = standing_by(tallies[segment], bandit.units_per_reward, arms)
+            yield Question((bandit.name, segment), standing, bandit.rewards)
+
+    async def _run(self, asked: list[Question], matcher: Executor) -> None:
         loop = asyncio.get_running_loop()
-        self._take(standing, await loop.run_in_executor(matcher, _judged, standing, Breaks()))
+        self._take(asked, await loop.run_in_executor(matcher, _all_judged, asked, Breaks()))
 
-    def _take(self, standing: Standing, judgement: Judgement) -> None:
-        self.last, self._judged = judgement, standing
+    def _take(self, asked: list[Question], judgements: list[Judgement]) -> None:
+        self._judged.update({one.at: (one, judgement) for one, judgement in zip(asked, judgements, strict=True)})
         self._found()
 
 
-def _judged(standing: Standing, rest: Callable[[], object]) -> Judgement:
+def _all_judged(asked: list[Question], rest: Callable[[], object]) -> list[Judgement]:
+    return [_judged(one, rest) for one in asked]
+
+
+def _judged(asked: Question, rest: Callable[[], object]) -> Judgement:
     try:
-        return judged(standing, rest)
+        return judged(asked.standing, rest, asked.rewards)
     except (ArithmeticError, ValueError):  # posteriors of a user's own policy that cannot be; odds tell of it
         return NOTHING

@@ -12,6 +12,7 @@ MOST_REMEMBERED = 1000
 them, nor may they take the place of things of another kind."""
 
 LONGEST_TEXT = 1000
+"""Characters of what is said, and as many of what is said besides (`more`)."""
 
 
 _ONE_LINE = {ord(character): " " for character in "\n\r\v\f\x1b\x85\u2028\u2029"}
@@ -24,6 +25,8 @@ class Alerts:
     def __init__(self, member: str, group: str) -> None:
         self._about: dict[str, object] = {"member": member, "group": group}
         self._member = member
+        self.group = group
+        """The member's group."""
         self._said: dict[LogEvent, set[str]] = {}
         """What was said once, by event."""
         self._troubles: dict[LogEvent, str] = {}
@@ -34,9 +37,9 @@ class Alerts:
         return tuple(self._troubles.values())
 
     def say(self, level: int, event: LogEvent | str, text: str, peer: str | None = None) -> None:
-        """Say something."""
+        """Say something, in so many words as a line may have."""
         about = self._about if peer is None else {**self._about, "peer": peer}
-        log_event(level, event, f"{self._member}: {text.translate(_ONE_LINE)}", about)
+        log_event(level, event, f"{self._member}: {text[: 2 * LONGEST_TEXT].translate(_ONE_LINE)}", about)
 
     def say_once(self, level: int, event: LogEvent, text: str, peer: str | None = None, *, more: str = "") -> None:
         """Say something, unless it was said before, whatever `more` was then.

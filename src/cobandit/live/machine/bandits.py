@@ -1,22 +1,26 @@
 """The bandits with names that a member has declared, and what its deciders are told of each segment of them.
 
-A segment appears when it is first asked for here, or heard of. For each there is what is published (`Knowledge`), the
-odds (`Odds`) and a desk of the decider. This file owns which segments there are, how many may be, and which must be
-published again. It does not know how bandits are told to others: the agent's sessions do that.
+A segment appears when it is first asked for here. For each there is what is published (`Knowledge`), the odds (`Odds`)
+and a desk of the decider. Those that were only heard of have these too, so that the first decision knows what others
+do, as long as there is room; others can make up as many as they like. Of a window that has passed they go. This file
+owns which segments there are, how many may be, and which must be published again. It does not know how bandits are told
+to others: the agent's sessions do that.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from cobandit.agent import Agent
 from cobandit.core.pen_names import lender_of
 from cobandit.core.pens import MAX_CELLS_HANDED_ON, MAX_CELLS_HELD
-from cobandit.core.places import At, Bandit, Change, beside, difference
+from cobandit.core.places import At, Bandit, Change, beside, check_part
 from cobandit.live.decide.allocation import drawn_by
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.decider import Decider, DeskTerms, Known
-from cobandit.live.decide.full_names import check_part, split
+from cobandit.live.decide.full_names import split
 from cobandit.live.machine.controls import FROZEN, Controls, freezing_in, killing
+from cobandit.live.machine.definitions import difference_in_words
 from cobandit.live.machine.guardrails import Freezer
 from cobandit.live.machine.knowledge import Knowledge
 from cobandit.live.machine.odds import Odds, Question
@@ -28,7 +32,13 @@ from cobandit.values.errors import LocalError, StateError, UnknownError
 from cobandit.values.tally import LONGEST_NAME, Arm, ArmTally
 
 MAX_SEGMENTS = 1000
-"""Segments that one bandit may have at one member, if it does not say otherwise."""
+"""Segments of one bandit that may be asked for at one member, if it does not say otherwise."""
+
+ROOM_AHEAD = 2**16
+"""Room for segments that were only heard of, at one member: each takes as much as it has arms, and `ROOM_EACH`. All of
+it is some 30 MB."""
+
+ROOM_EACH = 16
 
 
 class Declared(NamedTuple):
@@ -97,6 +107,13 @@ class Bandits:
         self.declared: dict[str, Declared] = {}
         self._offers: dict[str, _Offer] = {}
         self._places: dict[At, _Place] = {}
+        self._asked_for: dict[str, set[str]] = {}
+        """The segments of each bandit that were asked for here before anything was heard of them."""
+        self._fresh: deque[At] = deque()
+        """Those that were asked for since the last step."""
+        self._ahead: dict[At, int] = {}
+        """Those that were only heard of, and how much room each takes."""
+        self._room = ROOM_AHEAD
         self._changed: dict[At, None] = {}
         """What must be published, in the order of change."""
         self._asked: dict[At, None] = {}
@@ -105,8 +122,12 @@ class Bandits:
 
     # Declaring.
 
-    def check(self, declared: Declared) -> tuple[Bandit, ...] | None:
+    def check(self, declared: Declared, abandoned: Callable[[], frozenset[str]]) -> tuple[Bandit, ...] | None:
         """Return all bandits to serve, if another session must begin for this one; `None` if it is served already.
+
+        Args:
+            declared: The bandit.
+            abandoned: Returns those that give way to another definition.
 
         Raises:
             LocalError: It is declared here already, and differently.
@@ -114,10 +135,12 @@ class Bandits:
         bandit = declared.bandit
         served = {one.name: one for one in self._agent.bandits}
         before = served.get(bandit.name)
-        if before is not None and (what := difference(before, bandit)) is not None:
+        if before is not None and (what := difference_in_words(before, bandit, "before", "now")) is not None:
+            if bandit.name in abandoned():
+                return tuple((served | {bandit.name: bandit}).values())
             raise LocalError(
-                f"bandit {bandit.name!r} is declared differently than before, in {what}: declare it as it was, or "
-                "under another name"
+                f"bandit {bandit.name!r} is declared differently than before ({what}): declare "
+                "it as it was, or under another name, at every member: what was learned is of the old definition"
             )
         if before is not None and set(bandit.arms) <= set(before.arms):
             return None
@@ -141,10 +164,10 @@ class Bandits:
                 self._place(at).odds.allocation = declared.desk.allocation
                 self._changed[at] = None
         waiting = [(number, *split(arm)) for number, (arm, _) in open_decisions.open.items()]
-        segments = {*self._agent.segments_of(name), *(at[1] for _, at, _ in waiting if at[0] == name)}
-        for segment in sorted(segments):
-            self._place((name, segment))
+        for segment in sorted({at[1] for _, at, _ in waiting if at[0] == name}):
             self._changed[name, segment] = None
+        for segment in sorted(self._agent.segments_of(name)):
+            self._note((name, segment))
         self.publish()
         for number, at, arm in waiting:
             if at[0] == name:
@@ -164,14 +187,17 @@ class Bandits:
         if segment:
             check_name("a segment", segment, LONGEST_NAME)
             check_part("a segment", segment)
-        count = sum(1 for name, _ in tuple(self.decider.desks) if name == bandit)
-        if count >= declared.max_segments:
+        asked_for = self._asked_for.setdefault(bandit, set())
+        if len(asked_for) >= declared.max_segments:
             raise StateError(
-                f"bandit {bandit!r} has {count} segments already, which is its limit: use fewer, or declare it with "
-                "a larger max_segments"
+                f"bandit {bandit!r} has {len(asked_for)} segments already, which is its limit: use fewer, or declare "
+                "it with a larger max_segments"
             )
         self._check_room(bandit)
-        return self.decider.desk(at)
+        asked_for.add(segment)
+        desk = self.decider.desk(at)
+        self._fresh.append(at)
+        return desk
 
     # What happens.
 
@@ -186,7 +212,18 @@ class Bandits:
         """Take that more is known, or less."""
         for change in changes:
             if change.bandit in self.declared and not beside(*change[:2]):
-                self._changed[change[:2]] = None
+                self._note(change[:2])
+
+    def drop_empty(self) -> None:
+        """Keep nothing for segments of which nothing is known any more: their window has passed."""
+        windowed = {name for name, declared in self.declared.items() if declared.bandit.period}
+        empty = [at for at in tuple(self.decider.desks) if at[0] in windowed and not self._agent.knows_of(*at)]
+        for at in self.decider.drop_desks(empty):
+            self._asked_for.get(at[0], set()).discard(at[1])
+            self._room += self._ahead.pop(at, 0)
+            for kept in (self._places, self._changed, self._asked):
+                kept.pop(at, None)
+            self._agent.drop_policy(*at)
 
     def publish_all(self) -> None:
         """Publish everything again, because controls have changed."""
@@ -200,6 +237,10 @@ class Bandits:
 
     def publish(self) -> None:
         """Let the deciders know what has changed."""
+        while self._fresh:
+            at = self._fresh.popleft()
+            if self._agent.knows_of(*at):
+                self._changed[at] = None
         for at in self._changed:
             place, desk = self._place(at), self.decider.desk(at)
             if place.odds.last is None:
@@ -219,7 +260,9 @@ class Bandits:
         return None
 
     def answer(self, question: Question, odds: list[float]) -> None:
-        """Let decisions be drawn by these odds from now on."""
+        """Let decisions be drawn by these odds from now on, if it still is a segment."""
+        if question.at not in self.decider.desks:
+            return
         place = self._place(question.at)
         place.odds.take(question, odds)
         self.decider.desks[question.at].published = place.knowledge.known()
@@ -275,6 +318,16 @@ class Bandits:
         if arm not in arms:
             raise UnknownError(f"arm {arm!r} is not one of {', '.join(arms)}")
 
+    def _note(self, at: At) -> None:
+        """Let a segment be published of which more is known, or less, if it was asked for or there is room."""
+        if at not in self.decider.desks and at not in self._changed:
+            needed = ROOM_EACH + len(self._served(at[0]).arms)
+            if needed > self._room:
+                return
+            self._ahead[at] = needed
+            self._room -= needed
+        self._changed[at] = None
+
     def _place(self, at: At) -> _Place:
         place = self._places.get(at)
         if place is None:
@@ -291,7 +344,8 @@ class Bandits:
         """Refuse a segment of a member without a name of its own that would have more to hand on than fits."""
         if lender_of(self._name) is None:
             return
-        served = [self._served(name) for name in (bandit, *(name for name, _ in tuple(self.decider.desks)))]
+        there = [at[0] for at in tuple(self.decider.desks) if at not in self._ahead]
+        served = [self._served(name) for name in (bandit, *there)]
         cells = sum(len(one.arms) * (one.periods + 1 if one.period else 1) for one in served)
         if cells > MAX_CELLS_HELD - MAX_CELLS_HANDED_ON:
             raise StateError(

@@ -102,6 +102,8 @@ class RewardsTaken(ControlMessage, frozen=True):
     """You need not tell me these again: they are counted, or can never be, or I bring them on."""
 
     tokens: Annotated[tuple[Token, ...], Meta(max_length=MOST_REWARDS)]
+    number: int = 0
+    """Of the message that asked me to bring them on; 0 for any other one."""
 
 
 class StatusAsked(ControlMessage, frozen=True):
@@ -125,6 +127,8 @@ class PenAsked(ControlMessage, frozen=True):
     """What names must begin with that the sender can prove, as its own does."""
     bandits: Annotated[tuple[Bandit, ...], Meta(max_length=MAX_BANDITS)] = ()
     """The bandits with names that the sender has declared, if it has any yet."""
+    reads_veiled: bool = False
+    """Whether the sender can read a key that is veiled."""
 
 
 class PenLent(ControlMessage, frozen=True):
@@ -137,7 +141,7 @@ class PenLent(ControlMessage, frozen=True):
     first_number: int
     """The number of your first decision: earlier holders have given out no such number, nor a higher one."""
     key: Annotated[bytes, Meta(max_length=MAX_DIGEST)]
-    """What to sign decisions with."""
+    """What to sign decisions with; veiled, where others can read packets."""
     tallies: Annotated[tuple[ArmTally, ...], Meta(max_length=MOST_ARMS)]
     """All that was ever observed with this pen."""
     totals: Annotated[tuple[ArmTally, ...], Meta(max_length=MOST_ARMS)]
@@ -155,6 +159,7 @@ class PenLent(ControlMessage, frozen=True):
     """All that was ever observed with this pen of bandits with names, and beside the plain one."""
     totals_elsewhere: Annotated[tuple[Cells, ...], Meta(max_length=MAX_TOTALS_HANDED_OVER)] = ()
     """The same of everybody else."""
+    is_key_veiled: bool = False
 
 
 class PenRefused(ControlMessage, frozen=True):
@@ -211,6 +216,8 @@ class RewardsToBring(ControlMessage, frozen=True):
     rewards: Annotated[tuple[tuple[Token, float], ...], Meta(max_length=MOST_REWARDS)]
     is_doubtful: bool = False
     """Whether they are for leaves of the sender that do not take them: only who has just heard these can help."""
+    number: int = 0
+    """Which message of the sender this is: the answer says it too, so that an old answer is known for one."""
 
 
 class FleetAsked(ControlMessage, frozen=True):
@@ -240,12 +247,26 @@ AnyControlMessage = (
 )
 
 
-def _grown(shape: type[ControlMessage], count: int) -> Translated:
-    """Return a kind whose last fields were added: they are not written where they say nothing (`codec/brevity.py`)."""
+def about_key(lent: PenLent, asker: str) -> bytes:
+    """Return what the key of a pen is, and of whom to whom: what it is veiled with."""
+    return msgspec.msgpack.encode((lent.sender, asker, lent.nonce, lent.pen, lent.session))
+
+
+def _grown(shape: type[ControlMessage], *counts: int) -> Translated:
+    """Return a kind whose last fields were added: they are not written where they say nothing (`codec/brevity.py`).
+
+    Args:
+        shape: What it is now.
+        counts: How many were added at once, the latest first.
+    """
 
     def brief(message: msgspec.Struct) -> object:
         fields = msgspec.structs.astuple(message)
-        return message if any(fields[-count:]) else fields[:-count]
+        for count in counts:
+            if any(fields[-count:]):
+                break
+            fields = fields[:-count]
+        return fields
 
     return Translated(shape, shape, None, brief)
 
@@ -255,18 +276,18 @@ CONTROL_MESSAGES: Kinds = {
     17: ControlsTold,
     18: ControlsHeard,
     19: Rewards,
-    20: RewardsTaken,
+    20: _grown(RewardsTaken, 1),
     21: StatusAsked,
     22: StatusTold,
-    23: _grown(PenAsked, 1),
-    24: _grown(PenLent, 3),
+    23: _grown(PenAsked, 1, 1),
+    24: _grown(PenLent, 1, 3),
     25: PenRefused,
     26: PenReturned,
     27: PenOver,
     28: LogAsked,
     29: LogTold,
     30: RelaySought,
-    31: RewardsToBring,
+    31: _grown(RewardsToBring, 1),
     32: FleetAsked,
     33: StatusPassedOn,
 }

@@ -186,6 +186,12 @@ class Controls:
         self._settings[key] = Setting(key, value, stamp_at(time_of_day, present.stamp if present else 0), by)
         self._forget()
 
+    def has_news(self, settings: Iterable[Setting]) -> bool:
+        """Return whether any of these is new here."""
+        return any(
+            (old := self._settings.get(setting.key)) is None or _rank(setting) > _rank(old) for setting in settings
+        )
+
     def merge(self, settings: Iterable[Setting], time_of_day: float) -> Heard:
         """Take settings that another has told, each that can be taken."""
         before, refused = dict(self._settings), list[str]()
@@ -200,6 +206,10 @@ class Controls:
         return Heard(self._settings != before, tuple(refused))
 
     def __str__(self) -> str:
+        return ", ".join(self.in_words()) or "all are lifted"
+
+    def in_words(self) -> list[str]:
+        """Return what is on, each in a few words."""
         parts = [] if self.control_arm is None else [f"the kill switch is on, to {self.control_arm}"]
         killed = [(key, setting) for key, setting in sorted(self._settings.items()) if key.startswith(_KILL_ONE)]
         parts += [
@@ -209,7 +219,7 @@ class Controls:
         ]
         for at, arm in map(split, sorted(self.frozen)):
             parts.append(f"{arm} of {at[0]} is frozen" if at[0] else f"{arm} is frozen")
-        return ", ".join(parts) or "all are lifted"
+        return parts
 
     def _forget(self) -> None:
         """Keep the latest settings of a kind if there are too many: the same ones in whatever order they were heard."""

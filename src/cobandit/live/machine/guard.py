@@ -30,6 +30,9 @@ MAX_REPETITIONS_AT_ONCE, MAX_REPETITIONS_PER_SECOND = 256, 20
 MAX_SESSIONS_AT_ONCE, MAX_SESSIONS_PER_SECOND = 64, 2
 """Sessions that one peer may begin: what it held before may be told again."""
 
+MAX_SETTINGS_AT_ONCE, MAX_SETTINGS_PER_SECOND = 64, 2
+"""Messages with new settings that one peer may send: all settings are written for each, and told to everybody."""
+
 MAX_BYTES_AT_ONCE, MAX_BYTES_PER_SECOND = 64 * 2**20, 8 * 2**20
 """What one peer is sent, whatever it asks for. All that three hundred members know of a thousand arms fits at once."""
 
@@ -78,11 +81,12 @@ class _Sender:
 class _Cost:
     """What one peer may still cost, by the name that it has or claims."""
 
-    __slots__ = ("answers", "repetitions", "sessions")
+    __slots__ = ("answers", "repetitions", "sessions", "settings")
 
     def __init__(self) -> None:
         self.repetitions = Allowance(MAX_REPETITIONS_PER_SECOND, MAX_REPETITIONS_AT_ONCE)
         self.sessions = Allowance(MAX_SESSIONS_PER_SECOND, MAX_SESSIONS_AT_ONCE)
+        self.settings = Allowance(MAX_SETTINGS_PER_SECOND, MAX_SETTINGS_AT_ONCE)
         self.answers = Allowance(MAX_BYTES_PER_SECOND, MAX_BYTES_AT_ONCE)
 
 
@@ -116,6 +120,10 @@ class Guard:
     def may_begin(self, sender: str, now: float) -> bool:
         """Return whether a peer that begins another session is heard now. If not, it is as if it was lost."""
         return self._cost(sender).sessions.take(now)
+
+    def may_set(self, sender: str, now: float) -> bool:
+        """Return whether new settings of a peer are heard now. If not, it is as if they were lost."""
+        return self._cost(sender).settings.take(now)
 
     def may_send(self, receiver: str, size: int, now: float) -> bool:
         """Return whether so many bytes are sent to a peer now. If not, they are lost."""

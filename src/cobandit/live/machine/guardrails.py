@@ -6,6 +6,7 @@ word: an arm that was ever set is not frozen again. This file owns when to look.
 """
 
 import logging
+import shlex
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -19,6 +20,16 @@ from cobandit.values.tally import Arm
 
 LOOK_EVERY = 1.0
 """Seconds between two looks, at least."""
+
+
+def unfreezing(group: str, arm: Arm | None = None, bandit: str = "") -> str:
+    """Return the command that gives an arm back; the address of a network is not told, because it may have a password.
+
+    >>> unfreezing("shop", "a b", "home")
+    "cobandit control URL unfreeze 'a b' --group shop --bandit home"
+    """
+    words = ["unfreeze", "ARM" if arm is None else arm, "--group", group, *(["--bandit", bandit] if bandit else [])]
+    return f"cobandit control URL {shlex.join(words)}"
 
 
 class Freezer(NamedTuple):
@@ -84,10 +95,9 @@ class Guardrails:
         except LocalError as error:
             self._alerts.say_once(logging.ERROR, LogEvent.GUARDRAIL_VIOLATED, f"{text}. It is not frozen: {error}")
             return
-        where = " --bandit BANDIT" if bandit else ""
         self._alerts.say(
             logging.ERROR,
             LogEvent.GUARDRAIL_VIOLATED,
-            f"{text}. It is frozen, here and everywhere; `cobandit control URL unfreeze ARM{where}` gives it back, "
-            "and the guardrail then leaves it alone",
+            f"{text}. It is frozen, here and everywhere; `{unfreezing(self._alerts.group, arm, bandit)}` gives it "
+            "back, and the guardrail then leaves it alone",
         )

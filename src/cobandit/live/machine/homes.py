@@ -45,7 +45,11 @@ LATE, HELD_UP = 0.1, 4.0
 is forgiven: a packet has to come through several hands here, and each was as late."""
 
 PATIENCE_CUT_OFF = 10.0
-"""Seconds that each relay is given in turn while none answers."""
+"""Seconds that each relay is given in turn while none answers, and one that is tried while others answer: to wait for
+it costs nothing. No relay is given more."""
+
+SLOWNESS = 2.0
+"""The wait for an answer is this many times the time that recent answers took, so that a distant relay is not left."""
 
 REST = 30.0
 """Seconds in which a relay that was silent is not tried again, if there is another one."""
@@ -80,9 +84,12 @@ class _Home:
         self.gone_since: float | None = None
         self.probe_at, self.pause = 0.0, PROBE_EVERY
 
-    def is_heard(self) -> None:
+    def is_heard(self, now: float) -> float:
+        """Note that it has said something. Return how long an answer took: what was silent was away, and not slow."""
+        took = 0.0 if self.waits_since is None or self.is_silent else now - self.waits_since
         self.waits_since = self.gone_since = None
         self.is_silent, self.pause = False, PROBE_EVERY
+        return took
 
 
 class Homes:
@@ -112,6 +119,8 @@ class Homes:
         self._strain = 1
         self._left_at = 0.0
         """How many times longer waits are, and since when."""
+        self._slowest = 0.0
+        """How many seconds a slow answer took: half as many after each that was quicker."""
         self._due: float | None = None
         """When it should be looked at again, as of the last look."""
         self._displaced: list[str] = []
@@ -153,18 +162,18 @@ class Homes:
         if home is not None and home.name != name:
             home.name, home.is_met = name, False
 
-    def met(self, name: str) -> None:
+    def met(self, name: str, now: float) -> None:
         """Note that a home has said who it is, and that it is a relay."""
         for home in self._homes.values():
             if home.name == name:
                 home.is_met = True
-                home.is_heard()
+        self.heard(name, now)
 
-    def heard(self, name: str) -> None:
+    def heard(self, name: str, now: float) -> None:
         """Note that a home has said something."""
         for home in self._homes.values():
-            if home.name == name:
-                home.is_heard()
+            if home.name == name and (took := home.is_heard(now)) > 0.0:
+                self._slowest = max(took, 0.5 * self._slowest)
 
     def left(self, name: str, now: float) -> None:
         """Note that a home has said farewell, or that who is there is no relay: look elsewhere."""
@@ -216,7 +225,8 @@ class Homes:
     def due_at(self) -> float | None:
         """Return when to look again, if nothing happens."""
         times = [home.probe_at for home in self._homes.values() if home.waits_since is not None]
-        times += [since + self._patience for home in self._homes.values() if (since := _waits_since(home)) is not None]
+        waiting = [home for home in self._homes.values() if not home.is_silent]
+        times += [home.waits_since + self._patience(home) for home in waiting if home.waits_since is not None]
         if self._review_at is not None:
             times.append(self._review_at)
         if len(self._homes) < min(self._most, len(self._places)):
@@ -243,9 +253,9 @@ class Homes:
                 continue
             if home.waits_since is None or now < home.waits_since:
                 home.waits_since, home.probe_at = now, now + self._strain * PROBE_EVERY if home.is_met else now
-            home.is_silent = home.is_silent or now >= home.waits_since + self._patience
+            home.is_silent = home.is_silent or now >= home.waits_since + self._patience(home)
             if now >= home.probe_at:
-                is_patient = home.is_silent or self.is_cut_off
+                is_patient = home.is_silent or self.is_cut_off or self._is_extra(home)
                 home.pause = min(2.0 * home.pause, LONGEST_PROBE_PAUSE) if is_patient else self._strain * PROBE_EVERY
                 home.probe_at = now + home.pause
                 if home.is_met:
@@ -268,9 +278,14 @@ class Homes:
         elif is_silent and (bool(self._homes) or now >= self._began_at + SILENT_AFTER):
             self.is_cut_off = True
 
-    @property
-    def _patience(self) -> float:
-        return PATIENCE_CUT_OFF if self.is_cut_off else self._strain * SILENT_AFTER
+    def _patience(self, home: _Home) -> float:
+        if self.is_cut_off or self._is_extra(home):
+            return PATIENCE_CUT_OFF
+        return min(max(self._strain * SILENT_AFTER, SLOWNESS * self._slowest), PATIENCE_CUT_OFF)
+
+    def _is_extra(self, home: _Home) -> bool:
+        """Return whether a home is only tried, while enough others answer."""
+        return not home.is_met and self.are_all_talking
 
     def _forgive_being_late(self, now: float) -> None:
         late = 0.0 if self._due is None else now - self._due
@@ -331,11 +346,6 @@ class Homes:
 
     def _rank_of(self, place: str) -> tuple[int, str]:
         return self._places.get(place, 2**64), place
-
-
-def _waits_since(home: _Home) -> float | None:
-    """Return since when a home has owed an answer, if it is not silent yet."""
-    return None if home.is_silent else home.waits_since
 
 
 def _names(homes: Iterable[_Home]) -> list[str]:

@@ -19,6 +19,7 @@ from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
 from cobandit.live.machine.controls import Controls
+from cobandit.live.machine.definitions import difference_in_words
 from cobandit.live.machine.guard import reason_of
 from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.machine.rewards_for_others import counts_for
@@ -219,7 +220,7 @@ class Inbound:
                     machine.holding.brought(message.sender)
             case control_messages.RewardsTaken():
                 if machine.lending is None or not machine.lending.keeps(message.sender):
-                    machine.rewards_for_others.arrived(message.sender, message.tokens)
+                    machine.rewards_for_others.arrived(message.sender, message.tokens, message.number)
                 machine.routing.answered(message.sender)
             case control_messages.RewardsToBring():
                 self._take_over(message, now)
@@ -253,7 +254,8 @@ class Inbound:
                 is_taken = False
             taken += [token] if is_taken else []
         if taken:
-            machine.answer_with(message.sender, control_messages.RewardsTaken(machine.terms.name, tuple(taken)))
+            said = control_messages.RewardsTaken(machine.terms.name, tuple(taken), message.number)
+            machine.answer_with(message.sender, said)
 
     def _can_bring(self, owner: str, now: float, *, is_doubtful: bool) -> bool:
         """Return whether a member is here; and, if another relay doubts that, whether it was just heard here."""
@@ -340,18 +342,29 @@ class Inbound:
             self._compare_bandits(peer, tuple(one for one in said.bandits if one.name == name))
 
     def _compare_bandits(self, sender: str, bandits: tuple[Bandit, ...]) -> None:
-        """Say in which value a bandit is declared differently there. A relay serves what others declare."""
+        """Say in which value a bandit is declared differently there. A relay serves what others declare.
+
+        What nobody declares who is here, nor the relay itself, gives way: to other names if there are too many, and to
+        another definition, unless that comes from a relay: two would give way to each other for ever.
+        """
         machine = self._machine
-        served = {one.name: one for one in machine.agent.bandits}
+        served = {one.name: one for one in machine.bandits_to_serve}
+        if len(served.keys() | {one.name for one in bandits}) > MAX_BANDITS:
+            gone = machine.abandoned() - {one.name for one in bandits}
+            served = {name: one for name, one in served.items() if name not in gone}
+        differ = {one.name for one in bandits if one.name in served and difference(served[one.name], one) is not None}
+        if differ and not machine.agent.is_relay(sender):
+            for name in differ & machine.abandoned():
+                del served[name]
         for theirs in bandits:
             mine = served.get(theirs.name)
-            what = None if mine is None else difference(mine, theirs)
+            what = None if mine is None else difference_in_words(mine, theirs)
             if what is not None:
                 machine.alerts.say_once(
                     logging.WARNING,
                     LogEvent.BANDITS_DIFFER,
                     f"{sender} declares bandit {theirs.name!r} differently ({what}): the two share nothing of it "
-                    "until both declare it alike",
+                    "until both declare it alike. Who wants it otherwise than the fleet has it gives it another name",
                     f"{sender} {theirs.name}",
                 )
             elif machine.terms.is_relay and theirs.name:
@@ -373,14 +386,20 @@ class Inbound:
     def _hear_controls(self, message: control_messages.ControlsTold) -> None:
         """Take settings, from whomever: an operator, a member, or one whose greeting was lost."""
         machine, sender = self._machine, message.sender
-        before = str(machine.controls)
+        if machine.controls.has_news(message.settings) and not machine.guard.may_set(sender, machine.clock.now()):
+            machine.guard.refuse(Refusal.TOO_OFTEN, None, machine.clock.now())
+            return
+        before = machine.controls.in_words()
         is_news, refused = machine.controls.merge(message.settings, machine.clock.time_of_day())
         for why in refused:
             machine.refuse(Refusal.SETTING, None, why)
         if is_news:
-            if str(machine.controls) != before:
-                told_by = f"controls changed, said {sender}: {machine.controls}"
-                machine.alerts.say(logging.WARNING, LogEvent.CONTROLS_CHANGED, told_by, sender)
+            if (after := machine.controls.in_words()) != before:
+                was, is_on = set(before), set(after)
+                changed = [what for what in after if what not in was]
+                changed += [f"no more: {what}" for what in before if what not in is_on]
+                said = f"controls changed, said {sender}: {_listed(changed) if after else 'all are lifted'}"
+                machine.alerts.say(logging.WARNING, LogEvent.CONTROLS_CHANGED, said, sender)
             machine.settings_changed()
         told = Controls(message.settings).digest
         if machine.agent.knows(sender):

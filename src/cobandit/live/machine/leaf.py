@@ -50,8 +50,8 @@ class Leaf:
                 self._say_no_relay(sender)
                 homes.left(sender, now)
                 return False
-            homes.met(sender)
-        homes.heard(sender)
+            homes.met(sender, now)
+        homes.heard(sender, now)
         return True
 
     def reached(self, name: str, place: str) -> None:

@@ -8,13 +8,16 @@ This file owns the book and the gate. It does not know how packets travel, and m
 """
 
 import logging
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from cobandit.core import Acknowledgement, Message, Notice, Share, settled
 from cobandit.core.handover import handed_over
 from cobandit.core.messages import MAX_INCARNATION
-from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of, pen_name
+from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of, pen_name, prefix_of
 from cobandit.core.pens import MAX_CELLS_HANDED_ON, MAX_PEN_CELLS, Book, Whose
 from cobandit.core.places import difference
 from cobandit.live.auth.refusal import Refusal
@@ -25,10 +28,11 @@ from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage
 from cobandit.live.machine.controls import in_parts
+from cobandit.live.machine.definitions import difference_in_words
 from cobandit.live.machine.knowledge import units_in
 from cobandit.live.machine.sessions import fresh_session
 from cobandit.values.allowance import Allowance
-from cobandit.values.errors import LocalError, NotNowError
+from cobandit.values.errors import LocalError, NotNowError, PeerError
 from cobandit.values.tally import LONGEST_NAME, ArmTally
 
 if TYPE_CHECKING:
@@ -69,6 +73,8 @@ class Lending:
         """What other relays have answered since this start."""
         self._ask_at: float | None = None
         self._ask_wait = ASK_EVERY
+        self.veil: Callable[[str, bytes, bytes], bytes | None] = lambda *_: None
+        """Makes keys of pens readable for their receiver only: `Transport.veil`."""
         self.counted = self.given_up = 0
         """Since this start: rewards of pens' decisions that were counted here, and that never will be."""
 
@@ -97,7 +103,7 @@ class Lending:
         if (why := self._wrong_with(question)) is not None:
             machine.answer_with(question.sender, control_messages.PenRefused(machine.terms.name, question.nonce, why))
             return
-        if not self._allowance.take(now):
+        if self._gives_way(question) or not self._allowance.take(now):
             return  # it asks again
         nonce = question.sender.encode() + b"\0" + question.nonce  # who else has seen it gets another pen
         pen = self.book.lend(
@@ -132,7 +138,17 @@ class Lending:
             elsewhere=given.elsewhere,
             totals_elsewhere=given.totals_elsewhere,
         )
+        try:
+            lent = self._veiled(lent, question)
+        except NotNowError:
+            return  # it asks again
         machine.answer_with(question.sender, lent)
+
+    def _veiled(self, lent: control_messages.PenLent, question: control_messages.PenAsked) -> control_messages.PenLent:
+        """Return a loan whose key others cannot read, if they can read packets and the receiver knows of veils."""
+        about = control_messages.about_key(lent, question.sender)
+        key = self.veil(question.sender, about, lent.key) if question.reads_veiled else None
+        return lent if key is None else msgspec.structs.replace(lent, key=key, is_key_veiled=True)
 
     def _wrong_with(self, question: control_messages.PenAsked) -> str | None:
         agent, name = self._machine.agent, self._machine.terms.name
@@ -164,13 +180,31 @@ class Lending:
             return f"{name} has no arm in common with {', '.join(question.arms[:10])}: give both the same arms"
         for bandit in question.bandits:
             mine = agent.bandit(bandit.name)
-            if mine is not None and (what := difference(mine, bandit)) is not None:
-                return f"{name} knows bandit {bandit.name!r} differently ({what}): declare it alike everywhere"
+            if mine is not None and (what := difference_in_words(mine, bandit)) is not None:
+                if bandit.name in self._machine.abandoned():
+                    continue
+                how = "declare it alike everywhere, or under another name"
+                return f"{name} knows bandit {bandit.name!r} differently ({what}): {how}"
         return None
 
+    def _gives_way(self, question: control_messages.PenAsked) -> bool:
+        """Return whether bandits get another definition first, because nobody who is here declares them as they are."""
+        served = {one.name: one for one in self._machine.agent.bandits}
+        others = [one for one in question.bandits if one.name in served and difference(served[one.name], one)]
+        if others:
+            self._machine.bandits_wanted = tuple((served | {one.name: one for one in others}).values())
+        return bool(others)
+
     def returned(self, message: control_messages.PenReturned, now: float) -> None:
-        """Take a pen back: to hand it on if all is held that was observed with it, or to end it."""
-        book, pen = self.book, message.pen
+        """Take a pen back: to hand it on if all is held that was observed with it, or to end it.
+
+        Raises:
+            PeerError: The sender does not hold it, and has not held it before the pen that it speaks with.
+        """
+        book, pen, sender = self.book, message.pen, message.sender
+        is_next = message.upto is None and lender_of(sender) is not None and prefix_of(sender) == prefix_of(pen)
+        if sender != pen and not is_next:
+            raise PeerError(f"{sender} gives back the pen {pen}, which it does not hold")
         if book.hears(pen, message.session, now):
             if message.upto is None:
                 self.end(pen, "its holder goes on without it")

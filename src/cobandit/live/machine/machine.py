@@ -15,7 +15,7 @@ from cobandit.agent import Agent
 from cobandit.core import InputRecord, Message, Outcome
 from cobandit.core.pen_names import SettledBlock
 from cobandit.core.pens import Book, BookState
-from cobandit.core.places import GUARDRAIL, PLAIN, Bandit, Placed, beside
+from cobandit.core.places import GUARDRAIL, PLAIN, Bandit, Placed, beside, difference, together
 from cobandit.core.settled import blocks_of
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.allocation import Allocation
@@ -28,6 +28,7 @@ from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.answers import Answers
 from cobandit.live.machine.bandits import Bandits, Declared
 from cobandit.live.machine.batch import Batch, Mail, NodeState
+from cobandit.live.machine.calendar_time import CalendarTime
 from cobandit.live.machine.control_messages import AnyControlMessage
 from cobandit.live.machine.controls import Controls, in_parts
 from cobandit.live.machine.discovery import Discovery
@@ -81,10 +82,10 @@ class Machine:
         self.controls: Controls = restored.controls
         self.outbox = restored.outbox
         self.open_decisions = restored.open_decisions
-        self._first_place = restored.first_place
+        self._first_number = restored.run << PLACES | restored.first_place
         self._start = Start(restored.run, restored.secret, restored.is_new)
-        self.guard = Guard()
-        self.alerts = Alerts(terms.name, terms.group)
+        self.guard, self.alerts = Guard(), Alerts(terms.name, terms.group)
+        self._calendar_time = CalendarTime(clock, self.alerts, self.agent.calendar.time)
         self.operations = Operations(
             terms.name,
             self.agent,
@@ -146,6 +147,7 @@ class Machine:
         if terms.is_leaf:
             homes = Homes(terms.name, terms.homes, terms.relays, named=terms.relays_have_names)
             self.leaf = Leaf(self, homes)
+        self.outbox.begin(self._first_number)
         self.routing = Routing(self.agent, self.outbox, self.leaf, is_relay=terms.is_relay)
         self.rewards_for_others.goes_on = self.routing.goes_on
         self.lending: Lending | None = None
@@ -169,7 +171,7 @@ class Machine:
             self.knowledge.known() if self.agent.has_plain else NOTHING,
             self.clock,
             Signer(self.terms.name, self._start.secret),
-            first_number=self._start.run << PLACES | self._first_place,
+            first_number=self._first_number,
             allocation=allocation,
             seed=seed,
             salt=self.terms.group,
@@ -230,7 +232,7 @@ class Machine:
         if not self._is_giving_back:
             self.settling.expire(now)
         mail_done = []
-        self.take(self.agent.turn(self.clock.time_of_day(), now))
+        has_turned = self._turn(now)
         for number, token, reward in mail:
             try:
                 self.settling.settle_token(token, reward)
@@ -257,8 +259,24 @@ class Machine:
         self._look_around(now)
         if self._has_news or (self.agent.has_plain and self.agent.policy.candidates != self._candidates):
             self.publish()
+        if has_turned:
+            self.bandits.drop_empty()
         self.bandits.publish()
         return self._collected(decided, settled, mail_done)
+
+    def _turn(self, now: float) -> bool:
+        """Let periods begin, and return whether one has. Only another incarnation can go back, or another pen."""
+        calendar = self.agent.calendar
+        time = self._calendar_time.at(now, calendar.shortest)
+        if not calendar.is_before(time):
+            turned = self.agent.turn(time, now)
+            self.take(turned)
+            return bool(turned.records)
+        if self.holding is not None:
+            self.holding.superseded()
+        elif self.succession.superseded_by is None:
+            self.succession.want_incarnation()
+        return False
 
     def _look_around(self, now: float) -> None:
         """Do what is due: for pens, for those who are owed something, for homes, for strangers, for the guardrail."""
@@ -287,6 +305,21 @@ class Machine:
         """Say that this member is here within a moment: of several bandits that are declared in a row, only once."""
         if self._introduce_at is None:
             self._introduce_at = self.clock.now() + DECLARE_WITHIN
+
+    def abandoned(self) -> frozenset[str]:
+        """Return the bandits that a relay serves only because somebody declared them so who is not here any more.
+
+        Other relays serve what they heard of, so their word does not count.
+        """
+        agent, served = self.agent, {one.name: one for one in self.agent.bandits}
+        if not self.terms.is_relay:
+            return frozenset()
+        declared = set(self.bandits.declared)
+        for peer in self.peers:
+            said = agent.presence_of(peer) if agent.is_present(peer) and not agent.is_relay(peer) else None
+            told = () if said is None else said.bandits
+            declared |= {one.name for one in told if one.name in served and not difference(served[one.name], one)}
+        return frozenset(served) - declared
 
     def declare(self, declared: Declared) -> None:
         """Take a bandit that the agent serves, and say if others that are known declare it differently."""
@@ -324,6 +357,13 @@ class Machine:
         if not self.agent.knows(peer):
             self.discovery.greeted(peer, self.clock.now())
 
+    @property
+    def bandits_to_serve(self) -> tuple[Bandit, ...]:
+        """All that it serves; or what a relay must serve because others do, and what was declared here."""
+        if self.bandits_wanted is None:
+            return self.agent.bandits
+        return together([one for one in self.agent.bandits if one.name in self.bandits.declared], self.bandits_wanted)
+
     def begin_session(
         self,
         session: int,
@@ -333,7 +373,11 @@ class Machine:
         bandits: tuple[Bandit, ...] | None = None,
     ) -> None:
         """Begin a new session: with more arms or bandits, or in a new incarnation. It is written with the next step."""
-        self.take(self.agent.begin(session, self.clock.now(), incarnation=incarnation, arms=arms, bandits=bandits))
+        now = self.clock.now()
+        self.take(self.agent.begin(session, now, incarnation=incarnation, arms=arms, bandits=bandits))
+        time = self._calendar_time.at(now, self.agent.calendar.shortest)
+        if incarnation is not None and self.agent.calendar.is_before(time):
+            self.take(self.agent.turn(time, now, is_back=True))
         self.succession.session_wanted = None
         if bandits is not None and self.lending is not None:
             self.lending.judge_again()
@@ -479,19 +523,21 @@ class Machine:
             reported = [one.bandit for one in outcome.elsewhere if beside(*one[:2]) == GUARDRAIL]
             self.guardrails.heard(reported, self.clock.now())
         if outcome.returned or any(change.is_own for change in outcome.elsewhere):
-            self.settling.distrust_earlier_starts()
+            self.settling.returned(has_forgotten=outcome.has_forgotten)
 
     def _empty_outbox(self, now: float) -> None:
         if self._introduce_at is not None and now >= self._introduce_at:
             self.introduce()
         digest = self.controls.digest
         for way, brought, is_doubtful in self.routing.due(self.room, now):
-            self.answer_with(way, control_messages.RewardsToBring(self.terms.name, brought, is_doubtful))
+            self.outbox.number += 1
+            handed_on = control_messages.RewardsToBring(self.terms.name, brought, is_doubtful, self.outbox.number)
+            self.answer_with(way, handed_on)
         due_at = self.outbox.next_due(self.peers, digest)
         if due_at is None or now < due_at:
             return
         for peer in self.outbox.due(self.peers, digest, now):
-            if rewards := self.outbox.rewards_for(peer, self.room):
+            if rewards := self.outbox.rewards_for(peer, self.room, now):
                 self.answer_with(peer, control_messages.Rewards(self.terms.name, rewards))
             if self.outbox.lacks_controls(peer, digest):
                 for part in in_parts(self.controls.settings, self.room) if digest else ((),):

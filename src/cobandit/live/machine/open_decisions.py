@@ -112,9 +112,13 @@ class OpenDecisions:
         return self._late.setdefault(number, mark) is mark
 
     def is_settled(self, number: int) -> bool:
-        """Return whether a decision, which its token proves, was written down or rewarded and is no longer open."""
+        """Return whether a decision, which its token proves, was written down or rewarded and is no longer open.
+
+        Of starts that are not trusted nobody knows.
+        """
         start, place = number >> PLACES, number & (1 << PLACES) - 1
-        return number in self._late or (number not in self.open and place <= self._written.get(start, -1))
+        is_closed = number not in self.open and place <= self._written.get(start, -1)
+        return start >= self.trusted_since and (number in self._late or is_closed)
 
     def subjects(self) -> tuple[tuple[str, Arm, float | None], ...]:
         """Return which subjects have which arm, and how likely it was."""

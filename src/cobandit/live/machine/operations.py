@@ -12,7 +12,7 @@ from cobandit.live.decide.clock import Clock
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
 from cobandit.live.machine.controls import FROZEN, GONE, KILL, Controls, forgetting, freezing
-from cobandit.live.machine.guardrails import Freezer
+from cobandit.live.machine.guardrails import Freezer, unfreezing
 from cobandit.values.errors import StateError, UnknownError
 from cobandit.values.tally import Arm
 
@@ -86,7 +86,9 @@ class Operations:
     def set_frozen(self, arm: Arm, *, is_frozen: bool) -> None:
         """Freeze an arm, or give it back, here and everywhere."""
         if not self._agent.has_plain:
-            raise StateError(f"arm {arm!r} is of a bandit with a name: freeze it there, with fleet.bandit(...)")
+            raise StateError(
+                f"arm {arm!r} is of a named bandit: freeze it there (`cobandit control --bandit`, or fleet.bandit)"
+            )
         self._check_offered(arm)
         if is_frozen and not set(self.offered) - self._controls.frozen - {arm}:
             raise StateError(f"arm {arm!r} is the last one that is not frozen: give another one back first")
@@ -128,7 +130,7 @@ class Operations:
         self._alerts.trouble(
             LogEvent.ARMS_ALL_FROZEN,
             "every arm of this member is frozen, so it goes on choosing from all of them: give one back with "
-            "`cobandit control URL unfreeze ARM`"
+            f"`{unfreezing(self._alerts.group)}`"
             if self._controls.frozen.issuperset(self.offered) and control_arm not in self.offered
             else None,
         )

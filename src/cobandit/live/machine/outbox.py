@@ -29,12 +29,15 @@ def reward_bytes(token: str) -> int:
 
 
 class _Owed:
-    __slots__ = ("digest", "next_at", "noticed_at", "rewards", "sent_at", "wait")
+    __slots__ = ("digest", "next_at", "noticed_at", "rewards", "sent_at", "told_at", "wait")
 
     def __init__(self) -> None:
-        self.rewards: dict[str, float] = {}
+        self.rewards: dict[str, tuple[float, int]] = {}
+        """Each with the number at which it last came in."""
         self.noticed_at: dict[str, float] = {}
         """When the oldest of the rewards were first found waiting, by this member's clock."""
+        self.told_at: dict[str, float] = {}
+        """When rewards were told that may be on their way."""
         self.digest = b""
         """Which settings the peer has, as far as it said."""
         self.next_at = 0.0
@@ -55,6 +58,8 @@ class Outbox:
         self._kept = 0
         self.added = 0
         """How many rewards have ever come in."""
+        self.number = 0
+        """Grows with every reward that comes in, and with every message that hands some on."""
         self._next_at: float | None = None
         self._is_stale = True
         """Whether `_next_at` must be computed again. Most members owe nobody anything most of the time."""
@@ -63,10 +68,16 @@ class Outbox:
         for peer, token, reward in rewards:
             self.add_reward(peer, token, reward)
 
+    def begin(self, number: int) -> None:
+        """Begin a start, with a number above those of earlier ones: to their messages no answer counts any more."""
+        self.number = number
+        for owed in self._owed.values():
+            owed.rewards = {token: (reward, number) for token, (reward, _) in owed.rewards.items()}
+
     @property
     def rewards(self) -> tuple[tuple[str, str, float], ...]:
         """All rewards on the way: for whom, the token, the reward."""
-        return tuple((peer, *item) for peer, owed in self._owed.items() for item in owed.rewards.items())
+        return tuple((peer, *item) for peer in self._owed for item in self.of(peer))
 
     @property
     def waiting(self) -> int:
@@ -157,7 +168,8 @@ class Outbox:
         owed = self._of(peer)
         self._is_stale = True
         is_new = token not in owed.rewards
-        owed.rewards.setdefault(token, reward)
+        self.number += 1
+        owed.rewards[token] = owed.rewards.get(token, (reward, 0))[0], self.number
         self._kept += is_new
         self.added += is_new
         owed.next_at, owed.wait = (0.0, FIRST_WAIT) if is_new else (owed.next_at, owed.wait)
@@ -173,11 +185,16 @@ class Outbox:
             owed.next_at, owed.wait = 0.0, FIRST_WAIT
         return taken
 
-    def handed_on(self, peer: str, token: str) -> bool:
-        """Note that a reward for a peer is another's to bring. Return whether it was owed."""
+    def handed_on(self, peer: str, token: str, number: int) -> bool:
+        """Note that a reward for a peer is another's to bring, as it says to the message of a number.
+
+        If the reward has come in since, who said that may have brought it back: then it is kept. Return whether it is
+        not owed any more.
+        """
         owed = self._owed.get(peer)
-        if owed is None or owed.rewards.pop(token, None) is None:
+        if owed is None or token not in owed.rewards or 0 < number < owed.rewards[token][1]:
             return False
+        del owed.rewards[token]
         self._kept -= 1
         self._is_stale = True
         if not owed.rewards and not owed.digest:  # nobody that this member talks to
@@ -192,7 +209,8 @@ class Outbox:
 
     def of(self, peer: str) -> Iterable[tuple[str, float]]:
         """Return the rewards that wait for a peer."""
-        return self._owed[peer].rewards.items() if peer in self._owed else ()
+        owed = self._owed.get(peer)
+        return () if owed is None else [(token, reward) for token, (reward, _) in owed.rewards.items()]
 
     def owes(self, peer: str, digest: bytes) -> bool:
         """Return whether something was sent to a peer that it has not acknowledged: rewards, or controls."""
@@ -237,15 +255,24 @@ class Outbox:
         """Return whether the peer has other controls than these."""
         return self._of(peer).digest != digest
 
-    def rewards_for(self, peer: str, room: int) -> tuple[tuple[str, float], ...]:
-        """Return the next rewards for a peer, as many as fit a control message of so many bytes; one at least."""
+    def rewards_for(self, peer: str, room: int, now: float) -> tuple[tuple[str, float], ...]:
+        """Return the next rewards for a peer, as many as fit a control message of so many bytes; one at least.
+
+        What was just told is not told again because of others that are new.
+        """
         chosen: list[tuple[str, float]] = []
-        rewards = self._of(peer).rewards
-        for token, reward in rewards.items():
+        owed = self._of(peer)
+        rewards = owed.rewards
+        told_at = {token: at for token, at in owed.told_at.items() if token in rewards and at <= now < at + FIRST_WAIT}
+        owed.told_at = told_at
+        for token, (reward, _) in rewards.items():
+            if token in told_at:
+                continue
             room -= reward_bytes(token)
             if chosen and (room < 0 or len(chosen) == MOST_REWARDS):
                 break
             chosen.append((token, reward))
+        told_at.update((token, now) for token, _ in chosen)
         if len(chosen) < len(rewards):  # each has its turn, also if those before it are not taken
             for token, _ in chosen:
                 rewards[token] = rewards.pop(token)

@@ -94,14 +94,20 @@ class RewardsForOthers:
             self._kept.append((peer, token, reward))
         return True
 
-    def arrived(self, peer: str, tokens: Sequence[str]) -> None:
-        """Note that another member has these rewards: for its decisions; or, if it is a relay, to bring them on."""
+    def arrived(self, peer: str, tokens: Sequence[str], number: int = 0) -> None:
+        """Note that another member has these rewards: for its decisions; or, if it is a relay, to bring them on.
+
+        Args:
+            peer: Who it is.
+            tokens: The ids of their decisions.
+            number: Of the message that handed them on, if the peer says it.
+        """
         taken = self._outbox.rewards_taken(peer, tokens)
         self.brought += len(taken)
         self._gone += [(peer, token) for token in taken]
         for token in tokens if self._agent.is_relay(peer) else ():
             owner = _owner_of(token)
-            if owner is not None and owner != peer and self._outbox.handed_on(owner, token):
+            if owner is not None and owner != peer and self._outbox.handed_on(owner, token, number):
                 self.handed_on += 1
                 self._gone.append((owner, token))
 

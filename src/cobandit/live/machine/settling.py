@@ -62,14 +62,15 @@ class Settling:
         """
         try:
             claim = read(token)
+            # Before all else: who brings a reward keeps it until its bandit is declared, and ids are easily made up.
+            if claim.member != self._terms.name or not is_genuine(token, self._start.secret):
+                self._guard.refuse(Refusal.FORGED, None, self._clock.now())
+                return Taken.GIVEN_UP
             units = self._decider.units(reward, claim.arm)
         except NotNowError:
             raise
         except LocalError as error:
             self._alerts.say_once(logging.WARNING, LogEvent.REWARD_REFUSED, f"a reward was refused: {error}")
-            return Taken.GIVEN_UP
-        if claim.member != self._terms.name or not is_genuine(token, self._start.secret):
-            self._guard.refuse(Refusal.FORGED, None, self._clock.now())
             return Taken.GIVEN_UP
         if self._decider.open_since(claim.number) == claim.at:
             is_open = self._decider.settle_elsewhere(claim.number, units)
@@ -100,15 +101,19 @@ class Settling:
         oldest = next(iter(self._open_decisions.open.items()), None)
         return None if oldest is None else self._expires_at(oldest)
 
-    def distrust_earlier_starts(self) -> None:
-        """Give up the decisions of earlier starts: who forgot observations may forget which decisions they were of."""
+    def returned(self, *, has_forgotten: bool) -> None:
+        """Take that others know of observations of this member which it does not.
+
+        Who forgot observations may forget which decisions they were of, so those of earlier starts are given up. What
+        was observed before there was this state is of decisions that it never knew.
+        """
+        if self._start.is_new or not has_forgotten:
+            before = "others know what this member observed before it had this state, or without one: that counts"
+            self._alerts.say_once(logging.INFO, LogEvent.OBSERVATIONS_RETURNED, before)
+            return
         if self._open_decisions.trusted_since >= self._start.run:
             return
         self._open_decisions.trusted_since, self._has_new_trust = self._start.run, True
-        if self._start.is_new:
-            before = "others know what this member observed before it had this state, or without one: that counts"
-            self._alerts.say(logging.INFO, LogEvent.OBSERVATIONS_RETURNED, before)
-            return
         for number in [number for number in self._open_decisions.open if number >> PLACES < self._start.run]:
             self._decider.settle_elsewhere(number, None, is_expired=True)
         self._alerts.say(

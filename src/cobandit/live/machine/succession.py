@@ -19,7 +19,8 @@ class Succession:
         self.superseded_by: int | None = None
         """A later session of this member that runs elsewhere: then this one shares no more."""
         self.session_wanted: int | None = None
-        """A session to begin, with an incarnation, because a peer knows a later one and nobody knows this one."""
+        """A session to begin, with an incarnation: a peer knows a later one and nobody knows this one; or time must go
+        back."""
 
     def meet(self, session: int, message: Share | Acknowledgement) -> None:
         """A peer knows a later session or incarnation of this member: an earlier process's, or one's that runs.
@@ -34,8 +35,7 @@ class Succession:
         link = agent.link(message.sender) if message.sender in agent.met else None
         is_later = delivery is not None and delivery.receipt.session > agent.session
         if link is None or not link.is_known or delivery is None or delivery.session != link.session or not is_later:
-            latest = max(session, agent.session, self.session_wanted or 0)
-            self.session_wanted = fresh_session(latest, self._clock)
+            self.want_incarnation(above=session)
             return
         self.superseded_by = session
         self._alerts.trouble(
@@ -44,3 +44,8 @@ class Succession:
             f"{agent.session}): this one goes on deciding and shares nothing. Stop one of them, or give it a name "
             "and a state of its own",
         )
+
+    def want_incarnation(self, *, above: int = 0) -> None:
+        """Let another incarnation begin after this step, above all sessions that are known."""
+        latest = max(above, self._agent.session, self.session_wanted or 0)
+        self.session_wanted = fresh_session(latest, self._clock)

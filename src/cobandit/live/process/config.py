@@ -4,6 +4,7 @@ The keys are explained in docs/operating.md. Running what the file describes is 
 """
 
 import importlib
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -231,12 +232,14 @@ def as_memory(config: AgentConfig) -> AgentConfig:
 
 
 def check_files(config: AgentConfig) -> None:
-    """Look whether the files that a configuration names can be used, but for the state, without starting anything.
+    """Look whether the files that a configuration names can be used, of the state the folder. Nothing is started.
 
     Raises:
         LocalError: The keys are not this member's, or something else does not fit.
     """
     member = config.member
+    if member["state"] is not None:
+        _check_folder(Path(member["state"]))
     transport_for(config.url, peers=member["peers"], proof=_proof(config), relays=member["relays"] or ())
     if member["keys"] is not None:
         from cobandit.live.auth.credentials import Credentials  # noqa: PLC0415  # needs the extra `keys`
@@ -248,6 +251,20 @@ def check_files(config: AgentConfig) -> None:
     if config.metrics is not None:
         with located("metrics"):
             importlib.import_module("cobandit.live.status.metrics")  # says what to install if something is missing
+
+
+def _check_folder(state: Path) -> None:
+    """Refuse a state file that is not there and cannot be made; the folders above it are made when it is."""
+    if state.exists():
+        return
+    folder = next(parent for parent in state.absolute().parents if parent.exists())
+    try:
+        tempfile.TemporaryFile(dir=folder).close()  # only this tells what may be made there
+    except OSError as error:
+        raise LocalError(
+            f"state: {state} cannot be made, because nothing can be written to {folder} ({error.strerror}): name "
+            "another folder"
+        ) from error
 
 
 def check_state(config: AgentConfig) -> None:

@@ -86,6 +86,9 @@ class Api:
 
     def _select(self, wanted: schemas.SelectRequest) -> Decision:
         if wanted.bandit is None:
+            if self._member.is_fleet:
+                declared = ", ".join(self._member.bandits) or "none"
+                raise StateError(f"arms are of bandits here: name a `bandit`. Declared: {declared}")
             return self._member.select_arm(wanted.subject, among=wanted.among)
         bandit = self._member.declared_bandit(wanted.bandit)
         return bandit.select_arm(wanted.segment, wanted.subject, among=wanted.among)
@@ -130,6 +133,7 @@ class Api:
     async def declare(self, new: schemas.NewBandit) -> schemas.Bandits:
         """Declare a bandit of a fleet, or more arms of one."""
         said = msgspec.structs.asdict(new)
+        said["max_segments"] = min(new.max_segments, schemas.MOST_SEGMENTS, schemas.MOST_PLACES // len(new.arms))
         await self._elsewhere(partial(self._member.bandit, said.pop("name"), said.pop("arms"), **said))
         return await self.bandits()
 

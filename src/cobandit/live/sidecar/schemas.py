@@ -22,6 +22,10 @@ from cobandit.values.tally import LONGEST_NAME, MOST_ARMS
 MOST_IN_BATCH = 1000
 """Decisions or rewards in one request."""
 
+MOST_SEGMENTS = 10_000
+MOST_PLACES = 2**20
+"""Segments of a bandit that is declared by a client, and segments times arms: some 200 MB."""
+
 ArmName = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="The name of an arm.")]
 Subject = Annotated[
     str,
@@ -85,7 +89,10 @@ class NewBandit(Struct, frozen=True, forbid_unknown_fields=True):
     floors: dict[ArmName, float] | None = None
     ceilings: dict[ArmName, float] | None = None
     default_reward: float | None = None
-    max_segments: int = MAX_SEGMENTS
+    max_segments: Annotated[
+        int,
+        Meta(description="At most 10,000, and so few that they have 1,048,576 arms together: more is taken for that."),
+    ] = MAX_SEGMENTS
     holdout: Annotated[float, Meta(ge=0.0, le=LARGEST_HOLDOUT, description="The share of decisions held out.")] = 0.0
     guardrail: Annotated[
         tuple[str, float] | None, Meta(description="A second metric, and below which limit its mean must stay.")

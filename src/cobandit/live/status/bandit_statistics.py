@@ -14,6 +14,7 @@ from cobandit.agent import Agent
 from cobandit.core.places import Bandit
 from cobandit.live.status.guardrail import GuardrailStatistics
 from cobandit.live.status.lift import Lift
+from cobandit.live.status.verdict import Verdict
 from cobandit.values.tally import LONGEST_NAME, Arm
 
 _Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
@@ -40,6 +41,10 @@ class BanditStatistics(msgspec.Struct, frozen=True):
     """What it brings more than its hold-out, over all segments; `None` if it has none."""
     guardrail: GuardrailStatistics | None = None
     """How its arms stand with a second metric, over all segments; `None` if none is watched."""
+    verdict: Verdict | None = None
+    """Who leads in the segment of which most is known; `None` if nothing is. Figures are shares of the range."""
+    judged_segment: str = ""
+    """Which segment that is."""
 
 
 class SegmentArm(msgspec.Struct, frozen=True):
@@ -76,7 +81,11 @@ class _Bandits(Protocol):
 
 
 def bandits_of(
-    agent: Agent, bandits: _Bandits, lifts: Mapping[str, Lift], guardrails: Mapping[str, GuardrailStatistics]
+    agent: Agent,
+    bandits: _Bandits,
+    lifts: Mapping[str, Lift],
+    guardrails: Mapping[str, GuardrailStatistics],
+    verdicts: Mapping[str, tuple[str, Verdict]],
 ) -> tuple[BanditStatistics, ...]:
     """Return every bandit with a name that an agent serves.
 
@@ -85,6 +94,7 @@ def bandits_of(
         bandits: What operators have set of them.
         lifts: What some bring more than their hold-outs.
         guardrails: How the arms of some stand with a second metric.
+        verdicts: Who leads in the segment of some of which most is known, behind the segment.
     """
     known, own = agent.observations_by_bandit()
     return tuple(
@@ -101,6 +111,8 @@ def bandits_of(
             frozen=tuple(sorted(bandits.frozen(bandit.name))),
             lift=lifts.get(bandit.name),
             guardrail=guardrails.get(bandit.name),
+            verdict=verdicts[bandit.name][1] if bandit.name in verdicts else None,
+            judged_segment=verdicts[bandit.name][0] if bandit.name in verdicts else "",
         )
         for bandit in agent.bandits
     )

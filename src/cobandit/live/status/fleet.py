@@ -162,6 +162,8 @@ def _fuller(one: BanditStatistics, other: BanditStatistics) -> BanditStatistics:
         segments=max(one.segments, other.segments),
         lift=more.lift or less.lift,
         guardrail=more.guardrail or less.guardrail,
+        verdict=more.verdict or less.verdict,
+        judged_segment=more.judged_segment if more.verdict else less.judged_segment,
         control_arm=more.control_arm or less.control_arm,
         frozen=tuple(sorted({*one.frozen, *other.frozen})),
     )

@@ -15,7 +15,7 @@ from msgspec import Meta
 from cobandit.policies import Policy
 from cobandit.policies.matching import Posterior, best_odds
 from cobandit.policies.stopping import CONVERGED, expected_loss, leader_of
-from cobandit.values.tally import LONGEST_NAME, Arm
+from cobandit.values.tally import LONGEST_NAME, Arm, Tally
 
 LONGEST_IN_WORDS = 40
 """Characters of an arm's name in a sentence."""
@@ -56,6 +56,8 @@ class Standing(NamedTuple):
     posteriors: tuple[Posterior, ...]
     observations: int
     is_of_policy: bool
+    counts: tuple[int, ...] = ()
+    """How often each arm was observed, for the words."""
 
 
 class Judgement(NamedTuple):
@@ -71,12 +73,21 @@ def standing_of(policy: Policy, arms: Sequence[Arm]) -> Standing:
 
     >>> from cobandit.policies import UCB
     >>> standing_of(UCB(["A", "B"]), ["A"])
-    Standing(arms=('A',), posteriors=((1.0, 1.0),), observations=0, is_of_policy=False)
+    Standing(arms=('A',), posteriors=((1.0, 1.0),), observations=0, is_of_policy=False, counts=(0,))
     """
     own = policy.posteriors()
     known = {} if own is None else dict(zip(policy.candidates, own, strict=True))
-    found = tuple(known[arm] if arm in known else _posterior(policy, arm) for arm in arms)
-    return Standing(tuple(arms), found, policy.tally.observations, own is not None)
+    units = policy.quantum.per_reward
+    found = tuple(known[arm] if arm in known else _posterior(policy.tally, units, arm) for arm in arms)
+    counts = tuple(policy.tally.counts[arm] for arm in arms)
+    return Standing(tuple(arms), found, policy.tally.observations, own is not None, counts)
+
+
+def standing_by(tally: Tally, units_per_reward: int, arms: Sequence[Arm]) -> Standing:
+    """Return what tallies alone say of some arms, where there is no policy."""
+    found = tuple(_posterior(tally, units_per_reward, arm) for arm in arms)
+    counts = tuple(tally.counts[arm] for arm in arms)
+    return Standing(tuple(arms), found, tally.observations, is_of_policy=False, counts=counts)
 
 
 def judged(
@@ -84,8 +95,10 @@ def judged(
 ) -> Judgement:
     """Return what can be said of a bandit.
 
-    >>> judged(Standing(("A", "B"), ((51.0, 951.0), (41.0, 961.0)), 2000, True)).verdict.text
-    'A leads before B: it is the best with 86 %. To stop now would cost 0.00068 a decision, 1.3 % of its mean: go on.'
+    >>> told = judged(Standing(("A", "B"), ((51.0, 951.0), (41.0, 961.0)), 2000, True)).verdict.text
+    >>> print(*told.split(". "), sep=chr(10))
+    A leads before B: it is the best with 86 %
+    To stop now would cost 0.00068 a decision, 1.3 % of the 0.051 expected of it: go on.
 
     Args:
         standing: What is known.
@@ -108,27 +121,40 @@ def judged(
         is_of_policy=standing.is_of_policy,
         text="",
     )
-    return Judgement(msgspec.structs.replace(verdict, text=_words(verdict, odds, rewards)), odds)
+    return Judgement(msgspec.structs.replace(verdict, text=_words(verdict, standing, odds, rewards)), odds)
 
 
-def _posterior(policy: Policy, arm: Arm) -> Posterior:
+def _posterior(tally: Tally, units_per_reward: int, arm: Arm) -> Posterior:
     """Return what a uniform prior and the tally of an arm give: wider than need be if rewards lie between 0 and 1."""
-    count, rewards = policy.tally.counts[arm], policy.tally.sums[arm] / policy.quantum.per_reward
+    count, rewards = tally.counts[arm], tally.sums[arm] / units_per_reward
     return 1.0 + max(0.0, rewards), 1.0 + max(0.0, count - rewards)
 
 
-def _words(verdict: Verdict, odds: dict[Arm, float], rewards: tuple[float, float]) -> str:
+def _words(verdict: Verdict, standing: Standing, odds: dict[Arm, float], rewards: tuple[float, float]) -> str:
     others = [arm for arm in odds if arm != verdict.leader]
     if not others:
         return f"{_short(verdict.leader)} is the only arm on offer."
     second = max(others, key=odds.__getitem__)
-    part = verdict.loss / verdict.mean
+    width = rewards[1] - rewards[0]
     text = (
-        f"{_short(verdict.leader)} leads before {_short(second)}: it is the best with {percent(verdict.p_best)}. "
-        f"To stop now would cost {_cost(verdict.loss * (rewards[1] - rewards[0]), part, rewards[0])}: "
+        f"{_leads(verdict, second, odds[second], standing)} "
+        f"To stop now would cost {_cost(verdict.loss * width, verdict.mean * width, rewards[0])}: "
         f"{'it has converged' if verdict.is_converged else 'go on'}."
     )
     return text if verdict.is_of_policy else f"{text} By the tallies: the policy has no posteriors."
+
+
+def _leads(verdict: Verdict, second: Arm, p_second: float, standing: Standing) -> str:
+    """Return who leads, and how sure that is; and why another that is more likely the best does not."""
+    leader, other = _short(verdict.leader), _short(second)
+    if p_second <= verdict.p_best:
+        return f"{leader} leads before {other}: it is the best with {percent(verdict.p_best)}."
+    count = dict(zip(standing.arms, standing.counts, strict=False)).get(second)
+    tried = "less is known of it" if count is None else f"it was tried only {count:,} time{'s' * (count != 1)}"
+    return (
+        f"{leader} leads, and is the best with {percent(verdict.p_best)}. {other} looks better ({percent(p_second)}), "
+        f"but {'it was never tried' if count == 0 else tried}."
+    )
 
 
 def _short(arm: Arm) -> Arm:
@@ -148,14 +174,21 @@ def percent(share: float) -> str:
     return f"{share:.1%}".replace("%", " %") if not 0.01 <= share <= 0.99 else f"{share:.0%}".replace("%", " %")
 
 
-def _cost(loss: float, part: float, lowest: float) -> str:
-    """Return what a decision would cost, with two digits that count; `part` is how much of the mean that is.
+def _cost(loss: float, mean: float, lowest: float) -> str:
+    """Return what a decision would cost, and how much that is of the leader's mean, counted from the lowest reward.
 
-    >>> _cost(12.5, 0.25, -50.0)
-    '12 a decision, 25 % of its mean above -50'
+    The mean is told too: it is what is expected, which is not what was observed while that is little.
+
+    >>> _cost(12.5, 50.0, -50.0)
+    '12 a decision, 25 % of the 50 above -50 expected of it'
     """
+    part = loss / mean
     if part < 0.0001:
         return "next to nothing"
-    digits = max(0, 1 - math.floor(math.log10(loss)))
     above = f" above {lowest:g}" if lowest else ""
-    return f"{loss:.{digits}f} a decision, {100.0 * part:.2g} % of its mean{above}"
+    return f"{_rounded(loss)} a decision, {100.0 * part:.2g} % of the {_rounded(mean)}{above} expected of it"
+
+
+def _rounded(amount: float) -> str:
+    """Return an amount with two digits that count."""
+    return f"{amount:.{max(0, 1 - math.floor(math.log10(amount)))}f}"

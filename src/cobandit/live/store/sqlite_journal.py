@@ -395,6 +395,8 @@ def _not_taken(path: Path, error: sqlite3.Error) -> JournalError:
 def _unusable(path: Path, error: Exception) -> LocalError:
     if _is_foreign(path, error):
         return LocalError(f"{path} is no state file, or has lost its beginning: name the state file of a member")
+    if str(error).startswith("no such table"):  # an empty file, say
+        return LocalError(f"{path} holds no member yet: start it once")
     cure = ""
     if is_held(error):
         cure = ". Another process holds it, such as a shell or a backup: let it end"

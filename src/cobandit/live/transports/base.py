@@ -117,6 +117,22 @@ class Transport(ABC):
         del sender
         return None
 
+    def veil(self, receiver: str, about: bytes, secret: bytes) -> bytes | None:
+        """Return a short secret as only a member can read it in a frame; `None` if frames are not readable by others.
+
+        `None`, too, where nothing is proved: then members have nothing in common that others do not have.
+
+        Raises:
+            NotNowError: The receiver is not known at present.
+        """
+        del receiver, about, secret
+        return None
+
+    def unveil(self, sender: str, about: bytes, said: bytes) -> bytes | None:
+        """Return what a sender has veiled for this member; `None` if it is not readable, or about something else."""
+        del sender, about, said
+        return None
+
     def seek(self, places: Sequence[str]) -> None:
         """Be in touch with the members at these places, and with nobody else: of a leaf, when its homes change.
 

@@ -57,6 +57,12 @@ class Sealed(Transport):
     def may_relay(self, sender: str) -> bool | None:
         return self._seal.may_relay(sender)
 
+    def veil(self, receiver: str, about: bytes, secret: bytes) -> bytes:
+        return self._seal.veil(receiver, about, secret)
+
+    def unveil(self, sender: str, about: bytes, said: bytes) -> bytes | None:
+        return self._seal.unveil(sender, about, said)
+
     def refresh(self) -> Reread:
         found = self._seal.refresh()
         self.valid_until, self.trust_number = self._seal.valid_until, self._seal.trust_number

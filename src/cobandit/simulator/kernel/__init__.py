@@ -16,6 +16,7 @@ from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Row
 from cobandit.simulator.kernel import codes, engine, fleet, plugged, plugging
 from cobandit.simulator.kernel.bits import full_sets
+from cobandit.simulator.kernel.cells import ring_room
 from cobandit.simulator.kernel.choosing import MOST_LOGS
 from cobandit.simulator.kernel.filling import (
     exchange_of,
@@ -169,7 +170,7 @@ def prepare(scenario: Scenario, tape: Tape, checkpoints: Sequence[int], room: Ro
         **fill_sizes(seen.shape),
         usable=np.zeros((count, len(members)), np.int64),
         thresholds=fill_thresholds(sharing.threshold),
-        mail=records((2, room.mail), MESSAGE),
+        mail=records((2, ring_room(room.mail)), MESSAGE),
         trace=np.zeros((room.trace, len(Row._fields)), np.int64),
         own_arms=own_arms,
         members=members,

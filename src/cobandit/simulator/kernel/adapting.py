@@ -67,8 +67,8 @@ def tell_due(t: Tables, slot: int, place: int) -> None:
         count += value >> 32
         if t.world.counts_sizes:
             size += cell_size(t, agent, arm, value)
-        learn(t, to, arm, value - t.rows[to, agent, arm])
-        t.rows[to, agent, arm] = value
+        learn(t, to, arm, value - t.rows[to, agent, arm].value)
+        t.rows[to, agent, arm].value = value
         if t.world.others_count:
             t.told[to, arm].radius = min(t.told[to, arm].radius, radius(t, to, arm))
     t.tokens[to, t.hubs[to].tokens] = edge.back

@@ -27,7 +27,6 @@ for _formula in (
     chance.successor,
     chance.stream,
     chance.gamma,
-    chance.least_gamma,
     chance.other,
     chance.beta,
     ucb.confidence_width,

@@ -10,6 +10,7 @@ from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.choosing import select_arm
 from cobandit.simulator.kernel.delivering import deliver_current, send_all, take_kept
+from cobandit.simulator.kernel.direct import share_directly
 from cobandit.simulator.kernel.jit import borrow, compiled, entrance, inlined
 from cobandit.simulator.kernel.lossy import EMPTY, take_arrival, turn_round
 from cobandit.simulator.kernel.mail import first_mail, tell
@@ -93,7 +94,9 @@ def decide(t: Tables, slot: int, agent: int) -> None:
     """Let an agent pull, record and share (`ReferenceRun._decide`)."""
     me = t.agents[agent]
     arm, _ = pull(t, slot, agent)
-    if t.world.lossy:
+    if t.world.direct:
+        sent = share_directly(t, slot, agent)
+    elif t.world.lossy:
         sent = after_decision(t, slot, agent, arm)
         turn_round(t, EMPTY)
         send_all(t, slot)

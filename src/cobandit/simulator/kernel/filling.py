@@ -81,6 +81,8 @@ def fill_world(scenario: Scenario, *, counts_sizes: bool, traced: bool) -> Table
     world.one_table = simple and thresholds[0] == 1 and _shares_everything(sharing.rules)
     has_slices = world.same_order and not world.one_table and scenario.topology is None and scenario.plugged is None
     world.has_milestones = has_slices and scenario.arms.are_binary and scenario.forgetting is None
+    is_direct = world.tolerant and not world.has_faults and nobody_waits and world.same_order
+    world.direct = is_direct and not world.settles and not traced
     one_size = world.answers_wait or thresholds[0] == 1  # an answer needs as much as any other share
     world.plain = simple and one_size and _shares_if_asked(sharing.rules) and not traced
     return table

@@ -3,7 +3,7 @@
 What is in a mesh a slice of a history is a parcel here, because relays pass on what others observed: see `hubs.py`.
 """
 
-import math
+import numpy as np
 
 import cobandit.simulator.kernel.passing  # noqa: F401  # Numba learns what t is
 from cobandit.scenario.trace import Kind
@@ -23,10 +23,10 @@ from cobandit.simulator.kernel.lossy import (
     take_next,
     turn_round,
 )
-from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, first_mail, speak, tell
+from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, first_mail, place_of, speak, tell
 from cobandit.simulator.kernel.payment import remember_means
 from cobandit.simulator.kernel.planning import halve, plan_halving, pop
-from cobandit.simulator.kernel.sizes import notice_size, parcel_size
+from cobandit.simulator.kernel.sizes import bits_of, notice_size, parcel_size
 from cobandit.simulator.kernel.tables import AGENT_BITS, Record, Table, Tables
 from cobandit.simulator.kernel.talking import JOINED, LEFT
 
@@ -117,11 +117,11 @@ def send_all(t: Tables, slot: int) -> None:
             t.world.overflow = True
         else:
             letter.arrival = slot + t.world.delay
-            t.mail[UNDER_WAY, t.world.mail_end % t.mail.shape[1]] = letter
+            t.mail[UNDER_WAY, place_of(t, t.world.mail_end)] = letter
             t.world.mail_end += 1
     clear_letters(t)
-    if t.world.mail_end == t.world.mail_first:  # nothing is under way
-        t.world.parcels_first = t.world.parcels_end
+    if t.world.mail_end == t.world.mail_first:  # nothing is under way: the places in the cache are used again
+        t.world.parcels_first = t.world.parcels_end = 0
 
 
 @compiled
@@ -139,7 +139,7 @@ def account(t: Tables, letter: Record, slot: int) -> None:
                     common = t.edges[letter.link].common
                 elif sender < t.world.agents:
                     common = t.agents[sender].arm_count
-                t.world.bits += 2 * common * (1.0 if letter.count == 1 else math.log2(letter.count + 1))
+                t.world.bits += 2 * common * bits_of(t, np.int64(letter.count))
         tell(t, slot, _SHARE, sender, receiver, letter.number, letter.count, t.agents[sender].own_pulls)
         return
     t.edges[letter.link].notices += 1

@@ -15,7 +15,7 @@ from cobandit.values.chance import uniform
 @inlined
 def gossip(t: Tables, slot: int, agent: int, arm: int, reward: int) -> bool:
     """Count an own pull, and push when it is time (`Gossip.observed`). Return whether anything was sent."""
-    set_cell(t, agent, agent, arm, t.rows[agent, agent, arm] + ONE_OBSERVATION + reward, NOBODY)
+    set_cell(t, agent, agent, arm, t.rows[agent, agent, arm].value + ONE_OBSERVATION + reward, NOBODY)
     me, node = t.agents[agent], t.hubs[agent]
     neighbours = node.edges_end - node.edges
     if me.own_pulls % t.world.period != 0 or neighbours == 0:
@@ -43,9 +43,9 @@ def push(t: Tables, slot: int, place: int) -> None:
         if source == to:
             continue
         for arm in range(t.world.arms):
-            if t.logged[agent, source, arm] <= since or t.teller[agent, source, arm] == to:
+            if t.rows[agent, source, arm].logged <= since or t.rows[agent, source, arm].teller == to:
                 continue
-            value, known = t.rows[agent, source, arm], t.rows[to, source, arm]
+            value, known = t.rows[agent, source, arm].value, t.rows[to, source, arm].value
             listed += 1
             observations += value >> 32
             if t.world.counts_sizes:
@@ -61,6 +61,6 @@ def push(t: Tables, slot: int, place: int) -> None:
 def set_cell(t: Tables, agent: int, source: int, arm: int, value: int, teller: int) -> None:
     """Take the new value of a cell (`Ledger._set`)."""
     t.hubs[agent].number += 1
-    t.rows[agent, source, arm] = value
-    t.logged[agent, source, arm] = t.hubs[agent].number
-    t.teller[agent, source, arm] = teller
+    t.rows[agent, source, arm].value = value
+    t.rows[agent, source, arm].logged = t.hubs[agent].number
+    t.rows[agent, source, arm].teller = teller

@@ -45,20 +45,20 @@ def log_cell(t: Tables, hub: int, origin: int, arm: int, teller: int) -> None:
             t.world.overflow = True
             return
     t.log[hub, me.log_end & (room - 1)] = cell_of(origin, arm)
-    t.logged[hub, origin, arm] = me.log_end
-    t.teller[hub, origin, arm] = teller
+    known = t.rows[hub, origin, arm]
+    known.logged, known.teller = me.log_end, teller
     me.log_end += 1
 
 
 @inlined
 def merge_cell(t: Tables, hub: int, origin: int, arm: int, value: int, teller: int) -> int:
     """Take a cell: of two values the one with the higher count is the later one. Return how many are new."""
-    before = t.rows[hub, origin, arm]
+    before = t.rows[hub, origin, arm].value
     news = (value >> 32) - (before >> 32)
     if news <= 0:
         return 0
     me = t.hubs[hub]
-    t.rows[hub, origin, arm] = value
+    t.rows[hub, origin, arm].value = value
     me.number += news
     if t.totals.shape[0] > 0:
         t.totals[hub, arm] += value - before
@@ -71,23 +71,23 @@ def merge_cell(t: Tables, hub: int, origin: int, arm: int, value: int, teller: i
 @inlined
 def wants(t: Tables, peer: int, origin: int, arm: int) -> bool:
     """Return whether a hub wants what another one heard from a third (`Link.wants`): relays have all arms."""
-    return not t.world.is_graph or (origin != peer and t.seen[peer, arm].position >= 0)
+    return not t.world.is_graph or (origin != peer and (t.world.same_arms or t.seen[peer, arm].position >= 0))
 
 
 @compiled
 def write_rows(t: Tables, edge: Record, letter: Record) -> None:
     """Tell everything that changed and is wanted since the last share, as much as a message holds."""
     hub, peer = edge.sender - t.world.first_hub, edge.receiver
-    letter.since, told = t.world.parcels_end, 0
-    while edge.told < t.hubs[hub].log_end and told < _MAX_FACTS:
-        cell = t.log[hub, edge.told & (t.log.shape[1] - 1)]
+    letter.since, told, place, end = t.world.parcels_end, 0, edge.told, t.hubs[hub].log_end
+    while place < end and told < _MAX_FACTS:
+        cell = t.log[hub, place & (t.log.shape[1] - 1)]
         origin, arm = origin_of(cell), arm_of(cell)
-        is_newest = t.logged[hub, origin, arm] == edge.told
-        if is_newest and t.teller[hub, origin, arm] != peer and wants(t, peer, origin, arm):
-            put(t, cell, t.rows[hub, origin, arm])
+        known = t.rows[hub, origin, arm]
+        if known.logged == place and known.teller != peer and wants(t, peer, origin, arm):
+            put(t, cell, known.value)
             told += 1
-        edge.told += 1
-    letter.version = told
+        place += 1
+    edge.told, letter.version = place, told
 
 
 @inlined
@@ -140,7 +140,7 @@ def answer(t: Tables, place: int) -> None:
 @compiled
 def observe_in_graph(t: Tables, agent: int, arm: int, reward: int) -> bool:
     """Take an own observation of an agent of a graph (`Endpoint.observe`). Return whether it shares."""
-    t.rows[agent, agent, arm] += ONE_OBSERVATION + reward
+    t.rows[agent, agent, arm].value += ONE_OBSERVATION + reward
     t.hubs[agent].number += 1
     log_cell(t, agent, agent, arm, NOBODY)
     sent = False
@@ -160,7 +160,7 @@ def hear_in_graph(t: Tables, agent: int, sender: int, pool: int, since: int, tol
         if position < 0:
             entry[1] = 0
             continue
-        before = t.rows[agent, origin, arm]
+        before = t.rows[agent, origin, arm].value
         news = merge_cell(t, agent, origin, arm, entry[1], sender)
         if news > 0:
             t.knowledge[agent, position] += entry[1] - before

@@ -91,7 +91,7 @@ def share_down(t: Tables, relay: int, leaf: int, place: int) -> None:
     letter.number, letter.since = link.answers, t.world.parcels_end
     for arm in range(t.world.arms):
         if t.total_at[relay, arm] > link.told and t.seen[leaf, arm].position >= 0:
-            total = t.totals[relay, arm] - t.rows[relay, leaf, arm]
+            total = t.totals[relay, arm] - t.rows[relay, leaf, arm].value
             if total > 0:
                 put(t, arm, total)
     letter.version = t.world.parcels_end - letter.since

@@ -4,8 +4,6 @@ A message is a record, complete when it is made. Which messages were made and no
 top, because what a message brings about is sent before what was to be sent after it. Messages under way are a heap.
 """
 
-import math
-
 import numpy as np
 
 from cobandit.scenario import faults
@@ -14,7 +12,7 @@ from cobandit.scenario.trace import Kind
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.jit import borrow, compiled, inlined
 from cobandit.simulator.kernel.mail import KEPT, UNDER_WAY, speak, tell
-from cobandit.simulator.kernel.sizes import letter_size, notice_size
+from cobandit.simulator.kernel.sizes import bits_of, letter_size, notice_size
 from cobandit.simulator.kernel.tables import Record, Tables
 from cobandit.values import chance
 
@@ -95,7 +93,7 @@ def account(t: Tables, letter: Record, slot: int) -> None:
             t.world.bytes += letter_size(t, letter)
     if letter.kind == codes.SHARE:
         if t.world.counts_sizes and letter.count > 0:
-            t.world.bits += 2 * bond.common * (1.0 if letter.count == 1 else math.log2(letter.count + 1))
+            t.world.bits += 2 * bond.common * bits_of(t, np.int64(letter.count))
         if letter.attempt == 0:
             tell(t, slot, _SHARE, sender, receiver, letter.number, letter.count, t.agents[sender].own_pulls)
         else:

@@ -22,9 +22,15 @@ def write(
 
 
 @inlined
+def place_of(t: Tables, number: int) -> int:
+    """Return where in the ring a message under way stands."""
+    return number & (t.mail.shape[1] - 1)
+
+
+@inlined
 def first_mail(t: Tables) -> Record:
     """Return the message that is to arrive next, if there is one."""
-    return t.mail[UNDER_WAY, t.world.mail_first % t.mail.shape[1]]
+    return t.mail[UNDER_WAY, place_of(t, t.world.mail_first)]
 
 
 @inlined
@@ -33,7 +39,7 @@ def post(t: Tables, arrival: int, kind: int, sender: int, receiver: int, base: i
     if t.world.mail_end - t.world.mail_first == t.mail.shape[1]:
         t.world.overflow = True
         return
-    write(t.mail[UNDER_WAY, t.world.mail_end % t.mail.shape[1]], arrival, kind, sender, receiver, base, version, number)
+    write(t.mail[UNDER_WAY, place_of(t, t.world.mail_end)], arrival, kind, sender, receiver, base, version, number)
     t.world.mail_end += 1
 
 

@@ -81,7 +81,7 @@ def share_plainly(t: Tables, slot: int, agent: int) -> bool:  # noqa: PLR0915  #
                 bits += numbers * t.log_counts[np.uint64(count)]
             else:
                 add_slice(t, peer, my_place, theirs - count, theirs)
-                if counts_sizes:
+                if counts_sizes and count > 0:
                     sizes += told_size(t, peer, my_place, count, theirs - count)
                     bits += numbers * bits_of(t, count)
             back.shared_version += count

@@ -18,7 +18,7 @@ from cobandit.protocols.tcom import Tcom
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.topology import Graph, Relays
 from cobandit.simulator.kernel import codes
-from cobandit.simulator.kernel.tables import EDGE, HUB, TOLD, Record, Table, Tables, records
+from cobandit.simulator.kernel.tables import CELL, EDGE, HUB, TOLD, Record, Table, Tables, records
 from cobandit.simulator.kernel.wiring import Wiring, both_ways, unwired
 from cobandit.simulator.result import Communication
 from cobandit.simulator.wiring import links_of
@@ -37,8 +37,6 @@ class Form(NamedTuple):
     """Takes the parameters of the plug-in, and returns columns of the table of single facts."""
     has_rows: bool = False
     """Whether a node keeps for each agent and arm what it knows of it."""
-    has_tellers: bool = False
-    """And who told it, and when."""
     has_tokens: bool = False
     on_graphs: bool = True
 
@@ -50,7 +48,6 @@ FORMS: dict[type[Any], Form] = {
         codes.GOSSIP,
         lambda given: {"period": min(given["period"], MOST_PERIOD), "pull_back": given["pull"]},
         has_rows=True,
-        has_tellers=True,
     ),
     AccuracyAdaptive: Form(
         codes.AAC,
@@ -97,13 +94,10 @@ def fill_plugged(scenario: Scenario, plugged: PlugIn) -> tuple[Wiring, Table, Ta
     form, count, arms = FORMS[plugged.build], len(scenario.agents), len(scenario.arms.names)
     edges, hubs = _edges(scenario)
     rows = (count, count, arms) if form.has_rows else (0, 0, 0)
-    tellers = rows if form.has_tellers else (0, 0, 0)
     wiring = unwired()._replace(
         edges=edges,
         hubs=hubs,
-        rows=np.zeros(rows, np.int64),
-        teller=np.zeros(tellers, np.int32),
-        logged=np.zeros(tellers, np.int64),
+        rows=records(rows, CELL),
         totals=np.zeros((scenario.relay_count, arms), np.int64),
     )
     told = records((count, arms), TOLD)
@@ -146,6 +140,7 @@ def communication(scenario: Scenario, tables: Tables) -> Communication:
         said.shares[edges.sender, edges.receiver] = edges.shares
         said.notices[edges.sender, edges.receiver] = edges.notices
         return said
-    places = np.searchsorted(edges.sender * nodes + edges.receiver, links[:, 0] * nodes + links[:, 1])
-    said.shares, said.notices = edges.shares[places], edges.notices[places]
+    places = np.searchsorted(edges.sender.astype(np.int64) * nodes + edges.receiver, links[:, 0] * nodes + links[:, 1])
+    said.shares = edges.shares[places].astype(np.int64)
+    said.notices = edges.notices[places].astype(np.int64)
     return said

@@ -218,6 +218,16 @@ def presence_size(t: Tables, agent: int, number: int) -> int:
     return size
 
 
+@inlined
+def fresh_size(t: Tables, link: Record, sender: int, receiver: int, number: int, count: int, claim: int) -> int:
+    """Return the bytes of a loss-tolerant share that is said once and tells observations only (`letter_size`)."""
+    size = MESSAGE_FRAME + 1 + DELIVERY_FRAME + 1 + CHANGES_FRAME + CELLS_FRAME
+    size += 2 * t.agents[sender].name_size + t.agents[receiver].name_size
+    size += integer_size(link.seen) + integer_size(link.held) + integer_size(number) + integer_size(count)
+    size += integer_size(link.acknowledged) + integer_size(claim)
+    return size + entries_size(t, sender, receiver, np.int64(link.confirmed))
+
+
 @compiled
 def letter_size(t: Tables, letter: Record) -> int:
     """Return the bytes of a share or of a bare acknowledgement, where messages may be lost."""

@@ -56,6 +56,7 @@ WORLD = np.dtype(
         ("agent_names_size", np.int64),  # bytes of all agents' names on the wire
         ("lossy", np.bool_),  # there are faults, or agents that expect them: see `waiting.py`
         ("tolerant", np.bool_),
+        ("direct", np.bool_),  # and nothing is lost: see `direct.py`
         ("has_faults", np.bool_),
         ("loss", np.float64),
         ("duplication", np.float64),
@@ -204,26 +205,27 @@ BOND = np.dtype(
 
 LINK = np.dtype(
     [
-        ("phase", np.int64),
-        ("seen", np.int64),  # the highest number of the peer's shares
-        ("held_version", np.int64),  # how many of the peer's observations are held
-        ("held", np.int64),  # up to which number of the peer's log
-        ("seen_by_peer", np.int64),  # the highest number of this agent's shares that the peer has seen
-        ("confirmed", np.int64),  # how many of this agent's observations the peer has acknowledged
-        ("acknowledged", np.int64),  # up to which number of this agent's log
+        # What every share touches comes first, and what is looked at to repeat shares before it.
+        ("retry_at", np.float64),
         ("urgent", np.int64),  # up to which number something does not wait until a buffer is full
-        ("peer_notice", np.int64),  # the newest notice of the peer's coming or going
-        ("is_heard", np.bool_),  # whether the peer has said what it has
-        ("attempts", np.int64),
-        ("can_be_timed", np.bool_),
+        ("acknowledged", np.int64),  # up to which number of this agent's log
+        ("phase", np.int8),
         ("present", np.bool_),
+        ("can_be_timed", np.bool_),
+        ("is_heard", np.bool_),  # whether the peer has said what it has
+        ("attempts", np.int32),
+        ("held", np.int64),  # up to which number of the peer's log
+        ("held_version", np.int32),  # how many of the peer's observations are held
+        ("seen", np.int32),  # the highest number of the peer's shares
+        ("confirmed", np.int32),  # how many of this agent's observations the peer has acknowledged
+        ("seen_by_peer", np.int32),  # the highest number of this agent's shares that the peer has seen
         ("shared_at", np.float64),
         ("sent_at", np.float64),
-        ("retry_at", np.float64),
         ("filled", np.float64),  # how much the buffer had to hold for the last share (`Retransmit.size`)
         ("wait", np.float64),
         ("mean_wait", np.float64),
         ("deviation", np.float64),
+        ("peer_notice", np.int64),  # the newest notice of the peer's coming or going
     ],
     align=True,
 )
@@ -248,16 +250,16 @@ UPLINK = np.dtype(
 
 EDGE = np.dtype(
     [
-        ("sender", np.int64),
-        ("receiver", np.int64),
-        ("back", np.int64),  # the edge the other way
-        ("common", np.int64),  # how many arms both have
-        ("share_number", np.int64),  # c of Algorithm 1
-        ("shares", np.int64),
-        ("seen", np.int64),  # the highest number of a share that has arrived
-        ("notices", np.int64),
-        ("buffered", np.int64),
         ("told", np.int64),  # up to which place of the sender's log the receiver was told
+        ("sender", np.int32),
+        ("receiver", np.int32),
+        ("back", np.int32),  # the edge the other way
+        ("common", np.int32),  # how many arms both have
+        ("share_number", np.int32),  # c of Algorithm 1
+        ("shares", np.int32),
+        ("seen", np.int32),  # the highest number of a share that has arrived
+        ("notices", np.int32),
+        ("buffered", np.int32),
         ("demanded", np.bool_),
         ("present", np.bool_),
     ],
@@ -278,6 +280,16 @@ HUB = np.dtype(
     align=True,
 )
 """Who holds rows: a relay, or an agent of a graph. With a plug-in, any node."""
+
+CELL = np.dtype(
+    [
+        ("value", np.int64),  # what the hub knows of it: see `ONE_OBSERVATION`
+        ("logged", np.int32),  # where in the hub's log the last change is
+        ("teller", np.int32),  # who told it
+    ],
+    align=True,
+)
+"""What a hub knows of an agent's observations of an arm."""
 
 TOLD = np.dtype(
     [
@@ -334,28 +346,28 @@ OWN_CELL = np.dtype(
 MESSAGE = np.dtype(
     [
         ("arrival", np.int64),
-        ("kind", np.int64),
-        ("sender", np.int64),
-        ("receiver", np.int64),
         ("since", np.int64),  # a share carries the sender's history from here, or a notice names this arm
-        ("version", np.int64),  # to here
-        ("number", np.int64),
-        # What follows is used where messages may be lost.
-        ("sequence", np.int64),
-        ("count", np.int64),  # how many observations a share carries
-        ("attempt", np.int64),
-        ("gone", np.int64),  # how many eliminations a share carries
-        ("claim_from", np.int64),  # what a message claims to tell of its sender's log
-        ("claim_upto", np.int64),
-        ("seen", np.int64),  # the receipt
-        ("held_version", np.int64),
-        ("held", np.int64),
-        ("notice", np.int64),  # the number of a notice of coming or going, or of the presence that a share carries
+        ("version", np.int32),  # to here
+        ("number", np.int32),
+        ("sender", np.int32),
+        ("receiver", np.int32),
+        ("kind", np.int8),
+        # What follows is used with relays or on a graph: `since` is then where the parcel begins, `version` its length.
+        ("pool", np.int8),  # of the parcel
+        ("link", np.int32),
+        # And what follows where messages may be lost, but for the first one.
+        ("count", np.int32),  # how many observations a share carries
+        ("attempt", np.int32),
+        ("gone", np.int32),  # how many eliminations a share carries
+        ("seen", np.int32),  # the receipt
+        ("held_version", np.int32),
         ("is_answer", np.bool_),
         ("is_introduced", np.bool_),  # whether the sender has said that it is here
-        # And what follows with relays or on a graph: `since` is then where the parcel begins, `version` its length.
-        ("link", np.int64),
-        ("pool", np.int64),  # of the parcel
+        ("held", np.int64),
+        ("claim_from", np.int64),  # what a message claims to tell of its sender's log
+        ("claim_upto", np.int64),
+        ("notice", np.int64),  # the number of a notice of coming or going, or of the presence that a share carries
+        ("sequence", np.int64),
     ],
     align=True,
 )
@@ -464,11 +476,7 @@ class Tables(NamedTuple):
     edges: Table
     """By sender, then receiver."""
     rows: Table
-    """By hub, agent and arm: what the hub knows of it. See `ONE_OBSERVATION`."""
-    teller: Table
-    """The same places: who told it."""
-    logged: Table
-    """The same places: where in the hub's log the last change is."""
+    """By hub, agent and arm."""
     log: Table
     """By hub, a ring: the cells that changed, in order."""
     totals: Table

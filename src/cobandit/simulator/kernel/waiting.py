@@ -43,6 +43,8 @@ def has_unsaid(t: Tables, link: Record, agent: int, peer: int) -> bool:
     """Return whether the peer can use observations that it has not acknowledged."""
     if not link.present or settled(t, agent, peer):
         return False
+    if t.world.same_arms:
+        return t.agents[agent].own_pulls > link.confirmed
     for arm in range(t.world.arms):
         if t.seen[peer, arm].position >= 0 and t.changed[agent, arm] > link.confirmed:
             return True

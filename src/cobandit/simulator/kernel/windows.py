@@ -144,7 +144,8 @@ def windowed_size(t: Tables, sender: int, receiver: int, base: int) -> int:
     """Return the bytes of what a share tells beyond one group: its cells come in a group for each period."""
     me = t.agents[sender]
     size = -CELLS_FRAME - me.name_size
-    for period in range(max(0, t.world.present - t.world.periods + 1), t.world.present + 1):
+    oldest = np.int64(t.history_period[me.history + base])  # what is told was observed in this period, or later
+    for period in range(max(oldest, t.world.present - t.world.periods + 1), t.world.present + 1):
         listed = 0
         for arm in range(t.world.arms):
             own = t.own_ring[sender, period % t.world.periods, arm]

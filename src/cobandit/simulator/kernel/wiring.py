@@ -8,7 +8,7 @@ from cobandit.core.protocols.rules import Input
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.topology import Graph, Relays
 from cobandit.simulator.kernel.cells import ring_room
-from cobandit.simulator.kernel.tables import EDGE, HUB, UPLINK, Table, Tables, records
+from cobandit.simulator.kernel.tables import CELL, EDGE, HUB, UPLINK, Table, Tables, records
 from cobandit.simulator.result import Communication
 from cobandit.simulator.wiring import links_of
 from cobandit.values.errors import LocalError
@@ -26,8 +26,6 @@ class Wiring(NamedTuple):
     hubs: Table
     edges: Table
     rows: Table
-    teller: Table
-    logged: Table
     log: Table
     totals: Table
     total_at: Table
@@ -43,9 +41,7 @@ def unwired() -> Wiring:
         np.zeros(cells, np.int64),
         records(0, HUB),
         records(0, EDGE),
-        np.zeros(cells, np.int64),
-        np.zeros(cells, np.int32),
-        np.zeros(cells, np.int64),
+        records(cells, CELL),
         np.zeros((0, 1), np.int64),
         np.zeros((0, 0), np.int64),
         np.zeros((0, 0), np.int64),
@@ -82,9 +78,7 @@ def fill_wiring(scenario: Scenario, members: Table, arm_sets: Table, *, room: in
         np.zeros((count if known else 0, known, arms), np.int64),
         _hubs(scenario, hubs, pairs),
         _edges(scenario, pairs, members, arm_sets),
-        np.zeros((hubs, count, arms), np.int64),
-        np.zeros((logs, count if logs else 0, arms), np.int32),
-        np.zeros((logs, count if logs else 0, arms), np.int64),
+        records((hubs, count, arms), CELL),
         np.zeros((logs, log_room), np.int64),
         np.zeros((scenario.relay_count, arms), np.int64),
         np.zeros((scenario.relay_count, arms), np.int64),
@@ -165,8 +159,10 @@ def communication(scenario: Scenario, tables: Tables) -> Communication:
         said.notices[: up.size] = up.notices.ravel()
     else:
         width = len(scenario.agents)
-        places = np.searchsorted(tables.edges.sender * width + tables.edges.receiver, links[:, 0] * width + links[:, 1])
-        said.shares, said.notices = tables.edges.shares[places], tables.edges.notices[places]
+        edges = tables.edges.sender.astype(np.int64) * width + tables.edges.receiver
+        places = np.searchsorted(edges, links[:, 0] * width + links[:, 1])
+        said.shares = tables.edges.shares[places].astype(np.int64)
+        said.notices = tables.edges.notices[places].astype(np.int64)
     said.bytes, said.definition_bits = int(tables.world.bytes), float(tables.world.bits)
     said.agent_rounds = int(tables.world.agent_rounds)
     return said

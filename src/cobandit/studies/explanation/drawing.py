@@ -67,6 +67,7 @@ class Drawing:
         """Of each moment, from the left."""
         self.width = (self.places[-1] if self.places else LEFT) + right
         self._most = _most_waiting(conversation)
+        self._middle = conversation.scenario.arms.rewards.reward_of(0.5)
         self._has_arms = len(conversation.scenario.arms.names) > 1
 
     def svg(self) -> str:
@@ -162,7 +163,7 @@ class Drawing:
         y = LANES[moment.actor]
         match moment.cause:
             case Cause.PULL:
-                won = "won" if moment.reward else "not"
+                won = "won" if moment.reward >= self._middle else "not"
                 arm = moment.arm if self._has_arms and len(moment.arm) <= LONGEST_ARM else ""
                 label_at = y + (-11 if moment.actor else 19)
                 shape = (

@@ -1,5 +1,6 @@
 """What the signs of the picture mean: only those that are in it."""
 
+from cobandit.scenario import Arms
 from cobandit.studies.explanation.conversation import Conversation, Form
 
 
@@ -7,7 +8,7 @@ def legend(conversation: Conversation) -> str:
     """Return the legend of a conversation's picture, as HTML."""
     present = {flight.form for flight in conversation.flights}
     rules = conversation.scenario.exchange.rules
-    items = list(_ALWAYS)
+    items = [*_pulls(conversation.scenario.arms), *_ALWAYS]
     if rules.talks:
         asked = "the other has asked" if rules.asks else "the other is here"
         items.append(('<line class="lane side-0 thick" x1="0" x2="24" y1="9" y2="9"/>', f"thick line: {asked}"))
@@ -25,9 +26,17 @@ def _sample(drawn: str) -> str:
     return f'<svg width="24" height="18" aria-hidden="true">{drawn}</svg>' if drawn else ""
 
 
+def _pulls(arms: Arms) -> list[tuple[str, str]]:
+    """Return the signs of pulls: a full circle for a reward in the upper half of the range."""
+    low, high, middle = arms.rewards.low, arms.rewards.high, arms.rewards.reward_of(0.5)
+    words = (f"{high:g}", f"{low:g}") if arms.are_binary else (f"of at least {middle:g}", f"below {middle:g}")
+    return [
+        (f'<circle class="pull {sign} side-0" cx="12" cy="9" r="6"/>', f"pull, reward {reward}")
+        for sign, reward in zip(("won", "not"), words, strict=True)
+    ]
+
+
 _ALWAYS = (
-    ('<circle class="pull won side-0" cx="12" cy="9" r="6"/>', "pull, reward 1"),
-    ('<circle class="pull not side-0" cx="12" cy="9" r="6"/>', "pull, reward 0"),
     ('<polygon class="buffer side-0" points="0,18 8,18 8,12 16,12 16,6 24,6 24,18"/>', "observations that wait"),
     ('<line class="threshold" x1="0" x2="24" y1="9" y2="9"/>', "threshold"),
 )

@@ -9,13 +9,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 from cobandit.core import Acknowledgement, Message, Notice, Share
-from cobandit.core.thresholds import needed
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.tape import Tape
 from cobandit.scenario.trace import Kind, Row
 from cobandit.simulator.reference import ReferenceRun
 from cobandit.studies.explanation.conversation import Cause, Conversation, Ending, Event, Flight, Form, Moment, Side
-from cobandit.values.reward_range import UNIT
 
 USUAL_SHARES = 12
 """How many fresh shares are enough to see, if nobody says how many slots to show."""
@@ -171,7 +169,12 @@ class _Listener:
         usable = arm in engine.agents[self._pair[1 - actor]].arms
         moment = self._moment(engine, actor, Cause.PULL, sides)
         told = replace(
-            moment, arm=arm, reward=_reward(engine.scenario, row.a), pull=row.b, is_usable=usable, eliminated=eliminated
+            moment,
+            arm=arm,
+            reward=engine.scenario.arms.told(row.a),
+            pull=row.b,
+            is_usable=usable,
+            eliminated=eliminated,
         )
         self._add(told, row)
 
@@ -266,9 +269,9 @@ class _Listener:
     def _moment(self, engine: ReferenceRun, actor: int, cause: Cause, sides: tuple[Side, Side]) -> Moment:
         before = self.sides[actor]
         candidates = len(engine.agents[self._pair[actor]].policy.candidates)
-        link = engine.agents[self._pair[actor]].endpoint.links[str(self._pair[1 - actor])]
-        is_answer = cause is Cause.SHARE
-        enough = needed(link.exchange.threshold, before.share_number, candidates, is_answer=is_answer)
+        exchange = engine.agents[self._pair[actor]].endpoint.links[str(self._pair[1 - actor])].exchange
+        waits = exchange.answers_wait or cause is not Cause.SHARE
+        enough = exchange.threshold.at(before.share_number, candidates) if waits else 1
         return Moment(engine.slot, actor, cause, before, sides, enough)
 
     def _add(self, moment: Moment, row: Row | None, *, is_event: bool = True) -> None:
@@ -296,14 +299,6 @@ def _flight(message: Message, sender: int, sent: int, *, is_answer: bool) -> Fli
                 return Flight(Form.NOTICE, sender, 0, 0, sent, f"gives up arm {', '.join(gone)}")
             is_here = all(told.is_present for told in changes.presences)
             return Flight(Form.NOTICE, sender, 0, 0, sent, "is here" if is_here else "leaves")
-
-
-def _reward(scenario: Scenario, units: int) -> float:
-    """Return a reward of the trace as people know it, to six digits: those that are 0 or 1 stay as they are."""
-    arms = scenario.arms
-    if arms.are_binary and arms.rewards == UNIT:
-        return units
-    return float(f"{arms.rewards.reward_of(units * arms.quantum):.6g}")
 
 
 def _side(engine: ReferenceRun, one: int, other: int) -> Side:

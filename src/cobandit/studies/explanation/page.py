@@ -229,7 +229,8 @@ class Explanation:
         if event.row is not None:
             agents = dict(zip(self.conversation.pair, self.names, strict=True))
             named = [agents.get(position, "") for position in range(max(self.conversation.pair) + 1)]
-            return transcript([event.row], named, self.conversation.scenario.arms.names).split(": ", 1)[1]
+            arms = self.conversation.scenario.arms
+            return transcript([event.row], named, arms.names, reward=arms.told).split(": ", 1)[1]
         assert event.flight is not None
         flight = self.conversation.flights[event.flight]
         receiver = self.names[1 - flight.sender]

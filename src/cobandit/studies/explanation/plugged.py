@@ -47,7 +47,7 @@ class PluggedExplanation:
         scenario, plugged = self.scenario, self.scenario.plugged
         assert plugged is not None
         names = [scenario.node_name(position) for position in range(scenario.node_count)]
-        told = transcript(self.rows[:MOST_LINES], names, scenario.arms.names)
+        told = transcript(self.rows[:MOST_LINES], names, scenario.arms.names, reward=scenario.arms.told)
         cut = f"<p class='soft'>The first {MOST_LINES} of {len(self.rows):,} lines.</p>"
         words = "".join(f"<li>{escape(sentence)}</li>" for sentence in scenario_in_words(scenario))
         body = (

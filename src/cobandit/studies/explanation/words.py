@@ -72,7 +72,7 @@ class _Telling:
 
     def _pull(self) -> Told:
         moment = self.moment
-        pulled = f"{capital(self.me)} pulls {arm_named(moment.arm)} and gets {moment.reward}"
+        pulled = f"{capital(self.me)} pulls {arm_named(moment.arm)} and gets {moment.reward:g}"
         if moment.eliminated:
             pulled += f", and gives up {_list([arm_named(arm) for arm in moment.eliminated])}"
         repeated = self._sent(Form.REPETITION)

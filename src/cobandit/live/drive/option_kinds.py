@@ -1,0 +1,71 @@
+"""Of which kind the options of a member must be, each in words: looked at before anything is made of them.
+
+What an option may be within its kind is checked where it is used, as are numbers, names and pairs.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+
+from cobandit.core import Sharing
+from cobandit.policies.registry import BuiltIn
+from cobandit.values.checks import plain
+from cobandit.values.errors import LocalError
+
+
+def check_kinds(options: Mapping[str, object]) -> None:
+    """Refuse options that are of another kind than they must be.
+
+    >>> check_kinds({"arms": 3})
+    Traceback (most recent call last):
+    ...
+    cobandit.values.errors.LocalError: arms must be a list of names, such as ["A", "B"], not 3
+
+    Raises:
+        LocalError: One is.
+    """
+    for name, (is_one, words) in _KINDS.items():
+        value = options.get(name)
+        is_left_out = value is None and (name not in options or name not in _NEVER_NONE)
+        if not (is_left_out or is_one(plain(value))):
+            raise LocalError(f"{name} must be {words}, not {value!r}")
+
+
+def _is_listed(value: object) -> bool:
+    return isinstance(value, str | list | tuple | set | frozenset | Mapping)  # a text is refused later, in words
+
+
+def _is_path(value: object) -> bool:
+    try:
+        return isinstance(value, str | os.PathLike) and b"\0" not in os.fsencode(value)
+    except ValueError:
+        return False
+
+
+def _is_clock(value: object) -> bool:
+    return callable(getattr(value, "now", None)) and callable(getattr(value, "time_of_day", None))
+
+
+_SWITCH: tuple[Callable[[object], bool], str] = (lambda value: isinstance(value, bool), "True or False")
+_SHARES: tuple[Callable[[object], bool], str] = (
+    lambda value: isinstance(value, Mapping),
+    'shares of some arms, such as {"A": 0.1}',
+)
+_KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "arms": (_is_listed, 'a list of names, such as ["A", "B"]'),
+    "peers": (_is_listed, 'a list of addresses, such as ["10.0.0.2:7000"]'),
+    "relays": (_is_listed, 'a list of names or addresses, or ["*"]'),
+    "policy": (
+        lambda value: isinstance(value, str | BuiltIn) or callable(value),
+        'a name such as "thompson", a BuiltIn(...), or a function of arms',
+    ),
+    "sharing": (lambda value: isinstance(value, Sharing), "on_demand(...), say, with loss_tolerant=RetryTimers(...)"),
+    "state": (_is_path, "the path of a file"),
+    "snapshot": (lambda value: isinstance(value, bytes) or _is_path(value), "the bytes of a snapshot, or their file"),
+    "floors": _SHARES,
+    "ceilings": _SHARES,
+    "log_limit": (lambda value: isinstance(value, int) and not isinstance(value, bool), "a whole number of decisions"),
+    "relay": _SWITCH,
+    "close_on_sigterm": _SWITCH,
+    "clock": (_is_clock, "an object with now() and time_of_day(), both in seconds"),
+}
+_NEVER_NONE = frozenset(("policy", "peers"))
