@@ -212,18 +212,56 @@ def test_policies_have_the_arms_that_a_bandit_gets() -> None:
     assert known(one, "home") == {"A": (1, 1), "C": (1, 1)}
 
 
-def test_a_relay_that_has_observed_nothing_of_a_bandit_takes_another_definition_of_it_and_drops_its_cells() -> None:
+def test_a_relay_that_holds_nothing_of_a_bandit_takes_another_definition_of_it() -> None:
     group = Group(agent("j", HOME), agent("r", HOME), relays="r")
-    group.observe("j", placed("home", "", some("A", 3, 1)))
     relay, other = group.of["r"], HOME._replace(rewards=(-1.0, 1.0), arms=("A", "C"))
     start = relay.snapshot()
     began = relay.begin(7, group.now, bandits=(other,))
-    assert [*relay.endpoint.replica.cells()] == []
-    assert relay.policy_at("home").tally.observations == 0
+    assert relay.bandit("home") == other
     assert Agent.restore(start, began.records, policy=None, sharing=SHARING).snapshot() == relay.snapshot()
-    relay.update_all((), group.now, elsewhere=(placed("home", "", some("A", 1, 1)),))
+
+
+def test_what_a_relay_holds_anything_of_keeps_its_definition() -> None:
+    group = Group(agent("j", HOME), agent("r", HOME), relays="r")
+    group.observe("j", placed("home", "", some("A", 3, 1)))
+    before = group.of["r"].snapshot()
     with pytest.raises(LocalError, match="another rewards"):
-        relay.begin(8, group.now, bandits=(HOME,))
+        group.of["r"].begin(7, group.now, bandits=(HOME._replace(rewards=(-1.0, 1.0)),))
+    assert group.of["r"].snapshot() == before
+
+
+def test_what_was_under_way_when_a_bandit_got_another_definition_does_not_count_as_that() -> None:
+    group = Group(agent("j", HOME), agent("r", HOME), relays="r")
+    group.is_cut = True
+    group.observe("j", placed("home", "", some("A", 3, 1)))
+    (late,) = [message for message in group.said if isinstance(message, Share) and message.receiver == "r"]
+    relay, other = group.of["r"], HOME._replace(rewards=(-1.0, 1.0))
+    relay.begin(7, group.now, bandits=(other,))
+    relay.receive(late, group.now)
+    assert [*relay.endpoint.replica.cells()] == []
+    relay.begin(8, group.now, bandits=(HOME,))
+    relay.receive(late, group.now)
+    assert [entry for _, entry in relay.endpoint.replica.cells()] == [some("A", 3, 1)]
+
+
+def test_a_message_of_a_session_that_has_not_said_how_it_declares_its_bandits_must_come_again() -> None:
+    group = Group(agent("j", HOME), agent("r", HOME), relays="r")
+    group.observe("j", placed("home", "", some("A", 3, 1)))
+    sender, relay = group.of["j"], group.of["r"]
+    group.is_cut = True
+    n = len(group.said)
+    sender.begin(9, group.now)
+    group.observe("j", placed("home", "", some("A", 3, 1)))
+    group.now += 1000.0
+    group.take(sender.wake(group.now))
+    shares = [message for message in group.said[n:] if isinstance(message, Share) and message.receiver == "r"]
+    bare = shares[-1]._replace(changes=shares[-1].changes._replace(presences=()))
+    relay.receive(bare, group.now)
+    assert known(relay, "home") == {"A": (3, 1)}
+    assert relay.held_of("j", 9) == 0
+    relay.receive(shares[-1], group.now)
+    assert known(relay, "home") == {"A": (6, 2)}
+    assert relay.held_of("j", 9) == shares[-1].changes.upto
 
 
 def test_a_bandit_is_not_declared_otherwise_later_and_its_arms_only_grow() -> None:

@@ -187,7 +187,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @variant("a leaf passes rows over and says that it has them", first_seed=140)
 def _(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(credibility, "is_mistaken", lambda _changes, _members, _replica: False)
+    patch.setattr(credibility, "is_mistaken", lambda *_: False)
 
 
 @variant("relays do not tell each other what leaves observed", first_seed=210)

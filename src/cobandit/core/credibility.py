@@ -26,7 +26,7 @@ from cobandit.core.messages import (
 from cobandit.core.pen_checks import check_pen, check_settled
 from cobandit.core.pen_names import lender_of
 from cobandit.core.pens import MAX_PEN_CELLS
-from cobandit.core.places import MAX_PERIOD, PLAIN, At, Bandit, can_be
+from cobandit.core.places import MAX_PERIOD, PLAIN, At, Bandit, can_be, difference
 from cobandit.core.replica import MAX_CELLS_PER_AGENT, MAX_FACTS_PER_MESSAGE, MAX_PER_AGENT, News, Replica
 from cobandit.core.running_totals import MAX_TOTAL
 from cobandit.values.checks import check_name, check_whole, is_name
@@ -334,16 +334,21 @@ def believed(
 ) -> Changes:
     """Return what of a message counts: of others only a relay's word, and some of it only if heeded.
 
-    A leaf takes totals, and nobody's rows but its own; all others take rows, and no totals.
+    A leaf takes totals, and nobody's rows but its own; all others take rows, and no totals. Of a bandit with a name
+    counts what a session says that declares it as this agent does: under another definition it counts something else,
+    and one may have changed while the message was under way. A later session tells it again.
     """
     known = replica.presence_of(sender)
     if changes.settled and known is not None and (session or 0) < known.session:
         return Changes()  # a lender that has lost its disk may have counted these decisions again by now
     if not is_heeded:
         changes = changes._replace(eliminations=(), presences=())
-    is_passed_on = is_relay(said_by(sender, changes, replica), session)
+    said = said_by(sender, changes, replica)
+    is_passed_on, alike = is_relay(said, session), dict[str, bool]()
 
     def counts(told: Cells) -> bool:
+        if told.bandit and not alike.setdefault(told.bandit, is_alike(told.bandit, said, session, replica)):
+            return False
         if told.agent == EVERYBODY_ELSE:
             return is_leaf and is_passed_on
         return told.agent == replica.agent or (not is_leaf and (is_passed_on or told.agent == sender))
@@ -353,6 +358,13 @@ def believed(
     if all(map(counts, changes.cells)):
         return changes
     return changes._replace(cells=tuple(filter(counts, changes.cells)))
+
+
+def is_alike(bandit: str, said: Presence | None, session: int | None, replica: Replica) -> bool:
+    """Return whether the session that speaks has declared a bandit as it is declared here."""
+    mine = replica.bandits.get(bandit)
+    declared = () if said is None or session not in (None, said.session) else said.bandits
+    return mine is not None and any(one.name == bandit and difference(mine, one) is None for one in declared)
 
 
 def is_mistaken(changes: Changes, members: Members, replica: Replica) -> bool:

@@ -254,7 +254,6 @@ class Endpoint:
             self.candidates.own |= set(arms) - set(self.arms)
             self.members.grow(arms)
             self.replica.arms.update(arms)
-        less = roles.drop_redefined(self.replica, bandits or ())
         if bandits is not None:
             self.members.serve(bandits)
             self.replica.serve(bandits)
@@ -264,7 +263,7 @@ class Endpoint:
         ruled_out = self.candidates.follow_all(was_same=was_same)
         self.agenda.expect_from_all(now)
         record = Began(session, incarnation, self.arms, now, None if bandits is None else tuple(bandits))
-        return Outcome((record,), ruled_out=ruled_out, wake_at=self.wake_at, elsewhere=less)
+        return Outcome((record,), ruled_out=ruled_out, wake_at=self.wake_at)
 
     # Inputs from outside.
 

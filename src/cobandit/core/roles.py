@@ -12,7 +12,7 @@ from cobandit.core.link import Link
 from cobandit.core.messages import Cells, Changes, Message
 from cobandit.core.outcome import Adopted, Outcome, Turned
 from cobandit.core.pen_names import SettledBlock
-from cobandit.core.places import Bandit, Change, difference
+from cobandit.core.places import Bandit, Change
 from cobandit.core.replica import Replica
 from cobandit.values.checks import check_time
 from cobandit.values.errors import LocalError
@@ -99,20 +99,11 @@ def sorted_out(replica: Replica, changes: Iterable[Change]) -> tuple[tuple[ArmTa
 
 
 def bound(replica: Replica) -> Mapping[str, Bandit]:
-    """Return the bandits that stay as they are. A relay serves what others say: what it observed itself is bound."""
+    """Return the bandits that stay as they are. A relay serves what others say: what it holds anything of is bound."""
     if replica.totals is None:
         return replica.bandits
-    own = {"", *(bandit for bandit, _, _ in replica.own_counts())}
-    return {name: bandit for name, bandit in replica.bandits.items() if name in own}
-
-
-def drop_redefined(replica: Replica, bandits: Iterable[Bandit]) -> tuple[Change, ...]:
-    """Drop the cells of bandits that get another definition: they count something else. Return by how much less."""
-    before = replica.bandits
-    others = {one.name for one in bandits if one.name in before and difference(before[one.name], one) is not None}
-    rows = [(key, entry) for key, entry in replica.cells() if key.bandit in others] if others else []
-    replica.drop([key for key, _ in rows])
-    return less_by(rows)
+    held = {"", *(key.bandit for key, _ in replica.cells())}
+    return {name: bandit for name, bandit in replica.bandits.items() if name in held}
 
 
 def drop_rows(replica: Replica) -> tuple[Change, ...]:

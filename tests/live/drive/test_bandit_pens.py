@@ -1,5 +1,6 @@
 """Members of a fleet without a name: pens with bandits, which are handed on, changed, and rewarded after their pods."""
 
+import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -13,9 +14,11 @@ from tests.live.drive.test_pens import crash
 from cobandit import connect
 from cobandit.core import Geometric, RetryTimers, on_demand
 from cobandit.core.pen_names import lender_of
+from cobandit.core.places import Bandit
 from cobandit.live.decide.decision import Decision
 from cobandit.live.drive.member import Member
 from cobandit.live.drive.named_bandit import NamedBandit
+from cobandit.live.machine import control_messages
 from cobandit.live.machine.inbound import Inbound
 from cobandit.values.errors import LocalError
 
@@ -248,6 +251,36 @@ def test_a_pod_has_no_more_segments_than_can_be_handed_on(fleet: Fleet) -> None:
         home.select_arm("one more")
     assert len(home.segments) == 2048 // (2 * 11)
     assert home.select_arm("segment 0").segment == "segment 0"
+
+
+def test_who_differs_about_a_bandit_does_not_take_turns_and_what_else_was_declared_stays(fleet: Fleet) -> None:
+    relay = fleet.relay("r1")
+    machine, lending, home = relay.machine, relay.machine.lending, Bandit("home", ("A", "B"), 100)
+    assert lending is not None
+    mail, other = home._replace(name="mail"), home._replace(rewards=(0.0, 5.0))
+    relay.on_loop(lambda: setattr(machine, "bandits_wanted", (home,)))
+    until(lambda: machine.agent.bandits == (home,))
+
+    def ask(bandit: Bandit, sender: str) -> None:
+        units = machine.agent.presence.units_per_reward
+        asked = control_messages.PenAsked(sender, sender.encode(), (), units, bandits=(bandit,))
+        lending.asked(asked, machine.clock.now())
+
+    def both() -> None:
+        machine.bandits_wanted = (home, mail)
+        ask(other, "two")
+
+    relay.on_loop(both)
+    until(lambda: machine.agent.bandits == (other, mail))
+    sessions = set()
+    for _ in range(5):
+        for bandit, sender in ((home, "one"), (other, "two")):
+            relay.on_loop(functools.partial(ask, bandit, sender))
+            relay.sync()
+            sessions.add(machine.agent.session)
+    assert machine.agent.bandits == (other, mail)
+    assert len(sessions) == 1
+    assert len(lending.book.pens) == 1
 
 
 def test_who_is_of_a_group_gets_no_pen_of_a_fleet(fleet: Fleet) -> None:

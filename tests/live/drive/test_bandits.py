@@ -435,26 +435,40 @@ def test_durations() -> None:
     ]
 
 
-def test_what_nobody_declares_who_is_here_gives_way_at_a_relay_to_another_definition(
+def test_what_nobody_declares_who_is_here_and_nothing_was_counted_of_gives_way_at_a_relay_to_another_definition(
     connect: Callable[..., Member],
 ) -> None:
     relay, mistaken = connect("relay", relay=True), connect("mistaken", relays=["*"])
-    pull(home_of(mistaken, rewards=(0, 100)), 3)
-    eventually(lambda: [one.observations for one in relay.statistics().bandits] == [3])
+    home_of(mistaken, rewards=(0, 100))
+    eventually(lambda: [one.rewards for one in relay.statistics().bandits] == [(0.0, 100.0)])
     other = connect("other", relays=["*"])
     home_of(other, rewards=(0, 200))
     eventually(lambda: other.machine.agent.bandit("home") is not None)
-    pull(home_of(mistaken, rewards=(0, 100)), 1)
-    eventually(lambda: [one.observations for one in relay.statistics().bandits] == [4])  # who declares it is here
+    pull(home_of(other, rewards=(0, 200)), 1)
+    assert [one.rewards for one in relay.statistics().bandits] == [(0.0, 100.0)]  # who declares it is here
     mistaken.close()
     eventually(lambda: "mistaken" not in relay.machine.agent.peers)
     first, second = home_of(connect("one", relays=["*"]), rewards=(0, 200)), home_of(other, rewards=(0, 200))
-    eventually(lambda: [(one.rewards, one.observations) for one in relay.statistics().bandits] == [((0.0, 200.0), 0)])
-    for number in range(1, 4):
+    eventually(lambda: [one.rewards for one in relay.statistics().bandits] == [(0.0, 200.0)])
+    for _ in range(3):
         pull(first, 1)
         pull(second, 1)
-        eventually(lambda number=number: relay.statistics().bandits[0].observations == 2 * number)  # type: ignore[misc]
-    eventually(lambda: counts(first) == counts(second) == {"A": 6})
+    eventually(lambda: counts(first) == counts(second) == {"A": 7})
+
+
+def test_what_was_counted_at_a_relay_keeps_its_definition_although_nobody_who_is_here_declares_it(
+    connect: Callable[..., Member], caplog: pytest.LogCaptureFixture
+) -> None:
+    relay, first = connect("relay", relay=True), connect("first", relays=["*"])
+    pull(home_of(first, rewards=(0, 100)), 3)
+    eventually(lambda: [one.observations for one in relay.statistics().bandits] == [3])
+    first.close()
+    eventually(lambda: "first" not in relay.machine.agent.peers)
+    home_of(connect("mistaken", relays=["*"]), rewards=(0, 200))
+    eventually(lambda: "mistaken declares bandit 'home' differently (rewards: " in caplog.text)
+    assert [(one.rewards, one.observations) for one in relay.statistics().bandits] == [((0.0, 100.0), 3)]
+    again = home_of(connect("again", relays=["*"]), rewards=(0, 100))
+    eventually(lambda: counts(again) == {"A": 3})
 
 
 def test_names_that_nobody_declares_who_is_here_make_room_at_a_relay(

@@ -313,7 +313,7 @@ class Node:
         """Declare a bandit. One that is not served yet begins a new session, which tells the others."""
         machine = self.machine
         async with self._steps:
-            bandits = machine.bandits.check(declared, machine.abandoned)
+            bandits = machine.bandits.check(declared, machine.giving_way)
             if bandits is not None:
                 await self._begin_session(bandits=bandits, is_said=False)
                 machine.introduce_soon()

@@ -8,7 +8,7 @@ to others: the agent's sessions do that.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from cobandit.agent import Agent
@@ -105,6 +105,8 @@ class Bandits:
         self._name, self._agent, self._controls = name, agent, controls
         self._clock, self._effects = clock, effects
         self.declared: dict[str, Declared] = {}
+        self.kept_until: dict[str, float] = {}
+        """Until when bandits keep the definition that they got at this relay, after another one."""
         self._offers: dict[str, _Offer] = {}
         self._places: dict[At, _Place] = {}
         self._asked_for: dict[str, set[str]] = {}
@@ -122,12 +124,14 @@ class Bandits:
 
     # Declaring.
 
-    def check(self, declared: Declared, abandoned: Callable[[], frozenset[str]]) -> tuple[Bandit, ...] | None:
+    def check(
+        self, declared: Declared, giving_way: Callable[[Collection[str]], Collection[str]]
+    ) -> tuple[Bandit, ...] | None:
         """Return all bandits to serve, if another session must begin for this one; `None` if it is served already.
 
         Args:
             declared: The bandit.
-            abandoned: Returns those that give way to another definition.
+            giving_way: Returns which of some give way to another definition.
 
         Raises:
             LocalError: It is declared here already, and differently.
@@ -136,7 +140,7 @@ class Bandits:
         served = {one.name: one for one in self._agent.bandits}
         before = served.get(bandit.name)
         if before is not None and (what := difference_in_words(before, bandit, "before", "now")) is not None:
-            if bandit.name in abandoned():
+            if giving_way({bandit.name}):
                 return tuple((served | {bandit.name: bandit}).values())
             raise LocalError(
                 f"bandit {bandit.name!r} is declared differently than before ({what}): declare "

@@ -344,8 +344,9 @@ class Inbound:
     def _compare_bandits(self, sender: str, bandits: tuple[Bandit, ...]) -> None:
         """Say in which value a bandit is declared differently there. A relay serves what others declare.
 
-        What nobody declares who is here, nor the relay itself, gives way: to other names if there are too many, and to
-        another definition, unless that comes from a relay: two would give way to each other for ever.
+        What nobody declares who is here, nor the relay itself, gives way: to other names if there are too many, and, as
+        long as nothing was counted, to another definition, unless that comes from a relay: two would give way to each
+        other for ever.
         """
         machine = self._machine
         served = {one.name: one for one in machine.bandits_to_serve}
@@ -354,8 +355,9 @@ class Inbound:
             served = {name: one for name, one in served.items() if name not in gone}
         differ = {one.name for one in bandits if one.name in served and difference(served[one.name], one) is not None}
         if differ and not machine.agent.is_relay(sender):
-            for name in differ & machine.abandoned():
-                del served[name]
+            giving_way = machine.giving_way(differ)
+            served = {name: one for name, one in served.items() if name not in giving_way}
+            machine.keep_definitions(giving_way)
         for theirs in bandits:
             mine = served.get(theirs.name)
             what = None if mine is None else difference_in_words(mine, theirs)

@@ -19,7 +19,7 @@ from cobandit.core.handover import handed_over
 from cobandit.core.messages import MAX_INCARNATION
 from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of, pen_name, prefix_of
 from cobandit.core.pens import MAX_CELLS_HANDED_ON, MAX_PEN_CELLS, Book, Whose
-from cobandit.core.places import difference
+from cobandit.core.places import Bandit, difference
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import Claim, is_genuine, read
 from cobandit.live.decide.holdout import unmarked
@@ -178,21 +178,29 @@ class Lending:
             return f"{name} is a relay of {kind}, and the process that asks is not of one: give both the same"
         if question.arms and not set(question.arms) & set(agent.arms):
             return f"{name} has no arm in common with {', '.join(question.arms[:10])}: give both the same arms"
-        for bandit in question.bandits:
-            mine = agent.bandit(bandit.name)
-            if mine is not None and (what := difference_in_words(mine, bandit)) is not None:
-                if bandit.name in self._machine.abandoned():
-                    continue
+        giving_way = self._machine.giving_way({one.name for one in self._others(question)})
+        for bandit in self._others(question):
+            if bandit.name not in giving_way:
+                what = difference_in_words(self._served[bandit.name], bandit)
                 how = "declare it alike everywhere, or under another name"
                 return f"{name} knows bandit {bandit.name!r} differently ({what}): {how}"
         return None
 
+    @property
+    def _served(self) -> dict[str, Bandit]:
+        return {one.name: one for one in self._machine.bandits_to_serve}
+
+    def _others(self, question: control_messages.PenAsked) -> list[Bandit]:
+        """Return the bandits that a process declares otherwise than they are served here."""
+        served = self._served
+        return [one for one in question.bandits if one.name in served and difference(served[one.name], one)]
+
     def _gives_way(self, question: control_messages.PenAsked) -> bool:
         """Return whether bandits get another definition first, because nobody who is here declares them as they are."""
-        served = {one.name: one for one in self._machine.agent.bandits}
-        others = [one for one in question.bandits if one.name in served and difference(served[one.name], one)]
+        others = {one.name: one for one in self._others(question)}
         if others:
-            self._machine.bandits_wanted = tuple((served | {one.name: one for one in others}).values())
+            self._machine.keep_definitions(others)
+            self._machine.bandits_wanted = tuple((self._served | others).values())
         return bool(others)
 
     def returned(self, message: control_messages.PenReturned, now: float) -> None:

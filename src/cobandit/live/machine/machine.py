@@ -7,7 +7,7 @@ It knows no disk, no network, no loop and no other thread.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
 
@@ -16,6 +16,7 @@ from cobandit.core import InputRecord, Message, Outcome
 from cobandit.core.pen_names import SettledBlock
 from cobandit.core.pens import Book, BookState
 from cobandit.core.places import GUARDRAIL, PLAIN, Bandit, Placed, beside, difference, together
+from cobandit.core.roles import bound
 from cobandit.core.settled import blocks_of
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.allocation import Allocation
@@ -58,6 +59,9 @@ from cobandit.values.tally import Arm
 NOTE_LIFE_EVERY = 600.0
 """Seconds after which a member with open decisions writes down that it has run, though nothing else has happened."""
 
+
+KEEPS_DEFINITIONS = 60.0
+"""Seconds for which a relay keeps to a definition that another one gave way to."""
 
 DECLARE_WITHIN = 0.1
 """Seconds after which the others hear of a bandit that was declared, and of all that were since."""
@@ -320,6 +324,22 @@ class Machine:
             told = () if said is None else said.bandits
             declared |= {one.name for one in told if one.name in served and not difference(served[one.name], one)}
         return frozenset(served) - declared
+
+    def giving_way(self, names: Collection[str]) -> frozenset[str]:
+        """Return which of some bandits may get another definition here.
+
+        Nobody who is here declares them as they are, nothing was counted of them, and they did not just get the one
+        that they have: two who differ would take turns.
+        """
+        now = self.clock.now()
+        names = {name for name in names if now >= self.bandits.kept_until.get(name, now)}
+        return (self.abandoned() & names) - bound(self.agent.endpoint.replica).keys() if names else frozenset()
+
+    def keep_definitions(self, names: Iterable[str]) -> None:
+        """Let bandits that get another definition keep it for a while."""
+        now = self.clock.now()
+        kept = {name: until for name, until in self.bandits.kept_until.items() if until > now}
+        self.bandits.kept_until = kept | dict.fromkeys(names, now + KEEPS_DEFINITIONS)
 
     def declare(self, declared: Declared) -> None:
         """Take a bandit that the agent serves, and say if others that are known declare it differently."""
