@@ -16,7 +16,7 @@ from cobandit.live.status.metrics import MemberCollector
 from cobandit.live.store.sqlite_journal import read_state
 from cobandit.values.errors import LocalError
 
-WITHIN = 30.0
+WITHIN = 60.0
 
 IMPATIENT = """
 import os, signal, sys

@@ -40,7 +40,7 @@ from cobandit.values.errors import LocalError
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
 GROUP = "tested"
-WITHIN = 20.0
+WITHIN = 60.0
 FAR_AHEAD = MAX_INCARNATION - 2**41
 
 

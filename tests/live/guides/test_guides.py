@@ -22,7 +22,7 @@ CLICKS = {"plain": 0.1, "bold": 0.3, "playful": 0.7}
 def test_members_go_on_where_redis_counters_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, chance = EXAMPLES / "from_redis", random.Random(2)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOMEPAGE_PORT", str(free_port()))
+    monkeypatch.setenv("HOMEPAGE_PORT", str(free_port(row=9)))
     monkeypatch.setenv("HOMEPAGE_SECRET", "a secret for this test, and no other")
     with redis_server() as server:
         counters = loaded(folder / "before.py").Counters(server.url)

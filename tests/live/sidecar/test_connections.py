@@ -13,7 +13,7 @@ from cobandit.live.sidecar.connections import MOST_HEAD
 
 Served = Any  # of conftest.py, which cannot be imported
 
-WITHIN = 30.0
+WITHIN = 60.0
 GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n"
 CONNECTIONS = "cobandit.live.sidecar.connections"
 

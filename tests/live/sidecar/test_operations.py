@@ -23,7 +23,7 @@ from cobandit.values.errors import NotNowError
 
 Served = Any  # of conftest.py, which cannot be imported
 
-WITHIN = 30.0
+WITHIN = 60.0
 ODD_NAMES = ["a/b", "x/freeze", "100%", "%2F", "ä ö", "?q=1#f", "☃", "a+b", '"', "\\", "..a", ";", "new\nline"]
 
 
@@ -307,7 +307,7 @@ def test_a_frozen_arm_gets_no_traffic_and_the_last_one_cannot_be_frozen(served: 
 
 def test_the_kill_switch_spreads_to_other_members_and_is_lifted(served: Served, tmp_path: Path) -> None:
     def pulls(member: Member) -> set[str]:
-        return {member.select_arm().arm for _ in range(5)}
+        return {member.select_arm().arm for _ in range(100)}
 
     with cobandit.connect(
         f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]
@@ -322,7 +322,7 @@ def test_the_kill_switch_spreads_to_other_members_and_is_lifted(served: Served, 
         assert served.client.post("/v1/select", json={"among": ["red"]}).status_code == 409
         assert served.client.delete("/v1/kill-switch").status_code == 204
         wait_for(lambda: other.statistics().control_arm is None, "it is lifted there")
-        assert pulls(other) != {"blue"}
+        assert pulls(other) == {"red", "green", "blue"}
 
 
 def test_a_reward_for_another_members_decision_is_brought_there(served: Served, tmp_path: Path) -> None:

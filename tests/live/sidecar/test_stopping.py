@@ -25,7 +25,7 @@ HALF = (
     f"POST /v1/select HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer {TOKEN}\r\n"
     "Content-Length: 2\r\n\r\n{"
 ).encode()
-WITHIN = 30.0
+WITHIN = 60.0
 
 
 @pytest.fixture
