@@ -147,7 +147,7 @@ def test_the_token_of_the_environment_is_used_and_none_is_written(serving: Servi
     with serving.running(COBANDIT_TOKEN="a-token-of-the-environment") as process:
         assert "The token is in the environment variable COBANDIT_TOKEN." in serving.said
         headers = {"Authorization": "Bearer a-token-of-the-environment"}
-        assert httpx.get(f"{serving.url}/v1/arms", headers=headers).status_code == 200
+        assert httpx.get(f"{serving.url}/v1/arms", headers=headers, timeout=60.0).status_code == 200
         assert not serving.token_file.exists()
         process.terminate()
         assert process.wait(WITHIN) == 0

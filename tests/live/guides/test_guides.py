@@ -100,8 +100,9 @@ def test_the_methods_of_personalizer_do_what_they_did_there(tmp_path: Path) -> N
         assert ranked.reward_action_id in {"news", "weather"}
         two.reward(ranked.event_id, 0.5)  # it finds its way
         wait_for(lambda: one.member.statistics().own_observations == 301, "301 rewards")
-        arms = {arm.arm: arm.observations for arm in one.member.statistics().arms}
-        assert max(arms, key=lambda arm: arms[arm]) == "sports"
+        wait_for(
+            lambda: max((arm.propensity or 0.0, arm.arm) for arm in one.member.statistics().arms)[1] == "sports", "it"
+        )
         two.serve_baseline("weather")
         wait_for(lambda: one.rank(actions).reward_action_id == one.rank(actions).reward_action_id == "weather", "it")
         two.serve_learned()

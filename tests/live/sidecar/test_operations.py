@@ -155,7 +155,7 @@ def test_a_report_goes_to_the_guardrail_once() -> None:
     with (
         cobandit.connect("memory://sidecar-report", **options) as member,  # type: ignore[arg-type]
         Sidecar(create_app(member, token="t" * 32), "127.0.0.1:0") as sidecar,
-        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}) as client,
+        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}, timeout=WITHIN) as client,
     ):
         decision = client.post("/v1/select", json={}).json()["id"]
         report = {"id": decision, "metric": "errors", "value": 1.0}
@@ -178,7 +178,7 @@ def test_a_bandit_is_declared_with_hold_out_and_guardrail() -> None:
     with (
         cobandit.connect("memory://sidecar-bandit", fleet="shop", name="web-1") as member,
         Sidecar(create_app(member, token="t" * 32), "127.0.0.1:0") as sidecar,
-        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}) as client,
+        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}, timeout=WITHIN) as client,
     ):
         for wrong in ({"holdout": 0.9}, {"guardrail": ["errors", 2.0]}, {"guardrail": ["errors"]}):
             assert client.post("/v1/bandits", json={**new, **wrong}).status_code == 422
@@ -200,7 +200,7 @@ def test_what_cannot_be_said_of_a_bandit_is_refused_and_changes_nothing() -> Non
     with (
         cobandit.connect("memory://sidecar-bad", fleet="shop", name="web-1") as member,
         Sidecar(create_app(member, token="t" * 32), "127.0.0.1:0") as sidecar,
-        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}) as client,
+        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}, timeout=WITHIN) as client,
     ):
 
         def refused(path: str, body: dict[str, object]) -> tuple[int, str]:
