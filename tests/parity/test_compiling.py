@@ -14,8 +14,9 @@ from cobandit.core import on_demand
 from cobandit.scenario import AgentSpec, Arms, IndexFunction, Rate, Scenario
 from cobandit.simulator import kernel, reference
 from cobandit.simulator.kernel import jit
-from cobandit.simulator.kernel.custom import address_of, source_hash
+from cobandit.simulator.kernel.custom import address_of
 from cobandit.simulator.kernel.keeping import lock_of
+from cobandit.values.provenance import source_hash
 from cobandit.values.errors import LocalError
 
 
