@@ -16,8 +16,8 @@ from cobandit.simulator import kernel, reference
 from cobandit.simulator.kernel import jit
 from cobandit.simulator.kernel.custom import address_of
 from cobandit.simulator.kernel.keeping import lock_of
-from cobandit.values.provenance import source_hash
 from cobandit.values.errors import LocalError
+from cobandit.values.provenance import source_hash
 
 
 def optimist(mean: float, count: int, budget: float) -> float:
