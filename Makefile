@@ -7,6 +7,9 @@ READY := $(VENV)/.ready
 
 PYTHONS ?=
 
+# Hundreds of processes are started here: what Python makes of a source is kept for the next, whatever the surroundings say.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run paper core test wheel release image monitoring swarm faults corruptions messages benchmark live-benchmark api fuzz site reproduction-page format lock clean
 
 run: $(READY)
@@ -22,16 +25,17 @@ core: $(READY)
 	$(BIN)/pytest -n 2 -q tests/values tests/core tests/policies tests/paper tests/codec tests/golden_codec tests/stories \
 		tests/test_agent.py tests/test_batches.py --ignore tests/paper/test_message_counts.py -k "not fuzz"
 
-# Everything, the documentation site too. Many tests wait for processes more than they work, so there are four at a time.
+# Everything, the documentation site too. Many tests wait for processes more than they work, so there are six at a time.
+# While one core looks at types, the other reads all tests once, so that the six need not rewrite each assertion again.
 # About the site: tests/site builds it once, with warnings as errors, in a temporary folder.
 test: $(READY)
 	tools/install-programs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/pytest --collect-only -qq > /dev/null & $(BIN)/mypy && wait
 	$(BIN)/lint-imports
 	$(BIN)/yamllint --strict deploy .github .pre-commit-config.yaml mkdocs.yml docs/nav.yml
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder -q
+	$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder -q
 
 # The wheel, built and installed into empty environments: the core, each extra, and all of them, on the oldest and newest
 # Python on the PATH, or on PYTHONS="python3.11 python3.12". It downloads; half an hour for each Python.

@@ -23,22 +23,29 @@ pytest_collect_file = SybilCollection(
 LONG_FIRST = (
     "test_kernel_equals_reference.py",  # which compiles the engine for all, in a fresh clone
     "test_faults.py",
-    "test_live_seeds.py",
     "test_tutorial.py",
-    "test_seeds.py",
+    "test_live_seeds.py",
+    "test_pens.py",
     "test_without_a_compiler.py",
+    "test_leaves.py",
+    "test_seeds.py",
     "test_mutants.py",
     "test_page_live.py",
     "test_broken_live_variants.py",
+    "test_web.py",
     "test_broken_variants.py",
+    "test_bandit_pens.py",
     "test_fuzz_codec.py",
     "test_random_stories.py",
     "test_message_counts.py",
     "test_cluster.py",
     "test_guides.py",
-    "test_web.py",
+    "test_guide.py",
     "test_llm_router.py",
     "test_notebooks.py",
+    "test_asking.py",
+    "test_openapi.py",
+    "test_refusals.py",
 )
 
 

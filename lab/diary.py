@@ -6,7 +6,7 @@ from collections.abc import Callable
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.transports.base import Inbox, Transport
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds until something that has not happened counts as something that will not."""
 
 

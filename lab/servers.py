@@ -3,6 +3,7 @@
 This file owns finding the programs and starting and stopping them. It knows nothing of what is said to them.
 """
 
+import fcntl
 import os
 import shutil
 import socket
@@ -11,8 +12,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import BinaryIO
 
 from cobandit.values.errors import LocalError
 
@@ -25,9 +28,10 @@ PORTS = range(20_000, 32_000)
 """Where servers listen."""
 
 _ports_asked_for = count()
+_given: set[int] = set()
 
-START_WITHIN = 20.0
-STOP_WITHIN = 10.0
+START_WITHIN = 60.0
+STOP_WITHIN = 60.0
 """Seconds."""
 
 
@@ -132,21 +136,45 @@ def find(program: str) -> str:
     return path
 
 
-def free_port() -> int:
-    """Return a port that nobody listens on now, another each time.
+def free_port(row: int = 1) -> int:
+    """Return a port that nobody listens on now, another each time; the first of so many in a row.
 
-    Not one of those that the system gives to outgoing connections: a server that is stopped for a while would find its
-    port taken by a client that tries to reach it.
+    No two processes are given the same one: what a process was given is its own until it ends. Nor is it one of those
+    that the system gives to outgoing connections: a server that is stopped for a while would find its port taken by a
+    client that tries to reach it.
     """
     while True:
-        port = PORTS.start + (os.getpid() * 61 + next(_ports_asked_for)) % len(PORTS)
-        with socket.socket() as one:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        first = PORTS.start + (os.getpid() * 61 + next(_ports_asked_for)) % (len(PORTS) - row)
+        ports = range(first, first + row)
+        if _given.isdisjoint(ports) and all(_is_reserved(port) and _is_free(port) for port in ports):
+            _given.update(ports)
+            return first
+
+
+def _is_reserved(port: int) -> bool:
+    """Take a port from all other processes that ask here, unless one of them has it. The system knows when they end."""
+    try:
+        fcntl.lockf(_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def _reservations() -> BinaryIO:
+    return (Path(tempfile.gettempdir()) / f"cobandit-ports-{os.getuid()}").open("ab")
+
+
+def _is_free(port: int) -> bool:
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        with socket.socket(type=kind) as one:
+            if kind is socket.SOCK_STREAM:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 one.bind((HOST, port))
             except OSError:
-                continue
-            return port
+                return False
+    return True
 
 
 @contextmanager

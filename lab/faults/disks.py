@@ -14,7 +14,7 @@ from lab.faults.verdict import Verdict
 
 NAMES = ("m1", "m2", "m3")
 VICTIM = "m1"
-NOTICED_WITHIN = 15.0
+NOTICED_WITHIN = 60.0
 
 
 def full(plan: Plan) -> Verdict:

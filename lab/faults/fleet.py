@@ -68,6 +68,16 @@ class Plan(NamedTuple):
             return SABOTAGE_SHOWS_WITHIN
         return 60.0 if self.is_quick else 120.0
 
+    @property
+    def known_within(self) -> float:
+        """Seconds after which a newcomer must know what others know. A small trial measures no time."""
+        return self.settle_within if self.is_quick else 2.0
+
+    @property
+    def obeyed_within(self) -> float:
+        """Seconds after which all must know what an operator has set."""
+        return self.settle_within if self.is_quick else 5.0
+
 
 FORGETFUL = ("disk-rolled-back", "disk-lost", "disk-lost-clock-back")
 """Scenarios after which a member says, until its next start, what its disk has forgotten."""

@@ -15,9 +15,6 @@ from lab.faults.verdict import Verdict
 from lab.servers import nats_server
 
 MEMORY = "memory"
-KNOWN_WITHIN = 2.0
-"""Seconds after which a newcomer must know what was acknowledged before it came."""
-
 MUST_KNOW, MUST_KNOW_OF_LITTLE = 0.95, 0.8
 """This share of it; in a small trial buffers that are not full yet are more of the whole."""
 
@@ -126,8 +123,12 @@ class Deployments:
             self._control = None if self._control else fleet.dice.pick(ARMS)
             fleet.running[names[0]].order(Order("control", () if self._control is None else (self._control,)))
             heard = self._control or ""
-            if not fleet.until(lambda: all(look.control_arm == heard for look in fleet.looks().values()), 5.0):
-                fleet.violations.append("the kill switch is not known to all after 5 seconds")
+            if not fleet.until(
+                lambda: all(look.control_arm == heard for look in fleet.looks().values()), self._plan.obeyed_within
+            ):
+                fleet.violations.append(
+                    f"the kill switch is not known to all after {self._plan.obeyed_within:g} seconds"
+                )
 
     def _look_at_newcomer(self, name: str, before: Held) -> None:
         process, began, total = self._fleet.running[name], time.monotonic(), sum(before.values())
@@ -136,7 +137,7 @@ class Deployments:
             knows = _held(look)
             known = sum(min(count, knows.get(key, 0)) for key, count in before.items())
             took = time.monotonic() - began
-            if known >= self._must_know * total or took > KNOWN_WITHIN:
+            if known >= self._must_know * total or took > self._plan.known_within:
                 break
         share = known / total if total else 1.0
         self._least_known, self._slowest = min(self._least_known, share), max(self._slowest, took)

@@ -22,9 +22,6 @@ RELAYS = ("relay-a", "relay-b")
 LEASE = 12.0
 """Seconds: in a fleet it is two minutes."""
 
-KNOWN_WITHIN = 2.0
-"""Seconds after which a new pod must know what all before it learned."""
-
 COPIES = 3
 """So often each reward for a decision of a pod that is gone is brought, to pods chosen by chance."""
 
@@ -176,8 +173,12 @@ class Deployment:
             self._control = None if self._control else fleet.dice.pick(ARMS)
             fleet.running[names[0]].order(Order("control", () if self._control is None else (self._control,)))
             heard = self._control or ""
-            if not fleet.until(lambda: all(look.control_arm == heard for look in fleet.looks().values()), 5.0):
-                fleet.violations.append("the kill switch is not known to all after 5 seconds")
+            if not fleet.until(
+                lambda: all(look.control_arm == heard for look in fleet.looks().values()), self._plan.obeyed_within
+            ):
+                fleet.violations.append(
+                    f"the kill switch is not known to all after {self._plan.obeyed_within:g} seconds"
+                )
         relays = [look for name, look in fleet.looks().items() if name in RELAYS]
         self._rows.append(max(len(look.origins) for look in relays))
         self._resident.append(max(look.resident_kb for look in relays))
@@ -186,7 +187,7 @@ class Deployment:
         process, began = self._fleet.running[name], time.monotonic()
         while True:
             look, took = process.look(), time.monotonic() - began
-            if look.observations >= known or took > KNOWN_WITHIN:
+            if look.observations >= known or took > self._plan.known_within:
                 break
         self._slowest = max(self._slowest, took)
         if look.observations < known:

@@ -34,7 +34,7 @@ SYNC_EVERY = 0.05
 MOST_AT_ONCE = 50
 """So many late decisions are made up for in one go, if this process could not keep its rate."""
 
-SYNC_WITHIN = 20.0
+SYNC_WITHIN = 60.0
 BUG = "which is a bug"
 """Whoever says this has done what must never be."""
 

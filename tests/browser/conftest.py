@@ -9,7 +9,9 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+expect.set_options(timeout=60_000)
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 

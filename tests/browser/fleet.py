@@ -76,7 +76,7 @@ class PageFleet:
     def api(self, method: str, path: str, **content: Any) -> Any:
         """Call the sidecar's API."""
         headers = {"Authorization": f"Bearer {self.token}"}
-        answer = httpx.request(method, self.url + path, headers=headers, timeout=30.0, json=content or None)
+        answer = httpx.request(method, self.url + path, headers=headers, timeout=60.0, json=content or None)
         answer.raise_for_status()
         return answer.json() if answer.content else None
 

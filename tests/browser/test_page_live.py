@@ -98,7 +98,7 @@ def in_api(fleet: PageFleet) -> dict[str, Any]:
 
 def until_equal(page: Page, fleet: PageFleet) -> None:
     names = ["m1", "m2", "m3"]
-    for _ in range(40):
+    for _ in range(int(SOON) // 500):
         told = in_api(fleet)
         if (found := on_page(page, names)) == told:
             return

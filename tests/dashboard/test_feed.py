@@ -15,7 +15,7 @@ BEGIN, END = b"retry: 1000\n\n", b"event: end\ndata: {}\n\n"
 
 
 def run(what: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(what, 30.0))
+    asyncio.run(asyncio.wait_for(what, 60.0))
 
 
 async def frame_of(events: AsyncIterator[bytes]) -> dict[str, Any]:

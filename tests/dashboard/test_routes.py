@@ -26,7 +26,7 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
         app = create_app(member, token=TOKEN, extras=page_beside(member, stopping), stopping=stopping)
         with (
             Sidecar(app, "127.0.0.1:0", stopping=stopping) as sidecar,
-            httpx.Client(base_url=sidecar.url, timeout=30.0) as one,
+            httpx.Client(base_url=sidecar.url, timeout=60.0) as one,
         ):
             yield one
 

@@ -211,7 +211,7 @@ def test_replicas_without_names_are_replaced(tmp_path: Path) -> None:
             for _ in range(5):
                 words(one, "later")
             one.terminate()
-        assert [one.wait(30.0) for one in pods] == [143] * 3
+        assert [one.wait(60.0) for one in pods] == [143] * 3
         again = set[str]()
         for _ in range(12):  # each goes to one of the relays by chance, and is lent a name of that one
             _, name, known = words(stack.enter_context(web()), "ready")

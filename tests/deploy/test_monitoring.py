@@ -178,7 +178,7 @@ def prometheus(folder: Path, target: int) -> Iterator[str]:
 
 
 def ask(server: str, path: str, **words: str) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{server}{path}?{urllib.parse.urlencode(words)}", timeout=10.0) as answer:
+    with urllib.request.urlopen(f"{server}{path}?{urllib.parse.urlencode(words)}", timeout=60.0) as answer:
         found: dict[str, Any] = json.load(answer)
     assert found["status"] == "success"
     data: dict[str, Any] = found["data"]

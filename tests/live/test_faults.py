@@ -20,23 +20,29 @@ AT_THE_SAME_TIME = 6
 """Small fleets wait more than they work."""
 
 BROKEN = {
-    "forgets_which_are_settled": "kill-tls",
-    "takes_every_claim": "kill-tls",
-    "sends_before_writing": "disk-full",
-    "keeps_its_incarnation": "disk-rolled-back",
-    "does_not_flush": "disk-loses-power",
+    "forgets_which_are_settled": ("kill-tls", "has counted"),
+    "takes_every_claim": ("kill-tls", "has counted"),
+    "sends_before_writing": ("disk-full", "m1 has sent what is not on its disk"),
+    "keeps_its_incarnation": ("disk-rolled-back", "m1"),
+    "does_not_flush": ("disk-loses-power", "m1"),
 }
+"""Where each shows, and what is said of it."""
 
 
-TRIES = 3
+TRIES = 5
 """Time is real: what is broken need not show in the first small run."""
 
 
+def _shows(verdict: Verdict, clue: str) -> bool:
+    return any(clue in violation for violation in verdict.violations)
+
+
 def _try_broken(sabotage: str) -> Verdict:
+    scenario, clue = BROKEN[sabotage]
     for seed in range(1, TRIES + 1):
         broken = str(SABOTAGE / f"{sabotage}.py")
-        verdict = try_scenario(BROKEN[sabotage], seed=seed, is_quick=True, sabotage=broken)
-        if verdict.violations or verdict.skipped is not None:
+        verdict = try_scenario(scenario, seed=seed, is_quick=True, sabotage=broken)
+        if _shows(verdict, clue) or verdict.skipped is not None:
             break
     return verdict
 
@@ -65,19 +71,10 @@ def test_nothing_is_lost_nothing_counts_twice_and_all_talk_again(
     assert 0 < verdict.synced <= verdict.handed
 
 
-@pytest.mark.parametrize(
-    ("sabotage", "clue"),
-    [
-        ("forgets_which_are_settled", "has counted"),
-        ("takes_every_claim", "has counted"),
-        ("sends_before_writing", "m1 has sent what is not on its disk"),
-        ("keeps_its_incarnation", "m1"),
-        ("does_not_flush", "m1"),
-    ],
-)
-def test_a_broken_live_part_is_noticed(verdicts: dict[str, "Future[Verdict]"], sabotage: str, clue: str) -> None:
+@pytest.mark.parametrize("sabotage", BROKEN)
+def test_a_broken_live_part_is_noticed(verdicts: dict[str, "Future[Verdict]"], sabotage: str) -> None:
     verdict = _tried(verdicts[sabotage].result())
-    assert any(clue in violation for violation in verdict.violations), line(verdict)
+    assert _shows(verdict, BROKEN[sabotage][1]), line(verdict)
 
 
 def test_scenarios_are_chosen_by_name_or_by_how_they_begin() -> None:

@@ -36,12 +36,12 @@ def test_a_member_merges_what_many_peers_say_while_it_decides_at_a_pace(nats: Se
 def test_redis_and_a_policy_alone_learn_which_arm_is_best(redis: Server) -> None:
     benchmark = importlib.import_module("live_against_redis")
     with benchmark.redis.Redis(port=redis.port) as client:
-        benchmark.timed(benchmark.redis_loop(client), 0.2)
+        benchmark.timed(benchmark.redis_loop(client), 1.0)
         counters = {field.decode(): int(value) for field, value in client.hgetall("counters").items()}
     counts = [counters[f"count-{place}"] for place in range(benchmark.ARM_COUNT)]
     assert min(counts) > 0
     assert all(0 <= counters[f"sum-{place}"] <= counts[place] for place in range(benchmark.ARM_COUNT))
-    assert benchmark.timed(benchmark.policy_loop(), 0.05).decisions_per_s > 0
+    assert benchmark.timed(benchmark.policy_loop(), 0.5).decisions_per_s > 0
 
 
 def test_a_fleet_over_memory_and_one_over_nats_learn_everything_and_fall_silent(

@@ -17,6 +17,7 @@ from cobandit.simulator.kernel import jit
 from cobandit.simulator.kernel.custom import address_of
 from cobandit.simulator.kernel.keeping import lock_of
 from cobandit.values.errors import LocalError
+from cobandit.values.provenance import source_hash
 
 
 def optimist(mean: float, count: int, budget: float) -> float:
@@ -46,7 +47,9 @@ def test_a_function_is_compiled_once_for_all_constants_that_it_is_called_with() 
     assert len(twice.signatures) == 1  # type: ignore[attr-defined]
 
 
-def test_one_process_compiles_and_others_wait() -> None:
+def test_one_process_compiles_and_others_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "FOLDER", tmp_path)  # for which no other test compiles
+
     class Dispatcher:
         def compile(self, signature: str) -> str:
             with lock_of(jit.FOLDER).open() as mine, pytest.raises(BlockingIOError):
@@ -116,6 +119,10 @@ def test_an_index_that_cannot_be_compiled_is_told_by_name_line_and_way_out(index
     assert said.endswith('or run it with engine="reference", which takes any Python')
 
 
+def kept(mean: float, count: int, budget: float) -> float:
+    return mean - budget / (count + 1)
+
+
 COUNTED = """
 import sys
 from numba.core import compiler
@@ -140,7 +147,9 @@ def test_an_index_of_ones_own_is_compiled_once_for_all_processes() -> None:
 
 
 @pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="there is no compiler")
-def test_an_index_whose_source_is_not_known_is_not_kept() -> None:
-    kept = set((jit.FOLDER / "own").glob("*"))
+def test_an_index_whose_source_is_not_known_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "FOLDER", tmp_path)  # where no other test keeps anything
     address_of(lambda mean, count, budget: mean + budget * count)
-    assert set((jit.FOLDER / "own").glob("*")) == kept
+    assert list(tmp_path.iterdir()) == []
+    address_of(kept)
+    assert [path.name for path in (tmp_path / "own").iterdir()] == [source_hash(kept)]

@@ -1,6 +1,5 @@
 """Trials run on a real Dask cluster, and a worker that dies in the middle loses none and doubles none."""
 
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from cobandit.simulator.details import Detail
 from cobandit.simulator.frames import COLUMNS
 from cobandit.simulator.simulate import simulate
 from cobandit.values.errors import LocalError
+from lab.servers import free_port
 
 WORLD = Scenario(200, Arms.of([0.2, 0.5, 0.8]), (AgentSpec(Rate(0.9)),) * 6)
 TRIALS = 12
@@ -38,13 +38,6 @@ def dask(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         finally:
             process.kill()
             process.wait(WAIT_S)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from lab.servers import free_port
 ROOT = Path(__file__).parent.parent.parent
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 
-WITHIN = 300.0
+WITHIN = 900.0
 """How long all commands may take before something hangs; that a reader needs less is said, not tested."""
 
 BLOCK = re.compile(r'^```(?P<language>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)

@@ -20,7 +20,7 @@ from lab.servers import HOST, free_port
 ROOT = Path(__file__).parent.parent.parent
 GROUP = "homepage"
 MEANS = {"blue": 0.7, "green": 0.5, "red": 0.3}
-WITHIN = 30.0
+WITHIN = 60.0
 LOOK_EVERY = 0.05
 
 

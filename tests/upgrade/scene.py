@@ -17,7 +17,7 @@ from cobandit.live.transports.memory import Hub, MemoryTransport
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
 GROUP = "tested"
-WITHIN = 20.0
+WITHIN = 60.0
 
 
 class Sent(NamedTuple):

@@ -17,7 +17,7 @@ from cobandit.live.machine.control_messages import Hello
 from cobandit.values.chance import stream, uniform
 
 QUICK = on_demand(Constant(4), loss_tolerant=RetryTimers(first=0.3, least=0.05, tick=0.3, longest=1.0))
-FLUSH_WITHIN = 20.0
+FLUSH_WITHIN = 60.0
 
 
 class Spec(msgspec.Struct, frozen=True):

@@ -43,8 +43,8 @@ def test_members_that_learned_the_same_agree_on_new_subjects() -> None:
             decision = ann.select_arm()
             ann.update(decision, decision.arm == "A" or place % 2)
         ann.sync()
-        assert ann.flush(20.0)
-        deadline = time.monotonic() + 20.0
+        assert ann.flush(60.0)
+        deadline = time.monotonic() + 60.0
         while propensities(ann) != propensities(bob):
             assert time.monotonic() < deadline, (propensities(ann), propensities(bob))
             time.sleep(0.01)

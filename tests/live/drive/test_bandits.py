@@ -21,7 +21,7 @@ from cobandit.live.machine import bandits
 from cobandit.values.errors import LocalError, NotNowError
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
-WITHIN = 30.0
+WITHIN = 60.0
 _networks = itertools.count()
 
 

@@ -13,7 +13,7 @@ from cobandit.live.drive.member import Member
 from cobandit.live.machine.batch import Batch
 from cobandit.live.store.journal import JournalError, MemoryJournal
 
-WITHIN = 10.0
+WITHIN = 60.0
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

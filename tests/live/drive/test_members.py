@@ -24,9 +24,8 @@ import cobandit
 from cobandit import Constant, RetryTimers, on_demand
 from cobandit.live.decide.decision import Claim, sign
 from cobandit.live.decide.taken import Taken
-from cobandit.live.drive import starting
+from cobandit.live.drive import first_settings, starting
 from cobandit.live.drive.background import background
-from cobandit.live.drive.first_settings import ALONE_AFTER
 from cobandit.live.drive.member import Member
 from cobandit.live.machine import outbox
 from cobandit.live.status.statistics import Statistics
@@ -38,7 +37,7 @@ from cobandit.values.errors import LocalError
 from lab.servers import free_port
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
-WITHIN = 20.0
+WITHIN = 60.0
 _networks = itertools.count()
 
 
@@ -144,8 +143,8 @@ def test_decisions_rest_on_what_others_observed(connect: Callable[..., Member]) 
     for _ in range(300):
         decision = ann.select_arm()
         ann.update(decision, 1.0 if decision.arm == "C" else 0.0)
-    until(bob, lambda s: s.observations == 300)
-    assert bob.select_arm().arm == "C"
+    until(bob, lambda s: s.observations == 300 and (s.arms[2].propensity or 0.0) > 0.99)
+    assert bob.select_arm("a subject whose arm is no chance").arm == "C"
 
 
 # Rewards.
@@ -447,10 +446,10 @@ def test_a_member_that_is_asked_to_says_it_at_once(connect: Callable[..., Member
     ann, bob = connect("ann", sharing=RARELY), connect("bob", sharing=RARELY)
     until(ann, lambda s: len(s.peers) == 1)
     pull(ann, 7)
-    assert ann.flush()
+    assert ann.flush(WITHIN)
     assert bob.statistics().observations == 7
     assert ann.statistics().peers[0].lacks == 0
-    assert ann.flush()  # nothing is left to say
+    assert ann.flush(WITHIN)  # nothing is left to say
 
 
 # What must not break a member.
@@ -651,11 +650,11 @@ def test_a_subject_keeps_its_arm_also_after_a_restart(connect: Callable[..., Mem
 
 def test_not_every_arm_will_do_every_time(connect: Callable[..., Member]) -> None:
     ann = connect(floors={"A": 0.2})
-    assert {ann.select_arm(among=["B", "C"]).arm for _ in range(20)} == {"B", "C"}
+    assert {ann.select_arm(among=["B", "C"]).arm for _ in range(100)} == {"B", "C"}
     with pytest.raises(LocalError, match=r"^among must be a list of arms, not 'B'$"):
         ann.select_arm(among="B")
     assert [ann.select_arm(among={"B"})[:2] for _ in range(3)] == [("B", 1.0)] * 3
-    assert {ann.select_arm().arm for _ in range(40)} == {"A", "B", "C"}
+    assert {ann.select_arm().arm for _ in range(100)} == {"A", "B", "C"}
     offers = (["C"], ["A", "C"], ["A"], ["A", "C"])
     assert [ann.select_arm(subject="visitor 7", among=offer).arm for offer in offers] == ["C", "C", "A", "A"]
     ann.kill("B")
@@ -693,8 +692,8 @@ def test_a_frozen_arm_loses_its_traffic_everywhere_and_gets_it_back(connect: Cal
     until(ann, lambda s: len(s.peers) == 1)
     ann.freeze_arm("A")
     until(bob, lambda s: s.arms[0].is_frozen)
-    assert {bob.select_arm().arm for _ in range(20)} == {"B", "C"}
-    assert {ann.select_arm().arm for _ in range(20)} == {"B", "C"}
+    assert {bob.select_arm().arm for _ in range(100)} == {"B", "C"}
+    assert {ann.select_arm().arm for _ in range(100)} == {"B", "C"}
     bob.unfreeze_arm("A")
     until(ann, lambda s: not s.arms[0].is_frozen)
     assert "A" in {ann.select_arm().arm for _ in range(100)}
@@ -715,7 +714,7 @@ def test_the_kill_switch_spreads_stays_after_a_restart_and_can_be_lifted(
     bob.lift()
     for member in (ann, newcomer):
         until(member, lambda s: s.control_arm is None)
-    assert {ann.select_arm().arm for _ in range(20)} == {"A", "B", "C"}
+    assert {ann.select_arm().arm for _ in range(100)} == {"A", "B", "C"}
 
 
 def test_a_deployment_does_not_lift_the_kill_switch(connect: Callable[..., Member]) -> None:
@@ -733,12 +732,13 @@ def test_a_deployment_does_not_lift_the_kill_switch(connect: Callable[..., Membe
 
 
 def test_who_is_alone_does_not_wait_and_says_so(
-    connect: Callable[..., Member], caplog: pytest.LogCaptureFixture
+    connect: Callable[..., Member], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO, "cobandit")
+    monkeypatch.setattr(first_settings, "ALONE_AFTER", 10 * WITHIN)
     began = time.monotonic()
     assert connect("ann").statistics().settings_from is None
-    assert time.monotonic() - began < 0.5 * ALONE_AFTER
+    assert time.monotonic() - began < WITHIN
     assert caplog.messages == [
         "event=starts_alone ann: nobody else is here: it starts with its own settings (all are lifted)"
     ]
@@ -847,7 +847,7 @@ def test_workers_that_are_started_alike_find_names_of_their_own(connect: Callabl
 
 
 def test_workers_that_are_started_alike_listen_on_ports_of_their_own(tmp_path: Path) -> None:
-    first_port = free_port()
+    first_port = free_port(row=3)
     members = [
         cobandit.connect(
             f"udp://127.0.0.1:{first_port}+*",

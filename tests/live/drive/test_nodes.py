@@ -40,7 +40,7 @@ from cobandit.values.errors import LocalError
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
 GROUP = "tested"
-WITHIN = 20.0
+WITHIN = 60.0
 FAR_AHEAD = MAX_INCARNATION - 2**41
 
 
@@ -553,7 +553,7 @@ def test_who_starts_together_has_nobody_to_wait_for(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr(first_settings, "ALONE_AFTER", 0.1)
+    monkeypatch.setattr(first_settings, "ALONE_AFTER", 1.0)
     monkeypatch.setattr(first_settings, "ANSWERED_WITHIN", WITHIN)  # if they waited, that would be noticed
 
     async def scene(scene: Scene) -> None:

@@ -69,7 +69,7 @@ def test_a_process_that_has_left_a_pen_takes_another_whatever_goes_wrong_first(
         keeper, moved = PenKeeper(relays.asker, relays.begin), asyncio.Event()
         keeper.moved = lambda _: moved.set()
         await keeper.start()
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(60.0):
             await moved.wait()
         await keeper.end()
 
@@ -84,7 +84,7 @@ def test_a_process_that_ends_without_another_pen_says_what_is_lost(monkeypatch: 
     async def run() -> None:
         keeper = PenKeeper(relays.asker, relays.begin)
         await keeper.start()
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(60.0):
             while not relays.said:  # noqa: ASYNC110  # a list has no event
                 await asyncio.sleep(0)
         await keeper.end()

@@ -26,7 +26,7 @@ from cobandit.values.errors import LocalError
 from lab.servers import Server, free_port
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
-WITHIN = 30.0
+WITHIN = 60.0
 SECRET, NEXT = "a secret of a group", "the secret after it"
 
 

@@ -81,7 +81,7 @@ def test_operators_change_the_machine_on_its_own_thread(members: tuple[Member, M
     assert {ann.select_arm().arm for _ in range(20)} == {"A"}
     ann.lift()
     ann.catch_up()
-    assert ann.flush()
+    assert ann.flush(60.0)
     assert [member.name for member in ann.fleet().members] == ["ann", "bob"]
     assert ann.snapshot()
     ann.forget("bob")

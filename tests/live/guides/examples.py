@@ -13,8 +13,8 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 EXAMPLES = Path(__file__).parent.parent.parent.parent / "examples"
-WITHIN = 30.0
-STOP_WITHIN = 15.0
+WITHIN = 60.0
+STOP_WITHIN = 60.0
 
 
 def wait_for(what: Callable[[], Value | None], whose: str) -> Value:

@@ -22,7 +22,7 @@ CLICKS = {"plain": 0.1, "bold": 0.3, "playful": 0.7}
 def test_members_go_on_where_redis_counters_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, chance = EXAMPLES / "from_redis", random.Random(2)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOMEPAGE_PORT", str(free_port()))
+    monkeypatch.setenv("HOMEPAGE_PORT", str(free_port(row=9)))
     monkeypatch.setenv("HOMEPAGE_SECRET", "a secret for this test, and no other")
     with redis_server() as server:
         counters = loaded(folder / "before.py").Counters(server.url)
@@ -100,8 +100,9 @@ def test_the_methods_of_personalizer_do_what_they_did_there(tmp_path: Path) -> N
         assert ranked.reward_action_id in {"news", "weather"}
         two.reward(ranked.event_id, 0.5)  # it finds its way
         wait_for(lambda: one.member.statistics().own_observations == 301, "301 rewards")
-        arms = {arm.arm: arm.observations for arm in one.member.statistics().arms}
-        assert max(arms, key=lambda arm: arms[arm]) == "sports"
+        wait_for(
+            lambda: max((arm.propensity or 0.0, arm.arm) for arm in one.member.statistics().arms)[1] == "sports", "it"
+        )
         two.serve_baseline("weather")
         wait_for(lambda: one.rank(actions).reward_action_id == one.rank(actions).reward_action_id == "weather", "it")
         two.serve_learned()

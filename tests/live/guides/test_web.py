@@ -36,7 +36,7 @@ class Site:
 
         def answer() -> tuple[Any] | None:
             try:
-                with urllib.request.urlopen(request, timeout=5.0) as reply:
+                with urllib.request.urlopen(request, timeout=20.0) as reply:
                     return (json.loads(reply.read() or b"null"),)
             except urllib.error.HTTPError:
                 raise
@@ -109,7 +109,7 @@ def test_workers_count_every_reward_once_wherever_it_is_posted(folder: str, tmp_
     command = [part.replace("PORT", str(port)) for part in SHOPS[folder]]
     settings = {
         "HOME": str(tmp_path),  # where gunicorn leaves a socket
-        "SHOP_PORT": str(free_port()),
+        "SHOP_PORT": str(free_port(row=17)),
         "SHOP_STATE": str(tmp_path),
         "SHOP_SECRET": "a secret for this test, and no other",
     }

@@ -22,7 +22,7 @@ def connect(network: str, name: str = "a", **more: object) -> Member:
 
 
 def until(is_so: Callable[[], bool], what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30.0
+    deadline = time.monotonic() + 60.0
     while not is_so():
         assert time.monotonic() < deadline, what()
         time.sleep(0.01)

@@ -15,7 +15,7 @@ from cobandit.live.drive.member import Member
 from cobandit.live.process.serving import Limits
 from cobandit.live.sidecar import Sidecar, create_app
 
-WITHIN = 30.0
+WITHIN = 60.0
 TOKEN = "a-token-for-these-tests"
 
 
@@ -25,7 +25,7 @@ class Served:
     def __init__(self, member: Member, sidecar: Sidecar) -> None:
         self.member = member
         self.sidecar = sidecar
-        self.client = httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30.0)
+        self.client = httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60.0)
 
     token = TOKEN.encode()
 

@@ -192,7 +192,9 @@ def test_three_sidecars_with_the_files_of_the_guide_learn_together(tmp_path: Pat
             (url,) = re.findall(r"http://[\d.:]+\d", ready)
             token = (folder / "cobandit" / name.replace(".toml", ".db.token")).read_text(encoding="utf-8").strip()
             clients.append(
-                stack.enter_context(httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}))
+                stack.enter_context(
+                    httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=WITHIN)
+                )
             )
         assert run(status).splitlines()[0] == shown.strip()
         decided = [client.post("/v1/select", json={}).json()["id"] for client in clients]

@@ -23,7 +23,7 @@ from cobandit.values.errors import NotNowError
 
 Served = Any  # of conftest.py, which cannot be imported
 
-WITHIN = 30.0
+WITHIN = 60.0
 ODD_NAMES = ["a/b", "x/freeze", "100%", "%2F", "ä ö", "?q=1#f", "☃", "a+b", '"', "\\", "..a", ";", "new\nline"]
 
 
@@ -155,7 +155,7 @@ def test_a_report_goes_to_the_guardrail_once() -> None:
     with (
         cobandit.connect("memory://sidecar-report", **options) as member,  # type: ignore[arg-type]
         Sidecar(create_app(member, token="t" * 32), "127.0.0.1:0") as sidecar,
-        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}) as client,
+        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}, timeout=WITHIN) as client,
     ):
         decision = client.post("/v1/select", json={}).json()["id"]
         report = {"id": decision, "metric": "errors", "value": 1.0}
@@ -178,7 +178,7 @@ def test_a_bandit_is_declared_with_hold_out_and_guardrail() -> None:
     with (
         cobandit.connect("memory://sidecar-bandit", fleet="shop", name="web-1") as member,
         Sidecar(create_app(member, token="t" * 32), "127.0.0.1:0") as sidecar,
-        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}) as client,
+        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}, timeout=WITHIN) as client,
     ):
         for wrong in ({"holdout": 0.9}, {"guardrail": ["errors", 2.0]}, {"guardrail": ["errors"]}):
             assert client.post("/v1/bandits", json={**new, **wrong}).status_code == 422
@@ -200,7 +200,7 @@ def test_what_cannot_be_said_of_a_bandit_is_refused_and_changes_nothing() -> Non
     with (
         cobandit.connect("memory://sidecar-bad", fleet="shop", name="web-1") as member,
         Sidecar(create_app(member, token="t" * 32), "127.0.0.1:0") as sidecar,
-        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}) as client,
+        httpx.Client(base_url=sidecar.url, headers={"Authorization": f"Bearer {'t' * 32}"}, timeout=WITHIN) as client,
     ):
 
         def refused(path: str, body: dict[str, object]) -> tuple[int, str]:
@@ -307,7 +307,7 @@ def test_a_frozen_arm_gets_no_traffic_and_the_last_one_cannot_be_frozen(served: 
 
 def test_the_kill_switch_spreads_to_other_members_and_is_lifted(served: Served, tmp_path: Path) -> None:
     def pulls(member: Member) -> set[str]:
-        return {member.select_arm().arm for _ in range(5)}
+        return {member.select_arm().arm for _ in range(100)}
 
     with cobandit.connect(
         f"memory://{tmp_path}", group="homepage", name="web-2", arms=["red", "green", "blue"]
@@ -322,7 +322,7 @@ def test_the_kill_switch_spreads_to_other_members_and_is_lifted(served: Served, 
         assert served.client.post("/v1/select", json={"among": ["red"]}).status_code == 409
         assert served.client.delete("/v1/kill-switch").status_code == 204
         wait_for(lambda: other.statistics().control_arm is None, "it is lifted there")
-        assert pulls(other) != {"blue"}
+        assert pulls(other) == {"red", "green", "blue"}
 
 
 def test_a_reward_for_another_members_decision_is_brought_there(served: Served, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ WITHOUT: list[list[tuple[str, str]]] = [
 def test_without_the_token_nothing_is_done(method: str, path: str, served: Served) -> None:
     before = served.facts()
     for headers in WITHOUT:
-        answer = httpx.request(method, served.sidecar.url + path, headers=headers, json={"arm": "violet"})
+        answer = httpx.request(method, served.sidecar.url + path, headers=headers, json={"arm": "violet"}, timeout=60.0)
         assert (answer.status_code, answer.headers["www-authenticate"], answer.json()) == (
             401,
             'Bearer realm="cobandit"',
@@ -57,12 +57,12 @@ def test_without_the_token_nothing_is_done(method: str, path: str, served: Serve
 
 def test_probes_and_the_document_are_open(served: Served) -> None:
     paths = ("/healthz", "/readyz", "/openapi.json")
-    assert [httpx.get(served.sidecar.url + path).status_code for path in paths] == [200, 200, 200]
+    assert [httpx.get(served.sidecar.url + path, timeout=60.0).status_code for path in paths] == [200, 200, 200]
 
 
 def test_the_scheme_is_read_in_any_case(served: Served) -> None:
     headers = {"Authorization": "bearer  a-token-for-these-tests"}
-    assert httpx.get(f"{served.sidecar.url}/v1/arms", headers=headers).status_code == 200
+    assert httpx.get(f"{served.sidecar.url}/v1/arms", headers=headers, timeout=60.0).status_code == 200
 
 
 def test_a_folder_may_be_open_and_what_is_beside_it_is_not() -> None:
@@ -75,7 +75,7 @@ def test_a_folder_may_be_open_and_what_is_beside_it_is_not() -> None:
     )
     with Sidecar(app, "127.0.0.1:0") as sidecar:
         paths = ["/", "/assets/", "/assets/a.css", "/page", "/assets", "/page/", "/pages", "/x"]
-        assert [httpx.get(sidecar.url + path).status_code for path in paths] == [200] * 4 + [401] * 4
+        assert [httpx.get(sidecar.url + path, timeout=60.0).status_code for path in paths] == [200] * 4 + [401] * 4
 
 
 # Where it comes from.

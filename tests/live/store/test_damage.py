@@ -202,8 +202,8 @@ def test_a_crash_may_be_followed_by_another_way_of_sharing(tmp_path: Path, caplo
     with connect("bob", before) as bob, connect("ann", before, path) as ann:
         for member in (ann, bob) * 20:
             member.update(member.select_arm(), 1.0)
-        assert ann.flush()
-        assert bob.flush()
+        assert ann.flush(60.0)
+        assert bob.flush(60.0)
         ann.sync()
         known = ann.statistics()
         files = {file: file.read_bytes() for file in tmp_path.iterdir() if not file.name.endswith("-shm")}

@@ -12,7 +12,7 @@ from cobandit.live.drive.member import Member
 from cobandit.live.store.importing import snapshot_of
 
 QUICK = on_demand(Constant(1), loss_tolerant=RetryTimers(first=0.2, least=0.05, tick=0.2, longest=1.0))
-WITHIN = 20.0
+WITHIN = 60.0
 COUNTS, SUMS = {"A": 1000, "B": 300, "C": 0}, {"A": 100.0, "B": 210.5, "C": 0.0}
 
 

@@ -17,11 +17,17 @@ from cobandit.live.transports.nats import NatsTransport
 from cobandit.live.transports.sealed import Sealed
 from cobandit.live.transports.tls import TlsTransport
 from cobandit.live.transports.udp import UdpTransport
-from cobandit.testing import check_transport
+from cobandit.testing import check_transport, witness
 from cobandit.testing.check_transport import FOREIGN_GROUP, GROUP, NAMES
 from lab.servers import Server, free_port
 
 Identities = Callable[[str], Identity]
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside other tests a real network may be slow."""
+    monkeypatch.setattr(witness, "PATIENCE", 60.0)
 
 
 @pytest.fixture(scope="module")

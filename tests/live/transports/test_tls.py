@@ -28,18 +28,24 @@ from cobandit.live.transports.connection import Connection
 from cobandit.live.transports.tls import TlsTransport
 from cobandit.values.errors import LocalError
 from lab.diary import PATIENCE, Diary
+from lab.servers import free_port
 
 Identities = Callable[[str], Identity]
 HERE = "127.0.0.1:0"
 
 
+def free_address() -> str:
+    """Where a node can listen, stop, and listen again."""
+    return f"127.0.0.1:{free_port()}"
+
+
 class Node:
     """A transport with the inbox it tells."""
 
-    def __init__(self, identity: Identity, *peers: str, listen: str = HERE) -> None:
+    def __init__(self, identity: Identity, *peers: str, listen: str | None = None) -> None:
         self.name, self.group = identity.name, identity.group
         self.ear = Diary()
-        self.transport = TlsTransport(listen, peers, identity)
+        self.transport = TlsTransport(listen or free_address(), peers, identity)
 
     @property
     def address(self) -> str:
@@ -157,11 +163,7 @@ def test_a_chain_of_addresses_becomes_a_mesh(member: Identities) -> None:
 
 def test_two_that_dial_each_other_at_once_keep_a_link(member: Identities) -> None:
     async def main() -> None:
-        ports = []
-        for _ in range(2):
-            with socket.create_server(("127.0.0.1", 0)) as free:
-                ports.append(free.getsockname()[1])
-        here = [f"127.0.0.1:{port}" for port in ports]
+        here = [free_address(), free_address()]
         a = Node(member("a"), here[1], listen=here[0])
         b = Node(member("b"), here[0], listen=here[1])
         async with running(a, b):
@@ -181,9 +183,7 @@ def test_it_connects_again_when_the_other_side_is_back(member: Identities) -> No
     async def main() -> None:
         a = Node(member("a"))
         await a.transport.open("a", a.group, a.ear)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            dead = f"127.0.0.1:{free.getsockname()[1]}"
-        address = a.address
+        address, dead = a.address, free_address()
         b = Node(member("b"), address, dead)
         await b.transport.open("b", b.group, b.ear)
         await b.ear.until(lambda _: "a" in b.ear.reached)
@@ -224,8 +224,7 @@ def test_one_that_was_dialled_dials_when_the_other_is_back_elsewhere(member: Ide
 
 def test_its_own_address_among_the_peers_does_no_harm(member: Identities) -> None:
     async def main() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         a = Node(member("a"), f"127.0.0.1:{port}", f"localhost:{port}", listen=f"127.0.0.1:{port}")
         async with running(a):
             b = Node(member("b"), a.address)
