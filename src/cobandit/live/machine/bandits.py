@@ -17,8 +17,10 @@ from cobandit.core.pens import MAX_CELLS_HANDED_ON, MAX_CELLS_HELD
 from cobandit.core.places import At, Bandit, Change, beside, check_part
 from cobandit.live.decide.allocation import drawn_by
 from cobandit.live.decide.clock import Clock
-from cobandit.live.decide.decider import Decider, DeskTerms, Known
+from cobandit.live.decide.decider import Decider
+from cobandit.live.decide.desk import Desk, DeskTerms
 from cobandit.live.decide.full_names import split
+from cobandit.live.decide.known import Known
 from cobandit.live.machine.controls import FROZEN, Controls, freezing_in, killing
 from cobandit.live.machine.definitions import difference_in_words
 from cobandit.live.machine.guardrails import Freezer
@@ -173,7 +175,7 @@ class Bandits:
             if at[0] == name:
                 self.decider.desks[at].attach(number, arm)
 
-    def desk(self, bandit: str, segment: str) -> Decider:
+    def desk(self, bandit: str, segment: str) -> Desk:
         """Return where a segment is decided, which appears when it is first asked for. From any thread.
 
         Raises:
