@@ -219,13 +219,13 @@ class Bandits:
     def drop_empty(self) -> None:
         """Keep nothing for segments of which nothing is known any more: their window has passed."""
         windowed = {name for name, declared in self.declared.items() if declared.bandit.period}
-        empty = [at for at in tuple(self.decider.desks) if at[0] in windowed and not self._agent.knows_of(*at)]
+        empty = [at for at in tuple(self.decider.desks) if at[0] in windowed and not self._agent.learners.has_any(at)]
         for at in self.decider.drop_desks(empty):
             self._asked_for.get(at[0], set()).discard(at[1])
             self._room += self._ahead.pop(at, 0)
             for kept in (self._places, self._changed, self._asked):
                 kept.pop(at, None)
-            self._agent.drop_policy(*at)
+            self._agent.learners.drop(at)
 
     def publish_all(self) -> None:
         """Publish everything again, because controls have changed."""
@@ -241,7 +241,7 @@ class Bandits:
         """Let the deciders know what has changed."""
         while self._fresh:
             at = self._fresh.popleft()
-            if self._agent.knows_of(*at):
+            if self._agent.learners.has_any(at):
                 self._changed[at] = None
         for at in self._changed:
             place, desk = self._place(at), self.decider.desk(at)
