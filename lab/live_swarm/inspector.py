@@ -6,7 +6,7 @@ Every function here says what is wrong in a sentence; no sentence is what everyb
 from collections.abc import Container, Mapping
 
 from cobandit.live.auth.refusal import Refusal
-from cobandit.live.decide.decider import Settled
+from cobandit.live.decide.common import Settled
 from cobandit.live.decide.full_names import prefix_of, split
 from cobandit.live.machine.controls import FURTHEST_AHEAD
 from cobandit.live.machine.step import Step

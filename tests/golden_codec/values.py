@@ -38,7 +38,7 @@ from cobandit.core import (
 from cobandit.core.pen_names import SettledBlock
 from cobandit.core.pens import BookState, Pen
 from cobandit.core.state import Snapshot
-from cobandit.live.decide.decider import Decided, Settled
+from cobandit.live.decide.common import Decided, Settled
 from cobandit.live.machine.batch import Batch, NodeState
 from cobandit.live.machine.control_messages import (
     AnyControlMessage,

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from cobandit.live.decide.decider import Decided, Decider, Settled
+from cobandit.live.decide.common import Decided, Settled
+from cobandit.live.decide.decider import Decider
 from cobandit.live.drive.node import Node
 from cobandit.live.drive.writing import Writing
 from cobandit.live.machine import guard

@@ -11,7 +11,7 @@ from cobandit.core import members, snapshots
 from cobandit.core.calendar import Calendar
 from cobandit.core.places import At, Change, Placed
 from cobandit.learning import Build, Learners
-from cobandit.live.decide.decider import Report, Settled
+from cobandit.live.decide.common import Report, Settled
 from cobandit.live.decide.decision import read
 from cobandit.live.decide.taken import Taken
 from cobandit.live.drive import member as member_module

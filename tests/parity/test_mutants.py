@@ -54,7 +54,7 @@ def test_a_broken_kernel_is_caught(judge: Judge, place: int) -> None:
 @pytest.mark.parametrize(
     ("where", "right", "places"),
     [
-        ("talking.share", "pair.shares -= 1", 0),
+        ("talking.number_share", "pair.shares -= 1", 0),
         ("talking.no_such_function", "pair.shares += 1", 0),
         ("sizes.integer_size", "value", 4),
     ],

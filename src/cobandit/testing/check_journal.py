@@ -5,7 +5,7 @@ The suite knows nothing about where a journal keeps things. It checks the promis
 
 from collections.abc import Callable
 
-from cobandit.live.decide.decider import Decided, Settled
+from cobandit.live.decide.common import Decided, Settled
 from cobandit.live.machine.batch import Batch, NodeState
 from cobandit.live.machine.controls import Setting
 from cobandit.live.machine.open_decisions import OpenDecisionsState

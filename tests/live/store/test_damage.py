@@ -8,7 +8,7 @@ import pytest
 
 import cobandit
 from cobandit.core import Constant, Geometric, RetryTimers, Sharing, on_demand
-from cobandit.live.decide.decider import Decided
+from cobandit.live.decide.common import Decided
 from cobandit.live.drive.member import Member
 from cobandit.live.machine.batch import Batch, NodeState
 from cobandit.live.store.journal import JournalError, Stored

@@ -7,7 +7,7 @@ import pytest
 
 from cobandit import UCB, Agent
 from cobandit.core import Geometric, RetryTimers, on_demand
-from cobandit.live.decide.decider import Decided, Settled
+from cobandit.live.decide.common import Decided, Settled
 from cobandit.live.decide.taken import Taken
 from cobandit.live.drive.clock import VirtualClock
 from cobandit.live.machine.batch import NodeState

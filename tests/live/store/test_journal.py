@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cobandit.core.places import Bandit
-from cobandit.live.decide.decider import Decided, Settled
+from cobandit.live.decide.common import Decided, Settled
 from cobandit.live.decide.decision import Signer
 from cobandit.live.machine.batch import Batch, Mail, NodeState, encode_state
 from cobandit.live.machine.controls import Setting
@@ -102,7 +102,7 @@ def test_a_second_process_is_told_that_the_file_is_taken(tmp_path: Path) -> None
 def test_what_was_written_survives_a_process_that_is_killed(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\n"
-        "from cobandit.live.decide.decider import Decided\n"
+        "from cobandit.live.decide.common import Decided\n"
         "from cobandit.live.store.journal import Batch\n"
         "from cobandit.live.store.sqlite_journal import SqliteJournal\n"
         "journal = SqliteJournal(sys.argv[1])\n"

@@ -17,8 +17,10 @@ from cobandit.core.pens import MAX_CELLS_HANDED_ON, MAX_CELLS_HELD
 from cobandit.core.places import At, Bandit, Change, beside, check_part
 from cobandit.live.decide.allocation import drawn_by
 from cobandit.live.decide.clock import Clock
-from cobandit.live.decide.decider import Decider, DeskTerms, Known
+from cobandit.live.decide.decider import Decider
+from cobandit.live.decide.desk import Desk, DeskTerms
 from cobandit.live.decide.full_names import split
+from cobandit.live.decide.known import Known
 from cobandit.live.machine.controls import FROZEN, Controls, freezing_in, killing
 from cobandit.live.machine.definitions import difference_in_words
 from cobandit.live.machine.guardrails import Freezer
@@ -177,7 +179,7 @@ class Bandits:
             if at[0] == name:
                 self.decider.desks[at].attach(number, arm)
 
-    def desk(self, bandit: str, segment: str) -> Decider:
+    def desk(self, bandit: str, segment: str) -> Desk:
         """Return where a segment is decided, which appears when it is first asked for. From any thread.
 
         Raises:
@@ -221,13 +223,13 @@ class Bandits:
     def drop_empty(self) -> None:
         """Keep nothing for segments of which nothing is known any more: their window has passed."""
         windowed = {name for name, declared in self.declared.items() if declared.bandit.period}
-        empty = [at for at in tuple(self.decider.desks) if at[0] in windowed and not self._agent.knows_of(*at)]
+        empty = [at for at in tuple(self.decider.desks) if at[0] in windowed and not self._agent.learners.has_any(at)]
         for at in self.decider.drop_desks(empty):
             self._asked_for.get(at[0], set()).discard(at[1])
             self._room += self._ahead.pop(at, 0)
             for kept in (self._places, self._changed, self._asked):
                 kept.pop(at, None)
-            self._agent.drop_policy(*at)
+            self._agent.learners.drop(at)
 
     def publish_all(self) -> None:
         """Publish everything again, because controls have changed."""
@@ -243,7 +245,7 @@ class Bandits:
         """Let the deciders know what has changed."""
         while self._fresh:
             at = self._fresh.popleft()
-            if self._agent.knows_of(*at):
+            if self._agent.learners.has_any(at):
                 self._changed[at] = None
         for at in self._changed:
             place, desk = self._place(at), self.decider.desk(at)

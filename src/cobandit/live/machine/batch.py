@@ -9,7 +9,7 @@ import msgspec
 
 from cobandit.codec import STATE_VERSION, Format, StateCodec
 from cobandit.core.pens import BookState, Pen
-from cobandit.live.decide.decider import Decided, Settled
+from cobandit.live.decide.common import Decided, Settled
 from cobandit.live.machine.controls import Setting
 from cobandit.live.machine.open_decisions import OpenDecisionsState
 

@@ -9,9 +9,11 @@ from typing import Protocol
 
 from cobandit.agent import Agent
 from cobandit.core.places import GUARDRAIL, PLAIN, At, apart
-from cobandit.live.decide.decider import Known, Report, Settled, units_of
+from cobandit.live.decide.common import Report, Settled
+from cobandit.live.decide.desk import units_of
 from cobandit.live.decide.full_names import split
 from cobandit.live.decide.holdout import unmarked
+from cobandit.live.decide.known import Known
 from cobandit.live.machine.odds import Odds
 from cobandit.values.errors import NotNowError
 from cobandit.values.tally import Arm, ArmTally

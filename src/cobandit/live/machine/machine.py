@@ -21,8 +21,11 @@ from cobandit.core.settled import blocks_of
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.allocation import Allocation
 from cobandit.live.decide.clock import Clock
-from cobandit.live.decide.decider import NOTHING, Decided, Decider, Report, Settled
+from cobandit.live.decide.common import Common, Decided, Report, Settled
+from cobandit.live.decide.decider import Decider
 from cobandit.live.decide.decision import Signer
+from cobandit.live.decide.desk import DeskTerms, of_no_bandit
+from cobandit.live.decide.known import NOTHING
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.alerts import Alerts
@@ -170,19 +173,19 @@ class Machine:
         self._odds.allocation = allocation
         if self.agent.has_plain and (question := self.question()) is not None:
             self._odds.take(question, best_odds(question.posteriors))
-        self.bandits.decider = self.decider = Decider(
-            self.terms.build,
-            self.knowledge.known() if self.agent.has_plain else NOTHING,
-            self.clock,
-            Signer(self.terms.name, self._start.secret),
-            first_number=self._first_number,
+        has_plain, terms = self.agent.has_plain, self.terms
+        plain = DeskTerms(
+            terms.build,
+            self.agent.policy.quantum.units if has_plain else of_no_bandit,
+            blank=self.knowledge.known() if has_plain else NOTHING,
+            default_units=terms.default_units,
             allocation=allocation,
             seed=seed,
-            salt=self.terms.group,
-            holdout=self.terms.holdout,
-            wake=wake,
-            default_units=self.terms.default_units,
+            holdout=terms.holdout,
         )
+        signer = Signer(terms.name, self._start.secret)
+        common = Common(self.clock, signer, salt=terms.group, first_number=self._first_number, wake=wake)
+        self.bandits.decider = self.decider = Decider(plain, common)
         self.decider.reopen((number, arm, at) for number, (arm, at) in self.open_decisions.open.items())
         self.decider.remember_subjects(self.open_decisions.subjects())
         self.settling = Settling(
@@ -427,7 +430,7 @@ class Machine:
         self._has_news = False
         if self.agent.has_plain:
             self.operations.look_for_control_arm()
-            self.decider.published = self.knowledge.known()
+            self.decider.plain.published = self.knowledge.known()
             self._candidates = self.agent.policy.candidates
 
     def question(self) -> Question | None:

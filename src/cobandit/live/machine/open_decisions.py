@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from cobandit.live.decide.decider import MOST_SUBJECTS, MOST_WAITING, Decided, Settled
+from cobandit.live.decide.common import MOST_SUBJECTS, MOST_WAITING, Decided, Settled
 from cobandit.live.decide.holdout import is_held_out
 from cobandit.values.tally import Arm
 

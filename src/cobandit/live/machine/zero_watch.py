@@ -6,7 +6,7 @@ This file owns the counts since the start and what people are told. It does not 
 import logging
 from collections.abc import Iterable
 
-from cobandit.live.decide.decider import Settled
+from cobandit.live.decide.common import Settled
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.alerts import Alerts
 

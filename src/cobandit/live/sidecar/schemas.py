@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from cobandit.live.decide.decider import LONGEST_SUBJECT
 from cobandit.live.decide.decision import LONGEST_TOKEN
+from cobandit.live.decide.desk import LONGEST_SUBJECT
 from cobandit.live.decide.holdout import LARGEST_HOLDOUT
 from cobandit.live.machine.bandits import MAX_SEGMENTS
 from cobandit.live.sidecar.problems import Problem

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from cobandit.core.places import Bandit
-from cobandit.live.decide.decider import Decided
+from cobandit.live.decide.common import Decided
 from cobandit.live.decide.decision import Claim, Signer, sign
 from cobandit.live.decide.full_names import prefix_of, split
 from cobandit.live.decide.holdout import is_held_out, unmarked

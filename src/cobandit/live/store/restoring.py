@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from cobandit.agent import Agent
+from cobandit.agent.restoring import relearn
 from cobandit.core import Began, Changes, Sharing
 from cobandit.core.pens import replayed
 from cobandit.core.state import FactState, Snapshot
@@ -101,7 +102,7 @@ def restore(
         agent = Agent.restore(found, records, policy=policy, sharing=sharing)
     else:
         agent = Agent.restore(found, policy=policy, sharing=sharing)
-        left_out = agent.relearn(records)
+        left_out = relearn(agent, records)
         remark = (
             f"{journal.name} was left by a crash, with sharing={found.sharing}, and goes on with sharing={sharing!r}: "
             f"all own observations are kept, {left_out} of its last {len(records)} records are not: peers return them"

@@ -12,8 +12,8 @@ from cobandit.codec import decode_record, decode_snapshot, encode_snapshot
 from cobandit.core import Began
 from cobandit.core.places import Bandit
 from cobandit.core.state import EndpointState, Snapshot
-from cobandit.live.decide.decider import units_of
 from cobandit.live.decide.decision import Claim, Signer, is_genuine, read
+from cobandit.live.decide.desk import units_of
 from cobandit.live.decide.full_names import split
 from cobandit.live.machine.batch import Batch
 from cobandit.live.machine.open_decisions import OpenDecisions

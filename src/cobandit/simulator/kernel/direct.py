@@ -17,8 +17,8 @@ from cobandit.simulator.kernel.saying import repeat_what_is_due
 from cobandit.simulator.kernel.sizes import bits_of, fresh_size
 from cobandit.simulator.kernel.slices import add_slice
 from cobandit.simulator.kernel.tables import Tables
-from cobandit.simulator.kernel.talking import HEARD, OBSERVED, can_answer, concerned, has_reached, take, threshold_at
-from cobandit.simulator.kernel.waiting import answered, expect, schedule
+from cobandit.simulator.kernel.talking import HEARD, OBSERVED, can_answer, concerned, has_reached, number_share, take
+from cobandit.simulator.kernel.waiting import answered, shared
 
 
 @compiled
@@ -61,20 +61,12 @@ def share(t: Tables, slot: int, sender: int, receiver: int, claim: int) -> None:
 @inlined
 def say(t: Tables, slot: int, sender: int, receiver: int, claim: int, is_answer: bool) -> None:
     """Write a fresh share, count it, and let its receiver take what it tells."""
-    me, pair, now = t.agents[sender], t.pairs[sender, receiver], np.float64(slot)
+    me, pair = t.agents[sender], t.pairs[sender, receiver]
     mine, theirs = t.links[sender, receiver], t.links[receiver, sender]
     count, version = me.own_pulls - pair.shared_version, me.own_pulls
-    pair.shares += 1
-    if not is_answer or t.world.answers_advance:
-        pair.share_number += 1
+    number_share(t, pair, is_answer)
     pair.shared_version = version
-    mine.phase = codes.WAITING
-    mine.shared_at = now
-    mine.filled = np.float64(threshold_at(t, sender, receiver, max(1, pair.share_number - 1)))
-    mine.attempts = 0
-    mine.can_be_timed = True
-    expect(t, mine, now)
-    schedule(t, mine, sender)
+    shared(t, mine, pair, sender, receiver, np.float64(slot))
     speak(t, me, slot)
     if t.world.counts_sizes:
         t.world.bytes += fresh_size(t, mine, sender, receiver, np.int64(pair.shares), count, claim)

@@ -13,7 +13,7 @@ from cobandit.simulator.kernel.jit import compiled, inlined
 from cobandit.simulator.kernel.lossy import new_letter
 from cobandit.simulator.kernel.mail import UNDER_WAY
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
-from cobandit.simulator.kernel.talking import HEARD, OBSERVED, threshold_at
+from cobandit.simulator.kernel.talking import HEARD, OBSERVED, number_share, threshold_at
 
 _MAX_FACTS = MAX_FACTS_PER_MESSAGE
 
@@ -109,9 +109,7 @@ def share(t: Tables, place: int, is_answer: bool) -> None:
     """Share with another hub (`Speech.share`)."""
     edge = t.edges[place]
     letter = new_letter(t, codes.SHARE, edge.sender, edge.receiver)
-    edge.shares += 1
-    if not is_answer or t.world.answers_advance:
-        edge.share_number += 1
+    number_share(t, edge, is_answer)
     letter.link, letter.number, letter.count, letter.pool = place, edge.shares, edge.buffered, UNDER_WAY
     edge.buffered = 0
     write_rows(t, edge, letter)

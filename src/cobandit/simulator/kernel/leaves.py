@@ -11,7 +11,7 @@ from cobandit.simulator.kernel.lossy import new_letter
 from cobandit.simulator.kernel.mail import UNDER_WAY, speak
 from cobandit.simulator.kernel.sizes import notice_size
 from cobandit.simulator.kernel.tables import ONE_OBSERVATION, Record, Tables
-from cobandit.simulator.kernel.talking import HEARD, JOINED, LEFT, OBSERVED, threshold_at
+from cobandit.simulator.kernel.talking import HEARD, JOINED, LEFT, OBSERVED, number_share, threshold_at
 
 
 @inlined
@@ -47,9 +47,7 @@ def share_up(t: Tables, leaf: int, place: int, is_answer: bool) -> None:
     """Share with a relay (`Speech.share`)."""
     link, version = t.uplinks[leaf, place], t.agents[leaf].own_pulls
     letter = new_letter(t, codes.SHARE, leaf, relay_of(t, leaf, place))
-    link.shares += 1
-    if not is_answer or t.world.answers_advance:
-        link.share_number += 1
+    number_share(t, link, is_answer)
     base = link.shared_version
     letter.link, letter.pool = leaf * t.uplinks.shape[1] + place, UNDER_WAY
     letter.number, letter.count, letter.since = link.shares, version - base, t.world.parcels_end

@@ -12,15 +12,15 @@ from cobandit.simulator.kernel.bits import WORD, lowest
 from cobandit.simulator.kernel.jit import compiled, inlined
 from cobandit.simulator.kernel.lossy import new_letter
 from cobandit.simulator.kernel.tables import Record, Tables
-from cobandit.simulator.kernel.talking import buffered, concerned, has_reached, is_told, observed_for, threshold_at
+from cobandit.simulator.kernel.talking import buffered, concerned, has_reached, is_told, number_share, observed_for
 from cobandit.simulator.kernel.waiting import (
     eliminated,
-    expect,
     expect_from_all,
     flush_at,
     has_unsaid,
     owes,
     schedule,
+    shared,
     wake_by,
 )
 
@@ -58,18 +58,9 @@ def share(t: Tables, agent: int, peer: int, is_answer: bool, now: float) -> None
     """Write a fresh share (`Exchange._take`, `Speech.share`)."""
     pair = t.pairs[agent, peer]
     count, base = buffered(t, pair, agent, peer), np.int64(pair.shared_version)
-    pair.shares += 1
-    if not is_answer or t.world.answers_advance:
-        pair.share_number += 1
+    number_share(t, pair, is_answer)
     if t.world.tolerant:
-        link = t.links[agent, peer]
-        link.phase = codes.WAITING
-        link.shared_at = now
-        link.filled = np.float64(threshold_at(t, agent, peer, max(1, pair.share_number - 1)))
-        link.attempts = 0
-        link.can_be_timed = True
-        expect(t, link, now)
-        schedule(t, link, agent)
+        shared(t, t.links[agent, peer], pair, agent, peer, now)
         write_share(t, agent, peer, count, False)
         return
     pair.shared_version = t.agents[agent].own_pulls

@@ -174,6 +174,14 @@ def count_size(t: Tables, sender: int, receiver: int, count: int, base: int) -> 
 
 
 @inlined
+def number_share(t: Tables, pair: Record, is_answer: bool) -> None:
+    """Give a share its number, and move c on (`Exchange._take`)."""
+    pair.shares += 1
+    if not is_answer or t.world.answers_advance:
+        pair.share_number += 1
+
+
+@inlined
 def share(t: Tables, slot: int, sender: int, receiver: int, is_answer: bool) -> int:
     """Renew the buffer and move c on (Algorithm 1, lines 9 to 11, 18 and 19). Return the version shared before."""
     pair = t.pairs[sender, receiver]
@@ -182,10 +190,8 @@ def share(t: Tables, slot: int, sender: int, receiver: int, is_answer: bool) -> 
     pair.shared_version = version
     if not t.world.same_arms:
         pair.shared_usable = t.usable[sender, t.agents[receiver].arm_set]
-    pair.shares += 1
+    number_share(t, pair, is_answer)
     speak(t, t.agents[sender], slot)
-    if not is_answer or t.world.answers_advance:
-        pair.share_number += 1
     if t.world.counts_sizes:
         count_size(t, sender, receiver, count, base)
     tell(t, slot, _SHARE, sender, receiver, pair.shares, count, version)

@@ -4,12 +4,14 @@ Functions carry the names of the readable methods, so that the two can be read s
 simulated run, so there are no sessions and incarnations here.
 """
 
+import numpy as np
+
 from cobandit.core import retransmit
 from cobandit.core.retransmit import first_wait, learned_deviation, learned_mean
 from cobandit.simulator.kernel import codes
 from cobandit.simulator.kernel.jit import borrow, compiled, inlined
 from cobandit.simulator.kernel.tables import Record, Tables
-from cobandit.simulator.kernel.talking import settled
+from cobandit.simulator.kernel.talking import settled, threshold_at
 
 for _formula in (retransmit.first_wait, retransmit.learned_mean, retransmit.learned_deviation):
     borrow(_formula)
@@ -78,6 +80,18 @@ def expect(t: Tables, link: Record, now: float) -> None:
     link.wait = first_wait(link.mean_wait, link.deviation, link.filled, t.world.first, t.world.least, t.world.longest)
     link.sent_at = now
     link.retry_at = now + link.wait
+
+
+@inlined
+def shared(t: Tables, link: Record, pair: Record, agent: int, peer: int, now: float) -> None:
+    """Wait for the answer to a fresh share, which has its number (`Retransmit.shared`)."""
+    link.phase = codes.WAITING
+    link.shared_at = now
+    link.filled = np.float64(threshold_at(t, agent, peer, max(1, pair.share_number - 1)))
+    link.attempts = 0
+    link.can_be_timed = True
+    expect(t, link, now)
+    schedule(t, link, agent)
 
 
 @compiled

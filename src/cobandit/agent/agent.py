@@ -9,45 +9,35 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 
+from cobandit.agent.restoring import checked, endpoint_of, replay_all
 from cobandit.core import (
-    Adopted,
     AgentId,
-    Began,
     Cells,
     Endpoint,
-    Flushed,
-    Forgot,
     InputRecord,
-    Introduced,
     Limited,
     LinkView,
     Message,
-    Observed,
     Outcome,
-    PeerJoined,
-    PeerLeft,
     Presence,
-    Received,
     Sharing,
     Turned,
-    Woke,
     on_demand,
 )
 from cobandit.core.calendar import Calendar
 from cobandit.core.credibility import check_observations
 from cobandit.core.facts import CellKey, Fact, SettledKey
-from cobandit.core.invariants import endpoint_violations
 from cobandit.core.pen_names import SettledBlock, incarnation_of
 from cobandit.core.places import PLAIN, At, Bandit, Change, Placed, beside, faded
 from cobandit.core.replica import MAX_FACTS_PER_MESSAGE
 from cobandit.core.retransmit import Phase
 from cobandit.core.roles import adopt
-from cobandit.core.snapshots import restored, state, view
-from cobandit.core.state import EndpointState, Snapshot
+from cobandit.core.snapshots import state, view
+from cobandit.core.state import Snapshot
 from cobandit.learning import Build, Learners
 from cobandit.policies import Policy
 from cobandit.values.checks import check_time, check_whole, plain, plain_arguments
-from cobandit.values.errors import LocalError, PeerError
+from cobandit.values.errors import LocalError
 from cobandit.values.quantum import Quantum
 from cobandit.values.tally import Arm, ArmTally, Tally, checked_arms
 
@@ -107,8 +97,9 @@ class Agent:
     def _take_endpoint(self, endpoint: Endpoint, policy: Policy | None) -> None:
         """Be this agent, with nothing learned yet."""
         self.endpoint, replica = endpoint, endpoint.replica
-        self._learners = Learners(replica.bandits, replica.period_of)
-        self._plain = None if policy is None else self._learners.put_plain(policy)
+        self.learners = Learners(replica.bandits, replica.period_of)
+        """The policies: one for each place."""
+        self._plain = None if policy is None else self.learners.put_plain(policy)
         if policy is not None:
             policy.owner = endpoint.name
 
@@ -125,19 +116,11 @@ class Agent:
         Raises:
             LocalError: The bandit was not declared.
         """
-        return self._learners.at((bandit, segment)).policy
+        return self.learners.at((bandit, segment)).policy
 
     def segments_of(self, bandit: str) -> tuple[str, ...]:
         """Return the segments of a bandit that there are."""
-        return self._learners.segments_of(bandit)
-
-    def knows_of(self, bandit: str, segment: str) -> bool:
-        """Return whether anything is known of a segment of a bandit that counts at present."""
-        return self._learners.has_any((bandit, segment))
-
-    def drop_policy(self, bandit: str, segment: str) -> None:
-        """Keep no policy of a segment of which nothing is known, until it is asked for again."""
-        self._learners.drop((bandit, segment))
+        return self.learners.segments_of(bandit)
 
     def declare(self, bandit: str, build: Build) -> None:
         """Say how policies are made for a bandit that this agent serves, one for each of its segments.
@@ -147,7 +130,7 @@ class Agent:
         """
         if bandit not in self.endpoint.members.bandits:
             raise LocalError(f"{self.name} does not serve a bandit {bandit!r}: begin a session with it first")
-        self._learners.declare(bandit, build, self._known())
+        self.learners.declare(bandit, build, self._known())
 
     @property
     def has_plain(self) -> bool:
@@ -261,7 +244,27 @@ class Agent:
             LocalError: There are none, an arm comes twice or is not one of this agent's, or the rewards cannot add up
                 to that. Nothing changed.
         """
-        return self._observe(tallies, self._time(now), settled, elsewhere)
+        now = self._time(now)
+        check_time(now)
+        if settled and not (tallies or elsewhere):
+            return self.endpoint.observe((), now, settled)
+        replica, count = self.endpoint.replica, 0
+        if tallies or not elsewhere:
+            count = check_observations(tallies, replica)
+        for placed in elsewhere:
+            count = check_observations(placed.tallies, replica, placed[:2], before=count)
+        if len({placed[:2] for placed in elsewhere}) < len(elsewhere):
+            raise LocalError("a segment is in the batch twice: add the two up")
+        for bandit, segment, placed_tallies in elsewhere:
+            if self.learners.knows(bandit) and not beside(bandit, segment):
+                self.learners.at((bandit, segment)).observe(placed_tallies)
+        notices: tuple[Message, ...] = ()
+        if tallies and self._plain is not None:
+            candidates_before = self._plain.policy.candidates
+            self._plain.observe(tallies)
+            notices = self._eliminate_what_fell(candidates_before, now)
+        outcome = self.endpoint.observe(tallies, now, settled, elsewhere)
+        return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
 
     def turn(self, time: float, now: float | None = None, *, is_back: bool = False) -> Outcome:
         """Take the time of the calendar, which all who serve a bandit with a window have in common.
@@ -289,9 +292,10 @@ class Agent:
         incarnation, replica = incarnation_of(pen), self.endpoint.replica
         place = (*at, replica.period_of(at[0]))
         told = Cells(pen, incarnation, (), *place)
-        return self._adopt(told._replace(tallies=(replica.held(told, tally.arm).plus(tally),)), settled, now)
+        return self.adopt_told(told._replace(tallies=(replica.held(told, tally.arm).plus(tally),)), settled, now)
 
-    def _adopt(self, told: Cells, settled: Sequence[SettledBlock], now: float) -> Outcome:
+    def adopt_told(self, told: Cells, settled: Sequence[SettledBlock], now: float) -> Outcome:
+        """Do what `adopt` does, as it is written down: all that is counted of the arm then."""
         return self._learned(adopt(self.endpoint, told, settled, now))
 
     def _learned(self, outcome: Outcome) -> Outcome:
@@ -301,9 +305,9 @@ class Agent:
             if outcome.returned:
                 self._plain.policy.learn(outcome.returned, own=True)
         if outcome.elsewhere:
-            self._learners.learn(outcome.elsewhere)
+            self.learners.learn(outcome.elsewhere)
         if outcome.records and isinstance(outcome.records[0], Turned):
-            self._learners.turn()
+            self.learners.turn()
         return outcome
 
     def receive(self, message: Message, now: float | None = None) -> Outcome:
@@ -400,10 +404,10 @@ class Agent:
         life = self.incarnation if incarnation is None else incarnation
         outcome = self.endpoint.begin(session, life, names, now, bandits)
         if names != self.arms:
-            self._learners.at(PLAIN).change_arms(names)
+            self.learners.at(PLAIN).change_arms(names)
         if bandits is not None:
-            self._learners.learn(outcome.elsewhere)
-            self._learners.grow()
+            self.learners.learn(outcome.elsewhere)
+            self.learners.grow()
         for arm in outcome.ruled_out:
             self.policy.eliminate(arm)
         return outcome
@@ -578,7 +582,7 @@ class Agent:
 
     def declares(self, bandit: str) -> bool:
         """Return whether it is known here how policies of a bandit are made."""
-        return self._learners.knows(bandit)
+        return self.learners.knows(bandit)
 
     def snapshot(self) -> Snapshot:
         """Return all that this agent knows."""
@@ -608,55 +612,20 @@ class Agent:
         Raises:
             LocalError: The snapshot is of another version, is damaged, or does not fit the policy or the records.
         """
-        if not isinstance(snapshot, Snapshot):
-            raise LocalError("restore takes a snapshot: turn bytes into one with cobandit.codec.decode_snapshot")
-        kept = snapshot.endpoint
-        _check_policy(kept, policy)
-        was_tolerant = any(link.retransmit is not None for link in kept.links)
-        is_tolerant = sharing is not None and sharing.retry is not None
-        if kept.links and was_tolerant != is_tolerant:
-            raise LocalError(
-                f"the snapshot of {kept.agent} was made with sharing={snapshot.sharing}: pass the same to restore"
-            )
+        kept = checked(snapshot, policy, sharing)
         if policy is not None:
             policy.change_arms(kept.arms)
         agent = cls(kept.agent, policy, sharing, incarnation=kept.incarnation)
-        try:
-            endpoint = restored(kept, agent.sharing, settles=policy is not None and policy.eliminates)
-        except (KeyError, ValueError, PeerError) as error:
-            reason = f"unknown name {error}" if isinstance(error, KeyError) else str(error)
-            raise LocalError(f"the snapshot of {kept.agent} is damaged: {reason}") from error
-        if damage := endpoint_violations(endpoint):
-            raise LocalError(f"the snapshot of {kept.agent} is damaged: {damage[0]}")
+        endpoint = endpoint_of(kept, agent.sharing, settles=policy is not None and policy.eliminates)
         agent._take_endpoint(endpoint, policy)
-        agent._learners.learn(agent._known())
+        agent.learners.learn(agent._known())
         for name, build in (builds or {}).items():
             if name in endpoint.members.bandits:
                 agent.declare(name, build)
         for arm in agent.endpoint.candidates.eliminated:
             agent.policy.eliminate(arm)
-        agent._replay_all(records, snapshot)
+        replay_all(agent, records, snapshot.sharing)
         return agent
-
-    def relearn(self, records: Iterable[InputRecord]) -> int:
-        """Take what records tell that were made under another `sharing`: what was learned, not who was told.
-
-        Own observations are all taken; what peers said up to the first word that does not fit. Begin a new incarnation
-        then: the peers return the rest.
-
-        Returns:
-            How many records were left out.
-        """
-        left_out, fits = 0, True
-        for record in records:
-            if not (fits or isinstance(record, Observed | Began)):
-                left_out += 1
-                continue
-            try:
-                self._replay(record)
-            except PeerError:
-                left_out, fits = left_out + 1, False
-        return left_out
 
     def _check_tolerant(self, what: str) -> None:
         if self.sharing.retry is None:
@@ -671,43 +640,6 @@ class Agent:
         time: float = 0.0 if now is None else plain(now)
         return time
 
-    def _replay_all(self, records: Iterable[InputRecord], snapshot: Snapshot) -> None:
-        for record in records:
-            if repr(self.sharing) != snapshot.sharing:
-                raise LocalError(f"records made under {snapshot.sharing} cannot be replayed under {self.sharing!r}")
-            try:
-                self._replay(record)
-            except PeerError as error:  # it was accepted once, so it is the record that is wrong
-                raise LocalError(f"a record does not fit the snapshot of {self.name}: {error}") from error
-
-    def _observe(
-        self,
-        tallies: Sequence[ArmTally],
-        now: float,
-        settled: Sequence[SettledBlock] = (),
-        elsewhere: Sequence[Placed] = (),
-    ) -> Outcome:
-        check_time(now)
-        if settled and not (tallies or elsewhere):
-            return self.endpoint.observe((), now, settled)
-        replica, count = self.endpoint.replica, 0
-        if tallies or not elsewhere:
-            count = check_observations(tallies, replica)
-        for placed in elsewhere:
-            count = check_observations(placed.tallies, replica, placed[:2], before=count)
-        if len({placed[:2] for placed in elsewhere}) < len(elsewhere):
-            raise LocalError("a segment is in the batch twice: add the two up")
-        for bandit, segment, placed_tallies in elsewhere:
-            if self._learners.knows(bandit) and not beside(bandit, segment):
-                self._learners.at((bandit, segment)).observe(placed_tallies)
-        notices: tuple[Message, ...] = ()
-        if tallies and self._plain is not None:
-            candidates_before = self._plain.policy.candidates
-            self._plain.observe(tallies)
-            notices = self._eliminate_what_fell(candidates_before, now)
-        outcome = self.endpoint.observe(tallies, now, settled, elsewhere)
-        return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
-
     def _eliminate_what_fell(self, candidates_before: tuple[Arm, ...], now: float) -> tuple[Message, ...]:
         notices: tuple[Message, ...] = ()
         if self.policy.candidates is not candidates_before:
@@ -715,48 +647,6 @@ class Agent:
                 if gone not in self.policy.candidates:
                     notices += self.endpoint.eliminate(gone, now).outgoing
         return notices
-
-    def _replay(self, record: InputRecord) -> None:
-        match record:
-            case Observed(tallies, now, settled, elsewhere):
-                self._observe(tallies, now, settled, elsewhere)
-            case Turned(time, now):  # of an earlier time there is a record only if it went back
-                self.turn(time, now, is_back=time < self.calendar.time)
-            case Adopted(told, settled, now):
-                self._adopt(told, settled, now)
-            case Received(message, now):
-                self.receive(message, now)
-            case PeerJoined(peer, arms, now):
-                self.peer_joined(peer, arms, now)
-            case PeerLeft(peer, now):
-                self.peer_left(peer, now)
-            case Forgot(peer, now):
-                self.forget(peer, now)
-            case Introduced(now, is_relay, is_leaf):
-                self.join(now, is_relay=is_relay, is_leaf=is_leaf)
-            case Limited(most):
-                self.limit_facts(most)
-            case Woke(now) | Flushed(now):
-                (self.wake if isinstance(record, Woke) else self.flush)(now)
-            case Began(session, incarnation, arms, now, bandits):
-                self.begin(session, now, incarnation=incarnation, arms=arms or None, bandits=bandits)
-            case other:
-                raise LocalError(f"{other!r} is not a record: pass the records of each outcome, in order")
-
-
-def _check_policy(kept: EndpointState, policy: Policy | None) -> None:
-    """Refuse a policy that cannot go on where a state ends."""
-    if policy is None:
-        if kept.arms:
-            raise LocalError(f"the snapshot of {kept.agent} has arms {', '.join(kept.arms)}, and there is no policy")
-        return
-    if not set(kept.arms) <= set(policy.arms) or policy.quantum.per_reward != kept.units_per_reward:
-        raise LocalError(
-            f"the snapshot of {kept.agent} has arms {', '.join(kept.arms)} and {kept.units_per_reward} quanta "
-            f"in a reward, but the policy has {', '.join(policy.arms)} and {policy.quantum.per_reward}"
-        )
-    if policy.own_pulls or policy.tally.observations or policy.candidates != policy.arms:
-        raise LocalError("restore needs a fresh policy: this one has observations or eliminations already")
 
 
 def _last_observed(facts: Iterable[Fact]) -> int:

@@ -1,0 +1,5 @@
+"""One agent: a policy that decides and an endpoint that talks. Still without clock, chance or I/O."""
+
+from cobandit.agent.agent import Agent
+
+__all__ = ["Agent"]
