@@ -6,7 +6,7 @@ known is kept. What is counted beside a bandit has none. This file knows no peer
 `Change`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from cobandit.core.places import PLAIN, At, Bandit, Change, beside, faded
 from cobandit.policies import Policy
@@ -117,14 +117,43 @@ class Learners:
         """
         learner = self._all.get(at)
         if learner is None:
+            learner = self._all[at] = self.seen(at)
+            self._waiting.pop(at, None)
+        return learner
+
+    def seen(self, at: At) -> Learner:
+        """Return the policy of a place, to be read only: one that is new is not kept.
+
+        Raises:
+            LocalError: It is not known how policies of that bandit are made.
+        """
+        learner = self._all.get(at)
+        if learner is None:
             build = self._build.get(at[0])
             if build is None:
                 raise LocalError(f"bandit {at[0]!r} has no policy here: declare it first")
             bandit = self._bandits[at[0]]
-            learner = self._all[at] = Learner(build(bandit.arms), bandit, self._period_of(at[0]))
-            for (period, _, is_own), tally in self._waiting.pop(at, {}).items():
+            learner = Learner(build(bandit.arms), bandit, self._period_of(at[0]))
+            for (period, _, is_own), tally in self._waiting.get(at, {}).items():
                 learner.learn(period, (tally,), own=is_own)
         return learner
+
+    def observations(self, at: At) -> int:
+        """Return how many observations of a place are known that count."""
+        learner = self._all.get(at)
+        if learner is not None:
+            return learner.policy.tally.observations
+        return sum(one.observations for one in self._waiting.get(at, {}).values())
+
+    @property
+    def policies(self) -> Collection[At]:
+        """The places that have a policy."""
+        return self._all.keys()
+
+    @property
+    def waiting(self) -> dict[At, int]:
+        """The places that have none yet, and how many numbers are kept for each."""
+        return {at: len(numbers) for at, numbers in self._waiting.items()}
 
     def has_any(self, at: At) -> bool:
         """Return whether anything is known of a place."""
@@ -148,7 +177,9 @@ class Learners:
             elif bandit in self._build and not beside(bandit, segment):
                 waiting, key = self._waiting.setdefault(at, {}), (period, tally.arm, is_own)
                 waiting[key] = waiting[key].plus(tally) if key in waiting else tally
-                if tally.observations < 0 and not sum(one.observations for one in waiting.values()):
+                if not waiting[key].observations:
+                    del waiting[key]
+                if not waiting:
                     del self._waiting[at]
 
     def turn(self) -> None:

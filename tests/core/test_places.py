@@ -23,8 +23,9 @@ from cobandit.core import (
 )
 from cobandit.core.facts import CellKey
 from cobandit.core.invariants import endpoint_violations, total
-from cobandit.core.places import check_bandits, difference, faded
+from cobandit.core.places import Change, check_bandits, difference, faded
 from cobandit.core.thresholds import Geometric, PerCandidate
+from cobandit.learning import Learners
 from cobandit.policies import AAE, Policy
 from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import ArmTally
@@ -520,6 +521,21 @@ def test_a_bandit_whose_observations_fade_gets_another_arm(name: str) -> None:
         observe(some(arm, 2, 1))
     one.turn(10.0, 11.0)
     assert one.policy_at(name).tally.counts == {"A": 5, "B": 1}
+
+
+def test_of_a_segment_without_a_policy_only_the_periods_that_count_are_kept() -> None:
+    periods = 10
+    learners = Learners({"home": HOME}, lambda _: 0)
+    learners.declare("home", build, ())
+    for period in range(100):
+        learners.learn([Change("home", "de", period, some("A", 5, 2))])
+        if period >= periods:
+            learners.learn([Change("home", "de", period - periods, some("A", -5, -2))])
+    assert learners.waiting == {("home", "de"): periods}
+    assert learners.observations(("home", "de")) == 5 * periods
+    for period in range(90, 100):
+        learners.learn([Change("home", "de", period, some("A", -5, -2))])
+    assert learners.waiting == {}
 
 
 def test_a_policy_that_rules_arms_out_has_no_window() -> None:

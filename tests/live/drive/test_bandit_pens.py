@@ -253,6 +253,20 @@ def test_a_pod_has_no_more_segments_than_can_be_handed_on(fleet: Fleet) -> None:
     assert home.select_arm("segment 0").segment == "segment 0"
 
 
+def test_segments_that_a_pod_has_only_heard_of_take_half_of_its_room(fleet: Fleet) -> None:
+    home = home_of(fleet.relay("r1"), window="10h")
+    most = 2048 // (2 * 11)
+    for number in range(most):
+        home.update(home.select_arm(f"segment {number}"), 1.0)
+    pod = home_of(fleet.pod(), window="10h")
+    until(lambda: len(pod.segments) == most // 2)
+    for number in range(most):  # in any of them it may decide
+        pod.select_arm(f"segment {number}")
+    with pytest.raises(LocalError, match="at most 2,048 combinations"):
+        pod.select_arm("one more")
+    assert len(pod.segments) == most
+
+
 def test_who_differs_about_a_bandit_does_not_take_turns_and_what_else_was_declared_stays(fleet: Fleet) -> None:
     relay = fleet.relay("r1")
     machine, lending, home = relay.machine, relay.machine.lending, Bandit("home", ("A", "B"), 100)

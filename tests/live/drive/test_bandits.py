@@ -365,6 +365,12 @@ def test_segments_that_were_only_heard_of_have_desks_as_far_as_there_is_room_and
     eventually(lambda: other.statistics().bandits[0].observations == 9)
     assert len(second.segments) == 3
     assert other.statistics().bandits[0].segments == 9
+    made = other.on_loop(lambda: len(other.machine.agent.learners.policies))
+    other.statistics()
+    for number in range(20):  # who only looks makes none
+        assert second.statistics(f"s{number}").observations == (number < 9)
+    assert other.on_loop(lambda: len(other.machine.agent.learners.policies)) == made == 3
+    assert other.statistics().bandits[0].segments == 9
     pull(second, 1, "new")
     pull(second, 1, "s8")  # what others observed of it counts here as soon as it is asked for
     eventually(lambda: sum(other.machine.decider.desks["home", "s8"].published.counts) == 2)

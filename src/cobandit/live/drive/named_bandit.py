@@ -119,7 +119,8 @@ class NamedBandit:
 
         def known() -> tuple[SegmentStatistics, Standing, tuple[float, float]]:
             told = segment_of(machine.agent, machine.bandits, self.name, segment)
-            policy, withheld = machine.agent.policy_at(self.name, segment), machine.bandits.withheld(self.name)
+            policy = machine.agent.learners.seen((self.name, segment)).policy
+            withheld = machine.bandits.withheld(self.name)
             arms = [arm for arm in policy.candidates if arm not in withheld]
             return told, standing_of(policy, arms), machine.bandits.declared[self.name].bandit.rewards
 

@@ -97,11 +97,10 @@ class Verdicts:
         undeclared = agent.tallies_of({one.name for one in served if not agent.declares(one.name)})
         for bandit in served:
             if agent.declares(bandit.name):
-                policies = {
-                    segment: agent.policy_at(bandit.name, segment) for segment in agent.segments_of(bandit.name)
-                }
-                segment = max(sorted(policies), key=lambda one: policies[one].tally.observations)
-                policy, withheld = policies[segment], machine.bandits.withheld(bandit.name)
+                sizes = {one: agent.learners.observations((bandit.name, one)) for one in agent.segments_of(bandit.name)}
+                segment = max(sorted(sizes), key=sizes.__getitem__)
+                policy = agent.learners.seen((bandit.name, segment)).policy
+                withheld = machine.bandits.withheld(bandit.name)
                 standing = standing_of(policy, [arm for arm in policy.candidates if arm not in withheld])
             else:
                 tallies = {segment: tally for (name, segment), tally in undeclared.items() if name == bandit.name}

@@ -42,6 +42,12 @@ it is some 30 MB."""
 
 ROOM_EACH = 16
 
+MAX_CELLS = MAX_CELLS_HELD - MAX_CELLS_HANDED_ON
+"""Combinations of segment, arm and period that a member without a name of its own can hand on."""
+
+MAX_CELLS_AHEAD = MAX_CELLS // 2
+"""With so many of them it makes no further segment ready that was only heard of: the rest is for those asked for."""
+
 
 class Declared(NamedTuple):
     """A bandit, as this member declared it."""
@@ -328,7 +334,7 @@ class Bandits:
         """Let a segment be published of which more is known, or less, if it was asked for or there is room."""
         if at not in self.decider.desks and at not in self._changed:
             needed = ROOM_EACH + len(self._served(at[0]).arms)
-            if needed > self._room:
+            if needed > self._room or not self._has_room(at[0], MAX_CELLS_AHEAD):
                 return
             self._ahead[at] = needed
             self._room -= needed
@@ -348,16 +354,19 @@ class Bandits:
 
     def _check_room(self, bandit: str) -> None:
         """Refuse a segment of a member without a name of its own that would have more to hand on than fits."""
-        if lender_of(self._name) is None:
-            return
-        there = [at[0] for at in tuple(self.decider.desks) if at not in self._ahead]
-        served = [self._served(name) for name in (bandit, *there)]
-        cells = sum(len(one.arms) * (one.periods + 1 if one.period else 1) for one in served)
-        if cells > MAX_CELLS_HELD - MAX_CELLS_HANDED_ON:
+        if not self._has_room(bandit, MAX_CELLS):
             raise StateError(
-                f"a member without a name of its own has at most {MAX_CELLS_HELD - MAX_CELLS_HANDED_ON:,} combinations "
-                "of segment, arm and period: use fewer segments, or give it a name and a state"
+                f"a member without a name of its own has at most {MAX_CELLS:,} combinations of segment, arm and "
+                "period: use fewer segments, or give it a name and a state"
             )
+
+    def _has_room(self, bandit: str, most: int) -> bool:
+        """Return whether a member without a name of its own could hand on one more segment. Each may be decided in."""
+        if lender_of(self._name) is None:
+            return True
+        there = {*tuple(self.decider.desks), *tuple(self._ahead)}
+        served = [self._served(name) for name in (bandit, *[at[0] for at in there])]
+        return sum(len(one.arms) * (one.periods + 1 if one.period else 1) for one in served) <= most
 
     def _make_blank(self, declared: Declared) -> None:
         """Say what is known of a segment of which nothing is: all arms are alike."""

@@ -121,7 +121,7 @@ def bandits_of(
 def segment_of(agent: Agent, bandits: _Bandits, name: str, segment: str) -> SegmentStatistics:
     """Return one segment, arm by arm."""
     bandit: Bandit = next(one for one in agent.bandits if one.name == name)
-    policy, frozen = agent.policy_at(name, segment), bandits.frozen(name)
+    policy, frozen = agent.learners.seen((name, segment)).policy, bandits.frozen(name)
     odds = bandits.odds_of((name, segment))
     chances = odds if isinstance(odds, dict) else {}
     low, high = bandit.rewards
