@@ -33,6 +33,7 @@ from typing import IO, Any, NamedTuple, Self
 
 from cobandit import join
 from cobandit.live.drive.asking import Asker
+from cobandit.live.drive.background import background, result_of
 from cobandit.live.drive.member import Member
 from cobandit.live.status.statistics import Statistics
 from lab.servers import nats_server
@@ -368,11 +369,7 @@ class Worker:
         killed.set()
         last_s, deadline = 0.0, time.monotonic() + WITHIN_S
         while moving and time.monotonic() < deadline:
-            moving, left = [], moving
-            for member in left:
-                homes = member.statistics().homes
-                if not homes or relay in homes:
-                    moving.append(member)
+            moving = result_of(background().submit(_without_home(moving, relay)))
             last_s = time.time() - killed_at
             time.sleep(LOOK_EVERY_S)
         thread.join()
@@ -402,6 +399,12 @@ class Worker:
 
     def _statistics(self) -> Iterator[Statistics]:
         return (member.statistics() for member in self._members)
+
+
+async def _without_home(members: list[Member], gone: str) -> list[Member]:
+    """Return who talks to no other relay than one that is gone: all in one look, and without a verdict for each."""
+    homes = [(one, one._node.machine.leaf) for one in members]  # noqa: SLF001  # nobody else looks so often
+    return [one for one, leaf in homes if leaf is None or not set(leaf.homes.talking) - {gone}]
 
 
 class _Orders:

@@ -1,6 +1,6 @@
 """Relays and leaves: a leaf holds totals of what others observed, however many they are, and counts nothing twice."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
 import pytest
@@ -8,6 +8,8 @@ import pytest
 from cobandit import UCB, Agent, Constant, LocalError, PeerError, on_demand
 from cobandit.codec import decode_snapshot, encode_snapshot
 from cobandit.core import Cells, Changes, Delivery, Message, Outcome, Presence, Receipt, Share
+from cobandit.core.facts import Fact
+from cobandit.core.link import Link
 from cobandit.core.messages import EVERYBODY_ELSE
 from cobandit.core.state import TotalState
 from cobandit.core.totals import Totals
@@ -300,3 +302,29 @@ def test_a_relay_is_not_told_what_it_has_told_itself(is_tolerant: bool) -> None:
         world.pull(leaf, "A", 1.0)
     back = [said for said in world.sent if isinstance(said, Share) and (said.sender, said.receiver) == ("r1", "r0")]
     assert {told.agent for share in back for told in share.changes.cells} == {"l1"}
+
+
+@pytest.mark.parametrize("others", [2, 40])
+def test_what_a_leaf_that_comes_over_costs_a_relay_does_not_depend_on_how_many_there_are(
+    others: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Fleet(("r", "s"), {f"leaf-{number}": ("r",) for number in range(others)}, is_tolerant=True)
+    for number in range(others):
+        fleet.pull(f"leaf-{number}", "A", 1.0)
+        fleet.pull(f"leaf-{number}", "B", 0.0)
+    fleet.wait(fleet.now + 1e6)
+    assert {told.agent for told, _ in fleet.agents["s"].endpoint.replica.cells()} == {
+        f"leaf-{number}" for number in range(others)
+    }
+    looked_at, wants = list[str](), Link.wants
+
+    def wants_and_counts(link: Link, fact: Fact) -> bool:
+        looked_at.append(type(fact.key).__name__)
+        return wants(link, fact)
+
+    monkeypatch.setattr(Link, "wants", wants_and_counts)
+    leaf = fleet.started("newcomer")
+    leaf.peer_joined("s", ARMS, fleet.now)
+    (hello,) = leaf.join(fleet.now, is_leaf=True).outgoing
+    fleet.agents["s"].receive(hello, fleet.now)
+    assert Counter(looked_at) == {"TotalKey": 7, "PresenceKey": 7}

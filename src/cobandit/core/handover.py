@@ -39,15 +39,15 @@ class Handover(NamedTuple):
     """Which decisions that were made with it are settled: the holder judges them all, as long as it holds it."""
 
 
-def handed_over(endpoint: Endpoint, pen: AgentId) -> Handover:
-    """Return what a relay knows, for the next holder of a pen."""
+def handed_over(endpoint: Endpoint, pen: AgentId, *, tells_elsewhere: bool = True) -> Handover:
+    """Return what a relay knows, for the next holder of a pen; without totals beside the plain bandit if so said."""
     replica = endpoint.replica
     told_of_pen = told(replica.facts_of(pen))
     own = tuple(entry for cells in told_of_pen.cells if _is_plain(cells) for entry in cells.tallies)
     elsewhere = tuple(cells for cells in told_of_pen.cells if not _is_plain(cells))
     everybody_else = () if replica.totals is None else tuple(replica.totals.but(pen, arm) for arm in endpoint.arms)
     totals = tuple(total for total in everybody_else if total.observations)
-    others = _totals_elsewhere(endpoint, pen)
+    others = _totals_elsewhere(endpoint, pen) if tells_elsewhere else ()
     return Handover(own, totals, endpoint.session, replica.number, elsewhere, others, told_of_pen.settled)
 
 

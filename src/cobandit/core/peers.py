@@ -160,8 +160,9 @@ class Peers:
                 credibility.check_receipt(sender, link, speaker, me.agent, me.session, self._replica.number)
         if link is not None:
             return link
-        if any(presence.is_present for presence in changes.presences):
-            self.greet(sender, changes.presences[0].arms, changes.presences[0].bandits)
+        for presence in changes.presences[:1]:
+            if presence.is_present:
+                self.greet(sender, presence.arms, presence.bandits, presence)
         me.get(sender)  # raises for a stranger
         return self.met[sender]
 
@@ -240,15 +241,25 @@ class Peers:
 
     # Links.
 
-    def greet(self, name: AgentId, arms: tuple[Arm, ...], bandits: tuple[Bandit, ...] | None = None) -> tuple[Arm, ...]:
-        """A peer is here. Return which arms this agent now drops, because all have the same arms now."""
+    def greet(
+        self,
+        name: AgentId,
+        arms: tuple[Arm, ...],
+        bandits: tuple[Bandit, ...] | None = None,
+        said: Presence | None = None,
+    ) -> tuple[Arm, ...]:
+        """A peer is here. Return which arms this agent now drops, because all have the same arms now.
+
+        What a newcomer says of itself is known before it is merged (`said`): a relay that took a leaf for a member of a
+        mesh would look through the rows of everybody for what is urgent, with each greeting.
+        """
         was_same, link = self.members.same_arms, self.met.get(name)
         served_before = None if link is None else (link.peer.arms, link.peer.bandits)
         if link is not None:
             self._buffer_again(link)
         peer = self.members.join(name, arms, bandits)
         if link is None:
-            link = self._add_link(peer)
+            link = self._add_link(peer, said)
             self._agenda.find_urgent(link, is_met_now=True)
         else:
             link.is_gone = False
@@ -261,7 +272,7 @@ class Peers:
             ) != served_before:  # as for a new peer: what it can use now, it may not have got before
                 link.exchange.renew(self._usable_by(peer))
                 link.forgotten_at = None if link.forgotten_at is None else link.exchange.buffered
-        self._note_role(link)
+        self._note_role(link, said)
         ruled_out = self._candidates.follow_all(was_same=was_same)
         # Pairs that had nothing left to say may have something again.
         for other in self.links.values() if was_same != self.members.same_arms else (link,):
@@ -276,16 +287,16 @@ class Peers:
         """
         return self._add_link(self.members.join(name, self.members.check(name, arms, bandits), bandits))
 
-    def _add_link(self, peer: Peer) -> Link:
+    def _add_link(self, peer: Peer, said: Presence | None = None) -> Link:
         retransmit = None if self._sharing.retry is None else Retransmit(self._sharing.retry)
         threshold = threshold_between(self._sharing.threshold, self.members.agent, peer.name)
         exchange = Exchange(self._sharing, buffered=self._usable_by(peer), threshold=threshold)
         link = self.met[peer.name] = self.links[peer.name] = Link(self.members, peer, exchange, retransmit)
-        self._note_role(link)
+        self._note_role(link, said)
         return link
 
-    def _note_role(self, link: Link) -> None:
-        said = self._replica.presence_of(link.peer.name)
+    def _note_role(self, link: Link, said: Presence | None = None) -> None:
+        said = said or self._replica.presence_of(link.peer.name)
         link.is_leaf = self.members.is_relay and said is not None and said.is_leaf
         link.is_between_relays = self.members.is_relay and credibility.is_relay(said)
 

@@ -1,15 +1,19 @@
 """Pens among liars, floods and accidents: what one holder says, or does not live to say, harms nobody else."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 from tests.live.machine.pen_fleet import ARMS, GROUP, Fleet, counted, decide, name_of
 
 from cobandit.core import Changes, Delivery, Receipt, Share
 from cobandit.core.pen_names import SettledBlock, incarnation_of
+from cobandit.core.running_totals import RunningTotals
 from cobandit.core.settled import MAX_BLOCK
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import Claim, sign
 from cobandit.live.decide.taken import Taken
+from cobandit.live.machine import lending
 from cobandit.live.machine.control_messages import (
     LogTold,
     PenAsked,
@@ -23,6 +27,7 @@ from cobandit.live.machine.lending import pen_key
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.rewarding import take_reward
 from cobandit.values.errors import NotNowError
+from cobandit.values.tally import ArmTally
 
 
 @pytest.fixture
@@ -208,3 +213,31 @@ def test_rewards_that_cannot_be_judged_do_not_stop_others(fleet: Fleet) -> None:
     assert take_reward(bringer, decide(decider, reward=None), 1.0) is Taken.ON_ITS_WAY
     fleet.wait(60.0)
     assert (counted(decider), counted(relay), counted(other)) == (1, 1, 0)
+
+
+def lent_to_many(segments: int, asking: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int, int]:
+    """Let many ask a relay that knows many segments. Return how many got a pen, how many totals too, and the work."""
+    fleet = Fleet()
+    relay = fleet.relay("r")
+    for number in range(segments):
+        relay.agent.endpoint.replica.observe([ArmTally("A", 1, 1, 1)], at=("", f"segment-{number}"))
+    computed, but = list[str](), RunningTotals.but
+
+    def but_and_counts(totals: RunningTotals, agent: str, *key: Any) -> ArmTally:
+        computed.append(agent)
+        return but(totals, agent, *key)
+
+    monkeypatch.setattr(RunningTotals, "but", but_and_counts)
+    for number in range(asking):
+        fleet.tell("r", PenAsked(f"made-up-{number}", b"1", ARMS, 1))
+    lent = [one for one in fleet.heard if isinstance(one, PenLent)]
+    return len(lent), sum(bool(one.totals_elsewhere) for one in lent), len(computed)
+
+
+def test_pens_for_made_up_names_cost_no_more_totals_than_the_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lending, "MAX_TOTALS_AT_ONCE", 1000)
+    assert lent_to_many(300, 20, monkeypatch) == (20, 3, 3 * 300 + 20 * len(ARMS))
+
+
+def test_two_hundred_pods_at_once_get_their_pens_with_all_totals(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lent_to_many(5, 200, monkeypatch) == (200, 200, 200 * (5 + len(ARMS)))

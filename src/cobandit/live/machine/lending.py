@@ -16,7 +16,7 @@ import msgspec
 
 from cobandit.core import Acknowledgement, Message, Notice, Share, settled
 from cobandit.core.handover import handed_over
-from cobandit.core.messages import MAX_INCARNATION
+from cobandit.core.messages import EVERYBODY_ELSE, MAX_INCARNATION
 from cobandit.core.pen_names import SEPARATOR, incarnation_of, lender_of, pen_name, prefix_of
 from cobandit.core.pens import MAX_CELLS_HANDED_ON, MAX_PEN_CELLS, Book, Whose
 from cobandit.core.places import Bandit, difference
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 MAX_LENT_AT_ONCE, MAX_LENT_PER_SECOND = 5000, 100
 """Pens that are lent: names of askers are easily made up."""
 
+MAX_TOTALS_AT_ONCE, MAX_TOTALS_PER_SECOND = 65_536, 8_192
+"""Totals that are handed over with pens, all together. A pen beyond that is lent without those beside the plain bandit,
+which its holder hears the usual way once it speaks: who only asks is cheap."""
+
 ASK_EVERY, ASK_LONGEST = 2.0, 60.0
 """Seconds until the other relays are asked again what they know of pens that this one has forgotten."""
 
@@ -64,6 +68,7 @@ class Lending:
         self._machine = machine
         self._secret = secret
         self._allowance = Allowance(MAX_LENT_PER_SECOND, MAX_LENT_AT_ONCE)
+        self._totals = Allowance(MAX_TOTALS_PER_SECOND, MAX_TOTALS_AT_ONCE)
         self._started_at = self._age_at = self._look_at = machine.clock.now()
         self._bringing: dict[str, None] = {}
         """Pens whose holders say that they have taken rewards."""
@@ -118,7 +123,8 @@ class Lending:
             why = f"{machine.terms.name} has lent as many pens as it can: start another relay"
             machine.answer_with(question.sender, control_messages.PenRefused(machine.terms.name, question.nonce, why))
             return
-        given = handed_over(agent.endpoint, pen.name)
+        totals = len(agent.endpoint.replica.facts_of(EVERYBODY_ELSE))
+        given = handed_over(agent.endpoint, pen.name, tells_elsewhere=self._totals.take(now, totals))
         parts = tuple(in_parts(machine.controls.settings, machine.room // 2))
         lent = control_messages.PenLent(
             machine.terms.name,
