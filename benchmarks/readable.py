@@ -6,7 +6,6 @@ turns; "as used" is by the clock: `cobandit.simulate` with several trials, on as
     python benchmarks/readable.py
 """
 
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from cobandit.protocols import plug_in
 from cobandit.scenario import Scenario
 from cobandit.simulator import reference
 from cobandit.studies.paper import experiment
+from cobandit.values.cores import core_count
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 sys.path[:0] = [str(EXAMPLES / "policies"), str(EXAMPLES / "protocols")]
@@ -58,7 +58,7 @@ def as_used(world: Scenario) -> float:
 
 def main() -> None:
     """Print a line for each world."""
-    print(f"{'':16}{'one process':>16}{f'as used, {os.cpu_count()} cores':>22}")
+    print(f"{'':16}{'one process':>16}{f'as used, {core_count()} cores':>22}")
     for name, world in worlds().items():
         best = max(in_one_process(world) for _ in range(TURNS))
         used = max(as_used(world) for _ in range(2))

@@ -1,12 +1,12 @@
 """The command `python -m lab swarm`: arguments, progress and printing."""
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Iterator
 
 from cobandit.cli.progress import Progress
+from cobandit.values.cores import core_count
 from lab import live_swarm, pen_swarm, swarm
 from lab.live_swarm import Allowed
 from lab.swarm import Transcript, Verdict
@@ -21,7 +21,7 @@ def add_swarm(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=_seeds, default=range(1000), metavar="FROM:TO", help="which seeds, or one (default: 0:1000)"
     )
     parser.add_argument(
-        "--workers", type=_positive, default=os.cpu_count() or 1, help="how many processes (default: one for each core)"
+        "--workers", type=_positive, default=core_count(), help="how many processes (default: one for each core)"
     )
     parser.add_argument("--transcript", action="store_true", help="show what happens, line by line")
     parser.add_argument("--live", action="store_true", help="whole live members instead of the protocol alone")

@@ -3,10 +3,17 @@
 import multiprocessing
 import os
 import pickle
+import random
 import signal
-from collections.abc import Mapping
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
 
+import numpy as np
 import pytest
 
 from cobandit.policies import UCB
@@ -14,6 +21,7 @@ from cobandit.scenario import AgentSpec, Arms, BuiltIn, Rate, Scenario
 from cobandit.simulator import trials
 from cobandit.simulator.forked import can_fork, in_processes
 from cobandit.simulator.result import Result
+from cobandit.simulator.store import Journal
 from cobandit.simulator.trials import jobs_for, run_jobs
 from cobandit.values.errors import LocalError
 
@@ -94,3 +102,121 @@ def test_who_stops_early_waits_for_nobody() -> None:
     assert next(returned) is None
     returned.close()  # type: ignore[attr-defined]  # it is a generator
     assert multiprocessing.active_children() == []
+
+
+def interrupt(_: int) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def break_pipe(_: int) -> NoReturn:
+    raise BrokenPipeError("a pipe of the policy's own")
+
+
+@pytest.mark.parametrize(
+    ("work", "kind"), [(sys.exit, SystemExit), (interrupt, KeyboardInterrupt), (break_pipe, BrokenPipeError)]
+)
+def test_whatever_ends_a_trial_is_raised_here(work: Callable[[int], NoReturn], kind: type[BaseException]) -> None:
+    with pytest.raises(kind):
+        list(in_processes(work, [0, 0, 0], 2))
+    assert multiprocessing.active_children() == []
+
+
+def test_a_trial_that_does_not_come_back_is_missed() -> None:
+    with pytest.raises(LocalError, match="1 of 4 trials are missing"):
+        list(in_processes(lambda number: os._exit(0) if number == 1 else number, range(4), 2))
+
+
+def test_a_handler_of_sigterm_does_not_keep_processes_alive() -> None:
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        returned = in_processes(lambda is_long: pause() if is_long else None, [False, True, True], 2)
+        assert next(returned) is None
+        returned.close()  # type: ignore[attr-defined]  # it is a generator
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert multiprocessing.active_children() == []
+
+
+def pause() -> NoReturn:
+    """Wait for ever, whatever signals are handled."""
+    while True:
+        signal.pause()
+
+
+KILLED = """
+import os, signal, sys
+from cobandit.simulator.forked import in_processes
+from cobandit.simulator.store import Journal
+from pathlib import Path
+
+journal = Journal(Path(sys.argv[1]), {}, trials=1, resumable=True)
+
+def work(number):
+    print("begun", flush=True)
+    return bytes(300_000) if number else signal.pause()
+
+for _ in in_processes(work, range(3), 2):
+    signal.pause()  # so that another process waits until it can send
+"""
+
+
+def test_processes_end_with_the_one_that_forked_them_and_hold_nothing_of_it(tmp_path: Path) -> None:
+    killed = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert killed.stdout is not None
+    for _ in range(3):
+        assert killed.stdout.readline() == "begun\n"
+    killed.kill()
+    killed.wait()
+    Journal(tmp_path, {}, trials=1, resumable=True).close()
+    assert killed.communicate(timeout=60)[0] == ""  # when the last of them has ended
+
+
+def test_who_is_forked_has_no_journal_and_the_lock_stays(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, {}, trials=1, resumable=True)
+
+    def use(_: int) -> tuple[bool, str]:
+        files = {os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()}
+        try:
+            Journal(tmp_path, {}, trials=1, resumable=True)
+        except LocalError as error:
+            return str(journal.path) in files, str(error)
+        finally:
+            journal.close()  # which does nothing here
+        return str(journal.path) in files, "open"
+
+    in_use = f"{tmp_path} is in use: another run is writing its results there"
+    assert list(in_processes(use, [0], 1)) == [(False, in_use)]
+    journal.close()
+
+
+def test_two_threads_may_do_it_at_once() -> None:
+    def run(place: int) -> None:
+        returned[place] = sorted(in_processes(lambda number: 10 * place + number, range(4), 2))
+
+    returned: dict[int, list[int]] = {}
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert returned == {place: [10 * place + number for number in range(4)] for place in range(4)}
+
+
+class Careless(UCB):
+    """Draws from the generators that all have in common."""
+
+    def select_arm(self) -> str:
+        return self.arms[(random.random() + np.random.random() > 1.0)]  # noqa: NPY002
+
+
+def test_what_a_policy_draws_from_common_generators_depends_on_the_trial_alone() -> None:
+    jobs = jobs_for({"own": replace(WORLD, policy=lambda arms, _seed: Careless(arms))}, trials=6, seed=1)
+
+    def pulls(workers: int, jobs: list[Any]) -> dict[int, list[int]]:
+        return {trial.trial: trial.by_arm["pulls"] for trial in run_jobs(jobs, workers=workers)}
+
+    before = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
+    alone = pulls(1, jobs)
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # type: ignore[index]  # noqa: NPY002
+    assert len({str(drawn) for drawn in alone.values()}) == 6
+    assert pulls(2, jobs) == pulls(3, jobs[::-1]) == alone

@@ -6,7 +6,6 @@ depends on task, entry and number alone.
 """
 
 import json
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from cobandit.look.files import write_whole
 from cobandit.simulator.store import Identity, Journal
 from cobandit.simulator.trials import Job, Trial, run_job
 from cobandit.values.checks import check_whole
+from cobandit.values.cores import core_count
 from cobandit.values.errors import LocalError
 
 STAMP = "benchmark.json"
@@ -85,10 +85,10 @@ def run(
     folder = Path(out)
     _stamp(folder)
     report = progress or (lambda _task, _done, _all: None)
-    pool = executor
-    if pool is None and (workers or os.cpu_count() or 1) > 1:
+    pool, most = executor, workers or core_count()
+    if pool is None and most > 1:
         quiet = (signal.SIGINT, signal.SIG_IGN)  # an interrupt is for who began them
-        pool = ProcessPoolExecutor(workers or os.cpu_count(), initializer=signal.signal, initargs=quiet)
+        pool = ProcessPoolExecutor(most, initializer=signal.signal, initargs=quiet)
     try:
         return [_play(task, players, count, folder, pool, report, slow=slow) for task in chosen]
     finally:

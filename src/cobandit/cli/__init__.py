@@ -28,6 +28,7 @@ from cobandit.cli.state_file import add_log, add_reward, add_snapshot
 from cobandit.cli.status import add_status
 from cobandit.cli.terminal import fitted
 from cobandit.look.files import write_whole
+from cobandit.values.cores import core_count
 from cobandit.values.errors import CobanditError
 from cobandit.values.extras import needed_by
 
@@ -139,7 +140,7 @@ def _add_runs(parser: argparse.ArgumentParser, *, trials: int | None) -> None:
     usual = "as many as a standard error of 0.4 %% takes" if trials is None else trials
     parser.add_argument("--trials", type=_positive, default=trials, help=f"how many trials (default: {usual})")
     parser.add_argument(
-        "--workers", type=_positive, default=os.cpu_count() or 1, help="how many processes (default: one for each core)"
+        "--workers", type=_positive, default=core_count(), help="how many processes (default: one for each core)"
     )
 
 

@@ -1,7 +1,6 @@
 """The command `cobandit reproduce`: the whole paper, or some of it, as a report."""
 
 import argparse
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from cobandit.cli.progress import Progress, notes
 from cobandit.scenario import Arms
 from cobandit.scenario.words import count_of
 from cobandit.studies import paper
+from cobandit.values.cores import core_count
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--arms", type=Path, help="a CSV file with the columns arm and mean (default: surrogate arms)")
     parser.add_argument("--seed", type=int, default=1, help="the seed of all chance (default: 1)")
     parser.add_argument(
-        "--workers", type=_positive, default=os.cpu_count() or 1, help="how many threads (default: one for each core)"
+        "--workers", type=_positive, default=core_count(), help="how many threads (default: one for each core)"
     )
     parser.add_argument(
         "--largest",

@@ -57,14 +57,21 @@ def simulate(
 ) -> Results:
     """Run trials of a scenario, or of several on the same tapes, and return what they measured.
 
-    The same seed gives the same bits, whatever the number of workers and wherever they are.
+    The same seed gives the same bits, whatever the number of workers and wherever they are. A policy or a protocol of
+    your own keeps that promise if all its chance comes from the seed that it is given. A generator that is made outside
+    of it gives the same numbers in each process. `random` and `numpy.random` are seeded anew for each trial, from
+    `seed` and the trial's number, and are afterwards as they were; not so where trials share them, in several threads
+    or in an executor of yours.
 
     Args:
         scenario: A `Scenario`, the path of a scenario file, or several of them by name, for a paired comparison.
         trials: How many trials of each; as the file says, or 30.
         seed: The seed of all chance; as the file says, or 1.
-        workers: How many trials at once; one for each core by default. Those of the readable engine run in processes
-            of their own: what a policy changes outside of itself, such as a list of yours, is seen with 1 only.
+        workers: How many trials at once; one for each core that this process may use by default. On Linux those of the
+            readable engine run in forked processes. What a policy changes outside of itself, such as a list of yours,
+            is seen with 1 only. If your program has other threads, a lock that one of them holds at the fork (of a
+            logger, of a library) stays held in the process, and a policy that wants it waits for ever; Python 3.12 and
+            later warn of that. With 1, everything runs in your process.
         executor: Where to run in place of threads and processes: any `concurrent.futures.Executor`.
         engine: `"auto"`, `"compiled"` or `"reference"`. Both engines give the same results.
         checkpoints: Slots at whose beginning regret and communication are kept, or how many such slots, evenly spaced.

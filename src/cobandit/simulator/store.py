@@ -39,7 +39,10 @@ Identity = dict[str, Any]
 
 
 class Journal:
-    """The finished trials of one run, kept as they finish."""
+    """The finished trials of one run, kept as they finish.
+
+    A process that is forked does not have it: the lock must not outlive the process that writes.
+    """
 
     def __init__(
         self,
@@ -84,6 +87,13 @@ class Journal:
         except BaseException:
             os.close(self._file)
             raise
+        _OPEN.add(self)
+
+    def leave(self) -> None:
+        """Leave the file to the process that forked this one. Its lock stays."""
+        _OPEN.discard(self)
+        os.close(self._file)
+        self._file = -1
 
     def _take(self, identity: Identity, *, resumable: bool) -> None:
         try:
@@ -148,9 +158,21 @@ class Journal:
 
     def close(self) -> None:
         """Let go of the folder."""
-        with suppress(OSError):
-            os.fsync(self._file)
-        os.close(self._file)
+        if self in _OPEN:
+            with suppress(OSError):
+                os.fsync(self._file)
+            self.leave()
+
+
+_OPEN: set[Journal] = set()
+
+
+def _leave_all() -> None:
+    for journal in tuple(_OPEN):
+        journal.leave()
+
+
+os.register_at_fork(after_in_child=_leave_all)
 
 
 def save(folder: Path, frames: Mapping[str, bytes], about: Mapping[str, Any], identity: Identity) -> None:

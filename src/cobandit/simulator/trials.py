@@ -5,11 +5,13 @@ luck. A trial depends on its scenario, the seed and its number alone, so it does
 which order, it runs. What comes back is small: what was measured, not the run.
 """
 
-import os
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
+
+import numpy as np
 
 from cobandit.scenario.scenario import Scenario
 from cobandit.simulator import kernel, reference
@@ -17,6 +19,8 @@ from cobandit.simulator.details import arms_of, details_of, over_time_of
 from cobandit.simulator.forked import can_fork, in_processes
 from cobandit.simulator.kernel.refusing import why_not_compiled
 from cobandit.simulator.result import Result
+from cobandit.values.chance import stream
+from cobandit.values.cores import core_count
 from cobandit.values.errors import LocalError
 
 Engine = Literal["auto", "compiled", "reference"]
@@ -101,6 +105,25 @@ def run_job(job: Job) -> Trial:
     )
 
 
+def run_seeded_job(job: Job) -> Trial:
+    """Run one trial with the common generators, `random` and `numpy.random`, as they are in it wherever it runs.
+
+    Forked processes begin with the same generators: what a policy draws from them would come again in other trials. No
+    other thread may draw from them meanwhile. Afterwards they are as they were. Compiled trials leave them alone.
+    """
+    if not _is_readable(job):
+        return run_job(job)
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002  # a user's policy may use it
+    key = stream(job.seed, job.trial)
+    random.seed(key)
+    np.random.seed(key >> 32)  # noqa: NPY002
+    try:
+        return run_job(job)
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])  # noqa: NPY002
+
+
 def run_jobs(jobs: Sequence[Job], executor: Executor | None = None, *, workers: int | None = None) -> Iterator[Trial]:
     """Run trials, and yield each as soon as it is done, in no particular order.
 
@@ -108,20 +131,24 @@ def run_jobs(jobs: Sequence[Job], executor: Executor | None = None, *, workers: 
         jobs: The trials.
         executor: Where to run them. By default, compiled trials run in threads of this process (they do not hold the
             GIL), and those of the readable engine in processes, if there are several and processes can be forked.
-        workers: How many at once; one for each core by default.
+        workers: How many at once; one for each core that this process may use by default.
     """
-    if executor is None:
-        most, readable = workers or os.cpu_count() or 1, [*filter(_is_readable, jobs)]
-        if min(most, len(readable)) > 1 and can_fork():
-            yield from in_processes(run_job, readable, most)
-            jobs = [job for job in jobs if not _is_readable(job)]
-        threads = ThreadPoolExecutor(most)
-        try:
-            yield from run_jobs(jobs, threads)
-        finally:
-            threads.shutdown(wait=False, cancel_futures=True)  # an interrupt should not wait for a trial
+    if executor is not None:
+        yield from _run_all(run_job, jobs, executor)
         return
-    futures = [executor.submit(run_job, job) for job in jobs]
+    most, readable = workers or core_count(), [*filter(_is_readable, jobs)]
+    if min(most, len(readable)) > 1 and can_fork():
+        yield from in_processes(run_seeded_job, readable, most)
+        jobs, readable = [job for job in jobs if not _is_readable(job)], []
+    threads = ThreadPoolExecutor(most)
+    try:
+        yield from _run_all(run_job if min(most, len(readable)) > 1 else run_seeded_job, jobs, threads)
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)  # an interrupt should not wait for a trial
+
+
+def _run_all(run: Callable[[Job], Trial], jobs: Sequence[Job], executor: Executor) -> Iterator[Trial]:
+    futures = [executor.submit(run, job) for job in jobs]
     try:
         for future in as_completed(futures):
             yield future.result()

@@ -19,6 +19,7 @@ from cobandit.live.auth.identity_seal import INTRODUCTIONS_A_SECOND, IdentitySea
 from cobandit.live.auth.keys import issue, make_group
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import LARGEST_CLOCK_DIFFERENCE, GroupSeal, Opened, Rejected, Seal
+from cobandit.live.auth.veil import LONGEST, unveiled, veiled
 from cobandit.live.transports.memory import Hub, MemoryTransport
 from cobandit.live.transports.sealed import Sealed
 from cobandit.values.errors import LocalError, NotNowError
@@ -374,6 +375,12 @@ def test_what_is_veiled_for_a_member_nobody_outside_reads(pair: tuple[Seal, Seal
         assert b.unveil("a", b"about", changed) is None
     for wrong in (b"", said[:16], said + b"x", bytes(1000)):
         assert b.unveil("a", b"about", wrong) is None
+
+
+def test_what_is_too_long_for_a_veil_is_refused_and_not_cut() -> None:
+    assert unveiled(bytes(32), b"about", veiled(bytes(32), b"about", bytes(LONGEST))) == bytes(LONGEST)
+    with pytest.raises(ValueError, match="at most 64 bytes, not 65"):
+        veiled(bytes(32), b"about", bytes(LONGEST + 1))
 
 
 def test_what_is_veiled_is_read_while_secrets_and_keys_are_replaced(tmp_path: Path, member: Identities) -> None:

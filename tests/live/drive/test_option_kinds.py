@@ -2,6 +2,7 @@
 
 import datetime as dt
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from enum import Enum
@@ -14,6 +15,7 @@ import pytest
 import cobandit
 from cobandit.evaluation import evaluate
 from cobandit.live.drive.member import Member
+from cobandit.live.drive.option_kinds import check_kinds
 from cobandit.values.errors import CobanditError, LocalError
 
 _networks = itertools.count()
@@ -77,6 +79,20 @@ def test_options_of_a_wrong_kind_are_refused_in_words(option: str) -> None:
     for value in kinds:
         with pytest.raises(LocalError, match=f"{option} must be"):
             connect(**{option: value})
+
+
+@pytest.mark.parametrize("arms", [deque("AB"), {"A": 1, "B": 2}, {"A": 1, "B": 2}.keys(), {1: "A", 2: "B"}.values()])
+def test_arms_may_be_whatever_has_an_order(arms: Any) -> None:
+    with connect(arms=arms) as member:
+        assert member.arms == ("A", "B")
+    check_kinds({"peers": arms, "relays": arms})
+
+
+@pytest.mark.parametrize("arms", [{"A", "B"}, frozenset("AB")])
+def test_arms_without_an_order_are_refused_with_the_reason(arms: Any) -> None:
+    with pytest.raises(LocalError, match="has no order, and ties go to the first arm"):
+        connect(arms=arms)
+    check_kinds({"peers": arms, "relays": arms})  # whose order does not matter
 
 
 @pytest.mark.parametrize("option", ["state", "snapshot"])

@@ -1,14 +1,17 @@
 """Members whose clocks are wrong: decisions do not expire because of that, nobody falls silent, and windows stay."""
 
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
 from cobandit import UCB, Constant, RetryTimers, on_demand
 from cobandit.core import Bandit, Placed
-from cobandit.live.drive.clock import VirtualClock
+from cobandit.live.drive import clock as clock_module
+from cobandit.live.drive.clock import SystemClock, VirtualClock
 from cobandit.live.machine import control_messages
-from cobandit.live.machine.calendar_time import BELIEVED_AFTER
+from cobandit.live.machine.alerts import Alerts
+from cobandit.live.machine.calendar_time import BELIEVED_AFTER, CalendarTime
 from cobandit.live.machine.machine import NOTE_LIFE_EVERY, Machine
 from cobandit.live.machine.sessions import CHANCE_BITS, EPOCH, fresh_session, latest_session
 from cobandit.live.machine.step import Terms
@@ -304,3 +307,21 @@ def test_a_state_that_is_a_day_ahead_is_followed_for_a_minute() -> None:
     ann.runs_for(1.0)
     ann.runs_for(1.0)
     assert abs(ann.calendar_ahead) < 2 * PERIOD
+
+
+def test_a_computer_that_slept_for_an_hour_has_a_clock_that_nobody_doubts(monkeypatch: pytest.MonkeyPatch) -> None:
+    awake, slept = 1000.0, 0.0
+    computer = SimpleNamespace(
+        time=lambda: 1_800_000_000.0 + awake + slept,
+        monotonic=lambda: awake,
+        CLOCK_BOOTTIME=7,
+        clock_gettime=lambda which: {7: awake + slept}[which],
+    )
+    monkeypatch.setattr(clock_module, "time", computer)
+    clock, alerts = SystemClock(), Alerts("ann", GROUP)
+    calendar = CalendarTime(clock, alerts, 0.0)
+    awake += BELIEVED_AFTER
+    assert calendar.at(clock.now(), PERIOD) == computer.time()
+    slept += 3600.0
+    assert calendar.at(clock.now(), PERIOD) == computer.time()
+    assert alerts.troubles == ()

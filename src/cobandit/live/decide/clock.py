@@ -7,7 +7,7 @@ class Clock(Protocol):
     """Tells the time in seconds since 1970."""
 
     def now(self) -> float:
-        """Return the time for waits and ages: it never goes back and never jumps while the process runs."""
+        """Return the time for waits and ages: it never goes back, and the clock's being set does not change it."""
         ...
 
     def time_of_day(self) -> float:

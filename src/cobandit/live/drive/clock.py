@@ -5,19 +5,26 @@ import time
 from cobandit.live.decide.clock import Clock
 
 
+def _passed() -> float:
+    """Return the seconds since some moment, those in which the computer slept included where it can say so."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()  # stands still on macOS while it sleeps
+
+
 class SystemClock:
     """The time of day when it was made, and from there on as many seconds as have passed.
 
     So a correction of the computer's clock does not end or prolong any wait while the program runs; after a restart the
-    protocol copes with whatever time it is.
+    protocol copes with whatever time it is. Seconds in which the computer sleeps have passed, too.
     """
 
     def __init__(self) -> None:
-        self._offset = time.time() - time.monotonic()
+        self._offset = time.time() - _passed()
 
     def now(self) -> float:
         """Return the time by which waits and ages are counted."""
-        return self._offset + time.monotonic()
+        return self._offset + _passed()
 
     def time_of_day(self) -> float:
         """Return what the computer says now."""

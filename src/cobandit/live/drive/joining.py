@@ -42,7 +42,7 @@ from cobandit.policies.registry import BuiltIn
 from cobandit.values.checks import plain
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import MILLIONTH
-from cobandit.values.tally import Arm
+from cobandit.values.tally import Arm, checked_arms
 
 Value = TypeVar("Value")
 Taken = ParamSpec("Taken")
@@ -153,12 +153,12 @@ def join(
                 url=url,
                 group=group,
                 name=name,
-                arms=tuple(arms) if not isinstance(arms, str) else arms,  # type: ignore[arg-type]  # refused later, in words
+                arms=arms,
                 state=state,
                 policy=policy,
                 quantum=quantum,
                 sharing=sharing or LIVE_SHARING,
-                peers=tuple(peers) if not isinstance(peers, str) else peers,  # type: ignore[arg-type]  # as above
+                peers=tuple(peers) if not isinstance(peers, str) else peers,  # type: ignore[arg-type]  # refused later, in words
                 proof=Proof(keys, trust, secret, secret_file),
                 floors=floors,
                 ceilings=ceilings,
@@ -180,7 +180,7 @@ def join(
     )
 
 
-def _group(group: str | None, arms: Sequence[Arm] | None, fleet: str | None) -> tuple[str, Sequence[Arm]]:
+def _group(group: str | None, arms: Sequence[Arm] | None, fleet: str | None) -> tuple[str, tuple[Arm, ...]]:
     """Return the name of the group, and the arms of its one bandit, if it has one."""
     if fleet is not None:
         if group is not None or arms is not None:
@@ -188,9 +188,7 @@ def _group(group: str | None, arms: Sequence[Arm] | None, fleet: str | None) -> 
         return fleet, ()
     if group is None or arms is None:
         raise LocalError("a member needs group=... and arms=[...]; or fleet=..., and its bandits are declared later")
-    if not isinstance(arms, str) and not len(arms):
-        raise LocalError("the arm set is empty: name at least one arm")
-    return group, arms
+    return group, checked_arms(arms)
 
 
 def _relays(relays: Sequence[str] | None) -> tuple[str, ...]:

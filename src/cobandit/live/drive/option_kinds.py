@@ -4,7 +4,7 @@ What an option may be within its kind is checked where it is used, as are number
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MappingView, Sequence
 
 from cobandit.core import Sharing
 from cobandit.policies.registry import BuiltIn
@@ -31,7 +31,8 @@ def check_kinds(options: Mapping[str, object]) -> None:
 
 
 def _is_listed(value: object) -> bool:
-    return isinstance(value, str | list | tuple | set | frozenset | Mapping)  # a text is refused later, in words
+    """Return whether a value has an order, or is refused later, in words that say more: texts and, as arms, sets."""
+    return isinstance(value, Sequence | Mapping | MappingView | set | frozenset) and not isinstance(value, bytes)
 
 
 def _is_path(value: object) -> bool:

@@ -37,7 +37,7 @@ class Alerts:
         return tuple(self._troubles.values())
 
     def say(self, level: int, event: LogEvent | str, text: str, peer: str | None = None) -> None:
-        """Say something, in so many words as a line may have."""
+        """Say something on one line, which is cut if it is too long."""
         about = self._about if peer is None else {**self._about, "peer": peer}
         log_event(level, event, f"{self._member}: {text[: 2 * LONGEST_TEXT].translate(_ONE_LINE)}", about)
 

@@ -1,8 +1,9 @@
 """By which time a member counts the periods of its windows: the time of day, as far as it is believed.
 
-A clock that is set for a moment must not end all windows. Waits have a time that does not jump (`Clock.now`). So while
-the two disagree, periods go on as before; what has stood for a minute is believed, and sooner what has stood as long as
-the time before it: a clock may be wrong when a member starts. This file does not know what a calendar does with a time.
+A clock that is set for a moment must not end all windows. Waits have a time that does not change when a clock is set
+(`Clock.now`). While the two disagree, periods go on as before. A time of day is believed after a minute. It is believed
+sooner if it has stood as long as the one before it: a clock may be wrong when a member starts. This file does not know
+what a calendar does with a time.
 """
 
 import logging
@@ -15,7 +16,7 @@ BELIEVED_AFTER = 60.0
 """Seconds after which a time is believed that has jumped."""
 
 TOLERATED = 0.1
-"""By so many of the shortest period the time of day may jump at once, and is believed."""
+"""The time of day may jump by this fraction of the shortest period, and is believed at once."""
 
 
 class CalendarTime:

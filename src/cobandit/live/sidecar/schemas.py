@@ -91,7 +91,10 @@ class NewBandit(Struct, frozen=True, forbid_unknown_fields=True):
     default_reward: float | None = None
     max_segments: Annotated[
         int,
-        Meta(description="At most 10,000, and so few that they have 1,048,576 arms together: more is taken for that."),
+        Meta(
+            description="At most 10,000, and at most 1,048,576 arms in all of them together: larger values are lowered "
+            "to this limit."
+        ),
     ] = MAX_SEGMENTS
     holdout: Annotated[float, Meta(ge=0.0, le=LARGEST_HOLDOUT, description="The share of decisions held out.")] = 0.0
     guardrail: Annotated[
