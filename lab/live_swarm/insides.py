@@ -129,7 +129,7 @@ def to_decide_by(machine: Machine, known: Tallies) -> Tallies:
             terms, left = replica.bandits[bandit], count
             if terms.half_life:
                 age = max(0, replica.period_of(bandit) - period)
-                left = round(count * terms.weight(age))  # by another formula the last bit may differ, and so a tie
+                left = round(count * 0.5 ** (age * terms.period / terms.half_life))
             full = prefix_of((bandit, segment)) + arm
             before = sums.get(full, (0, 0))
             sums[full] = before[0] + left, before[1] + units * left // count

@@ -51,6 +51,13 @@ class Learner:
         self._part(period).add_all(tallies)
         self._fade()
 
+    @property
+    def has_any(self) -> bool:
+        """Whether anything is known, also if it is so old that it counts for nothing at present."""
+        if self._parts is None:
+            return self.policy.tally.observations > 0
+        return any(part.observations for part in self._parts.values())
+
     def turn(self, present: int) -> None:
         """Take that another period has begun."""
         self._present = present
@@ -158,7 +165,7 @@ class Learners:
     def has_any(self, at: At) -> bool:
         """Return whether anything is known of a place."""
         learner = self._all.get(at)
-        return at in self._waiting if learner is None else learner.policy.tally.observations > 0
+        return at in self._waiting if learner is None else learner.has_any
 
     def drop(self, at: At) -> None:
         """Keep no policy for a place of which nothing is known."""

@@ -523,6 +523,23 @@ def test_a_bandit_whose_observations_fade_gets_another_arm(name: str) -> None:
     assert one.policy_at(name).tally.counts == {"A": 5, "B": 1}
 
 
+def test_what_has_faded_to_nothing_is_known_all_the_same() -> None:
+    fading = Bandit("home", ("A",), 1, period=10.0, periods=6, half_life=10.0)
+    present = [0]
+    learners = Learners({"home": fading}, lambda _: present[0])
+    learners.declare("home", build, ())
+    learners.at(("home", "de"))
+    learners.learn([Change("home", "de", 0, some("A", 1, 1))])
+    present[0] = 2
+    learners.turn()
+    assert learners.observations(("home", "de")) == 0  # a quarter of one
+    assert learners.has_any(("home", "de"))
+    learners.learn([Change("home", "de", 0, some("A", 2, 2))])
+    assert learners.observations(("home", "de")) == 1  # three quarters
+    learners.learn([Change("home", "de", 0, some("A", -3, -3))])
+    assert not learners.has_any(("home", "de"))
+
+
 def test_of_a_segment_without_a_policy_only_the_periods_that_count_are_kept() -> None:
     periods = 10
     learners = Learners({"home": HOME}, lambda _: 0)

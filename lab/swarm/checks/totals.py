@@ -37,7 +37,7 @@ def _not_the_sum(agent: Agent, at: At, parts: Parts) -> list[str]:
     for (period, arm), (count, units, squares) in parts.items():
         left = count
         if bandit.half_life and period < present:
-            left = round(count * bandit.weight(present - period))
+            left = round(count * 0.5 ** ((present - period) * bandit.period / bandit.half_life))
         sums[arm][0] += left
         sums[arm][1] += units * left // count
         sums[arm][2] += squares * left // count
