@@ -1,11 +1,14 @@
 """The command line prints what was measured, and says on stderr what is wrong."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -133,6 +136,22 @@ def test_an_interruption_is_not_a_traceback(
     monkeypatch.setattr(paper, "experiment", interrupted)
     assert main(["messages", "3"]) == 130
     assert capsys.readouterr().err == "cobandit: interrupted\n"
+
+
+def test_an_interruption_while_the_package_is_loaded_is_not_a_traceback_either(tmp_path: Path) -> None:
+    (tmp_path / "cobandit.py").write_text(
+        "import os, signal, sys\nos.kill(os.getpid(), signal.SIGINT)\nsys.exit(7)  # nothing has interrupted it\n"
+    )
+    for ignored, code, said in ((False, 130, "cobandit: interrupted\n"), (True, 7, "")):
+        ended = subprocess.run(
+            [sys.executable, "-m", "cobandit_command"],
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN if ignored else signal.SIG_DFL),
+        )
+        assert (ended.returncode, ended.stdout, ended.stderr) == (code, "", said)
 
 
 def test_an_interrupted_count_does_not_wait_for_the_trials_that_are_queued(monkeypatch: pytest.MonkeyPatch) -> None:

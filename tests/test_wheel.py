@@ -53,7 +53,7 @@ def told(wheel: dict[str, bytes]) -> Message:
 
 
 def test_the_wheel_has_the_package_byte_by_byte_and_nothing_else(wheel: dict[str, bytes]) -> None:
-    files = [path for path in (ROOT / "src" / "cobandit").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    files = [path for path in (ROOT / "src").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     package = {path.relative_to(ROOT / "src").as_posix(): path.read_bytes() for path in files}
     about = {
         f"{INFORMATION}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
@@ -133,7 +133,9 @@ def test_links_that_are_whole_or_stay_on_the_page_are_left_alone() -> None:
 
 
 def test_the_command_is_where_people_look_for_it(wheel: dict[str, bytes]) -> None:
-    assert wheel[f"{INFORMATION}/entry_points.txt"].decode() == "[console_scripts]\ncobandit = cobandit.cli:console\n"
+    assert (
+        wheel[f"{INFORMATION}/entry_points.txt"].decode() == "[console_scripts]\ncobandit = cobandit_command:console\n"
+    )
 
 
 def test_make_wheel_tries_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,20 +38,22 @@ class FirstSettings:
         """Wait until another member has told what is set; not for long, and less if nobody is here who knows it."""
         machine, loop = self._machine, asyncio.get_running_loop()
         began = loop.time()
-        while not self._is_over(waited := loop.time() - began):
-            self._news.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(began + (ALONE_AFTER if waited < ALONE_AFTER else ANSWERED_WITHIN)):
-                    await self._news.wait()
+        for until in (began + ALONE_AFTER, began + ANSWERED_WITHIN):
+            while loop.time() < until and not self._is_over(has_waited=until > began + ALONE_AFTER):
+                self._news.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(until):
+                        await self._news.wait()
         machine.settings_known()
         if machine.settings_from is not None:
             told = f"starts with the settings that {machine.settings_from} has told"
             machine.alerts.say(logging.INFO, LogEvent.SETTINGS_TOLD, told)
         elif machine.leaf is not None:
+            late = f"has told the settings within {ANSWERED_WITHIN:g} seconds"
             machine.alerts.say(
                 logging.WARNING,
                 LogEvent.SETTINGS_NOT_TOLD,
-                f"no relay has told the settings within {ANSWERED_WITHIN:g} seconds: it starts with its own "
+                f"no relay {'is here' if self._transport.is_alone else late}: it starts with its own settings "
                 f"({machine.controls}), and obeys others as soon as it hears of them",
             )
         elif self._is_among_newcomers:
@@ -74,7 +76,7 @@ class FirstSettings:
                 f"nobody else is here: it starts with its own settings ({machine.controls})",
             )
 
-    def _is_over(self, waited: float) -> bool:
+    def _is_over(self, *, has_waited: bool) -> bool:
         """Return whether nothing more can be heard that is worth the wait.
 
         On most networks nobody can tell who is there. So newcomers among themselves, too, wait for somebody who was
@@ -82,10 +84,9 @@ class FirstSettings:
         """
         if self._machine.settings_from is not None or self._transport.is_alone:
             return True
-        if waited < ALONE_AFTER or self._machine.leaf is not None:
-            return waited >= ANSWERED_WITHIN
-        is_answered = self._is_among_newcomers or not self.has_company
-        return waited >= ANSWERED_WITHIN or (is_answered and self._sending.has_announced)
+        if not has_waited or self._machine.leaf is not None:
+            return False
+        return self._sending.has_announced and (self._is_among_newcomers or not self.has_company)
 
     @property
     def _is_among_newcomers(self) -> bool:
