@@ -2,6 +2,7 @@
 
 import argparse
 import shutil
+import signal
 import sys
 import textwrap
 from contextlib import ExitStack
@@ -43,15 +44,32 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from cobandit.studies.live_demo import (  # noqa: PLC0415  # loads only what is needed
-        Plan,
-        check_plan,
-        result_as_json,
-        run_demo,
-    )
+    from cobandit.studies.live_demo import Plan, check_plan  # noqa: PLC0415  # loads only what is needed
 
     plan = Plan(options.seconds, options.agents, options.url, options.seed)
     check_plan(plan)
+    before = signal.signal(signal.SIGTERM, _terminated)
+    try:
+        return _run(plan, options)
+    except KeyboardInterrupt as stopped:
+        print(
+            f"\ncobandit: the demo has stopped before its end, with all {plan.agents} processes; "
+            "nothing is left behind",
+            file=sys.stderr,
+        )
+        return int(stopped.args[0]) if stopped.args else 130  # as `cobandit.cli.INTERRUPTED`
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminated(number: int, _frame: object) -> None:
+    """Let SIGTERM stop the demo as Ctrl-C does."""
+    raise KeyboardInterrupt(128 + number)
+
+
+def _run(plan: "Plan", options: argparse.Namespace) -> int:
+    from cobandit.studies.live_demo import result_as_json, run_demo  # noqa: PLC0415
+
     with ExitStack() as stack:
         page = None if options.json else _page(options.listen, stack)
         screen = Screen(plan, is_silent=options.json, page=page)

@@ -14,7 +14,7 @@ import pytest
 
 import cobandit
 from cobandit.live.auth.identity import Identity
-from cobandit.live.drive.asking import Asker
+from cobandit.live.drive.asking import QUIET, Asker
 from cobandit.live.drive.member import Member
 from cobandit.live.drive.rounds import Rounds
 from cobandit.live.machine.answers import Answers
@@ -313,3 +313,19 @@ def test_a_thousand_arms_are_told_over_udp_where_they_do_not_fit_one_packet() ->
         fleet = until(asker, lambda fleet: bool(fleet.members))
         assert [arm.arm for arm in fleet.members[0].arms] == arms
         assert member.statistics().troubles == ()
+
+
+def test_who_names_whom_it_expects_does_not_wait_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = list[tuple[float, Collection[str]]]()
+    collect = Rounds.collect
+
+    async def noted(self: Rounds, *arguments: Any, quiet_s: float, expected: Collection[str]) -> Fleet:
+        rounds.append((quiet_s, expected))
+        return await collect(self, *arguments, quiet_s=0.0, expected=expected)
+
+    monkeypatch.setattr(Rounds, "collect", noted)
+    network = "memory://asked-again"
+    with cobandit.connect(network, group="g", name="ann", arms=ARMS), Asker(network, group="g") as asker:
+        asked = [asker.ask(WITHIN, expected=expected) for expected in ((), ("ann",))]
+    assert [[member.name for member in fleet.members] for fleet in asked] == [["ann"], ["ann"]]
+    assert rounds == [(QUIET, frozenset()), (0.0, frozenset({"ann"}))]

@@ -63,6 +63,33 @@ def test_an_announcement_is_answered_once_and_an_answer_never() -> None:
     assert answers == [(0.0, "q")]
 
 
+def test_of_two_newcomers_each_asks_the_other_so_that_both_know_and_neither_asks_again() -> None:
+    clock = VirtualClock()
+    machine = _machine(clock)
+    machine.introduce()
+    machine.awaits_settings = True
+    units, session, notice = (
+        machine.agent.policy.quantum.per_reward,
+        machine.agent.session,
+        machine.agent.presence.number,
+    )
+
+    def answers_to(hello: Hello) -> list[tuple[str, bool]]:
+        clock.time += 1.0
+        step = machine.step([(pack(hello, "g"), None)])
+        return [(to, content.wants_answer) for to, content in step.outgoing if isinstance(content, Hello)]
+
+    later = Hello("q", ("A", "B"), units, 1, 1, b"", is_new=True)
+    assert answers_to(later) == [("q", True)]
+    assert machine.discovery.newcomers == set()  # it may be a packet of an earlier start that is late
+    old = Hello("q", ("A", "B"), units, 1, 1, b"", is_new=True, answers=(session - 1, 9), wants_answer=True)
+    assert (answers_to(old), machine.discovery.newcomers) == ([("q", True)], set())
+    told = Hello("q", ("A", "B"), units, 1, 1, b"", is_new=True, answers=(session, notice), wants_answer=True)
+    assert (answers_to(told), machine.discovery.newcomers) == ([("q", False)], {"q"})
+    told = Hello("q", ("A", "B"), units, 1, 1, b"", answers=(session, notice))
+    assert (answers_to(told), machine.discovery.newcomers, machine.settings_from) == ([], set(), "q")
+
+
 def test_somebody_who_asks_often_is_told_now_and_then_and_also_when_the_clock_has_gone_back() -> None:
     known = Discovery()
     assert [known.may_tell("eve", now) for now in (100.0, 100.4, 100.5, 3.0)] == [True, False, True, True]

@@ -365,6 +365,19 @@ def test_what_is_set_at_one_leaf_reaches_all(fleet: Fleet) -> None:
     assert not any(made.outbox.lacks_controls(peer, made.controls.digest) for made in leaves for peer in made.peers)
 
 
+def test_a_leaf_hears_the_settings_at_the_end_of_the_wait_of_a_relay_that_starts_beside_it() -> None:
+    fleet = Fleet()
+    relay, leaf = fleet.start("r1", is_relay=True), fleet.start("web-0", relays=("r1",))
+    relay.awaits_settings = leaf.awaits_settings = True
+    fleet.talk()
+    assert (relay.discovery.newcomers, leaf.discovery.newcomers) == ({"web-0"}, {"r1"})
+    assert (relay.settings_from, leaf.settings_from) == (None, None)
+    relay.operations.set_frozen("B", is_frozen=True)  # it was told so, say
+    relay.settings_known()
+    fleet.talk()
+    assert (leaf.settings_from, leaf.controls.frozen, leaf.discovery.newcomers) == ("r1", frozenset("B"), set())
+
+
 # Who is who.
 
 

@@ -369,13 +369,17 @@ def test_a_transport_is_opened_once(build: Build, scheme: str) -> None:
     asyncio.run(scene())
 
 
-def test_what_comes_in_is_let_in_only_if_it_is_not_too_much_and_the_member_is_still_there(
-    build: Build, scheme: str
+def test_what_comes_in_is_let_in_only_if_it_is_not_too_much_and_the_member_is_there_and_can_answer(
+    kind: tuple[Server, Build],
 ) -> None:
+    server, build = kind
+
     async def scene() -> Diary:
-        transport = build(f"{scheme}://{HOST}:{free_port()}")
+        transport = build(server.url)
         assert isinstance(transport, broker.BrokerTransport)
         ann = await opened(transport, "ann")
+        transport.hear(b"too early")
+        await ann.until(lambda d: d.reached == [None])
         transport.hear(bytes(LARGEST_FRAME + 1))
         transport.overflow()
         transport.hear(b"fits")

@@ -12,6 +12,7 @@ from cobandit.live.auth.identity_seal import IdentitySeal
 from cobandit.live.auth.keys import issue, make_group
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import GroupSeal, Opened, Rejected
+from cobandit.live.status.roles import Role
 from cobandit.live.transports import mesh as mesh_module
 from cobandit.live.transports import tls as tls_module
 from cobandit.live.transports.base import Transport
@@ -59,6 +60,22 @@ def proving(kind: str) -> Build:
 
 def address(transport: Transport) -> list[str]:
     return [transport.address] if isinstance(transport, TlsTransport | UdpTransport) else []
+
+
+def test_who_is_alone_depends_on_who_talks_to_whom() -> None:
+    hub, made = Hub(), list[MemoryTransport]()
+
+    async def alone(role: Role) -> bool:
+        transport = MemoryTransport(hub)
+        transport.role = role
+        made.append(transport)
+        await transport.open(f"{len(made)}", "g", Diary(transport))
+        return transport.is_alone
+
+    async def scene() -> list[bool]:
+        return [await alone(role) for role in (Role.LEAF, Role.LEAF, Role.MEMBER, Role.LEAF, Role.RELAY, Role.LEAF)]
+
+    assert asyncio.run(scene()) == [True, True, True, True, False, False]
 
 
 async def hears(ear: Diary, transport: Transport, receiver: str, frame: bytes) -> None:

@@ -79,7 +79,8 @@ class Asker:
 
         Args:
             wait_s: How long to wait at most.
-            expected: Who must have answered before it returns early.
+            expected: Who must have answered before it returns early, from a round before: then nobody is waited for
+                who was not known there.
         """
         check_positive("wait", wait_s)
         return background().submit(self._ask(wait_s, frozenset(expected))).result()
@@ -110,7 +111,10 @@ class Asker:
     async def _ask(self, wait_s: float, expected: frozenset[str]) -> Fleet:
         self._transport.refresh()
         return await self._rounds.collect(
-            lambda _: self._transport.announce(self._question), wait_s, quiet_s=QUIET, expected=expected
+            lambda _: self._transport.announce(self._question),
+            wait_s,
+            quiet_s=0.0 if expected else QUIET,  # who else is here was found by the round before
+            expected=expected,
         )
 
     # The transport's inbox.

@@ -25,33 +25,35 @@ class FirstSettings:
 
     def __init__(self, machine: Machine, transport: Transport, sending: Sending) -> None:
         self._machine, self._transport, self._sending = machine, transport, sending
-        self._informed = asyncio.Event()
+        self._news = asyncio.Event()
+        """Set when the wait may be over."""
         self.has_company = False
         """Whether somebody else was reached or heard."""
 
     def look(self) -> None:
-        """End the wait if another member has told what is set."""
-        if self._machine.settings_from is not None:
-            self._informed.set()
+        """Look again whether the wait is over: something was heard."""
+        self._news.set()
 
     async def hear(self) -> None:
-        """Wait until another member has told what is set; not for long, and less if nobody is here."""
-        machine = self._machine
-        if machine.leaf is not None:
-            await self._until_informed(ANSWERED_WITHIN)
-        elif not self._transport.is_alone:
-            await self._until_informed(ALONE_AFTER)
-            if (self.has_company and not self._is_among_newcomers) or not self._sending.has_announced:
-                await self._until_informed(ANSWERED_WITHIN - ALONE_AFTER)
-        machine.awaits_settings = False
+        """Wait until another member has told what is set; not for long, and less if nobody is here who knows it."""
+        machine, loop = self._machine, asyncio.get_running_loop()
+        began = loop.time()
+        for until in (began + ALONE_AFTER, began + ANSWERED_WITHIN):
+            while loop.time() < until and not self._is_over(has_waited=until > began + ALONE_AFTER):
+                self._news.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(until):
+                        await self._news.wait()
+        machine.settings_known()
         if machine.settings_from is not None:
             told = f"starts with the settings that {machine.settings_from} has told"
             machine.alerts.say(logging.INFO, LogEvent.SETTINGS_TOLD, told)
         elif machine.leaf is not None:
+            late = f"has told the settings within {ANSWERED_WITHIN:g} seconds"
             machine.alerts.say(
                 logging.WARNING,
                 LogEvent.SETTINGS_NOT_TOLD,
-                f"no relay has told the settings within {ANSWERED_WITHIN:g} seconds: it starts with its own "
+                f"no relay {'is here' if self._transport.is_alone else late}: it starts with its own settings "
                 f"({machine.controls}), and obeys others as soon as it hears of them",
             )
         elif self._is_among_newcomers:
@@ -74,14 +76,21 @@ class FirstSettings:
                 f"nobody else is here: it starts with its own settings ({machine.controls})",
             )
 
+    def _is_over(self, *, has_waited: bool) -> bool:
+        """Return whether nothing more can be heard that is worth the wait.
+
+        On most networks nobody can tell who is there. So newcomers among themselves, too, wait for somebody who was
+        here before and is slow. A leaf waits for a relay, which answers it again at the end of its own wait.
+        """
+        if self._machine.settings_from is not None or self._transport.is_alone:
+            return True
+        if not has_waited or self._machine.leaf is not None:
+            return False
+        return self._sending.has_announced and (self._is_among_newcomers or not self.has_company)
+
     @property
     def _is_among_newcomers(self) -> bool:
         """Whether all peers have answered that they have just started, so that none knows more than this member."""
         discovery = self._machine.discovery
         reached = {*self._machine.peers, *discovery.unanswered}
         return bool(discovery.newcomers) and reached <= discovery.newcomers
-
-    async def _until_informed(self, within: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
-                await self._informed.wait()

@@ -167,6 +167,7 @@ class Node:
         self.wake()
         try:
             await self._first_settings.hear()
+            self._event.set()
         except asyncio.CancelledError:
             self._begin_to_stop()
             await asyncio.shield(self._task)

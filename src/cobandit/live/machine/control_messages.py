@@ -66,7 +66,7 @@ class Hello(ControlMessage, frozen=True):
     wants_answer: bool = False
     """Whether the sender does not know the receiver, who then answers although it knows the sender."""
     answers: tuple[int, int] | None = None
-    """The session and notice of the hello that it answers, if it is such an answer. Answers are not answered."""
+    """The session and notice of the hello that it answers, if it is such an answer. It is answered only if it asks."""
     incarnation: int = 0
     is_new: bool = False
     """Whether the sender has just started, and waits itself for the settings of the others."""

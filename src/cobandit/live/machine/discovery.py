@@ -36,6 +36,8 @@ class Discovery:
         """Who can be reached and has not said who it is: when to greet it again, and how long that was."""
         self.newcomers = set[str]()
         """Peers that answered that they have just started themselves: what was set before they do not know either."""
+        self.waiting = dict[str, tuple[int, int]]()
+        """Leaves that were answered so, each with session and notice of its hello: they wait for a better answer."""
 
     @property
     def unanswered(self) -> tuple[str, ...]:

@@ -303,20 +303,31 @@ class Inbound:
         machine.peer_versions.heard(hello.sender, hello.reads)
         machine.outbox.controls_heard(hello.sender, hello.controls)
         machine.outbox.is_back(hello.sender)
-        if not hello.is_new and hello.answers is not None and hello.answers >= (machine.introduced_as or (0, 0)):
-            self._answered[hello.sender] = hello.controls
-            if hello.controls in (b"", machine.controls.digest):
-                machine.heard_settings(hello.sender)
-        elif hello.is_new and hello.answers is not None and machine.awaits_settings:
-            machine.discovery.newcomers.add(hello.sender)
+        newcomers = machine.discovery.newcomers
+        if hello.answers is not None and hello.answers >= (machine.introduced_as or (0, 0)):
+            if hello.is_new and machine.awaits_settings:
+                newcomers.add(hello.sender)
+            elif not hello.is_new:
+                newcomers.discard(hello.sender)
+                self._answered[hello.sender] = hello.controls
+                if hello.controls in (b"", machine.controls.digest):
+                    machine.heard_settings(hello.sender)
         is_news = known is None or (known.session, known.number) != (hello.session, hello.notice)
         if is_news:
             self._compare_arms(hello)
         # Its question may come again because the answer was lost; or because the network doubles packets.
-        is_question = hello.answers is None and (is_news or hello.wants_answer)
+        is_question = hello.wants_answer or (hello.answers is None and is_news)
         is_later = known is not None and is_news  # few enough: see `_is_affordable`
         if is_question and (is_later or machine.discovery.may_answer(hello.sender, now, is_member=known is not None)):
-            machine.answer_with(hello.sender, machine.hello(answers=(hello.session, hello.notice)))
+            self._answer(hello)
+
+    def _answer(self, hello: control_messages.Hello) -> None:
+        """Answer a hello. Of two newcomers, each asks whether the other is one: then neither waits for the other."""
+        machine, said = self._machine, (hello.session, hello.notice)
+        is_asked = machine.awaits_settings and hello.is_new and hello.sender not in machine.discovery.newcomers
+        machine.answer_with(hello.sender, machine.hello(wants_answer=is_asked, answers=said))
+        if machine.awaits_settings and hello.is_leaf:
+            machine.discovery.waiting[hello.sender] = said
 
     def _compare_arms(self, hello: control_messages.Hello) -> None:
         mine, theirs = set(self._machine.agent.arms), set(hello.arms)

@@ -600,6 +600,13 @@ class Machine:
         """Note that a member has answered and told its settings, or that it has no others than this one."""
         self.settings_from = self.settings_from or sender
 
+    def settings_known(self) -> None:
+        """Note that the wait of a start is over, and answer the leaves again that wait for this relay's word."""
+        self.awaits_settings = False
+        waiting, self.discovery.waiting = self.discovery.waiting, {}
+        for leaf, hello in waiting.items():
+            self.answer_with(leaf, self.hello(answers=hello))
+
     def settings_changed(self) -> None:
         """Note that the controls are other than before: write that down, obey, and tell everybody."""
         self._has_new_settings = True

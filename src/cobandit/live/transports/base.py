@@ -75,7 +75,7 @@ class Transport(ABC):
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is certain that nobody else is here. Most networks cannot tell."""
+        """Whether it is certain that nobody is here with whom this member talks. Most networks cannot tell."""
         return False
 
     @abstractmethod

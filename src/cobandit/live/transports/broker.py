@@ -202,8 +202,8 @@ class BrokerTransport(Transport):
         """
 
     def hear(self, frame: bytes) -> None:
-        """Take a frame from the server."""
-        if self._inbox is None or self._closing.is_set():
+        """Take a frame from the server. Before this member can answer, it hears nothing: it says who it is then."""
+        if self._inbox is None or self._closing.is_set() or not self._connected:
             return
         if len(frame) > LARGEST_FRAME:
             self._inbox.refused(Refusal.OVERSIZED, None)

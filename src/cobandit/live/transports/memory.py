@@ -33,7 +33,8 @@ class MemoryTransport(Transport):
 
     @property
     def is_alone(self) -> bool:
-        return not any(member is not self and self._is_of_this_group(key) for key, member in self._hub.members.items())
+        others = (member for key, member in self._hub.members.items() if self._is_of_this_group(key))
+        return not any(one is not self and hears(one.role, self.role) and hears(self.role, one.role) for one in others)
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         if (group, name) in self._hub.members:
