@@ -5,7 +5,7 @@ rewards are in the same unit, whatever the range; shares of the range are behind
 (`cobandit.values.reward_range`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,6 +92,9 @@ class Arms:
         changes: Changes | None = None,
     ) -> "Arms":
         """Name the arms 0, 1, 2, ..."""
+        if isinstance(means, str | bytes) or not isinstance(means, Iterable):
+            raise LocalError(f"means must be a list of numbers, such as [0.2, 0.8], not {means!r}")
+        means = tuple(means)
         names = tuple(str(position) for position in range(len(means)))
         return cls(names, tuple(means), rewards, pays, changes)  # type: ignore[arg-type]  # two numbers become a range
 

@@ -171,6 +171,10 @@ class Scenario:
         check_whole("delay", self.delay, 0, LONGEST_DELAY)
         if not isinstance(self.faults, Faults):
             raise LocalError(f"faults must be Faults(...), not {self.faults!r}")
+        if not isinstance(self.arms, Arms):
+            raise LocalError(f"arms must be Arms.of([0.2, 0.8]), say, not {self.arms!r}")
+        if not (isinstance(self.agents, list | tuple) and all(isinstance(one, AgentSpec) for one in self.agents)):
+            raise LocalError(f"agents must be a list of AgentSpec(Rate(0.5)), say, not {self.agents!r}")
         most = MAX_LEAVES if isinstance(self.topology, Relays) else MOST_AGENTS
         check_whole("the number of agents", len(self.agents), 1, most)
         self._check_topology()

@@ -84,6 +84,8 @@ class ReferenceRun:
         checkpoints: Sequence[int] = (),
         watch: Watch | None = None,
     ) -> None:
+        if not isinstance(scenario, Scenario):
+            raise LocalError(f"a scenario is a Scenario, or read_scenario(path).scenario, not {scenario!r}")
         self.scenario = scenario
         plugged = scenario.plugged
         self.agents = [] if plugged else meet(scenario, tape)

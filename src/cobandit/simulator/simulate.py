@@ -130,6 +130,10 @@ def run_all(
     check_whole("seed", seed, 0, LARGEST_SEED)
     if workers is not None:
         check_whole("workers", workers, 1)
+    if isinstance(keep, str) or not isinstance(keep, Iterable):
+        raise LocalError(f"keep must be a list of names, such as ['pulls'], not {keep!r}")
+    if not (out is None or isinstance(out, str | Path)):
+        raise LocalError(f"out must be a folder, as a text or a Path, not {out!r}")
     slots = _slots(checkpoints, min(one.horizon for one in scenarios.values()))
     unknown: list[str] = []
     engines = {name: engine_for(one, engine) for name, one in scenarios.items()}
@@ -249,6 +253,8 @@ def _slots(checkpoints: int | Sequence[int], horizon: int) -> tuple[int, ...]:
     if isinstance(checkpoints, int):
         check_whole("the number of checkpoints", checkpoints, 1, horizon)
         return tuple(horizon * position // checkpoints for position in range(1, checkpoints + 1))
+    if not isinstance(checkpoints, Iterable):
+        raise LocalError(f"checkpoints must be a whole number, or a list of slots, not {checkpoints!r}")
     for slot in checkpoints:
         check_whole("a checkpoint", slot, 0, horizon)
     return tuple(sorted(set(checkpoints)))
