@@ -59,5 +59,10 @@ def test_a_relay_passes_it_on() -> None:
 
 
 def test_another_bandit_is_none_of_the_plain_one() -> None:
-    outcome = endpoint("j", Bandit("home", ("A",), 1)).receive(share(Cells("p", 0, (ONE,), "home")), 0.0)
+    home = Bandit("home", ("A",), 1)
+    j, p = endpoint("j", home), endpoint("p", home)
+    for notice in p.join(0.0).outgoing:
+        if notice.receiver == "j":
+            j.receive(notice, 0.0)
+    outcome = j.receive(share(Cells("p", 0, (ONE,), "home")), 0.0)
     assert (outcome.news, outcome.elsewhere) == ((), (Change("home", "", 0, ONE),))

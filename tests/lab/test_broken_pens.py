@@ -168,7 +168,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     def changed(state: EndpointState, *rest: Any, **more: Any) -> Endpoint:
         return snapshots.restored(state._replace(max_facts=None), *rest, **more)
 
-    patch.setattr("cobandit.agent.restored", changed)
+    patch.setattr("cobandit.agent.restoring.restored", changed)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from cobandit import agent as agent_module
 from cobandit.agent import Agent
-from cobandit.core import members, snapshots
+from cobandit.agent import agent as agent_module
+from cobandit.core import credibility, members, snapshots
 from cobandit.core.calendar import Calendar
 from cobandit.core.places import At, Change, Placed
 from cobandit.learning import Build, Learners
@@ -126,7 +126,8 @@ def _a_reward_for_a_bandit_that_will_be_declared_is_thrown_away(patch: pytest.Mo
 
 
 def _two_definitions_of_one_bandit_are_taken_to_be_one(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(members, "difference", lambda _mine, _theirs: None)
+    for module in (members, credibility):
+        patch.setattr(module, "difference", lambda _mine, _theirs: None)
 
 
 def _nobody_is_told_which_value_differs(patch: pytest.MonkeyPatch) -> None:

@@ -110,7 +110,7 @@ VARIANTS: dict[str, tuple[Break, int]] = {
     "a farewell is the last word": (_a_farewell_is_the_last_word, 33),
     "a leaf stays with a relay that is silent": (_a_leaf_stays_with_a_relay_that_is_silent, 5),
     "a relay says that it has what it does not keep": (_a_relay_says_that_it_has_rewards_that_it_does_not_keep, 21),
-    "a relay keeps rewards in memory only": (_a_relay_keeps_rewards_in_memory_only, 78),
+    "a relay keeps rewards in memory only": (_a_relay_keeps_rewards_in_memory_only, 127),
     "rewards are not handed on": (_rewards_for_others_are_not_handed_on, 0),
     "relays take all rewards of relays": (_relays_take_all_rewards_of_relays, 55),
     "a total contains what the leaf observed": (_a_total_contains_what_the_leaf_observed_itself, 0),

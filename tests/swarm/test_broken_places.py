@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cobandit import agent as agent_module
+from cobandit.agent import agent as agent_module
 from cobandit.core import Endpoint, Outcome, Placed, members, snapshots
 from cobandit.core.calendar import Calendar
 from cobandit.core.messages import Cells

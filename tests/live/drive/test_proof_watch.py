@@ -173,8 +173,8 @@ def test_pods_with_random_names_share_a_file(fleet: Fleet) -> None:
         fleet.start("pod-relay", keys=pods, relay=True)
 
 
-def test_a_secret_is_replaced_without_a_stop(nats: Server, tmp_path: Path) -> None:
-    with ExitStack() as stack:
+def test_a_secret_is_replaced_without_a_stop(nats: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with ExitStack() as stack, caplog.at_level(logging.INFO, "cobandit"):
         fleet = Fleet(tmp_path, nats.url, stack)
         files = {name: tmp_path / name for name in ("a", "b")}
         for file in files.values():
@@ -184,7 +184,10 @@ def test_a_secret_is_replaced_without_a_stop(nats: Server, tmp_path: Path) -> No
         all_learn(*members)
         for secrets in ((SECRET, NEXT), (NEXT, SECRET), (NEXT,)):
             for file in files.values():
+                read = f"goes by {len(secrets)} secrets of {file}"
+                before = caplog.text.count(read)
                 file.write_text("\n".join(secrets), encoding="utf-8")
+                until(members[0], lambda _, read=read, before=before: caplog.text.count(read) > before)  # type: ignore[misc]
                 all_learn(*members)
         # A newcomer that sends with one and accepts another is understood, and understands.
         all_learn(*members, fleet.start("c", secret=[NEXT, SECRET]))
