@@ -150,7 +150,9 @@ class Learners:
         learner = self._all.get(at)
         if learner is not None:
             return learner.policy.tally.observations
-        return sum(one.observations for one in self._waiting.get(at, {}).values())
+        bandit, present, waiting = self._bandits[at[0]], self._period_of(at[0]), self._waiting.get(at, {})
+        counts = ((max(0, present - period), one.observations) for (period, _, _), one in waiting.items())
+        return sum(round(count * bandit.weight(age)) for age, count in counts)
 
     @property
     def policies(self) -> Collection[At]:
@@ -184,8 +186,10 @@ class Learners:
             elif bandit in self._build and not beside(bandit, segment):
                 waiting, key = self._waiting.setdefault(at, {}), (period, tally.arm, is_own)
                 waiting[key] = waiting[key].plus(tally) if key in waiting else tally
-                if not waiting[key].observations:
-                    del waiting[key]
+                both = [(period, tally.arm, own) for own in (False, True) if (period, tally.arm, own) in waiting]
+                if not sum(waiting[one].observations for one in both):  # own ones go as anybody's
+                    for one in both:
+                        del waiting[one]
                 if not waiting:
                     del self._waiting[at]
 

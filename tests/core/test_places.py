@@ -555,6 +555,33 @@ def test_of_a_segment_without_a_policy_only_the_periods_that_count_are_kept() ->
     assert learners.waiting == {}
 
 
+def test_own_observations_of_a_segment_without_a_policy_go_with_their_period() -> None:
+    learners = Learners({"home": HOME}, lambda _: 0)
+    learners.declare("home", build, ())
+    learners.learn([Change("home", "de", 0, some("A", 3, 1)), Change("home", "de", 0, some("A", 5, 2), True)])
+    learners.learn([Change("home", "de", 0, some("A", -8, -3))])
+    assert learners.waiting == {}
+    assert not learners.has_any(("home", "de"))
+
+
+def test_of_a_segment_without_a_policy_old_observations_count_less_too() -> None:
+    fading = Bandit("home", ("A",), 1, period=10.0, periods=6, half_life=10.0)
+    learners = Learners({"home": fading}, lambda _: 3)
+    learners.declare("home", build, ())
+    learners.learn([Change("home", "old", 0, some("A", 16, 16)), Change("home", "new", 3, some("A", 3, 3))])
+    counted = {name: learners.observations(("home", name)) for name in ("old", "new")}
+    assert counted == {name: learners.at(("home", name)).policy.tally.observations for name in ("old", "new")}
+    assert counted == {"old": 2, "new": 3}
+
+
+def test_a_relay_starts_again_whatever_it_has_served() -> None:
+    relay = Agent("r", None, SHARING)
+    relay.join(0.0, is_relay=True)
+    for session, letter in enumerate("abc", 1):
+        relay.begin(session, 1.0, bandits=[Bandit(f"{letter}{number}", ("A",), 1) for number in range(1024)])
+    assert Agent.restore(relay.snapshot(), (), policy=None, sharing=SHARING).snapshot() == relay.snapshot()
+
+
 def test_a_policy_that_rules_arms_out_has_no_window() -> None:
     one = Agent("j", None, SHARING, bandits=(HOURLY,))
     one.declare("hourly", lambda arms: AAE(list(arms), quantum=1.0))

@@ -336,7 +336,7 @@ def believed(
 
     A leaf takes totals, and nobody's rows but its own; all others take rows, and no totals. Of a bandit with a name
     counts what a session says that declares it as this agent does: under another definition it counts something else,
-    and one may have changed while the message was under way. A later session tells it again.
+    and one may have changed while the message was under way. A later session tells it again, unless its disk is lost.
     """
     known = replica.presence_of(sender)
     if changes.settled and known is not None and (session or 0) < known.session:
@@ -347,7 +347,9 @@ def believed(
     is_passed_on, alike = is_relay(said, session), dict[str, bool]()
 
     def counts(told: Cells) -> bool:
-        if told.bandit and not alike.setdefault(told.bandit, is_alike(told.bandit, said, session, replica)):
+        if told.bandit not in alike:
+            alike[told.bandit] = not told.bandit or is_alike(told.bandit, said, session, replica)
+        if not alike[told.bandit]:
             return False
         if told.agent == EVERYBODY_ELSE:
             return is_leaf and is_passed_on

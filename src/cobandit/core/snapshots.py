@@ -134,7 +134,8 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
     if not (state.arms or state.bandits or state.retired) and any(fact.told.cells for fact in state.facts):
         raise LocalError("the arm set is empty, and there are no other bandits")
     check_bandits(state.bandits)
-    check_bandits(state.retired)
+    for bandit in state.retired:  # there may be more than can be served at a time
+        check_bandits((bandit,))
     endpoint.members.serve(state.bandits)
     endpoint.replica.calendar.time = state.time
     endpoint.replica.serve((*state.bandits, *state.retired))

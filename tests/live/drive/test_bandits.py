@@ -492,6 +492,33 @@ def test_names_that_nobody_declares_who_is_here_make_room_at_a_relay(
     eventually(lambda: [one.name for one in relay.statistics().bandits] == [kept.name, "home"])
 
 
+@pytest.mark.parametrize("rewards", [(0, 100), (0, 200)])
+def test_a_bandit_that_made_room_at_a_relay_comes_back_as_what_was_counted_of_it(
+    connect: Callable[..., Member],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    rewards: tuple[int, int],
+) -> None:
+    monkeypatch.setattr("cobandit.live.machine.inbound.MAX_BANDITS", 2)
+    relay, first = connect("relay", relay=True), connect("first", relays=["*"])
+    pull(first.bandit("home", ["A", "B", "C"], rewards=(0, 100)), 3)
+    eventually(lambda: [one.observations for one in relay.statistics().bandits] == [3])
+    first.close()
+    eventually(lambda: "first" not in relay.machine.agent.peers)
+    second = connect("second", relays=["*"])
+    for name in ("one", "two"):
+        second.bandit(name, ["A"])
+    eventually(lambda: [one.name for one in relay.statistics().bandits] == ["one", "two"])
+    second.close()
+    eventually(lambda: "second" not in relay.machine.agent.peers)
+    back = connect("back", relays=["*"]).bandit("home", ["A"], rewards=rewards)
+    if rewards == (0, 100):
+        eventually(lambda: counts(back) == {"A": 3})
+    else:
+        eventually(lambda: "back declares bandit 'home' differently (rewards: " in caplog.text)
+    assert "step failed" not in caplog.text
+
+
 def test_a_relay_says_so_if_others_declare_more_bandits_than_fit(
     connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

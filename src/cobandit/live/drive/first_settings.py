@@ -27,6 +27,8 @@ class FirstSettings:
         self._machine, self._transport, self._sending = machine, transport, sending
         self._news = asyncio.Event()
         """Set when the wait may be over."""
+        self._is_announced = False
+        """Whether, at the end of the first second, everybody who can be reached had been told of this member."""
         self.has_company = False
         """Whether somebody else was reached or heard."""
 
@@ -38,12 +40,9 @@ class FirstSettings:
         """Wait until another member has told what is set; not for long, and less if nobody is here who knows it."""
         machine, loop = self._machine, asyncio.get_running_loop()
         began = loop.time()
-        for until in (began + ALONE_AFTER, began + ANSWERED_WITHIN):
-            while loop.time() < until and not self._is_over(has_waited=until > began + ALONE_AFTER):
-                self._news.clear()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout_at(until):
-                        await self._news.wait()
+        await self._until(began + ALONE_AFTER)
+        self._is_announced = self._sending.has_announced and not self._transport.is_connecting
+        await self._until(began + ANSWERED_WITHIN)
         machine.settings_known()
         if machine.settings_from is not None:
             told = f"starts with the settings that {machine.settings_from} has told"
@@ -62,7 +61,7 @@ class FirstSettings:
                 LogEvent.STARTS_TOGETHER,
                 f"everybody who answered has just started too: it starts with its own settings ({machine.controls})",
             )
-        elif self.has_company:
+        elif self.has_company or not self._is_announced:
             machine.alerts.say(
                 logging.WARNING,
                 LogEvent.SETTINGS_NOT_TOLD,
@@ -76,17 +75,27 @@ class FirstSettings:
                 f"nobody else is here: it starts with its own settings ({machine.controls})",
             )
 
-    def _is_over(self, *, has_waited: bool) -> bool:
+    async def _until(self, end: float) -> None:
+        loop = asyncio.get_running_loop()
+        while loop.time() < end and not self._is_over:
+            self._news.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(end):
+                    await self._news.wait()
+
+    @property
+    def _is_over(self) -> bool:
         """Return whether nothing more can be heard that is worth the wait.
 
         On most networks nobody can tell who is there. So newcomers among themselves, too, wait for somebody who was
-        here before and is slow. A leaf waits for a relay, which answers it again at the end of its own wait.
+        here before and is slow. Who could say late that it is here waits as long as it may: nobody has had the time to
+        answer. A leaf waits for a relay, which answers it again at the end of its own wait.
         """
         if self._machine.settings_from is not None or self._transport.is_alone:
             return True
-        if not has_waited or self._machine.leaf is not None:
+        if not self._is_announced or self._machine.leaf is not None:
             return False
-        return self._sending.has_announced and (self._is_among_newcomers or not self.has_company)
+        return self._is_among_newcomers or not self.has_company
 
     @property
     def _is_among_newcomers(self) -> bool:

@@ -381,9 +381,7 @@ class Node:
                     if (wanted := self.machine.succession.session_wanted) is not None:
                         await self._begin_session(incarnation=wanted)
                     if self.machine.bandits_wanted is not None:
-                        bandits = self.machine.bandits_to_serve  # with what was declared here since
-                        self.machine.bandits_wanted = None
-                        await self._begin_session(bandits=bandits)
+                        await self._begin_session(is_wanted=True)
                     self._matching.look()
             except JournalError as error:
                 self._writing.failed(error)
@@ -500,11 +498,14 @@ class Node:
         arms: tuple[Arm, ...] | None = None,
         bandits: tuple[Bandit, ...] | None = None,
         is_said: bool = True,
+        is_wanted: bool = False,
     ) -> None:
         """Begin a session, in a new incarnation or with more arms or bandits, once what came before is written."""
         if not await self._work():
             raise JournalError("the journal cannot be written now, so nothing can change: see statistics().troubles")
         machine = self.machine
+        if is_wanted:
+            bandits = machine.take_wanted()  # also what was heard, or declared here, until now
         session = incarnation or fresh_session(machine.agent.session, machine.clock)
         machine.begin_session(session, incarnation=incarnation, arms=arms, bandits=bandits)
         if is_said:

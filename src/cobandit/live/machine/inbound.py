@@ -370,7 +370,8 @@ class Inbound:
             served = {name: one for name, one in served.items() if name not in giving_way}
             machine.keep_definitions(giving_way)
         for theirs in bandits:
-            mine = served.get(theirs.name)
+            is_served = theirs.name in served
+            mine = served[theirs.name] if is_served else machine.retired(theirs.name)
             what = None if mine is None else difference_in_words(mine, theirs)
             if what is not None:
                 machine.alerts.say_once(
@@ -382,7 +383,7 @@ class Inbound:
                 )
             elif machine.terms.is_relay and theirs.name:
                 arms = tuple(dict.fromkeys((*(() if mine is None else mine.arms), *theirs.arms)))
-                if (mine is None and len(served) >= MAX_BANDITS) or len(arms) > MOST_ARMS:
+                if (not is_served and len(served) >= MAX_BANDITS) or len(arms) > MOST_ARMS:
                     machine.alerts.say_once(
                         logging.ERROR,
                         LogEvent.BANDITS_DIFFER,
@@ -391,7 +392,7 @@ class Inbound:
                         sender,
                         more=f" (first {theirs.name!r})",
                     )
-                elif mine is None or arms != mine.arms:
+                elif mine is None or not is_served or arms != mine.arms:
                     served[theirs.name] = theirs._replace(arms=arms)
         if tuple(served.values()) != machine.agent.bandits:
             machine.bandits_wanted = tuple(served.values())

@@ -336,7 +336,19 @@ class Machine:
         """
         now = self.clock.now()
         names = {name for name in names if now >= self.bandits.kept_until.get(name, now)}
-        return (self.abandoned() & names) - bound(self.agent.endpoint.replica).keys() if names else frozenset()
+        names = self.abandoned() & names if names else frozenset()
+        return names - bound(self.agent.endpoint.replica).keys() if names else names
+
+    def retired(self, name: str) -> Bandit | None:
+        """Return the definition of a bandit that is not served at present, if anything was counted of it."""
+        known = self.agent.bandit(name)
+        return known if known is not None and name in bound(self.agent.endpoint.replica) else None
+
+    def take_wanted(self) -> tuple[Bandit, ...]:
+        """Return what a relay serves from now on: what others declare, in the definition of what was counted of it."""
+        wanted, kept = self.bandits_to_serve, bound(self.agent.endpoint.replica)
+        self.bandits_wanted = None
+        return together([kept.get(one.name, one) for one in wanted], wanted)
 
     def keep_definitions(self, names: Iterable[str]) -> None:
         """Let bandits that get another definition keep it for a while."""

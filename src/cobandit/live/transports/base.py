@@ -74,6 +74,11 @@ class Transport(ABC):
     """The number of the group's trust file that is in use; `None` if there is none."""
 
     @property
+    def is_connecting(self) -> bool:
+        """Whether nobody can be reached yet, because a server has not been."""
+        return False
+
+    @property
     def is_alone(self) -> bool:
         """Whether it is certain that nobody is here with whom this member talks. Most networks cannot tell."""
         return False

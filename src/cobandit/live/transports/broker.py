@@ -201,6 +201,10 @@ class BrokerTransport(Transport):
         Made anew after each one that ended. Raises `NotConnectedError`.
         """
 
+    @property
+    def is_connecting(self) -> bool:
+        return not self._connected
+
     def hear(self, frame: bytes) -> None:
         """Take a frame from the server. Before this member can answer, it hears nothing: it says who it is then."""
         if self._inbox is None or self._closing.is_set() or not self._connected:

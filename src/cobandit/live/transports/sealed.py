@@ -27,6 +27,10 @@ class Sealed(Transport):
         return self._transport.largest_frame - self._seal.overhead - len(_FRAME)
 
     @property
+    def is_connecting(self) -> bool:
+        return self._transport.is_connecting
+
+    @property
     def is_alone(self) -> bool:
         return self._transport.is_alone
 
