@@ -152,7 +152,7 @@ from pathlib import Path
 journal = Journal(Path(sys.argv[1]), {}, trials=1, resumable=True)
 
 def work(number):
-    print("begun", flush=True)
+    os.write(1, b"begun\\n")  # at once, or two of them may mix
     return bytes(300_000) if number else signal.pause()
 
 for _ in in_processes(work, range(3), 2):
@@ -161,14 +161,15 @@ for _ in in_processes(work, range(3), 2):
 
 
 def test_processes_end_with_the_one_that_forked_them_and_hold_nothing_of_it(tmp_path: Path) -> None:
-    killed = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    assert killed.stdout is not None
-    for _ in range(3):
-        assert killed.stdout.readline() == "begun\n"
-    killed.kill()
-    killed.wait()
-    Journal(tmp_path, {}, trials=1, resumable=True).close()
-    assert killed.communicate(timeout=60)[0] == ""  # when the last of them has ended
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as killed:
+        assert killed.stdout is not None
+        said = [killed.stdout.readline() for _ in range(3)]
+        killed.kill()
+        killed.wait()
+        assert said == 3 * ["begun\n"]
+        Journal(tmp_path, {}, trials=1, resumable=True).close()
+        assert killed.communicate(timeout=60)[0] == ""  # when the last of them has ended
 
 
 def test_who_is_forked_has_no_journal_and_the_lock_stays(tmp_path: Path) -> None:
