@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from cobandit.live.decide.desk import Desk
 
 MOST_SUBJECTS = 100_000
-"""So many subjects keep their arm; then the one that was seen least recently is forgotten."""
+"""How many subjects keep their arm. With one more, the one that was seen least recently is forgotten."""
 
 MOST_WAITING = 1_000_000
-"""So many decisions and rewards may wait for the journal. Only a disk that has failed for long lets it come to that."""
+"""How many decisions and rewards may wait for the journal. Only if a disk has failed for long are there so many."""
 
 
 class Open(NamedTuple):

@@ -43,8 +43,6 @@ class DeskTerms(NamedTuple):
     """Turns a reward into quanta, or says what is wrong with it."""
     blank: Known = NOTHING
     """What is known of a segment of which nothing is; of the plain bandit, what is known at the start."""
-    rewards: tuple[float, float] = (0.0, 1.0)
-    """The smallest and the largest reward."""
     default_units: int | None = None
     """What a decision counts with that was never rewarded."""
     allocation: Allocation | None = None

@@ -106,7 +106,6 @@ def declared(said: Said, group: str, member: str) -> Declared:
     terms = DeskTerms(
         build,
         units,
-        rewards=rewards,
         default_units=default,
         allocation=allocation,
         seed=seed,
