@@ -27,7 +27,8 @@ core: $(READY)
 
 # Everything, the documentation site too. Many tests wait for processes more than they work, so there are six at a time.
 # While one core looks at types, the other reads all tests once, so that the six need not rewrite each assertion again.
-# About the site: tests/site builds it once, with warnings as errors, in a temporary folder.
+# About the site: tests/site builds it once, with warnings as errors, in a temporary folder. A test with real processes that
+# failed is run once more, alone (tools/run_tests.py), and named.
 test: $(READY)
 	tools/install-programs
 	$(BIN)/ruff format --check .
@@ -35,7 +36,7 @@ test: $(READY)
 	$(BIN)/pytest --collect-only -qq > /dev/null & $(BIN)/mypy && wait
 	$(BIN)/lint-imports
 	$(BIN)/yamllint --strict deploy .github .pre-commit-config.yaml mkdocs.yml docs/nav.yml
-	$(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder -q
+	$(BIN)/python tools/run_tests.py
 
 # The wheel, built and installed into empty environments: the core, each extra, and all of them, on the oldest and newest
 # Python on the PATH, or on PYTHONS="python3.11 python3.12". It downloads; half an hour for each Python.

@@ -15,7 +15,6 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO
 
 from cobandit.values.errors import LocalError
 
@@ -161,8 +160,9 @@ def _is_reserved(port: int) -> bool:
 
 
 @cache
-def _reservations() -> BinaryIO:
-    return (Path(tempfile.gettempdir()) / f"cobandit-ports-{os.getuid()}").open("ab")
+def _reservations() -> int:
+    """Return a file of all processes here, open until this one ends."""
+    return os.open(Path(tempfile.gettempdir()) / f"cobandit-ports-{os.getuid()}", os.O_RDWR | os.O_CREAT, 0o600)
 
 
 def _is_free(port: int) -> bool:

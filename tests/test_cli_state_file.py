@@ -98,7 +98,7 @@ def test_an_id_from_the_log_can_be_rewarded(
 def test_only_decisions_since_some_time_are_shown_if_wanted(
     decisions: list[Decision], state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    between = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(decisions[1].at * 1e6))
+    between = datetime.fromtimestamp((decisions[0].at + decisions[1].at) / 2, UTC)
     for since, expected in (
         (between.isoformat(), [decisions[1].number]),
         (between.replace(tzinfo=None).isoformat(), [decisions[1].number]),
