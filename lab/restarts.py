@@ -109,7 +109,7 @@ class _Computer:
     def is_done_with(self, other: str) -> bool:
         """Return whether it has nothing to say to another one."""
         agent = self.machine.agent
-        return not (agent.knows(other) and agent.link(other).owes) and other not in agent.lacking
+        return not (other in agent.peers and agent.peers.link(other).owes) and other not in agent.peers.lacking
 
 
 class _Fleet:

@@ -542,8 +542,8 @@ def test_with_phases_every_pair_has_a_threshold_of_its_own_and_the_same_in_both_
                 waiting.extend(receiver.receive(message).outgoing)
             if (one.name, other.name) in needed:
                 seen = needed[one.name, other.name]
-                if one.link(other.name).threshold not in seen:
-                    seen.append(one.link(other.name).threshold)
+                if one.peers.link(other.name).threshold not in seen:
+                    seen.append(one.peers.link(other.name).threshold)
     pairs = {pair: threshold.between(*pair) for pair in needed}
     values = {pair: list(dict.fromkeys(one.at(c, 2) for c in range(1, 9))) for pair, one in pairs.items()}
     assert {pair: seen[-1] for pair, seen in needed.items()} == dict.fromkeys(needed, 64)

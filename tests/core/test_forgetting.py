@@ -40,20 +40,26 @@ def pair() -> tuple[Agent, Agent]:
         talk(now, j, p, said=[*j.update("A", 1.0, now).outgoing, *p.update("B", 0.0, now).outgoing])
     for now in (100.0, 200.0):
         talk(now, j, p)
-    assert j.lacking == p.lacking == ()
+    assert j.peers.lacking == p.peers.lacking == ()
     return j, p
 
 
 def test_nothing_is_sent_to_who_is_forgotten_and_what_it_observed_stays() -> None:
     j, p = pair()
     assert j.forget("p", 201.0).records == (Forgot("p", 201.0),)
-    assert (j.peers, j.knows("p"), "p" in j.met, j.gone, j.gone_observations()) == ((), False, True, 1, 2)
+    assert (len(j.peers), "p" in j.peers, "p" in j.peers.met, j.peers.gone, j.peers.gone_observations()) == (
+        0,
+        False,
+        True,
+        1,
+        2,
+    )
     assert j.policy.tally.observations == 4
     said = list(j.join(202.0).outgoing)
     for now in range(203, 5000, 100):
         said += [*j.update("A", 1.0, float(now)).outgoing, *j.wake(now + 1.0).outgoing]
     said += [*j.flush(5000.0).outgoing, *j.leave().outgoing]
-    assert (said, j.wake_at, j.lacking) == ([], j.wake_at, ())
+    assert (said, j.wake_at, j.peers.lacking) == ([], j.wake_at, ())
     assert p.policy.tally.observations == 4
 
 
@@ -63,12 +69,12 @@ def test_who_was_forgotten_wrongly_is_back_with_its_first_word_and_nothing_count
     for now in (202.0, 203.0, 204.0):
         j.update("A", 1.0, now)
     talk(205.0, j, p, said=list(p.update("B", 1.0, 205.0).outgoing))
-    assert (j.peers, j.gone) == (("p",), 0)
-    assert j.link("p").is_present
+    assert (tuple(j.peers), j.peers.gone) == (("p",), 0)
+    assert j.peers.link("p").is_present
     for now in (300.0, 400.0):
         talk(now, j, p)
     assert j.policy.tally.counts == p.policy.tally.counts == {"A": 5, "B": 3}
-    assert j.lacking == p.lacking == ()
+    assert j.peers.lacking == p.peers.lacking == ()
     assert endpoint_violations(j.endpoint) + pair_violations(j.endpoint, p.endpoint) == []
 
 
@@ -94,9 +100,9 @@ def test_a_late_packet_of_who_said_farewell_does_not_make_it_present() -> None:
     j.forget("p", 202.0)
     for message in late:
         j.receive(message, 203.0)
-    assert (j.policy.tally.counts["B"], j.knows("p"), j.is_present("p")) == (3, True, False)
+    assert (j.policy.tally.counts["B"], "p" in j.peers, j.peers.is_present("p")) == (3, True, False)
     j.forget("p", 204.0)
-    assert j.gone == 1
+    assert j.peers.gone == 1
 
 
 def test_what_is_refused_remembers_nobody() -> None:
@@ -130,7 +136,7 @@ def test_who_is_forgotten_stays_so_after_a_restart() -> None:
     replayed = Agent.restore(snapshot, records, policy=UCB(ARMS), sharing=SHARING)
     restored = Agent.restore(j.snapshot(), policy=UCB(ARMS), sharing=SHARING)
     assert replayed.snapshot() == restored.snapshot() == j.snapshot()
-    assert (restored.peers, restored.gone) == ((), 1)
+    assert (len(restored.peers), restored.peers.gone) == (0, 1)
     talk(205.0, restored, p, said=list(p.update("B", 1.0, 205.0).outgoing))
     assert restored.policy.tally.counts == {"A": 3, "B": 3}
 
@@ -144,7 +150,7 @@ def test_what_was_observed_meanwhile_is_buffered_for_its_return() -> None:
         for now in (202.0, 203.0, 204.0):
             one.update("A", 1.0, now)
         one.peer_joined("p", ARMS, 205.0)
-    assert got.link("p").buffered == ref.link("p").buffered == 3
+    assert got.peers.link("p").buffered == ref.peers.link("p").buffered == 3
     assert got.snapshot() == ref.snapshot()
     del p
 
@@ -159,7 +165,7 @@ def test_who_is_forgotten_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> Non
         j.peer_joined(f"q{number}", ARMS)
     with pytest.raises(LocalError, match="3 peers are known already, which is the limit"):
         j.peer_joined("q3", ARMS)
-    assert (j.gone, j.last_forgotten(2)) == (10, ("p9", "p8"))
+    assert (j.peers.gone, j.peers.last_forgotten(2)) == (10, ("p9", "p8"))
     assert Agent.restore(j.snapshot(), policy=UCB(ARMS), sharing=SHARING).snapshot() == j.snapshot()
 
 

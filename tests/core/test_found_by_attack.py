@@ -155,7 +155,7 @@ def test_a_late_introduction_of_an_earlier_session_changes_nothing() -> None:
     y.receive(Share("x", "y", 1, 0, Changes(), Delivery(5, 0, Receipt(y.session, 0, 0))), 0.0)
     late = Changes(0, 1, presences=(presence("x")._replace(session=4, incarnation=4),))
     y.receive(Share("x", "y", 2, 0, late, Delivery(4, 0, Receipt(y.session, 0, 0), is_introduced=True)), 1.0)
-    assert y.link("x").session == 5
+    assert y.peers.link("x").session == 5
 
 
 def test_who_forgot_an_incarnation_is_told_of_it_though_its_session_is_later() -> None:

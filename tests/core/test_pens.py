@@ -163,7 +163,7 @@ def test_the_holder_tells_its_lender_and_no_other_relay() -> None:
         blocks_of(PEN, 5, [0]),
     )
     assert (told["s"].cells, told["s"].settled) == ((), ())
-    assert holder.lacking == ("r",)
+    assert holder.peers.lacking == ("r",)
 
 
 def test_a_late_word_of_a_lender_that_has_begun_anew_is_not_merged() -> None:

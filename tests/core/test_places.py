@@ -259,10 +259,10 @@ def test_a_message_of_a_session_that_has_not_said_how_it_declares_its_bandits_mu
     bare = shares[-1]._replace(changes=shares[-1].changes._replace(presences=()))
     relay.receive(bare, group.now)
     assert known(relay, "home") == {"A": (3, 1)}
-    assert relay.held_of("j", 9) == 0
+    assert relay.peers.held_of("j", 9) == 0
     relay.receive(shares[-1], group.now)
     assert known(relay, "home") == {"A": (6, 2)}
-    assert relay.held_of("j", 9) == shares[-1].changes.upto
+    assert relay.peers.held_of("j", 9) == shares[-1].changes.upto
 
 
 def test_a_bandit_is_not_declared_otherwise_later_and_its_arms_only_grow() -> None:
@@ -382,9 +382,9 @@ def test_what_is_outside_the_window_is_dropped_by_everybody_without_a_message() 
     assert group.said == []
     j, p = group.of.values()
     assert (list(j.endpoint.replica.cells()), list(p.endpoint.replica.cells())) == ([], [])
-    assert (j.endpoint.replica.observations, j.endpoint.replica.dropped, p.observations_of("j")) == (4, 4, 0)
+    assert (j.endpoint.replica.observations, j.endpoint.replica.dropped, p.peers.observations_of("j")) == (4, 4, 0)
     group.settle()
-    assert j.lacking == p.lacking == ()
+    assert j.peers.lacking == p.peers.lacking == ()
 
 
 def test_an_old_period_that_comes_late_is_passed_over_and_acknowledged() -> None:
@@ -396,7 +396,7 @@ def test_an_old_period_that_comes_late_is_passed_over_and_acknowledged() -> None
     p.turn(200.0, group.now)
     p.receive(late, group.now)
     assert p.policy_at("hourly").tally.observations == 0
-    assert p.held_of("j", 0) == late.changes.upto
+    assert p.peers.held_of("j", 0) == late.changes.upto
     assert p.endpoint.replica.amount_of("j") == (0, 0)
 
 
@@ -410,11 +410,11 @@ def test_the_next_period_is_taken_from_a_clock_that_is_ahead_and_a_later_one_is_
     group.observe("j", placed("hourly", "", some("A", 1, 1)))
     group.settle()
     assert known(p, "hourly") == {"A": (4, 1)}
-    assert j.lacking == ("p",)
+    assert j.peers.lacking == ("p",)
     p.turn(65.0, group.now)
     group.settle()
     assert known(p, "hourly") == {"A": (5, 2)}
-    assert not j.lacking
+    assert not j.peers.lacking
 
 
 def test_time_never_goes_back() -> None:
@@ -447,16 +447,16 @@ def test_shares_are_counted_from_the_first_again_when_a_period_begins_in_which_s
         for name in "jp":
             group.observe(name, placed("hourly", "", some("A", 1, 0)))
     j = group.of["j"]
-    assert j.link("p").c > 2
+    assert j.peers.link("p").c > 2
     j.turn(60.0, group.now)
-    assert j.link("p").c == 1
+    assert j.peers.link("p").c == 1
     for _ in range(20):
         for name in "jp":
             group.observe(name, placed("home", "", some("A", 1, 0)))
-    reached = j.link("p").c
+    reached = j.peers.link("p").c
     assert reached > 2
     j.turn(120.0, group.now)
-    assert j.link("p").c == reached  # nothing was observed of the bandit that has periods
+    assert j.peers.link("p").c == reached  # nothing was observed of the bandit that has periods
 
 
 def test_a_plain_bandit_can_have_a_window() -> None:

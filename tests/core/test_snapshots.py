@@ -105,7 +105,7 @@ class Group:
         elif what == "leave":
             self.took(name, agent.leave())
         elif what == "miss":
-            self.took(name, agent.peer_left(agent.peers[luck % 2], self.now))
+            self.took(name, agent.peer_left(tuple(agent.peers)[luck % 2], self.now))
         elif what == "wake":
             self.took(name, agent.wake(self.now))
         elif what == "flush":

@@ -90,7 +90,7 @@ def _leaves_are_not_told_what_is_set(patch: pytest.MonkeyPatch) -> None:
 
     def changed(self: Machine, receiver: str, message: Any) -> None:
         is_settings = isinstance(message, control_messages.ControlsTold)
-        if not (is_settings and self.terms.is_relay and not self.agent.is_relay(receiver)):
+        if not (is_settings and self.terms.is_relay and not self.agent.peers.is_relay(receiver)):
             answer_with(self, receiver, message)
 
     patch.setattr(Machine, "answer_with", changed)

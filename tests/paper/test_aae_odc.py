@@ -131,7 +131,7 @@ def test_with_different_arms_a_notice_is_only_about_its_senders_candidates() -> 
     j, p = agent("j", "ABC"), agent("p", "BCD")
     met(j, p)
     p.receive(eliminated("j", "p", "B"))
-    assert (p.policy.candidates, p.link("j").candidates) == (("B", "C", "D"), frozenset("AC"))
+    assert (p.policy.candidates, p.peers.link("j").candidates) == (("B", "C", "D"), frozenset("AC"))
 
 
 def test_with_different_arms_a_notice_goes_to_everyone_who_has_an_arm_in_common() -> None:

@@ -87,7 +87,7 @@ class Stage:
         agents = [process.agent for process in self._all_running()]
         wrong = incompleteness(agents, arms_change=True) + unknown_earlier_incarnations(agents)
         for one, other in permutations(agents, 2):
-            wrong += [f"{one.name} owes {other.name}"] * one.link(other.name).owes
+            wrong += [f"{one.name} owes {other.name}"] * one.peers.link(other.name).owes
         return wrong
 
     # What commands are made of.

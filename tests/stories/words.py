@@ -54,7 +54,7 @@ def log_in_words(agent: Agent) -> Iterator[str]:
 
 def peer_in_words(agent: Agent, peer: str) -> str:
     """Return what an agent takes a peer to be."""
-    view = agent.link(peer)
+    view = agent.peers.link(peer)
     return (
         f"is {'here' if view.is_present else 'away'}, session {view.session}, incarnation {view.incarnation}, "
         f"arms {' '.join(view.arms)}, considers {' '.join(sorted(view.candidates))}{', settled' * view.is_settled}"
@@ -63,7 +63,7 @@ def peer_in_words(agent: Agent, peer: str) -> str:
 
 def link_in_words(agent: Agent, peer: str) -> Iterator[str]:
     """Return how the link to a peer stands: Algorithm 1 first, then the log, then what may have to be said again."""
-    view, link = agent.link(peer), agent.endpoint.links[peer]
+    view, link = agent.peers.link(peer), agent.endpoint.links[peer]
     yield (
         f"demanded {'yes' if view.demanded else 'no'}, buffer {view.buffered} of {view.threshold}, c {view.c}, "
         f"shares {view.shares_sent} sent {view.shares_received} got"

@@ -5,10 +5,11 @@ Time is an argument; the agent only remembers when it last heard from each peer.
 a crash is one path: `Agent.restore(snapshot, records, policy=..., sharing=...)`.
 """
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import islice
 
+from cobandit.agent.knowledge import Knowledge
+from cobandit.agent.peers import Peers
 from cobandit.agent.restoring import checked, endpoint_of, replay_all
 from cobandit.core import (
     AgentId,
@@ -16,7 +17,6 @@ from cobandit.core import (
     Endpoint,
     InputRecord,
     Limited,
-    LinkView,
     Message,
     Outcome,
     Presence,
@@ -26,20 +26,18 @@ from cobandit.core import (
 )
 from cobandit.core.calendar import Calendar
 from cobandit.core.credibility import check_observations
-from cobandit.core.facts import CellKey, Fact, SettledKey
 from cobandit.core.pen_names import SettledBlock, incarnation_of
-from cobandit.core.places import PLAIN, At, Bandit, Change, Placed, beside, faded
+from cobandit.core.places import PLAIN, At, Bandit, Placed, beside
 from cobandit.core.replica import MAX_FACTS_PER_MESSAGE
-from cobandit.core.retransmit import Phase
 from cobandit.core.roles import adopt
-from cobandit.core.snapshots import state, view
+from cobandit.core.snapshots import state
 from cobandit.core.state import Snapshot
 from cobandit.learning import Build, Learners
 from cobandit.policies import Policy
 from cobandit.values.checks import check_time, check_whole, plain, plain_arguments
 from cobandit.values.errors import LocalError
 from cobandit.values.quantum import Quantum
-from cobandit.values.tally import Arm, ArmTally, Tally, checked_arms
+from cobandit.values.tally import Arm, ArmTally, checked_arms
 
 
 class Agent:
@@ -97,6 +95,10 @@ class Agent:
     def _take_endpoint(self, endpoint: Endpoint, policy: Policy | None) -> None:
         """Be this agent, with nothing learned yet."""
         self.endpoint, replica = endpoint, endpoint.replica
+        self.peers = Peers(endpoint)
+        """Who is known, and how the links to them stand."""
+        self.knowledge = Knowledge(endpoint)
+        """All observations that are known."""
         self.learners = Learners(replica.bandits, replica.period_of)
         """The policies: one for each place."""
         self._plain = None if policy is None else self.learners.put_plain(policy)
@@ -130,7 +132,7 @@ class Agent:
         """
         if bandit not in self.endpoint.members.bandits:
             raise LocalError(f"{self.name} does not serve a bandit {bandit!r}: begin a session with it first")
-        self.learners.declare(bandit, build, self._known())
+        self.learners.declare(bandit, build, self.knowledge.all())
 
     @property
     def has_plain(self) -> bool:
@@ -153,27 +155,6 @@ class Agent:
     def quantum_of(self, bandit: str) -> Quantum:
         """Return in which steps rewards of a bandit are counted, as a share of their range."""
         return _quantum(self.endpoint.replica.units_of(bandit))
-
-    def known(self, what: str) -> Iterable[Change]:
-        """Return all that is known of one kind: what is counted beside bandits, or (nothing) what they learn from.
-
-        Of a bandit with a half-life, older observations count as fewer.
-        """
-        replica = self.endpoint.replica
-        for change in self._known():
-            if beside(change.bandit, change.segment) != what:
-                continue
-            bandit = replica.bandits[change.bandit]
-            if bandit.half_life:
-                weight = bandit.weight(max(0, replica.period_of(bandit.name) - change.period))
-                change = change._replace(tally=faded(change.tally, weight))  # noqa: PLW2901
-            yield change
-
-    def _known(self) -> Iterable[Change]:
-        """Return all that is known, place by place."""
-        for key, entry in self.endpoint.replica.cells():
-            yield Change(*key[3:], entry, key.agent == self.name)
-        yield from self.endpoint.totals.all()
 
     @property
     def name(self) -> AgentId:
@@ -412,116 +393,10 @@ class Agent:
             self.policy.eliminate(arm)
         return outcome
 
-    def link(self, peer: AgentId) -> LinkView:
-        """Return how the link to a peer stands: what drivers need to know, and all they look at.
-
-        Raises:
-            StrangerError: No agent of that name has joined.
-        """
-        return view(self.endpoint, peer)
-
-    @property
-    def peers(self) -> tuple[AgentId, ...]:
-        """The names of all known peers, present or not, but for those that are forgotten."""
-        return tuple(self.endpoint.links)
-
-    def knows(self, peer: AgentId) -> bool:
-        """Return whether an agent of that name has joined, and is not forgotten."""
-        return peer in self.endpoint.links
-
-    def is_present(self, peer: AgentId) -> bool:
-        """Return whether a peer is known, has not said farewell, and is not forgotten."""
-        link = self.endpoint.links.get(peer)
-        return link is not None and link.peer.is_present
-
-    def last_heard(self, peer: AgentId) -> float | None:
-        """Return when a known peer was last heard; `None` for never."""
-        return self.endpoint.links[peer].peer.last_heard
-
-    @property
-    def met(self) -> Container[AgentId]:
-        """The names of all that have ever joined, forgotten or not."""
-        return self.endpoint.met
-
-    @property
-    def heard_of(self) -> Container[AgentId]:
-        """The names of all that have ever joined, and of all whose observations are known."""
-        return _HeardOf(self.endpoint)
-
-    @property
-    def relays(self) -> tuple[AgentId, ...]:
-        """The peers that are here and have said that they are relays."""
-        return tuple(name for name in self.endpoint.links if self.is_present(name) and self.is_relay(name))
-
-    def is_relay(self, peer: AgentId) -> bool:
-        """Return whether a peer has said that it passes on what others observed."""
-        return self.endpoint.peers.is_relay(peer)
-
-    def awaits(self, peer: AgentId) -> bool:
-        """Return whether a peer that is here has not answered the last share."""
-        link = self.endpoint.links.get(peer)
-        if link is None or link.retransmit is None or not link.peer.is_present:
-            return False
-        return link.retransmit.phase is Phase.WAITING
-
-    @property
-    def gone(self) -> int:
-        """How many others are forgotten, or known only by what they observed."""
-        endpoint = self.endpoint
-        return len((endpoint.replica.agents | endpoint.forgotten.keys()) - endpoint.links.keys() - {self.name})
-
-    def last_forgotten(self, most: int) -> tuple[AgentId, ...]:
-        """Return who was forgotten last, the last one first."""
-        return tuple(islice(reversed(self.endpoint.forgotten), most))
-
-    def observations_of(self, agent: AgentId) -> int:
-        """Return how many observations of another agent are known, of all its incarnations."""
-        return self.endpoint.replica.amount_of(agent)[1]
-
-    def gone_observations(self) -> int:
-        """Return how many observations of those are known."""
-        here = (self.name, *self.endpoint.links)
-        replica = self.endpoint.replica
-        return sum(replica.amount_of(name)[1] for name in replica.agents - set(here))
-
     @property
     def presence(self) -> Presence:
         """How this agent introduces itself."""
         return self.endpoint.speech.presence()
-
-    def presence_of(self, peer: AgentId) -> Presence | None:
-        """Return how a peer last introduced itself, or said farewell; `None` if it has done neither."""
-        return self.endpoint.replica.presence_of(peer)
-
-    @property
-    def lacking(self) -> tuple[AgentId, ...]:
-        """Who is here and has not acknowledged everything that it can use."""
-        endpoint = self.endpoint
-        return tuple(name for name, link in endpoint.links.items() if endpoint.agenda.has_unsaid(link))
-
-    def acknowledged_by(self, peer: AgentId) -> int:
-        """Return up to which number of this agent's log a known peer holds what it wants."""
-        link = self.endpoint.met.get(peer)
-        return 0 if link is None else link.acknowledged
-
-    def held_of(self, peer: AgentId, session: int) -> int:
-        """Return up to which number of a peer's log, in this session of it, this agent holds what it wants."""
-        link = self.endpoint.met.get(peer)
-        return 0 if link is None or link.peer.session != session else link.held
-
-    def last_wanted_by(self, peer: AgentId) -> int:
-        """Return the number of the last change of what a peer wants to know of observations; 0 if there is none."""
-        link, replica = self.endpoint.met.get(peer), self.endpoint.replica
-        if link is None:
-            return 0
-        logs = (None,) if link.told_of is None else tuple((agent,) for agent in link.told_of)
-        newest = (_last_observed(replica.wanted(0, link.wants, log)) for log in logs)
-        return max(newest)
-
-    @property
-    def log_number(self) -> int:
-        """The number of the last change in this agent's log."""
-        return self.endpoint.replica.number
 
     def acknowledge(self, peer: AgentId) -> Outcome:
         """Say to a known peer what this agent has of it, and no more: for who must be heard now and then."""
@@ -529,56 +404,10 @@ class Agent:
         outgoing = () if link is None else (self.endpoint.speech.acknowledge(link),)
         return Outcome(outgoing=outgoing, wake_at=self.wake_at)
 
-    def common_arms(self, peer: AgentId) -> tuple[Arm, ...]:
-        """Return the arms that this agent and a known peer both serve."""
-        return self.endpoint.members.get(peer).common
-
-    def observations_at(self, peer: AgentId, number: int) -> int:
-        """Return how many observations of this incarnation a peer has that holds the log up to a number."""
-        retransmit = self.endpoint.links[peer].retransmit
-        return 0 if retransmit is None else retransmit.observations_at(number)
-
-    def audience(self, arm: Arm, bandit: str = "") -> int:
-        """Return how many peers that are here serve an arm."""
-        peers = (link.peer for link in self.endpoint.links.values())
-        return sum(peer.is_present and peer.serves(bandit, arm) for peer in peers)
-
-    def own_observations(self) -> dict[Arm, int]:
-        """Return how often each arm was observed by this agent itself, in every incarnation that is known."""
-        counts = dict.fromkeys(self.arms, 0)
-        for key, entry in self.endpoint.replica.cells():
-            if key.agent == self.name and not (key.bandit or key.segment):
-                counts[key.arm] += entry.observations
-        return counts
-
-    def observations_by_bandit(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Return how many observations are known of each bandit, and how many of them are this agent's own."""
-        known: dict[str, int] = {}
-        own: dict[str, int] = {}
-        for change in self._known():
-            if beside(change.bandit, change.segment):
-                continue
-            known[change.bandit] = known.get(change.bandit, 0) + change.tally.observations
-            if change.is_own:
-                own[change.bandit] = own.get(change.bandit, 0) + change.tally.observations
-        return known, own
-
-    def tallies_of(self, bandits: Collection[str]) -> dict[At, Tally]:
-        """Return what is known of each segment of some bandits, which need not be declared, as a policy would read it.
-
-        It takes as long as there are cells: not for every decision.
-        """
-        parts: dict[tuple[str, str, int], list[ArmTally]] = {}
-        for bandit, segment, period, tally, _ in self._known():
-            if bandit in bandits and not beside(bandit, segment):
-                parts.setdefault((bandit, segment, period), []).append(tally)
-        replica, found = self.endpoint.replica, dict[At, Tally]()
-        for (bandit, segment, period), tallies in parts.items():
-            terms = replica.bandits[bandit]
-            weight = terms.weight(max(0, replica.period_of(bandit) - period))
-            total = found.setdefault((bandit, segment), Tally(terms.arms))
-            total.add_all(tallies if weight == 1.0 else [faded(tally, weight) for tally in tallies])
-        return found
+    @property
+    def log_number(self) -> int:
+        """The number of the last change in this agent's log."""
+        return self.endpoint.replica.number
 
     def declares(self, bandit: str) -> bool:
         """Return whether it is known here how policies of a bandit are made."""
@@ -618,7 +447,7 @@ class Agent:
         agent = cls(kept.agent, policy, sharing, incarnation=kept.incarnation)
         endpoint = endpoint_of(kept, agent.sharing, settles=policy is not None and policy.eliminates)
         agent._take_endpoint(endpoint, policy)
-        agent.learners.learn(agent._known())
+        agent.learners.learn(agent.knowledge.all())
         for name, build in (builds or {}).items():
             if name in endpoint.members.bandits:
                 agent.declare(name, build)
@@ -649,21 +478,6 @@ class Agent:
         return notices
 
 
-def _last_observed(facts: Iterable[Fact]) -> int:
-    """Return the number of the first fact that is of observations; 0 if none is."""
-    return next((fact.number for fact in facts if isinstance(fact.key, CellKey | SettledKey)), 0)
-
-
 @cache
 def _quantum(per_reward: int) -> Quantum:
     return Quantum(1.0 / per_reward)
-
-
-class _HeardOf:
-    """The names of all that an endpoint has met, or has observations of."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._endpoint.met or name in self._endpoint.replica.agents

@@ -120,7 +120,7 @@ class Fleet:
 
     def _turn(self, position: int, other: int, now: float, *, is_here: bool) -> None:
         agent, peer = self._agents[position], self._agents[other]
-        if is_here and not agent.is_present(peer.name):
+        if is_here and not agent.peers.is_present(peer.name):
             agent.peer_joined(peer.name, peer.arms, now)
-        elif not is_here and agent.is_present(peer.name):
+        elif not is_here and agent.peers.is_present(peer.name):
             agent.peer_left(peer.name, now)

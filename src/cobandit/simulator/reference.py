@@ -359,7 +359,7 @@ class ReferenceRun:
             self._tell(Kind.RETRY, sender, receiver, message.number, attempt, own)
         elif isinstance(message, Acknowledgement):
             seen = message.delivery.receipt
-            known = self.agents[receiver].observations_at(message.sender, seen.held)
+            known = self.agents[receiver].peers.observations_at(message.sender, seen.held)
             self._tell(Kind.ACKNOWLEDGE, sender, receiver, seen.number, known)
 
     def _measure(self) -> None:
@@ -368,7 +368,7 @@ class ReferenceRun:
         for message in self._unmeasured:
             sender, receiver, is_fresh = positions[message.sender], positions[message.receiver], True
             if isinstance(message, Share):
-                common, is_fresh = len(self.agents[sender].common_arms(message.receiver)), message.is_fresh
+                common, is_fresh = len(self.agents[sender].peers.common_arms(message.receiver)), message.is_fresh
                 said.definition_bits += 2 * common * math.log2(message.observations + 1)
             counted[type(message) if is_fresh else None, sender, receiver] += 1
         tables = {Share: said.shares, None: said.retries, Acknowledgement: said.acknowledgements, Notice: said.notices}

@@ -126,7 +126,7 @@ def test_a_clock_that_is_wrong_after_a_restart_neither_ends_nor_prolongs_a_decis
     assert ann.is_open(number)
     ann.runs_for(0.1 * EXPIRE_AFTER + (NOTE_LIFE_EVERY if is_killed else 0.0))
     assert not ann.is_open(number)
-    assert ann.machine.agent.own_observations() == {"A": 1, "B": 0}
+    assert ann.machine.agent.knowledge.own_by_arm() == {"A": 1, "B": 0}
 
 
 def test_what_a_crash_has_taken_can_be_rewarded_though_the_clock_has_jumped() -> None:
@@ -160,7 +160,7 @@ def test_who_has_no_state_and_a_clock_that_is_behind_goes_on_above_what_others_k
     talk(former, bob)
     again = Computer(clock_ahead=-60.0)
     talk(again, cleo)  # who has never heard of the former one
-    assert again.machine.agent.link("cleo").is_known
+    assert again.machine.agent.peers.link("cleo").is_known
     assert again.machine.agent.session < former.machine.agent.session
     talk(again, bob)
     assert again.machine.succession.superseded_by is None

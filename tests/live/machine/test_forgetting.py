@@ -113,7 +113,7 @@ def test_nothing_is_sent_to_who_said_farewell() -> None:
     world.runs_for(200.0)
     bob = world.stop("bob")
     ann = world["ann"].machine
-    assert (ann.peers, ann.agent.gone, ann.agent.gone_observations()) == ((), 1, 1)
+    assert (ann.peers, ann.agent.peers.gone, ann.agent.peers.gone_observations()) == ((), 1, 1)
     ann.rewards_for_others.offer("bob", sign(Claim("bob", 1, "A", world.clock.time), b"key"), 1.0)
     for _ in range(200):
         ann.introduce()  # as `cobandit agent` does every minute
@@ -125,11 +125,11 @@ def test_nothing_is_sent_to_who_said_farewell() -> None:
     world.back(bob)
     world.runs_for(200.0)
     assert (bob.machine.agent.incarnation, bob.observations, world["ann"].observations) == (
-        ann.agent.link("bob").incarnation,
+        ann.agent.peers.link("bob").incarnation,
         201,
         201,
     )
-    assert (ann.rewards_for_others.brought, ann.outbox.waiting, ann.agent.gone) == (1, 0, 0)
+    assert (ann.rewards_for_others.brought, ann.outbox.waiting, ann.agent.peers.gone) == (1, 0, 0)
 
 
 def test_who_is_killed_is_written_to_less_and_less_and_not_at_all_after_a_day() -> None:
@@ -137,10 +137,10 @@ def test_who_is_killed_is_written_to_less_and_less_and_not_at_all_after_a_day() 
     del world.running["bob"]
     world["ann"].observes()
     world.runs_for(DAY - 100.0)
-    assert world["ann"].machine.agent.knows("bob")
+    assert "bob" in world["ann"].machine.agent.peers
     assert 100 < world.in_vain["bob"] < DAY / 600.0 + 20
     world.runs_for(0.2 * DAY)
-    assert not world["ann"].machine.agent.knows("bob")
+    assert "bob" not in world["ann"].machine.agent.peers
     before = dict(world.in_vain)
     world["ann"].observes()
     world.runs_for(10.0 * DAY)
@@ -158,7 +158,7 @@ def test_nobody_is_gone_for_what_happened_before_this_start() -> None:
     assert ann.machine.peers == ("bob",)
     world.back(bob)
     world.runs_for(200.0)
-    assert ann.machine.agent.is_present("bob")
+    assert ann.machine.agent.peers.is_present("bob")
 
 
 def test_a_clock_that_was_ahead_keeps_nobody_in_mind_for_ever() -> None:
@@ -169,7 +169,7 @@ def test_a_clock_that_was_ahead_keeps_nobody_in_mind_for_ever() -> None:
     world.clock.time -= 400.0 * DAY
     world.back(ann)
     world.runs_for(1.2 * DAY)
-    assert (ann.machine.peers, ann.machine.agent.gone) == ((), 1)
+    assert (ann.machine.peers, ann.machine.agent.peers.gone) == ((), 1)
 
 
 def told(name: str, at: float) -> bytes:
@@ -185,7 +185,7 @@ def test_an_operator_says_who_is_gone_and_everybody_hears_it() -> None:
     world.runs_for(HOUR)
     world["ann"].step(told("cleo", world.clock.time))
     world.runs_for(10.0)
-    assert [(one.machine.agent.gone, one.observations) for one in world.running.values()] == [(1, 1), (1, 1)]
+    assert [(one.machine.agent.peers.gone, one.observations) for one in world.running.values()] == [(1, 1), (1, 1)]
     before = dict(world.in_vain)
     world.runs_for(2.0 * DAY)
     assert world.in_vain == before
@@ -196,21 +196,21 @@ def test_a_recorded_word_forgets_nobody_who_was_heard_since() -> None:
     recorded = told("bob", world.clock.time + 0.5)
     world.runs_for(1.0)
     world["ann"].step(recorded)
-    assert world["ann"].machine.agent.gone == 1
+    assert world["ann"].machine.agent.peers.gone == 1
     world["bob"].observes()
     world.runs_for(200.0)
-    assert (world["ann"].machine.agent.gone, world["ann"].observations) == (0, 1)
+    assert (world["ann"].machine.agent.peers.gone, world["ann"].observations) == (0, 1)
     world["ann"].step(recorded)
     world["ann"].machine.operations.set_control_arm("A")  # what is set changes, and who is gone is looked at again
-    assert world["ann"].machine.agent.gone == 0
+    assert world["ann"].machine.agent.peers.gone == 0
 
 
 def test_who_was_heard_in_the_same_millisecond_is_forgotten_too() -> None:
     world = World("ann", "bob")
-    heard_at = world["ann"].machine.agent.last_heard("bob")
+    heard_at = world["ann"].machine.agent.peers.last_heard("bob")
     assert heard_at is not None
     world["ann"].step(told("bob", heard_at))
-    assert world["ann"].machine.agent.gone == 1
+    assert world["ann"].machine.agent.peers.gone == 1
 
 
 def test_nobody_is_said_to_be_gone_who_was_never_there() -> None:

@@ -222,7 +222,7 @@ def test_a_reward_that_comes_to_any_leaf_is_brought_to_the_one_that_decided_and_
             if not token_is_of(token, made):
                 made.rewards_for_others.offer(owner_of(token), token, 1.0)
     fleet.wait(30.0)
-    assert [made.agent.own_observations() for made in leaves] == [{"A": 1, "B": 0}] * 6
+    assert [made.agent.knowledge.own_by_arm() for made in leaves] == [{"A": 1, "B": 0}] * 6
     assert [made.outbox.rewards for made in fleet.machines.values()] == [()] * 8
     assert [made.rewards_for_others.handed_on for made in leaves] == [5] * 6
     assert {made.rewards_for_others.given_up for made in fleet.machines.values()} == {0}
@@ -247,7 +247,7 @@ def test_a_reward_waits_at_a_relay_for_a_leaf_that_is_away(fleet: Fleet) -> None
     assert [made.outbox.rewards for made in relays_of(fleet) if made.outbox.rewards] == [(("web-0", token, 1.0),)]
     again = fleet.leaf("web-0")
     fleet.wait(70.0)  # its home may be the other relay, which is asked within a minute
-    assert again.agent.own_observations() == {"A": 1, "B": 0}
+    assert again.agent.knowledge.own_by_arm() == {"A": 1, "B": 0}
     assert [made.outbox.rewards for made in relays_of(fleet)] == [(), ()]
 
 
@@ -267,7 +267,7 @@ def test_a_relay_that_has_taken_a_reward_brings_it_though_it_is_killed_in_betwee
     fleet.start(home, is_relay=True)  # from its journal, as it was when it was killed
     fleet.down.clear()
     fleet.wait(70.0)
-    assert (one.agent.own_observations(), [made.outbox.waiting for made in relays_of(fleet)]) == (
+    assert (one.agent.knowledge.own_by_arm(), [made.outbox.waiting for made in relays_of(fleet)]) == (
         {"A": 1, "B": 0},
         [0, 0],
     )
@@ -306,7 +306,7 @@ def test_a_reward_for_a_leaf_that_is_dead_does_not_go_round_between_relays_that_
     fleet.inboxes[first].clear()
     other.rewards_for_others.offer("web-0", token, 1.0)
     fleet.wait(200.0)
-    assert [made.agent.is_present("web-0") for made in relays_of(fleet)] == [True, True]
+    assert [made.agent.peers.is_present("web-0") for made in relays_of(fleet)] == [True, True]
     before = [made.rewards_for_others.handed_on for made in relays_of(fleet)]
     fleet.wait(300.0)
     assert [made.rewards_for_others.handed_on for made in relays_of(fleet)] == before
@@ -348,8 +348,8 @@ def test_a_reward_that_a_mesh_member_has_for_a_leaf_goes_through_a_relay(fleet: 
     fleet.talk()
     mesh.rewards_for_others.offer("web-0", token, 1.0)
     fleet.wait(10.0)
-    assert (leaf.agent.own_observations(), mesh.outbox.waiting) == ({"A": 1, "B": 0}, 0)
-    assert not mesh.agent.knows("web-0")
+    assert (leaf.agent.knowledge.own_by_arm(), mesh.outbox.waiting) == ({"A": 1, "B": 0}, 0)
+    assert "web-0" not in mesh.agent.peers
 
 
 # Settings.
@@ -385,7 +385,7 @@ def test_a_member_of_a_mesh_does_not_meet_leaves(fleet: Fleet) -> None:
     mesh, leaf = fleet.start("mesh-1"), fleet.leaf("web-0")
     hello = control_messages.pack(leaf.hello(wants_answer=True), GROUP)
     assert mesh.step([(hello, "web-0")]).outgoing == []
-    assert not mesh.agent.knows("web-0")
+    assert "web-0" not in mesh.agent.peers
     observe(mesh, 50)
     observe(leaf, 50)
     fleet.wait(200.0)
@@ -395,7 +395,7 @@ def test_a_member_of_a_mesh_does_not_meet_leaves(fleet: Fleet) -> None:
 def test_who_is_no_relay_is_not_talked_to(fleet: Fleet) -> None:
     mesh, leaf = fleet.start("mesh-1"), fleet.leaf("web-0", ("mesh-1",))
     fleet.wait(10.0)
-    assert (leaf.peers, mesh.agent.knows("web-0")) == ((), False)
+    assert (leaf.peers, "web-0" in mesh.agent.peers) == ((), False)
     assert leaf.alerts.troubles != ()
     said = mesh.hello()
     leaf.step([(control_messages.pack(said, GROUP), "mesh-1")])
@@ -433,12 +433,12 @@ def test_a_member_that_took_a_leaf_for_one_of_the_mesh_is_told_that_it_is_none(f
     mesh = fleet.start("mesh-1")
     fleet.start("web-0")
     fleet.talk()
-    assert mesh.agent.is_present("web-0")
+    assert mesh.agent.peers.is_present("web-0")
     fleet.machines.pop("web-0")  # killed; and it comes back as a leaf
     leaf = fleet.leaf("web-0")
     observe(mesh, 200)
     fleet.wait(200.0)
-    assert (mesh.agent.knows("web-0"), known(leaf)) == (False, 200)
+    assert ("web-0" in mesh.agent.peers, known(leaf)) == (False, 200)
 
 
 # Finding relays.
@@ -451,7 +451,7 @@ def test_a_leaf_that_looks_for_relays_is_shown_them_and_kept_in_mind_by_its_home
         fleet.inboxes[name].append((sought, "web-0"))
     fleet.talk()
     home = fleet.home_of("web-0")
-    assert [name for name in RELAYS if fleet.machines[name].agent.knows("web-0")] == [home]
+    assert [name for name in RELAYS if "web-0" in fleet.machines[name].agent.peers] == [home]
     assert leaf.peers == (home,)
 
 

@@ -220,7 +220,7 @@ def test_what_is_said_again_and_changes_nothing_is_not_written_down() -> None:
     assert sent(again, Hello) == []
     scene.clock.time += 50.0
     scene.hears(share("q", attempt=2))
-    assert scene.machine.agent.link("q").last_heard == scene.clock.time
+    assert scene.machine.agent.peers.link("q").last_heard == scene.clock.time
 
 
 def test_what_was_not_written_down_is_not_missing_after_a_replay() -> None:

@@ -138,7 +138,9 @@ class Node:
 
     def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
         """Count what the transport refused. The name is only claimed, so nobody is blamed."""
-        is_known = sender is not None and self.machine.agent.knows(sender)  # others could make up as many as they like
+        is_known = (
+            sender is not None and sender in self.machine.agent.peers
+        )  # others could make up as many as they like
         whose = f", in the name of {sender}" if is_known else ""
         where = "" if host is None else f" (first from {host})"
         self.machine.refuse(reason, None, f"something {reason.value}{whose}", where)

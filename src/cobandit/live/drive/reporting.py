@@ -30,7 +30,7 @@ class Reporting:
         self._own_at_start = self._own()
 
     def _own(self) -> int:
-        return sum(self._machine.agent.observations_by_bandit()[1].values())
+        return sum(self._machine.agent.knowledge.by_bandit()[1].values())
 
     def statistics(self, judgement: Judgement, verdicts: Mapping[str, tuple[str, Verdict]]) -> Statistics:
         """Return how this member is, with the last verdicts: on its bandit, and on those with names."""
@@ -51,7 +51,7 @@ class Reporting:
             observations=(
                 machine.agent.policy.tally.observations
                 if machine.agent.has_plain
-                else sum(machine.agent.observations_by_bandit()[0].values())
+                else sum(machine.agent.knowledge.by_bandit()[0].values())
             ),
             open_decisions=decider.open_count,
             arms=(
@@ -91,9 +91,9 @@ class Reporting:
                 else max(0.0, until - machine.clock.time_of_day())
             ),
             trust_number=self._transport.trust_number,
-            gone=machine.agent.gone,
-            gone_observations=machine.agent.gone_observations(),
-            gone_names=machine.agent.last_forgotten(MAX_GONE_NAMED),
+            gone=machine.agent.peers.gone,
+            gone_observations=machine.agent.peers.gone_observations(),
+            gone_names=machine.agent.peers.last_forgotten(MAX_GONE_NAMED),
             version=__version__,
             role=role_of(is_relay=terms.is_relay, is_leaf=terms.is_leaf),
             homes=() if machine.leaf is None else machine.leaf.homes.talking,

@@ -102,9 +102,9 @@ class MemberRounds:
 
         def ask(answered: Collection[str]) -> None:
             for peer in agent.peers:
-                said = agent.presence_of(peer)
+                said = agent.peers.presence_of(peer)
                 is_leaf = said is not None and said.is_leaf  # for it this member answers
-                if agent.is_present(peer) and not is_leaf and peer not in answered:
+                if agent.peers.is_present(peer) and not is_leaf and peer not in answered:
                     self._sending.ask(peer, question)
 
         return await self._rounds.collect(ask, wait_s, quiet_s=0.0, own=statistics())

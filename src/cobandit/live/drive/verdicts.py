@@ -91,10 +91,10 @@ class Verdicts:
         machine, agent = self._machine, self._machine.agent
         if not agent.bandits:
             return
-        known = agent.observations_by_bandit()[0]
+        known = agent.knowledge.by_bandit()[0]
         served = sorted((one for one in agent.bandits if known.get(one.name)), key=lambda one: -known[one.name])
         served = served[:MOST_JUDGED]
-        undeclared = agent.tallies_of({one.name for one in served if not agent.declares(one.name)})
+        undeclared = agent.knowledge.tallies_of({one.name for one in served if not agent.declares(one.name)})
         for bandit in served:
             if agent.declares(bandit.name):
                 sizes = {one: agent.learners.observations((bandit.name, one)) for one in agent.segments_of(bandit.name)}

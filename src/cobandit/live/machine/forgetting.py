@@ -39,7 +39,7 @@ class Forgetting:
 
     def _heard_at(self, agent: Agent, peer: str, now: float) -> float:
         """Return when a peer was heard. If a clock was ahead before this start, it was not heard since."""
-        heard = agent.last_heard(peer)
+        heard = agent.peers.last_heard(peer)
         return self._started_at if heard is None or heard > now else heard
 
 
@@ -49,6 +49,6 @@ def dismissed(agent: Agent, controls: Controls) -> Iterator[str]:
     A stamp is a whole number of milliseconds. Who was heard in the same one was heard before it, as far as one knows.
     """
     for name, stamp in controls.forgotten.items():
-        heard = agent.last_heard(name) if agent.knows(name) else None
-        if agent.knows(name) and (heard is None or int(heard * STAMPS_A_SECOND) <= stamp):
+        heard = agent.peers.last_heard(name) if name in agent.peers else None
+        if name in agent.peers and (heard is None or int(heard * STAMPS_A_SECOND) <= stamp):
             yield name

@@ -263,7 +263,7 @@ class Holding:
         if self._owed_since is None:
             return False
         agent = self._machine.agent
-        heard = agent.last_heard(self.lender) if agent.knows(self.lender) else None
+        heard = agent.peers.last_heard(self.lender) if self.lender in agent.peers else None
         return now - max(self._owed_since, heard or 0.0) >= self._machine.terms.pens.patience
 
     # What is done.
@@ -275,7 +275,7 @@ class Holding:
 
     def step(self, now: float) -> None:
         """Do what is due: after rewards were counted, before anything is sent."""
-        acknowledged = self._machine.agent.acknowledged_by(self.lender) if self._is_all_wanted else -1
+        acknowledged = self._machine.agent.peers.acknowledged_by(self.lender) if self._is_all_wanted else -1
         while self._unacknowledged and self._unacknowledged[0][0] <= acknowledged:
             self._unacknowledged.popleft()
         self._bring()
@@ -354,7 +354,7 @@ class Holding:
     @property
     def _is_all_wanted(self) -> bool:
         """Whether the lender serves all bandits that are served here: else it acknowledges what it has not heard."""
-        mine, said = self._machine.agent.bandits, self._machine.agent.presence_of(self.lender)
+        mine, said = self._machine.agent.bandits, self._machine.agent.peers.presence_of(self.lender)
         if not mine:
             return True
         theirs = {one.name: set(one.arms) for one in (() if said is None else said.bandits)}
@@ -373,11 +373,11 @@ class Holding:
     def _look_at_lender(self, now: float) -> None:
         """Let the lender hear often enough, and what it lacks; ask again if it owes an answer."""
         machine, agent, lender = self._machine, self._machine.agent, self.lender
-        is_known = agent.knows(lender)
+        is_known = lender in agent.peers
         flush_at = self._flushed_at + machine.terms.pens.flush_every
         is_due = bool(self._unacknowledged) and (now >= flush_at or self._is_hurried)
         self._is_hurried = False
-        owes = not is_known or (agent.link(lender).owes and agent.link(lender).shares_sent > 0)
+        owes = not is_known or (agent.peers.link(lender).owes and agent.peers.link(lender).shares_sent > 0)
         if not owes and not self.is_closing:
             self._owed_since, self._probe_wait = None, _PROBE_FIRST
         elif self._owed_since is None:
@@ -398,8 +398,8 @@ class Holding:
 
     def _give_back(self, now: float) -> None:
         machine, pen = self._machine, self._machine.terms.name
-        upto = machine.agent.last_wanted_by(self.lender)
-        is_held = self.lender in machine.agent.met and machine.agent.acknowledged_by(self.lender) >= upto
+        upto = machine.agent.peers.last_wanted_by(self.lender)
+        is_held = self.lender in machine.agent.peers.met and machine.agent.peers.acknowledged_by(self.lender) >= upto
         is_held = is_held and self._is_all_wanted
         if machine.decider.is_waiting or not is_held:
             self._flushed_at = now

@@ -103,7 +103,7 @@ class Inbound:
         if outcome.records and not isinstance(message, Acknowledgement):
             for presence in message.changes.presences:
                 self._compare_bandits(sender, presence.bandits)
-        is_gone = machine.agent.knows(sender) and not machine.agent.is_present(sender)
+        is_gone = sender in machine.agent.peers and not machine.agent.peers.is_present(sender)
         if is_gone and machine.terms.sharing.retry is not None:
             machine.forget(sender)
         return outcome
@@ -135,7 +135,7 @@ class Inbound:
         if sender is not None or not isinstance(content, control_messages.Hello):
             return False
         agent = self._machine.agent
-        return not agent.knows(content.sender) and len(agent.peers) >= MAX_UNPROVED_MEMBERS
+        return content.sender not in agent.peers and len(agent.peers) >= MAX_UNPROVED_MEMBERS
 
     def _is_affordable(self, content: Message | AnyControlMessage, now: float) -> bool:
         """Return whether a peer has not said too often lately what costs much to hear and to answer."""
@@ -147,7 +147,7 @@ class Inbound:
                 told = {(presence.session, presence.number) for presence in content.changes.presences}
             case _:
                 told = set()
-        known = self._machine.agent.presence_of(content.sender)
+        known = self._machine.agent.peers.presence_of(content.sender)
         if told and known is not None and told != {(known.session, known.number)}:
             return guard.may_begin(content.sender, now)
         delivery = content.delivery if isinstance(content, Share) else None
@@ -172,7 +172,7 @@ class Inbound:
             case control_messages.Hello():
                 self._meet(message, now)
             case control_messages.StatusAsked():
-                is_member = machine.agent.knows(message.sender)
+                is_member = message.sender in machine.agent.peers
                 if machine.discovery.may_tell(message.sender, now, is_member=is_member):
                     machine.askers.append(message.sender)
             case control_messages.StatusTold():
@@ -185,7 +185,7 @@ class Inbound:
             case _ if isinstance(message, control_messages.PenMessage):
                 self._open_pen(message, now)
             case _:
-                if not machine.agent.knows(message.sender):
+                if message.sender not in machine.agent.peers:
                     raise StrangerError(f"{message.sender!r} is not known to {machine.terms.name}")
                 self._open_from_member(message, now)
 
@@ -238,7 +238,7 @@ class Inbound:
         here. So nothing goes round in circles.
         """
         machine, taken = self._machine, list[str]()
-        is_led = machine.agent.is_relay(message.sender)
+        is_led = machine.agent.peers.is_relay(message.sender)
         for token, reward in message.rewards:
             try:
                 member = read(token).member
@@ -260,7 +260,7 @@ class Inbound:
     def _can_bring(self, owner: str, now: float, *, is_doubtful: bool) -> bool:
         """Return whether a member is here; and, if another relay doubts that, whether it was just heard here."""
         agent = self._machine.agent
-        heard = agent.last_heard(owner) if agent.is_present(owner) else None
+        heard = agent.peers.last_heard(owner) if agent.peers.is_present(owner) else None
         return heard is not None and not (is_doubtful and abs(now - heard) > JUST_HEARD)
 
     def _takes(self, token: str, reward: float) -> bool:
@@ -286,7 +286,7 @@ class Inbound:
         machine = self._machine
         if hello.is_leaf and not machine.terms.is_relay:
             return  # it looks for relays
-        known = machine.agent.presence_of(hello.sender)
+        known = machine.agent.peers.presence_of(hello.sender)
         presence = Presence(
             hello.sender,
             hello.session,
@@ -348,7 +348,7 @@ class Inbound:
 
         What the peer says again later is no news.
         """
-        said = self._machine.agent.presence_of(peer)
+        said = self._machine.agent.peers.presence_of(peer)
         if said is not None:
             self._compare_bandits(peer, tuple(one for one in said.bandits if one.name == name))
 
@@ -365,7 +365,7 @@ class Inbound:
             gone = machine.abandoned() - {one.name for one in bandits}
             served = {name: one for name, one in served.items() if name not in gone}
         differ = {one.name for one in bandits if one.name in served and difference(served[one.name], one) is not None}
-        if differ and not machine.agent.is_relay(sender):
+        if differ and not machine.agent.peers.is_relay(sender):
             giving_way = machine.giving_way(differ)
             served = {name: one for name, one in served.items() if name not in giving_way}
             machine.keep_definitions(giving_way)
@@ -416,7 +416,7 @@ class Inbound:
                 machine.alerts.say(logging.WARNING, LogEvent.CONTROLS_CHANGED, said, sender)
             machine.settings_changed()
         told = Controls(message.settings).digest
-        if machine.agent.knows(sender):
+        if sender in machine.agent.peers:
             machine.outbox.controls_heard(sender, told)
             machine.answer_with(sender, control_messages.ControlsHeard(machine.terms.name, machine.controls.digest))
         # All of them, and not older ones, which were late; they may come in several parts.

@@ -69,11 +69,11 @@ class Leaf:
         """Look after the homes: part from those that are silent, and greet the next ones."""
         machine = self._machine
         for name in self.homes.talking:
-            if not machine.agent.is_present(name):
+            if not machine.agent.peers.is_present(name):
                 self.homes.left(name, now)
         looked = self.homes.look(now, machine.awaits)
         for name in (*looked.dropped, *looked.replaced):
-            if machine.agent.knows(name):  # or it was never more than tried
+            if name in machine.agent.peers:  # or it was never more than tried
                 level, why = logging.WARNING, "which does not answer: it goes to another one"
                 if name in looked.replaced:
                     level, why = logging.INFO, "because the one that it prefers answers"

@@ -222,7 +222,7 @@ class Lending:
         if book.hears(pen, message.session, now):
             if message.upto is None:
                 self.end(pen, "its holder goes on without it")
-            elif self._machine.agent.held_of(pen, message.session) >= message.upto:
+            elif self._machine.agent.peers.held_of(pen, message.session) >= message.upto:
                 floor = settled.floor_number(self._machine.agent.endpoint.replica, pen, incarnation_of(pen))
                 # Whatever it says: a number that is settled was given out.
                 book.close(pen, max(message.next_number, self._next_number(pen)), self._lived(now), floor)
@@ -261,7 +261,7 @@ class Lending:
         pens = [peer for peer in agent.peers if lender_of(peer) not in (None, self._machine.terms.name)]
         self._watched = len(pens)
         for pen in pens:
-            heard = agent.last_heard(pen)
+            heard = agent.peers.last_heard(pen)
             if now - max(heard or 0.0, self._started_at) >= self.book.lease:
                 self._machine.forget(pen)
 
@@ -282,7 +282,7 @@ class Lending:
     def _over(self, pen: str, now: float) -> None:
         """Nobody holds a pen any more: its decisions are the lender's, and so are the rewards that waited for it."""
         machine = self._machine
-        if machine.agent.knows(pen):
+        if pen in machine.agent.peers:
             machine.forget(pen)
         for token, reward in machine.rewards_for_others.take_back(pen):
             if self.gate(token, reward, now) is Taken.NOT_YET:
@@ -403,7 +403,7 @@ class Lending:
     def relays(self) -> tuple[str, ...]:
         """Which other relays are known."""
         agent = self._machine.agent
-        said = ((peer, agent.presence_of(peer)) for peer in agent.peers)
+        said = ((peer, agent.peers.presence_of(peer)) for peer in agent.peers)
         return tuple(peer for peer, presence in said if presence is not None and presence.is_relay)
 
     def _ask_others(self) -> None:
@@ -428,21 +428,23 @@ class Lending:
 
     def _has_told(self, relay: str) -> bool:
         told, agent = self._told.get(relay), self._machine.agent
-        return told is not None and told.asked == agent.session and agent.held_of(relay, told.session) >= told.number
+        return (
+            told is not None and told.asked == agent.session and agent.peers.held_of(relay, told.session) >= told.number
+        )
 
     def log_told(self, message: control_messages.LogTold) -> None:
         """Take how far the log of another relay has come, if it was asked: others could name relays that are not."""
         agent, sender = self._machine.agent, message.sender
-        said = agent.presence_of(sender) if agent.knows(sender) else None
+        said = agent.peers.presence_of(sender) if sender in agent.peers else None
         is_asked = self._ask_at is not None and message.asked == agent.session
         if is_asked and said is not None and said.is_relay and not self._has_told(sender):
             self._told[sender] = message
 
     def log_asked(self, message: control_messages.LogAsked) -> None:
         """Say how far the log has come here, to a relay whose present session is known: earlier ones are not heard."""
-        agent, said = self._machine.agent, self._machine.agent.presence_of(message.sender)
+        agent, said = self._machine.agent, self._machine.agent.peers.presence_of(message.sender)
         if said is not None and said.is_relay and said.session == message.session:
-            number = agent.last_wanted_by(message.sender)
+            number = agent.peers.last_wanted_by(message.sender)
             told = control_messages.LogTold(
                 self._machine.terms.name, message.session, agent.session, number, self.relays
             )

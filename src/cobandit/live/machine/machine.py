@@ -323,7 +323,11 @@ class Machine:
             return frozenset()
         declared = set(self.bandits.declared)
         for peer in self.peers:
-            said = agent.presence_of(peer) if agent.is_present(peer) and not agent.is_relay(peer) else None
+            said = (
+                agent.peers.presence_of(peer)
+                if agent.peers.is_present(peer) and not agent.peers.is_relay(peer)
+                else None
+            )
             told = () if said is None else said.bandits
             declared |= {one.name for one in told if one.name in served and not difference(served[one.name], one)}
         return frozenset(served) - declared
@@ -373,10 +377,12 @@ class Machine:
         """Who is here and has not acknowledged everything that it can use, or what was set."""
         digest = self.controls.digest
         uninformed = (
-            peer for peer in self.peers if self.agent.is_present(peer) and self.outbox.lacks_controls(peer, digest)
+            peer
+            for peer in self.peers
+            if self.agent.peers.is_present(peer) and self.outbox.lacks_controls(peer, digest)
         )
         lender = () if self.holding is None or not self.holding.is_lender_behind else (self.holding.lender,)
-        return tuple(dict.fromkeys((*self.agent.lacking, *uninformed, *lender)))
+        return tuple(dict.fromkeys((*self.agent.peers.lacking, *uninformed, *lender)))
 
     def limit_facts(self, most: int) -> None:
         """Tell at most `most` facts in one message from now on. It is written with the next step."""
@@ -389,7 +395,7 @@ class Machine:
     def greet(self, peer: str) -> None:
         """Say to a peer that can be reached now that this member is here, and again until it is known who that is."""
         self._outgoing.append((peer, self.hello(wants_answer=True)))
-        if not self.agent.knows(peer):
+        if peer not in self.agent.peers:
             self.discovery.greeted(peer, self.clock.now())
 
     @property
@@ -463,12 +469,12 @@ class Machine:
     @property
     def peers(self) -> tuple[str, ...]:
         """The names of all known peers."""
-        return self.agent.peers
+        return tuple(self.agent.peers)
 
     def awaits(self, peer: str) -> bool:
         """Return whether a peer has not answered something that it was sent."""
         is_owed = self.outbox.owes(peer, self.controls.digest) or self.routing.awaits(peer)
-        return is_owed or self.agent.awaits(peer)
+        return is_owed or self.agent.peers.awaits(peer)
 
     def forget(self, peer: str) -> None:
         """Put a peer aside that is gone: it is not thought of before it is heard again. What it observed stays."""
@@ -537,7 +543,7 @@ class Machine:
             return
         for (bandit, segment), tallies in placed.items():
             if beside(bandit, segment) != GUARDRAIL:
-                self.immediate += sum(one.observations * agent.audience(one.arm, bandit) for one in tallies)
+                self.immediate += sum(one.observations * agent.peers.audience(one.arm, bandit) for one in tallies)
         elsewhere = [Placed(*at, tallies) for at, tallies in placed.items() if at != PLAIN]
         plain = placed.get(PLAIN, ())
         self.take(agent.update_all(plain, now, numbers, elsewhere))

@@ -100,7 +100,7 @@ class Operations:
 
     def set_gone(self, name: str) -> None:
         """Forget a member, here and everywhere, until it is heard again."""
-        if name not in self._agent.heard_of and not self._agent.presence.is_leaf:  # a leaf knows relays only
+        if name not in self._agent.peers.heard_of and not self._agent.presence.is_leaf:  # a leaf knows relays only
             raise UnknownError(f"{name!r} was never met by {self._name}")
         self._set(forgetting(name), GONE)
 

@@ -35,7 +35,7 @@ class RewardsForOthers:
         self, agent: Agent, outbox: Outbox, alerts: Alerts, expire_after: float, *, is_leaf: bool = False
     ) -> None:
         self._agent, self._outbox, self._alerts, self._expire_after = agent, outbox, alerts, expire_after
-        self._known: Container[str] = _Everybody() if is_leaf else agent.heard_of
+        self._known: Container[str] = _Everybody() if is_leaf else agent.peers.heard_of
         self.goes_on: Callable[[str], bool] = lambda _: False
         """Whether a reward for a member is handed on to a relay (`routing.py`)."""
         self._offered: deque[tuple[str, str, float]] = deque()
@@ -69,7 +69,7 @@ class RewardsForOthers:
                 given_up.append(peer)
             elif self._outbox.add_reward(*reward_for):
                 self._kept.append(reward_for)
-                if not self._agent.is_present(peer) and not self.goes_on(peer):
+                if not self._agent.peers.is_present(peer) and not self.goes_on(peer):
                     self._say_waiting(peer)
         if self._kept:
             too_many = self._outbox.make_room(self._known)
@@ -105,7 +105,7 @@ class RewardsForOthers:
         taken = self._outbox.rewards_taken(peer, tokens)
         self.brought += len(taken)
         self._gone += [(peer, token) for token in taken]
-        for token in tokens if self._agent.is_relay(peer) else ():
+        for token in tokens if self._agent.peers.is_relay(peer) else ():
             owner = _owner_of(token)
             if owner is not None and owner != peer and self._outbox.handed_on(owner, token, number):
                 self.handed_on += 1
@@ -148,7 +148,7 @@ class RewardsForOthers:
 
     def _say(self, level: int, event: LogEvent, peer: str, what: str) -> None:
         """Say something of the rewards for a member: once for each that is known, and once for all that are made up."""
-        known = peer if peer in self._agent.heard_of else None
+        known = peer if peer in self._agent.peers.heard_of else None
         self._alerts.say_once(level, event, f"rewards for {known or 'a member that was never met'} {what}", known)
 
 

@@ -53,7 +53,7 @@ class Routing:
         """To whom rewards are handed on that cannot be brought to their member from here."""
         if self._leaf is not None:
             return self._leaf.homes.talking[:1]
-        relays = sorted(self._agent.relays)
+        relays = sorted(self._agent.peers.relays)
         return tuple(relays if self._is_relay else relays[:1])
 
     def goes_on(self, owner: str) -> bool:
@@ -87,8 +87,10 @@ class Routing:
         self._hurry()
         ways = [way for way in self.ways if way not in self._ways or now >= self._ways[way].next_at]
         owners = list(self._meant()) if ways else []
-        doubtful = [item for owner in owners if self._agent.is_present(owner) for item in self._outbox.of(owner)]
-        certain = [item for owner in owners if not self._agent.is_present(owner) for item in self._outbox.of(owner)]
+        doubtful = [item for owner in owners if self._agent.peers.is_present(owner) for item in self._outbox.of(owner)]
+        certain = [
+            item for owner in owners if not self._agent.peers.is_present(owner) for item in self._outbox.of(owner)
+        ]
         for name in ways if owners else ():
             way = self._ways.setdefault(name, _Way())
             way.next_at, way.wait = now + way.wait, min(way.wait * GROWTH, LONGEST_WAIT)
@@ -125,5 +127,5 @@ class Routing:
         if self._is_relay and lender_of(owner) is not None:
             return False  # only its lender keeps something for a pen, and counts it if the pen is over
         if self._leaf is None and not self._is_relay:
-            return not self._agent.knows(owner)  # members of a mesh meet each other
-        return not self._agent.is_present(owner) or (self._is_relay and wait >= TRIED_WAIT)
+            return owner not in self._agent.peers  # members of a mesh meet each other
+        return not self._agent.peers.is_present(owner) or (self._is_relay and wait >= TRIED_WAIT)

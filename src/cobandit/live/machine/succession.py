@@ -32,7 +32,7 @@ class Succession:
         if self.superseded_by is not None:
             return
         delivery, agent = message.delivery, self._agent
-        link = agent.link(message.sender) if message.sender in agent.met else None
+        link = agent.peers.link(message.sender) if message.sender in agent.peers.met else None
         is_later = delivery is not None and delivery.receipt.session > agent.session
         if link is None or not link.is_known or delivery is None or delivery.session != link.session or not is_later:
             self.want_incarnation(above=session)

@@ -96,7 +96,7 @@ def bandits_of(
         guardrails: How the arms of some stand with a second metric.
         verdicts: Who leads in the segment of some of which most is known, behind the segment.
     """
-    known, own = agent.observations_by_bandit()
+    known, own = agent.knowledge.by_bandit()
     return tuple(
         BanditStatistics(
             name=bandit.name,

@@ -56,7 +56,7 @@ def rewards_by_bandit(agent: Agent, what: str) -> dict[str, dict[Arm, Rewards]]:
         what: Which of them: one of `cobandit.core.places.APART`, or nothing for those that bandits learn from.
     """
     found: dict[str, dict[Arm, list[int]]] = {}
-    for change in agent.known(what):
+    for change in agent.knowledge.of_kind(what):
         arm, *tally = change.tally
         sums = found.setdefault(change.bandit, {}).setdefault(arm, [0, 0, 0])
         for place, more in enumerate(tally):

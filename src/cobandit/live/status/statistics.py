@@ -239,7 +239,7 @@ def arms_of(
         p_best: How likely some of them are the best.
         propensities: How likely the next decision draws them; `None` if it draws none.
     """
-    policy, own = agent.policy, agent.own_observations()
+    policy, own = agent.policy, agent.knowledge.own_by_arm()
     posteriors = dict(zip(policy.candidates, policy.posteriors() or (), strict=False))
     return tuple(
         msgspec.structs.replace(
@@ -296,8 +296,8 @@ def peers_of(
         lacks_settings: Says whether a peer has other settings.
     """
     peers = []
-    for link in map(agent.link, agent.peers):
-        heard, said = link.last_heard, agent.presence_of(link.peer)
+    for link in map(agent.peers.link, agent.peers):
+        heard, said = link.last_heard, agent.peers.presence_of(link.peer)
         peers.append(
             PeerStatistics(
                 name=link.peer,
@@ -312,7 +312,7 @@ def peers_of(
                 incarnation=None if link.session is None else link.incarnation,
                 wire_version=version_for(link.peer),
                 role=Role.MEMBER if said is None else role_of(is_relay=said.is_relay, is_leaf=said.is_leaf),
-                observations=agent.observations_of(link.peer),
+                observations=agent.peers.observations_of(link.peer),
                 lacks_settings=lacks_settings(link.peer),
             )
         )

@@ -302,7 +302,7 @@ def _flight(message: Message, sender: int, sent: int, *, is_answer: bool) -> Fli
 
 
 def _side(engine: ReferenceRun, one: int, other: int) -> Side:
-    link = engine.agents[one].link(str(other))
+    link = engine.agents[one].peers.link(str(other))
     return Side(
         link.demanded,
         link.buffered,
