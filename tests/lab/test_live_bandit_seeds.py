@@ -18,10 +18,10 @@ from cobandit.live.drive import member as member_module
 from cobandit.live.machine import knowledge
 from cobandit.live.machine import machine as machine_module
 from cobandit.live.machine.bandits import Bandits, Declared
-from cobandit.live.machine.inbound import Inbound
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.open_decisions import OpenDecisions
 from cobandit.live.machine.rewarding import take_reward
+from cobandit.live.machine.serving import Serving
 from cobandit.live.machine.settling import Settling
 from cobandit.values.errors import LocalError, NotNowError
 from cobandit.values.tally import ArmTally
@@ -131,13 +131,13 @@ def _two_definitions_of_one_bandit_are_taken_to_be_one(patch: pytest.MonkeyPatch
 
 
 def _nobody_is_told_which_value_differs(patch: pytest.MonkeyPatch) -> None:
-    compare = Inbound._compare_bandits
+    compare = Serving.compare
 
-    def changed(self: Inbound, sender: str, bandits: Any) -> None:
-        if self._machine.terms.is_relay:
+    def changed(self: Serving, sender: str, bandits: Any) -> None:
+        if self._is_relay:
             compare(self, sender, bandits)
 
-    patch.setattr(Inbound, "_compare_bandits", changed)
+    patch.setattr(Serving, "compare", changed)
 
 
 VARIANTS: dict[str, tuple[Break, int, str]] = {

@@ -19,7 +19,7 @@ from cobandit.live.decide.decision import Decision
 from cobandit.live.drive.member import Member
 from cobandit.live.drive.named_bandit import NamedBandit
 from cobandit.live.machine import control_messages
-from cobandit.live.machine.inbound import Inbound
+from cobandit.live.machine.serving import Serving
 from cobandit.values.errors import LocalError
 
 QUICK = on_demand(
@@ -207,8 +207,8 @@ def test_a_pen_of_a_relay_that_dies_is_left_and_nothing_counts_twice(fleet: Flee
 def test_what_a_relay_does_not_serve_is_not_taken_as_acknowledged(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hears = Inbound._compare_bandits
-    monkeypatch.setattr(Inbound, "_compare_bandits", lambda *_: None)
+    hears = Serving.compare
+    monkeypatch.setattr(Serving, "compare", lambda *_: None)
     relay = fleet.relay("r1")
     pod = fleet.pod()
     name = pod.name
@@ -218,7 +218,7 @@ def test_what_a_relay_does_not_serve_is_not_taken_as_acknowledged(
     pod.sync()
     assert not pod.flush(1.0)
     assert pod.on_loop(lambda: pod.machine.holding and pod.machine.holding.unacknowledged) == len(made)
-    monkeypatch.setattr(Inbound, "_compare_bandits", hears)
+    monkeypatch.setattr(Serving, "compare", hears)
     pod.catch_up()
     until(lambda: known(relay) == sides(made), lambda: known(relay))
     until(lambda: pod.flush(1.0))
@@ -272,7 +272,7 @@ def test_who_differs_about_a_bandit_does_not_take_turns_and_what_else_was_declar
     machine, lending, home = relay.machine, relay.machine.lending, Bandit("home", ("A", "B"), 100)
     assert lending is not None
     mail, other = home._replace(name="mail"), home._replace(rewards=(0.0, 5.0))
-    relay.on_loop(lambda: setattr(machine, "bandits_wanted", (home,)))
+    relay.on_loop(lambda: setattr(machine.serving, "wanted", (home,)))
     until(lambda: machine.agent.bandits == (home,))
 
     def ask(bandit: Bandit, sender: str) -> None:
@@ -281,7 +281,7 @@ def test_who_differs_about_a_bandit_does_not_take_turns_and_what_else_was_declar
         lending.asked(asked, machine.clock.now())
 
     def both() -> None:
-        machine.bandits_wanted = (home, mail)
+        machine.serving.wanted = (home, mail)
         ask(other, "two")
 
     relay.on_loop(both)

@@ -206,7 +206,7 @@ def test_a_relay_serves_what_others_declare_besides_what_was_declared_here_meanw
 
     def heard_before() -> None:
         """Let it have heard, before it declared its own, what others declare."""
-        machine.bandits_wanted = home._replace(arms=("A", "B")), home._replace(name="mail")
+        machine.serving.wanted = home._replace(arms=("A", "B")), home._replace(name="mail")
 
     relay.on_loop(heard_before)
     relay.sync()
@@ -480,7 +480,7 @@ def test_what_was_counted_at_a_relay_keeps_its_definition_although_nobody_who_is
 def test_names_that_nobody_declares_who_is_here_make_room_at_a_relay(
     connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cobandit.live.machine.inbound.MAX_BANDITS", 3)
+    monkeypatch.setattr("cobandit.live.machine.serving.MAX_BANDITS", 3)
     relay, rogue = connect("relay", relay=True), connect("rogue", relays=["*"])
     kept = relay.bandit("kept", ["A"])
     for name in ("junk 1", "junk 2"):
@@ -499,7 +499,7 @@ def test_a_bandit_that_made_room_at_a_relay_comes_back_as_what_was_counted_of_it
     caplog: pytest.LogCaptureFixture,
     rewards: tuple[int, int],
 ) -> None:
-    monkeypatch.setattr("cobandit.live.machine.inbound.MAX_BANDITS", 2)
+    monkeypatch.setattr("cobandit.live.machine.serving.MAX_BANDITS", 2)
     relay, first = connect("relay", relay=True), connect("first", relays=["*"])
     pull(first.bandit("home", ["A", "B", "C"], rewards=(0, 100)), 3)
     eventually(lambda: [one.observations for one in relay.statistics().bandits] == [3])
@@ -522,7 +522,7 @@ def test_a_bandit_that_made_room_at_a_relay_comes_back_as_what_was_counted_of_it
 def test_a_relay_says_so_if_others_declare_more_bandits_than_fit(
     connect: Callable[..., Member], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("cobandit.live.machine.inbound.MAX_BANDITS", 2)
+    monkeypatch.setattr("cobandit.live.machine.serving.MAX_BANDITS", 2)
     relay, leaf = connect("relay", relay=True), connect("leaf", relays=["relay"])
     for number in range(4):
         leaf.bandit(f"b{number}", ["A", "B"])

@@ -316,7 +316,7 @@ class Node:
         """Declare a bandit. One that is not served yet begins a new session, which tells the others."""
         machine = self.machine
         async with self._steps:
-            bandits = machine.bandits.check(declared, machine.giving_way)
+            bandits = machine.bandits.check(declared, machine.serving.giving_way)
             if bandits is not None:
                 await self._begin_session(bandits=bandits, is_said=False)
                 machine.introduce_soon()
@@ -382,7 +382,7 @@ class Node:
                     await self._work()
                     if (wanted := self.machine.succession.session_wanted) is not None:
                         await self._begin_session(incarnation=wanted)
-                    if self.machine.bandits_wanted is not None:
+                    if self.machine.serving.wanted is not None:
                         await self._begin_session(is_wanted=True)
                     self._matching.look()
             except JournalError as error:
@@ -507,7 +507,7 @@ class Node:
             raise JournalError("the journal cannot be written now, so nothing can change: see statistics().troubles")
         machine = self.machine
         if is_wanted:
-            bandits = machine.take_wanted()  # also what was heard, or declared here, until now
+            bandits = machine.serving.take_wanted()  # also what was heard, or declared here, until now
         session = incarnation or fresh_session(machine.agent.session, machine.clock)
         machine.begin_session(session, incarnation=incarnation, arms=arms, bandits=bandits)
         if is_said:

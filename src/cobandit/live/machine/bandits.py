@@ -113,8 +113,6 @@ class Bandits:
         self._name, self._agent, self._controls = name, agent, controls
         self._clock, self._effects = clock, effects
         self.declared: dict[str, Declared] = {}
-        self.kept_until: dict[str, float] = {}
-        """Until when bandits keep the definition that they got at this relay, after another one."""
         self._offers: dict[str, _Offer] = {}
         self._places: dict[At, _Place] = {}
         self._asked_for: dict[str, set[str]] = {}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from cobandit.core import Acknowledgement, Changes, Message, Notice, Outcome, Presence, Share
 from cobandit.core.pen_names import lender_of
-from cobandit.core.places import MAX_BANDITS, Bandit, difference
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.decision import read
 from cobandit.live.decide.taken import Taken
@@ -19,13 +18,11 @@ from cobandit.live.log_events import LogEvent
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.control_messages import AnyControlMessage, ControlMessage
 from cobandit.live.machine.controls import Controls
-from cobandit.live.machine.definitions import difference_in_words
 from cobandit.live.machine.guard import reason_of
 from cobandit.live.machine.rewarding import take_reward
 from cobandit.live.machine.rewards_for_others import counts_for
 from cobandit.live.machine.sessions import check_sessions
 from cobandit.values.errors import FutureError, LocalError, NotNowError, PeerError, StrangerError
-from cobandit.values.tally import MOST_ARMS
 
 if TYPE_CHECKING:
     from cobandit.live.machine.machine import Machine
@@ -102,7 +99,7 @@ class Inbound:
         machine.take(outcome)
         if outcome.records and not isinstance(message, Acknowledgement):
             for presence in message.changes.presences:
-                self._compare_bandits(sender, presence.bandits)
+                machine.serving.compare(sender, presence.bandits)
         is_gone = sender in machine.agent.peers and not machine.agent.peers.is_present(sender)
         if is_gone and machine.terms.sharing.retry is not None:
             machine.forget(sender)
@@ -342,60 +339,6 @@ class Inbound:
             "the same arms",
             hello.sender,
         )
-
-    def compare_bandit(self, peer: str, name: str) -> None:
-        """Say in which value a known peer declares a bandit differently, which this member declares now.
-
-        What the peer says again later is no news.
-        """
-        said = self._machine.agent.peers.presence_of(peer)
-        if said is not None:
-            self._compare_bandits(peer, tuple(one for one in said.bandits if one.name == name))
-
-    def _compare_bandits(self, sender: str, bandits: tuple[Bandit, ...]) -> None:
-        """Say in which value a bandit is declared differently there. A relay serves what others declare.
-
-        What nobody declares who is here, nor the relay itself, gives way: to other names if there are too many, and, as
-        long as nothing was counted, to another definition, unless that comes from a relay: two would give way to each
-        other for ever.
-        """
-        machine = self._machine
-        served = {one.name: one for one in machine.bandits_to_serve}
-        if len(served.keys() | {one.name for one in bandits}) > MAX_BANDITS:
-            gone = machine.abandoned() - {one.name for one in bandits}
-            served = {name: one for name, one in served.items() if name not in gone}
-        differ = {one.name for one in bandits if one.name in served and difference(served[one.name], one) is not None}
-        if differ and not machine.agent.peers.is_relay(sender):
-            giving_way = machine.giving_way(differ)
-            served = {name: one for name, one in served.items() if name not in giving_way}
-            machine.keep_definitions(giving_way)
-        for theirs in bandits:
-            is_served = theirs.name in served
-            mine = served[theirs.name] if is_served else machine.retired(theirs.name)
-            what = None if mine is None else difference_in_words(mine, theirs)
-            if what is not None:
-                machine.alerts.say_once(
-                    logging.WARNING,
-                    LogEvent.BANDITS_DIFFER,
-                    f"{sender} declares bandit {theirs.name!r} differently ({what}): the two share nothing of it "
-                    "until both declare it alike. Who wants it otherwise than the fleet has it gives it another name",
-                    f"{sender} {theirs.name}",
-                )
-            elif machine.terms.is_relay and theirs.name:
-                arms = tuple(dict.fromkeys((*(() if mine is None else mine.arms), *theirs.arms)))
-                if (not is_served and len(served) >= MAX_BANDITS) or len(arms) > MOST_ARMS:
-                    machine.alerts.say_once(
-                        logging.ERROR,
-                        LogEvent.BANDITS_DIFFER,
-                        f"{sender} declares more than fits here, so this relay passes on nothing of it: it serves at "
-                        f"most {MAX_BANDITS} bandits of {MOST_ARMS} arms. Use two fleets, or segments",
-                        sender,
-                        more=f" (first {theirs.name!r})",
-                    )
-                elif mine is None or not is_served or arms != mine.arms:
-                    served[theirs.name] = theirs._replace(arms=arms)
-        if tuple(served.values()) != machine.agent.bandits:
-            machine.bandits_wanted = tuple(served.values())
 
     def _hear_controls(self, message: control_messages.ControlsTold) -> None:
         """Take settings, from whomever: an operator, a member, or one whose greeting was lost."""

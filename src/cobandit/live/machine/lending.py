@@ -184,7 +184,7 @@ class Lending:
             return f"{name} is a relay of {kind}, and the process that asks is not of one: give both the same"
         if question.arms and not set(question.arms) & set(agent.arms):
             return f"{name} has no arm in common with {', '.join(question.arms[:10])}: give both the same arms"
-        giving_way = self._machine.giving_way({one.name for one in self._others(question)})
+        giving_way = self._machine.serving.giving_way({one.name for one in self._others(question)})
         for bandit in self._others(question):
             if bandit.name not in giving_way:
                 what = difference_in_words(self._served[bandit.name], bandit)
@@ -194,7 +194,7 @@ class Lending:
 
     @property
     def _served(self) -> dict[str, Bandit]:
-        return {one.name: one for one in self._machine.bandits_to_serve}
+        return {one.name: one for one in self._machine.serving.all}
 
     def _others(self, question: control_messages.PenAsked) -> list[Bandit]:
         """Return the bandits that a process declares otherwise than they are served here."""
@@ -205,8 +205,8 @@ class Lending:
         """Return whether bandits get another definition first, because nobody who is here declares them as they are."""
         others = {one.name: one for one in self._others(question)}
         if others:
-            self._machine.keep_definitions(others)
-            self._machine.bandits_wanted = tuple((self._served | others).values())
+            self._machine.serving.keep(others)
+            self._machine.serving.wanted = tuple((self._served | others).values())
         return bool(others)
 
     def returned(self, message: control_messages.PenReturned, now: float) -> None:

@@ -7,7 +7,7 @@ It knows no disk, no network, no loop and no other thread.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -15,8 +15,7 @@ from cobandit.agent import Agent
 from cobandit.core import InputRecord, Message, Outcome
 from cobandit.core.pen_names import SettledBlock
 from cobandit.core.pens import Book, BookState
-from cobandit.core.places import GUARDRAIL, PLAIN, Bandit, Placed, beside, difference, together
-from cobandit.core.roles import bound
+from cobandit.core.places import GUARDRAIL, PLAIN, Bandit, Placed, beside
 from cobandit.core.settled import blocks_of
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.allocation import Allocation
@@ -50,6 +49,7 @@ from cobandit.live.machine.open_decisions import PLACES
 from cobandit.live.machine.operations import Effects, Operations
 from cobandit.live.machine.rewards_for_others import RewardsForOthers
 from cobandit.live.machine.routing import Routing
+from cobandit.live.machine.serving import Serving
 from cobandit.live.machine.settling import Settling, Start
 from cobandit.live.machine.step import Restored, Step, Terms
 from cobandit.live.machine.succession import Succession
@@ -62,9 +62,6 @@ from cobandit.values.tally import Arm
 NOTE_LIFE_EVERY = 600.0
 """Seconds after which a member with open decisions writes down that it has run, though nothing else has happened."""
 
-
-KEEPS_DEFINITIONS = 60.0
-"""Seconds for which a relay keeps to a definition that another one gave way to."""
 
 DECLARE_WITHIN = 0.1
 """Seconds after which the others hear of a bandit that was declared, and of all that were since."""
@@ -112,12 +109,12 @@ class Machine:
         self.succession = Succession(self.agent, self.alerts, clock)
         self._introduce_at: float | None = None
         """When to say that this member is here again, with more bandits."""
-        self.bandits_wanted: tuple[Bandit, ...] | None = None
-        """What a relay must serve because others do: a session begins with it."""
         self.bandits = Bandits(
             terms.name, self.agent, self.controls, clock, Effects(self.settings_changed, self.publish)
         )
         """The bandits with names."""
+        self.serving = Serving(self.agent, self.bandits.declared, self.alerts, clock, is_relay=terms.is_relay)
+        """Which of them are served here, and in whose definition."""
         self._odds = Odds(self.agent)
         self._zero_watch = ZeroWatch(self.alerts, has_default=terms.default_units is not None)
         self.knowledge = Knowledge(self.agent, self.operations, self._odds)
@@ -313,60 +310,13 @@ class Machine:
         if self._introduce_at is None:
             self._introduce_at = self.clock.now() + DECLARE_WITHIN
 
-    def abandoned(self) -> frozenset[str]:
-        """Return the bandits that a relay serves only because somebody declared them so who is not here any more.
-
-        Other relays serve what they heard of, so their word does not count.
-        """
-        agent, served = self.agent, {one.name: one for one in self.agent.bandits}
-        if not self.terms.is_relay:
-            return frozenset()
-        declared = set(self.bandits.declared)
-        for peer in self.peers:
-            said = (
-                agent.peers.presence_of(peer)
-                if agent.peers.is_present(peer) and not agent.peers.is_relay(peer)
-                else None
-            )
-            told = () if said is None else said.bandits
-            declared |= {one.name for one in told if one.name in served and not difference(served[one.name], one)}
-        return frozenset(served) - declared
-
-    def giving_way(self, names: Collection[str]) -> frozenset[str]:
-        """Return which of some bandits may get another definition here.
-
-        Nobody who is here declares them as they are, nothing was counted of them, and they did not just get the one
-        that they have: two who differ would take turns.
-        """
-        now = self.clock.now()
-        names = {name for name in names if now >= self.bandits.kept_until.get(name, now)}
-        names = self.abandoned() & names if names else frozenset()
-        return names - bound(self.agent.endpoint.replica).keys() if names else names
-
-    def retired(self, name: str) -> Bandit | None:
-        """Return the definition of a bandit that is not served at present, if anything was counted of it."""
-        known = self.agent.bandit(name)
-        return known if known is not None and name in bound(self.agent.endpoint.replica) else None
-
-    def take_wanted(self) -> tuple[Bandit, ...]:
-        """Return what a relay serves from now on: what others declare, in the definition of what was counted of it."""
-        wanted, kept = self.bandits_to_serve, bound(self.agent.endpoint.replica)
-        self.bandits_wanted = None
-        return together([kept.get(one.name, one) for one in wanted], wanted)
-
-    def keep_definitions(self, names: Iterable[str]) -> None:
-        """Let bandits that get another definition keep it for a while."""
-        now = self.clock.now()
-        kept = {name: until for name, until in self.bandits.kept_until.items() if until > now}
-        self.bandits.kept_until = kept | dict.fromkeys(names, now + KEEPS_DEFINITIONS)
-
     def declare(self, declared: Declared) -> None:
         """Take a bandit that the agent serves, and say if others that are known declare it differently."""
         bandit, now = declared.bandit.name, self.clock.now()
         self.bandits.declare(declared, self.open_decisions)
         self.guardrails.watch(bandit, declared.guardrail, self.bandits.freezer(bandit), now)
         for peer in self.peers:
-            self._inbound.compare_bandit(peer, bandit)
+            self.serving.compare_known(peer, bandit)
 
     def flush(self) -> None:
         """Send to everybody who is here what it lacks."""
@@ -397,13 +347,6 @@ class Machine:
         self._outgoing.append((peer, self.hello(wants_answer=True)))
         if peer not in self.agent.peers:
             self.discovery.greeted(peer, self.clock.now())
-
-    @property
-    def bandits_to_serve(self) -> tuple[Bandit, ...]:
-        """All that it serves; or what a relay must serve because others do, and what was declared here."""
-        if self.bandits_wanted is None:
-            return self.agent.bandits
-        return together([one for one in self.agent.bandits if one.name in self.bandits.declared], self.bandits_wanted)
 
     def begin_session(
         self,
