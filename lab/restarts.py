@@ -91,7 +91,7 @@ class _Computer:
         self.machine.limit_facts(facts_that_fit(LARGEST_FRAME, arms))
         self.machine.make_decider(None, seed=1, wake=lambda: None)
         journal.replace(self.machine.state(is_clean=False))
-        self.machine.introduce()
+        self.machine.introduction.introduce()
 
     def step(self, packets: list[bytes]) -> list[tuple[str, bytes]]:
         """Take a step, write, and return what is to be sent, and to whom."""
@@ -146,7 +146,7 @@ class _Fleet:
 
     def _live(self, web: _Computer) -> None:
         """Let it meet the other one, observe, and say so."""
-        web.machine.greet(MEMORY)
+        web.machine.introduction.greet(MEMORY)
         self._talk(web)
         web.observe(self._arms)
         self._observed.update(self._arms)

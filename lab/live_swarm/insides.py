@@ -177,7 +177,7 @@ def settings_of(machine: Machine) -> tuple[Setting, ...]:
 
 def informed_by(machine: Machine) -> str | None:
     """Return who has told a member, since its start, what is set."""
-    return machine.settings_from
+    return machine.introduction.settings_from
 
 
 def may_choose(machine: Machine, bandit: str = "") -> tuple[Arm, ...]:

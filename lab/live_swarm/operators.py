@@ -132,7 +132,7 @@ class Operators:
 
     def _ask(self, process: Process, incident: Incident) -> bool:
         if incident.kind is Kind.CATCH_UP:
-            self._do(process, process.node.act(process.machine.introduce))
+            self._do(process, process.node.act(process.machine.introduction.introduce))
         elif incident.kind is Kind.FLUSH:
             self._do(process, process.node.flush(5.0))
         else:

@@ -69,11 +69,11 @@ class Station:
             self.journal.replace(self.machine.state(is_clean=False))
         if self.machine.leaf is not None:
             self.machine.leaf.begin()
-        self.machine.introduce()
+        self.machine.introduction.introduce()
         self.machine.publish()
         for relay in plan.relays if is_relay else ():
             if relay != name:
-                self.machine.greet(relay)
+                self.machine.introduction.greet(relay)
         self.work()
 
     @property

@@ -40,7 +40,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     give_back = Holding._give_back
 
     def changed(self: Holding, now: float) -> None:
-        patch.setattr(self._machine.agent, "last_wanted_by", lambda _: 0)
+        patch.setattr(self._machine.agent.peers, "last_wanted_by", lambda _: 0)
         give_back(self, now)
 
     patch.setattr(Holding, "_give_back", changed)

@@ -34,7 +34,7 @@ def test_the_same_seed_does_the_same_again() -> None:
 
 def _a_farewell_is_the_last_word(patch: pytest.MonkeyPatch) -> None:
     def changed(self: Leaf, name: str) -> None:
-        self._machine.answer_with(name, self._machine.hello(wants_answer=True))
+        self._machine.answer_with(name, self._machine.introduction.hello(wants_answer=True))
 
     patch.setattr(Leaf, "_greet", changed)
 

@@ -98,7 +98,7 @@ class LiveAgent:
 
     def join(self, now: float) -> Outcome:
         self._clock.time = now
-        self._machine.introduce()
+        self._machine.introduction.introduce()
         return self._outcome(may_wake=False)
 
     def leave(self) -> Outcome:

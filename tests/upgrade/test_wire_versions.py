@@ -212,8 +212,8 @@ def test_a_hello_is_always_in_the_oldest_version_and_so_is_all_that_is_said_befo
         ann = await scene.node("ann", VERSION_2)
         bob = await scene.node("bob", VERSION_2)
         await scene.until(lambda: (written_to(ann), written_to(bob)) == ({"bob": 2}, {"ann": 2}))
-        ann.machine.greet("bob")
-        ann.machine.greet("nobody")
+        ann.machine.introduction.greet("bob")
+        ann.machine.introduction.greet("nobody")
         ann.machine.answer_with("nobody", control_messages.StatusAsked("ann"))
         ann.machine.answer_with("bob", control_messages.StatusAsked("ann"))
         ann.wake()
@@ -284,7 +284,9 @@ def test_who_cannot_be_read_is_told_so_now_and_then_and_not_each_time() -> None:
         await scene.until(lambda: ann.statistics().refused)
         await ann.synced()
         told = [one[1:] for one in scene.sent if one.sender == "ann" and one.receiver == "eve"]
-        assert [one for one in told if isinstance(one[2], Hello)] == [("eve", 1, ann.machine.hello())] * len(told)
+        assert [one for one in told if isinstance(one[2], Hello)] == [
+            ("eve", 1, ann.machine.introduction.hello())
+        ] * len(told)
         assert len(told) <= 1  # it may have been answered when the two met, within the same second
 
     played(PACKETS.decode, scene)

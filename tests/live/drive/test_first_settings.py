@@ -18,13 +18,12 @@ class Start:
     def __init__(self, *, has_announced: bool, is_connecting: bool = False) -> None:
         self.said: list[tuple[int, LogEvent]] = []
         self.machine: Any = SimpleNamespace(
-            settings_from=None,
+            introduction=SimpleNamespace(settings_from=None, settings_known=lambda: None),
             leaf=None,
             peers=(),
             controls="none",
             discovery=SimpleNamespace(newcomers=set(), unanswered=()),
             alerts=SimpleNamespace(say=lambda level, event, _text: self.said.append((level, event))),
-            settings_known=lambda: None,
         )
         self.transport: Any = SimpleNamespace(is_alone=False, is_connecting=is_connecting)
         self.sending: Any = SimpleNamespace(has_announced=has_announced)
@@ -53,7 +52,7 @@ def test_who_says_late_that_it_is_here_waits_for_an_answer(has_announced: bool, 
         start.machine.discovery.newcomers, start.machine.peers = {"new"}, ("new",)  # and one answers that is new too
         await start.looks()
         assert not task.done()
-        start.machine.settings_from = "old"
+        start.machine.introduction.settings_from = "old"
         await start.looks()
         await task
         return start

@@ -451,13 +451,13 @@ def test_what_is_too_large_to_be_sent_is_a_trouble_until_it_is_not(monkeypatch: 
     async def scene(scene: Scene) -> None:
         ann = await scene.node("ann")
         monkeypatch.setattr(ann._transport, "largest_frame", 40)
-        assert ann._sending.packed(ann.machine.hello(), "bob") is None
+        assert ann._sending.packed(ann.machine.introduction.hello(), "bob") is None
         (trouble,) = ann.statistics().troubles
         assert trouble.startswith("Hello is not sent: a frame of ")
         monkeypatch.setattr(ann._transport, "largest_frame", 4000)
-        assert ann._sending.packed(ann.machine.hello(), "cleo") is not None
+        assert ann._sending.packed(ann.machine.introduction.hello(), "cleo") is not None
         assert len(ann.statistics().troubles) == 1
-        assert ann._sending.packed(ann.machine.hello(), "bob") is not None
+        assert ann._sending.packed(ann.machine.introduction.hello(), "bob") is not None
         assert ann.statistics().troubles == ()
 
     played(scene)

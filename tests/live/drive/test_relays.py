@@ -31,7 +31,7 @@ def machine(name: str, clock: Clock, *, is_relay: bool = False) -> Machine:
     restored = restore(MemoryJournal(), name=name, group=GROUP, arms=ARMS, build=UCB, sharing=LIVE_SHARING, clock=clock)
     made = Machine(Terms(name, GROUP, LIVE_SHARING, UCB, 1e6, None, is_relay=is_relay), restored, clock)
     made.make_decider(None, seed=1, wake=lambda: None)
-    made.introduce()
+    made.introduction.introduce()
     return made
 
 
@@ -47,7 +47,7 @@ class Fleet:
         made = self.machines[name] = machine(name, self.clock, is_relay=is_relay)
         for other in tuple(self.machines):
             if other != name:
-                made.greet(other)
+                made.introduction.greet(other)
         return made
 
     def talk(self, rounds: int = 10) -> None:

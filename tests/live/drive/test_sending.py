@@ -20,7 +20,7 @@ class Scene:
             leaf=None if homes is None else SimpleNamespace(homes=homes),
             terms=SimpleNamespace(name="web-1"),
             succession=SimpleNamespace(superseded_by=None),
-            hello=lambda: "hello",
+            introduction=SimpleNamespace(hello=lambda: "hello"),
         )
         transport: Any = SimpleNamespace(announce=lambda _: self.announced.append(self.now))
         self.sending = Sending(machine, transport)

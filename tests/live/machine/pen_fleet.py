@@ -59,10 +59,10 @@ class Fleet:
             self.journals[name].replace(machine.state(is_clean=False))
         if machine.leaf is not None:
             machine.leaf.begin()
-        machine.introduce()
+        machine.introduction.introduce()
         for other in self.machines:
             if other != name and is_relay:
-                machine.greet(other)
+                machine.introduction.greet(other)
         self.work()
         return machine
 

@@ -32,7 +32,7 @@ def talk(*computers: "Computer", rounds: int = 20) -> None:
         computer.observes()
         for other in computers:
             if other is not computer:
-                computer.machine.greet(other.name)
+                computer.machine.introduction.greet(other.name)
     for _ in range(rounds):
         for computer in computers:
             mine = [packet for receiver, packet in on_the_way if receiver == computer.name]
@@ -68,7 +68,7 @@ class Computer:
         self.machine = Machine(Terms(self.name, GROUP, SHARING, UCB, EXPIRE_AFTER, 0), restored, self.clock)
         self.machine.make_decider(None, seed=1, wake=lambda: None)
         self.journal.replace(self.machine.state(is_clean=False))
-        self.machine.introduce()
+        self.machine.introduction.introduce()
         self.step()
 
     def stop(self) -> None:
@@ -83,7 +83,7 @@ class Computer:
             self.machine.begin_session(
                 self.machine.succession.session_wanted, incarnation=self.machine.succession.session_wanted
             )
-            self.machine.introduce()
+            self.machine.introduction.introduce()
         if self.machine.succession.superseded_by is not None:
             return []
         return [(receiver, control_messages.pack(content, GROUP)) for receiver, content in step.outgoing]
@@ -142,7 +142,7 @@ def test_what_a_crash_has_taken_can_be_rewarded_though_the_clock_has_jumped() ->
 
 def test_who_starts_with_a_clock_that_was_set_back_a_day_says_again_what_is_not_acknowledged() -> None:
     ann, bob = Computer(), Computer("bob")
-    ann.step(control_messages.pack(bob.machine.hello(), GROUP))
+    ann.step(control_messages.pack(bob.machine.introduction.hello(), GROUP))
     ann.observes()
     ann.step()
     ann.runs_for(10 * TICK)
@@ -227,7 +227,7 @@ class Forgetful(Computer):
         if not self.machine.agent.bandits:
             session = fresh_session(self.machine.agent.session, self.clock)
             self.machine.begin_session(session, bandits=(WINDOWED,))
-            self.machine.introduce()
+            self.machine.introduction.introduce()
             self.step()
 
     def observes(self) -> None:

@@ -25,7 +25,7 @@ def _machine(clock: VirtualClock) -> Machine:
 def test_who_can_be_reached_is_greeted_until_it_has_said_who_it_is() -> None:
     clock = VirtualClock()
     machine = _machine(clock)
-    machine.greet("q")
+    machine.introduction.greet("q")
     greeted = []
     for _ in range(20):
         greeted += [clock.time for receiver, _ in machine.step([]).outgoing if receiver == "q"]
@@ -66,8 +66,8 @@ def test_an_announcement_is_answered_once_and_an_answer_never() -> None:
 def test_of_two_newcomers_each_asks_the_other_so_that_both_know_and_neither_asks_again() -> None:
     clock = VirtualClock()
     machine = _machine(clock)
-    machine.introduce()
-    machine.awaits_settings = True
+    machine.introduction.introduce()
+    machine.introduction.awaits_settings = True
     units, session, notice = (
         machine.agent.policy.quantum.per_reward,
         machine.agent.session,
@@ -87,7 +87,7 @@ def test_of_two_newcomers_each_asks_the_other_so_that_both_know_and_neither_asks
     told = Hello("q", ("A", "B"), units, 1, 1, b"", is_new=True, answers=(session, notice), wants_answer=True)
     assert (answers_to(told), machine.discovery.newcomers) == ([("q", False)], {"q"})
     told = Hello("q", ("A", "B"), units, 1, 1, b"", answers=(session, notice))
-    assert (answers_to(told), machine.discovery.newcomers, machine.settings_from) == ([], set(), "q")
+    assert (answers_to(told), machine.discovery.newcomers, machine.introduction.settings_from) == ([], set(), "q")
 
 
 def test_somebody_who_asks_often_is_told_now_and_then_and_also_when_the_clock_has_gone_back() -> None:

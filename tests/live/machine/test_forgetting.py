@@ -35,7 +35,7 @@ class Computer:
         self.machine = Machine(terms, found, self.clock)
         self.machine.make_decider(None, seed=1, wake=lambda: None)
         self.journal.replace(self.machine.state(is_clean=False))
-        self.machine.introduce()
+        self.machine.introduction.introduce()
 
     def step(self, *packets: bytes) -> list[tuple[str, bytes]]:
         step = self.machine.step([(packet, None) for packet in packets])
@@ -61,7 +61,7 @@ class World:
         for one in self.running.values():
             for other in self.running:
                 if other != one.name:
-                    one.machine.greet(other)
+                    one.machine.introduction.greet(other)
         self.in_vain: dict[str, int] = {}
         self.runs_for(1.0)
 
@@ -104,7 +104,7 @@ class World:
         self.running[one.name] = one
         for other in self.running:
             if other != one.name:
-                one.machine.greet(other)
+                one.machine.introduction.greet(other)
 
 
 def test_nothing_is_sent_to_who_said_farewell() -> None:
@@ -116,7 +116,7 @@ def test_nothing_is_sent_to_who_said_farewell() -> None:
     assert (ann.peers, ann.agent.peers.gone, ann.agent.peers.gone_observations()) == ((), 1, 1)
     ann.rewards_for_others.offer("bob", sign(Claim("bob", 1, "A", world.clock.time), b"key"), 1.0)
     for _ in range(200):
-        ann.introduce()  # as `cobandit agent` does every minute
+        ann.introduction.introduce()  # as `cobandit agent` does every minute
         world["ann"].observes()
         world.runs_for(60.0)
     ann.flush()

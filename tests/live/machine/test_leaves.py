@@ -55,11 +55,11 @@ class Fleet:
         journal.replace(made.state(is_clean=False))
         if made.leaf is not None:
             made.leaf.begin()
-        made.introduce()
+        made.introduction.introduce()
         self.inboxes[name] = []
         for other in tuple(self.machines):
             if other != name and made.leaf is None and self.machines[other].leaf is None:
-                made.greet(other)
+                made.introduction.greet(other)
         return made
 
     def relays(self) -> None:
@@ -361,21 +361,25 @@ def test_what_is_set_at_one_leaf_reaches_all(fleet: Fleet) -> None:
     fleet.talk()
     assert {made.controls.frozen for made in fleet.machines.values()} == {frozenset("B")}
     late = fleet.leaf("web-9")
-    assert (late.controls.frozen, late.settings_from) == (frozenset("B"), fleet.home_of("web-9"))
+    assert (late.controls.frozen, late.introduction.settings_from) == (frozenset("B"), fleet.home_of("web-9"))
     assert not any(made.outbox.lacks_controls(peer, made.controls.digest) for made in leaves for peer in made.peers)
 
 
 def test_a_leaf_hears_the_settings_at_the_end_of_the_wait_of_a_relay_that_starts_beside_it() -> None:
     fleet = Fleet()
     relay, leaf = fleet.start("r1", is_relay=True), fleet.start("web-0", relays=("r1",))
-    relay.awaits_settings = leaf.awaits_settings = True
+    relay.introduction.awaits_settings = leaf.introduction.awaits_settings = True
     fleet.talk()
     assert (relay.discovery.newcomers, leaf.discovery.newcomers) == ({"web-0"}, {"r1"})
-    assert (relay.settings_from, leaf.settings_from) == (None, None)
+    assert (relay.introduction.settings_from, leaf.introduction.settings_from) == (None, None)
     relay.operations.set_frozen("B", is_frozen=True)  # it was told so, say
-    relay.settings_known()
+    relay.introduction.settings_known()
     fleet.talk()
-    assert (leaf.settings_from, leaf.controls.frozen, leaf.discovery.newcomers) == ("r1", frozenset("B"), set())
+    assert (leaf.introduction.settings_from, leaf.controls.frozen, leaf.discovery.newcomers) == (
+        "r1",
+        frozenset("B"),
+        set(),
+    )
 
 
 # Who is who.
@@ -383,7 +387,7 @@ def test_a_leaf_hears_the_settings_at_the_end_of_the_wait_of_a_relay_that_starts
 
 def test_a_member_of_a_mesh_does_not_meet_leaves(fleet: Fleet) -> None:
     mesh, leaf = fleet.start("mesh-1"), fleet.leaf("web-0")
-    hello = control_messages.pack(leaf.hello(wants_answer=True), GROUP)
+    hello = control_messages.pack(leaf.introduction.hello(wants_answer=True), GROUP)
     assert mesh.step([(hello, "web-0")]).outgoing == []
     assert "web-0" not in mesh.agent.peers
     observe(mesh, 50)
@@ -397,7 +401,7 @@ def test_who_is_no_relay_is_not_talked_to(fleet: Fleet) -> None:
     fleet.wait(10.0)
     assert (leaf.peers, "web-0" in mesh.agent.peers) == ((), False)
     assert leaf.alerts.troubles != ()
-    said = mesh.hello()
+    said = mesh.introduction.hello()
     leaf.step([(control_messages.pack(said, GROUP), "mesh-1")])
     assert leaf.peers == ()
 

@@ -75,7 +75,7 @@ class Scene:
         )
         self.machine = Machine(Terms("j", GROUP, SHARING, UCB, 1000.0, None), restored, self.clock)
         self.machine.make_decider(None, seed=1, wake=lambda: None)
-        self.machine.introduce()
+        self.machine.introduction.introduce()
         self.machine.step([])
 
     def hears(self, *contents: Any, sender: str | None = None) -> Step:

@@ -202,8 +202,8 @@ def test_a_relay_without_its_disk_adopts_only_what_another_has_told_it(fleet: Fl
     assert take_reward(relay, known, 1.0) is Taken.ON_ITS_WAY  # kept here: nobody can judge it
     assert counted(relay) == 0
     fleet.cut = {name_of(pod)}
-    relay.greet("s")
-    other.greet("r")
+    relay.introduction.greet("s")
+    other.introduction.greet("r")
     fleet.wait(100.0)
     assert (counted(relay), relay.outbox.waiting) == (1, 0)
     assert [take_reward(relay, token, 1.0) for token in (known, unknown)] == [Taken.COUNTED_BEFORE, Taken.COUNTED]
@@ -216,7 +216,7 @@ def test_who_speaks_with_a_pen_in_another_session_is_told_that_it_is_over(fleet:
     relay = fleet.relay("r")
     pod = fleet.pod("r")
     before = relay.agent.snapshot()
-    hello = pod.hello()
+    hello = pod.introduction.hello()
     stolen = control_messages.Hello(
         hello.sender, hello.arms, 1, pod.agent.session + 1, 9, b"", incarnation=hello.incarnation, is_leaf=True
     )

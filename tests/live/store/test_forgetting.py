@@ -119,7 +119,7 @@ def test_who_is_given_back_what_its_disk_forgot_takes_no_rewards_for_former_deci
         peer.receive(content, now=0.0)
     clock = VirtualClock()
     again = _machine(incarnation=2, run=2, open_decisions=copy, clock=clock, first=first)
-    again.introduce()
+    again.introduction.introduce()
     packets: list[tuple[bytes, str | None]] = []
     trusted_since = []
     for _ in range(5):

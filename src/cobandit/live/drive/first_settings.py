@@ -43,9 +43,9 @@ class FirstSettings:
         await self._until(began + ALONE_AFTER)
         self._is_announced = self._sending.has_announced and not self._transport.is_connecting
         await self._until(began + ANSWERED_WITHIN)
-        machine.settings_known()
-        if machine.settings_from is not None:
-            told = f"starts with the settings that {machine.settings_from} has told"
+        machine.introduction.settings_known()
+        if machine.introduction.settings_from is not None:
+            told = f"starts with the settings that {machine.introduction.settings_from} has told"
             machine.alerts.say(logging.INFO, LogEvent.SETTINGS_TOLD, told)
         elif machine.leaf is not None:
             late = f"has told the settings within {ANSWERED_WITHIN:g} seconds"
@@ -91,7 +91,7 @@ class FirstSettings:
         here before and is slow. Who could say late that it is here waits as long as it may: nobody has had the time to
         answer. A leaf waits for a relay, which answers it again at the end of its own wait.
         """
-        if self._machine.settings_from is not None or self._transport.is_alone:
+        if self._machine.introduction.settings_from is not None or self._transport.is_alone:
             return True
         if not self._is_announced or self._machine.leaf is not None:
             return False

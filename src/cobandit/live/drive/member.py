@@ -358,7 +358,7 @@ class Member:
         Members that decide need not: with what they learn they ask for what others learned. One that only listens is
         told nothing by members that are busy, until it asks.
         """
-        self._change(lambda: self._node.machine.introduce())  # noqa: PLW0108  # it is looked up on the loop
+        self._change(lambda: self._node.machine.introduction.introduce())  # noqa: PLW0108  # it is looked up on the loop
 
     def statistics(self) -> Statistics:
         """Return how this member is, as an immutable value, with a verdict on what it knows now."""

@@ -119,7 +119,7 @@ class Node:
         if peer is not None:
             self._first_settings.has_company = True
             if leaf is None:
-                self.machine.greet(peer)
+                self.machine.introduction.greet(peer)
             else:
                 leaf.reached(peer, self._transport.place_of(peer))
             self._sending.announce_now_and_then()
@@ -158,11 +158,11 @@ class Node:
 
         So a newcomer obeys the kill switch from its first decision on.
         """
-        self.machine.awaits_settings = True
+        self.machine.introduction.awaits_settings = True
         await self._writing.save(is_clean=False)
         if self.machine.leaf is not None:
             self.machine.leaf.begin()
-        self.machine.introduce()
+        self.machine.introduction.introduce()
         self.machine.publish()
         await self._transport.open(self.machine.terms.name, self.machine.terms.group, self)
         self._task = asyncio.create_task(self._run(), name=f"cobandit member {self.machine.terms.name}")
@@ -319,7 +319,7 @@ class Node:
             bandits = machine.bandits.check(declared, machine.serving.giving_way)
             if bandits is not None:
                 await self._begin_session(bandits=bandits, is_said=False)
-                machine.introduce_soon()
+                machine.introduction.introduce_soon()
             machine.declare(declared)
             self._matching.match_at_once()
             self._event.set()
@@ -511,7 +511,7 @@ class Node:
         session = incarnation or fresh_session(machine.agent.session, machine.clock)
         machine.begin_session(session, incarnation=incarnation, arms=arms, bandits=bandits)
         if is_said:
-            machine.introduce()
+            machine.introduction.introduce()
         await self._work()
         self._sending.announce_soon()
         self._event.set()

@@ -83,7 +83,7 @@ class Reporting:
             rewards_brought=machine.rewards_for_others.brought,
             rewards_given_up=machine.rewards_for_others.given_up,
             latest_setting=machine.controls.latest,
-            settings_from=machine.settings_from,
+            settings_from=machine.introduction.settings_from,
             is_superseded=machine.succession.superseded_by is not None,
             certificate_s=(
                 None

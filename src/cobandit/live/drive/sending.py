@@ -135,13 +135,17 @@ class Sending:
                 self._announce_at = self._announced_at + LONGEST_BETWEEN_ANNOUNCEMENTS
                 return
         if leaf is None or leaf.homes.takes_any:
-            hello = self._machine.hello() if leaf is None else control_messages.RelaySought(self._machine.terms.name)
+            hello = (
+                self._machine.introduction.hello()
+                if leaf is None
+                else control_messages.RelaySought(self._machine.terms.name)
+            )
             packet = self.packed(hello, None)
             if packet is not None:
                 self._transport.announce(packet)
                 self.has_announced = True
         for home in () if leaf is None else leaf.homes.talking:
-            self.ask(home, self._machine.hello())
+            self.ask(home, self._machine.introduction.hello())
         self._announced_at, self._announce_at = now, now + self._pause
         self._pause = min(2.0 * self._pause, LONGEST_BETWEEN_ANNOUNCEMENTS)
 

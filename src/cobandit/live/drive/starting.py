@@ -160,7 +160,7 @@ async def _start_with(
         allocation.check(options.arms)
     machine = Machine(_terms(options, restored, versions), restored, options.clock)
     if restored.held is not None:
-        machine.heard_settings(restored.held.lender)
+        machine.introduction.heard_settings(restored.held.lender)
     machine.alerts.trouble(LogEvent.STATE_DAMAGED, journal.damage)
     for event, remark in (
         (LogEvent.STATE_INCOMPLETE, journal.remark),

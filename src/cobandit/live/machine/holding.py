@@ -388,7 +388,7 @@ class Holding:
         if is_due and is_known:
             machine.flush()
         elif is_due:  # it said farewell, and its next greeting was lost
-            machine.answer_with(lender, machine.hello(wants_answer=True))
+            machine.answer_with(lender, machine.introduction.hello(wants_answer=True))
         elif is_known and now >= self._said_at + self._say_every:
             machine.take(agent.acknowledge(lender))
         if is_due or not self._unacknowledged:

@@ -84,7 +84,7 @@ class Inbound:
         except StrangerError:
             machine.guard.refuse(Refusal.STRANGER, sender, now)
             if machine.discovery.may_answer(content.sender, now, is_member=sender is not None):
-                machine.answer_with(content.sender, machine.hello(wants_answer=True))
+                machine.answer_with(content.sender, machine.introduction.hello(wants_answer=True))
         except PeerError as error:
             machine.refuse(Refusal.ABSURD, sender, str(error))
 
@@ -158,7 +158,7 @@ class Inbound:
         if not isinstance(error, FutureError) or sender is None:
             return
         if machine.discovery.may_answer(sender, now, is_member=True):
-            machine.answer_with(sender, machine.hello())
+            machine.answer_with(sender, machine.introduction.hello())
 
     def _open(self, message: AnyControlMessage, now: float) -> None:
         """Open a control message. Some may come from anybody who can speak here, and could become a member."""
@@ -178,7 +178,7 @@ class Inbound:
                 self._hear_controls(message)
             case control_messages.RelaySought():
                 if machine.terms.is_relay and machine.discovery.may_show(message.sender, now):
-                    machine.answer_with(message.sender, machine.hello())
+                    machine.answer_with(message.sender, machine.introduction.hello())
             case _ if isinstance(message, control_messages.PenMessage):
                 self._open_pen(message, now)
             case _:
@@ -301,14 +301,14 @@ class Inbound:
         machine.outbox.controls_heard(hello.sender, hello.controls)
         machine.outbox.is_back(hello.sender)
         newcomers = machine.discovery.newcomers
-        if hello.answers is not None and hello.answers >= (machine.introduced_as or (0, 0)):
-            if hello.is_new and machine.awaits_settings:
+        if hello.answers is not None and hello.answers >= (machine.introduction.introduced_as or (0, 0)):
+            if hello.is_new and machine.introduction.awaits_settings:
                 newcomers.add(hello.sender)
             elif not hello.is_new:
                 newcomers.discard(hello.sender)
                 self._answered[hello.sender] = hello.controls
                 if hello.controls in (b"", machine.controls.digest):
-                    machine.heard_settings(hello.sender)
+                    machine.introduction.heard_settings(hello.sender)
         is_news = known is None or (known.session, known.number) != (hello.session, hello.notice)
         if is_news:
             self._compare_arms(hello)
@@ -321,9 +321,11 @@ class Inbound:
     def _answer(self, hello: control_messages.Hello) -> None:
         """Answer a hello. Of two newcomers, each asks whether the other is one: then neither waits for the other."""
         machine, said = self._machine, (hello.session, hello.notice)
-        is_asked = machine.awaits_settings and hello.is_new and hello.sender not in machine.discovery.newcomers
-        machine.answer_with(hello.sender, machine.hello(wants_answer=is_asked, answers=said))
-        if machine.awaits_settings and hello.is_leaf:
+        is_asked = (
+            machine.introduction.awaits_settings and hello.is_new and hello.sender not in machine.discovery.newcomers
+        )
+        machine.answer_with(hello.sender, machine.introduction.hello(wants_answer=is_asked, answers=said))
+        if machine.introduction.awaits_settings and hello.is_leaf:
             machine.discovery.waiting[hello.sender] = said
 
     def _compare_arms(self, hello: control_messages.Hello) -> None:
@@ -364,7 +366,7 @@ class Inbound:
             machine.answer_with(sender, control_messages.ControlsHeard(machine.terms.name, machine.controls.digest))
         # All of them, and not older ones, which were late; they may come in several parts.
         if self._answered.get(sender) in (told, machine.controls.digest):
-            machine.heard_settings(sender)
+            machine.introduction.heard_settings(sender)
 
 
 def _relayed(content: Message | AnyControlMessage) -> str | None:

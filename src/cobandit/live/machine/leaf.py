@@ -102,8 +102,8 @@ class Leaf:
         machine = self._machine
         if name in self._parted:  # the farewell is the last word until there is a later one
             self._parted.discard(name)
-            machine.introduce()
-        machine.answer_with(name, machine.hello(wants_answer=True))
+            machine.introduction.introduce()
+        machine.answer_with(name, machine.introduction.hello(wants_answer=True))
 
     def _part(self, name: str, now: float) -> None:
         """Tell a relay, or a member of a mesh, that this leaf is not one of its peers."""

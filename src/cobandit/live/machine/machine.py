@@ -41,6 +41,7 @@ from cobandit.live.machine.guardrails import Guardrails
 from cobandit.live.machine.holding import Holding
 from cobandit.live.machine.homes import Homes
 from cobandit.live.machine.inbound import Inbound
+from cobandit.live.machine.introduction import Introduction
 from cobandit.live.machine.knowledge import Knowledge, placed_of
 from cobandit.live.machine.leaf import Leaf
 from cobandit.live.machine.lending import Lending
@@ -61,10 +62,6 @@ from cobandit.values.tally import Arm
 
 NOTE_LIFE_EVERY = 600.0
 """Seconds after which a member with open decisions writes down that it has run, though nothing else has happened."""
-
-
-DECLARE_WITHIN = 0.1
-"""Seconds after which the others hear of a bandit that was declared, and of all that were since."""
 
 
 class Machine:
@@ -107,8 +104,6 @@ class Machine:
             self.agent, self.outbox, self.alerts, terms.expire_after, is_leaf=terms.is_leaf
         )
         self.succession = Succession(self.agent, self.alerts, clock)
-        self._introduce_at: float | None = None
-        """When to say that this member is here again, with more bandits."""
         self.bandits = Bandits(
             terms.name, self.agent, self.controls, clock, Effects(self.settings_changed, self.publish)
         )
@@ -128,18 +123,14 @@ class Machine:
         """Who wants to know how everybody is: leaves, if this member is their relay."""
         self.answers = Answers(terms.group)
         """How others say that they are, while that is wanted here."""
-        self.introduced_as: tuple[int, int] | None = None
-        """The session and notice of the first hello since this start: answers to earlier ones may be old."""
-        self.awaits_settings = False
-        """Whether it has just started, and does not know yet what the others have set."""
-        self.settings_from: str | None = None
-        """Who told it the settings first, since this start; `None` if nobody has yet."""
         self._has_new_settings = self._has_news = False
         self._candidates = self.agent.policy.candidates if self.agent.has_plain else ()
         """Those that the decider knows of."""
         self._life_noted_at, self._forgetting = clock.now(), Forgetting(terms.forget_after, clock.now())
         self.discovery = Discovery()
         self.peer_versions = PeerVersions(terms.versions.packets.reads)
+        self.introduction = Introduction(self)
+        """How it says that it is here, and hears what is set."""
         self._inbound = Inbound(self)
         self._take_roles(restored)
 
@@ -213,7 +204,7 @@ class Machine:
             self.outbox.next_due(self.peers, self.controls.digest),
             self.discovery.due_at(),
             self._forgetting.due_at,
-            self._introduce_at,
+            self.introduction.due_at,
             self.guardrails.due_at,
             self.routing.due_at(),
             None if self.leaf is None else self.leaf.homes.due_at(),
@@ -292,23 +283,8 @@ class Machine:
         if self.leaf is not None:
             self.leaf.look(now)
         for stranger in self.discovery.due(self.agent.peers, now):
-            self.answer_with(stranger, self.hello(wants_answer=True))
+            self.answer_with(stranger, self.introduction.hello(wants_answer=True))
         self.guardrails.look(now)
-
-    def introduce(self) -> None:
-        """Say to every known peer that this member is here."""
-        now, terms, self._introduce_at = self.clock.now(), self.terms, None
-        if self.holding is not None and self.holding.is_out_of_session:
-            self.holding.superseded()
-            return
-        self.take(self.agent.join(now, is_relay=terms.is_relay, is_leaf=terms.is_leaf))
-        if self.introduced_as is None:
-            self.introduced_as = (self.agent.session, self.agent.presence.number)
-
-    def introduce_soon(self) -> None:
-        """Say that this member is here within a moment: of several bandits that are declared in a row, only once."""
-        if self._introduce_at is None:
-            self._introduce_at = self.clock.now() + DECLARE_WITHIN
 
     def declare(self, declared: Declared) -> None:
         """Take a bandit that the agent serves, and say if others that are known declare it differently."""
@@ -341,12 +317,6 @@ class Machine:
     def take_leave(self) -> None:
         """Say to every known peer that this member goes away."""
         self.take(self.agent.leave())
-
-    def greet(self, peer: str) -> None:
-        """Say to a peer that can be reached now that this member is here, and again until it is known who that is."""
-        self._outgoing.append((peer, self.hello(wants_answer=True)))
-        if peer not in self.agent.peers:
-            self.discovery.greeted(peer, self.clock.now())
 
     def begin_session(
         self,
@@ -442,25 +412,6 @@ class Machine:
         else:
             self.alerts.say_once(logging.WARNING, LogEvent.PACKET_REFUSED, f"refused: {why}", sender, more=where)
 
-    def hello(self, *, wants_answer: bool = False, answers: tuple[int, int] | None = None) -> control_messages.Hello:
-        """Return how this member introduces itself."""
-        return control_messages.Hello(
-            self.terms.name,
-            arms=self.agent.arms,
-            units_per_reward=self.agent.presence.units_per_reward,
-            session=self.agent.session,
-            notice=self.agent.presence.number,
-            incarnation=self.agent.incarnation,
-            controls=self.controls.digest,
-            wants_answer=wants_answer,
-            answers=answers,
-            is_new=self.awaits_settings,
-            reads=self.terms.versions.packets.reads,
-            is_relay=self.agent.presence.is_relay,
-            is_leaf=self.agent.presence.is_leaf,
-            bandits=self.agent.presence.bandits,
-        )
-
     def send(self, message: Message) -> None:
         """Send a message of the protocol with this step."""
         self._outgoing.append((message.receiver, message))
@@ -510,8 +461,7 @@ class Machine:
             self.settling.returned(has_forgotten=outcome.has_forgotten)
 
     def _empty_outbox(self, now: float) -> None:
-        if self._introduce_at is not None and now >= self._introduce_at:
-            self.introduce()
+        self.introduction.look(now)
         digest = self.controls.digest
         for way, brought, is_doubtful in self.routing.due(self.room, now):
             self.outbox.number += 1
@@ -556,17 +506,6 @@ class Machine:
         self._records, self._outgoing, self.askers = [], [], []
         self._has_new_settings = False
         return step
-
-    def heard_settings(self, sender: str) -> None:
-        """Note that a member has answered and told its settings, or that it has no others than this one."""
-        self.settings_from = self.settings_from or sender
-
-    def settings_known(self) -> None:
-        """Note that the wait of a start is over, and answer the leaves again that wait for this relay's word."""
-        self.awaits_settings = False
-        waiting, self.discovery.waiting = self.discovery.waiting, {}
-        for leaf, hello in waiting.items():
-            self.answer_with(leaf, self.hello(answers=hello))
 
     def settings_changed(self) -> None:
         """Note that the controls are other than before: write that down, obey, and tell everybody."""
