@@ -11,15 +11,13 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from cobandit.core.places import PLAIN, At
-from cobandit.live.decide.common import MOST_WAITING, Common, Decided, Open, Report, Settled
-from cobandit.live.decide.desk import Desk, DeskTerms, units_of
+from cobandit.live.decide.common import Common, Decided, Open, Report, Settled
+from cobandit.live.decide.desk import Desk, DeskTerms
 from cobandit.live.decide.full_names import split
 from cobandit.live.decide.holdout import is_held_out, is_marked, unmarked
 from cobandit.live.decide.known import Known
 from cobandit.values.errors import NotNowError
 from cobandit.values.tally import Arm
-
-__all__ = ["MOST_WAITING", "Decider", "DeskTerms", "Settled", "units_of"]
 
 Event = TypeVar("Event")
 

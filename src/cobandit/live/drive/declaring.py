@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cobandit.core.places import Bandit, check_bandits
 from cobandit.learning import Build, Learner
 from cobandit.live.decide.allocation import Allocation
-from cobandit.live.decide.decider import DeskTerms, units_of
+from cobandit.live.decide.desk import DeskTerms, units_of
 from cobandit.live.decide.holdout import check_holdout
 from cobandit.live.drive.option_kinds import check_kinds
 from cobandit.live.machine.bandits import MAX_SEGMENTS, Declared

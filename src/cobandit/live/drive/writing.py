@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from typing import TypeVar
 
-from cobandit.live.decide.decider import MOST_WAITING
+from cobandit.live.decide.common import MOST_WAITING
 from cobandit.live.log_events import LogEvent
 from cobandit.live.machine.batch import Batch, Mail
 from cobandit.live.machine.machine import Machine

@@ -24,7 +24,7 @@ from cobandit.core.pens import MAX_CELLS_HELD, MAX_NUMBERS, SAY_EVERY
 from cobandit.core.places import Bandit, together
 from cobandit.core.state import Snapshot
 from cobandit.live.decide.clock import Clock
-from cobandit.live.decide.decider import Settled
+from cobandit.live.decide.common import Settled
 from cobandit.live.decide.decision import Claim, is_genuine, sign
 from cobandit.live.decide.full_names import split
 from cobandit.live.decide.holdout import unmarked
