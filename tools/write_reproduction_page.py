@@ -29,13 +29,13 @@ FIGURES = {
 """The figures that the page shows, by file name, and what they show."""
 
 NOTES = {
-    "2": "60,000 slots, not 80,000: the paper's numbers of slots and of decisions contradict each other there "
+    "2": "60,000 slots instead of 80,000: the paper's numbers of slots and of decisions contradict each other here "
     "([why](decisions/0016-the-experiments.md)).",
-    "3": "Algorithm 1 as printed cannot send more than 549 messages in this world, and 563 are published; if an answer "
-    "needs one buffered observation, the published number comes out ([why](decisions/0044-second-readings.md)).",
-    "5": "Going offline is silence: no agent says that it leaves or comes back.",
-    "easy": "The paper does not say which arms it used; these are ours. What is to be shown: AAE-ODC sends far fewer "
-    "messages than UCB-ODC.",
+    "3": "Algorithm 1 as printed cannot send more than 549 messages in this world, but 563 are published. If an answer "
+    "needs only one buffered observation, the count matches ([why](decisions/0044-second-readings.md)).",
+    "5": "Agents go offline in silence: none says that it leaves or comes back.",
+    "easy": "The paper does not say which arms it used; these are ours. The point of the experiment is that AAE-ODC "
+    "sends far fewer messages than UCB-ODC.",
 }
 
 FAR, NEAR = 3, 2
@@ -72,40 +72,40 @@ def page(report: Report) -> str:
         "# The paper, reproduced",
         (
             f"**{within(cells, FAR)} of {len(cells)} cells** of the paper's tables agree with our best reading within "
-            f"{FAR} standard errors, and {within(regrets, NEAR)} of the {len(regrets)} regrets within {NEAR}. The "
-            f"algorithm as printed, on one draw of arms for all experiments, has {within(cells, FAR, 'printed')} of "
-            f"{len(cells)} within {FAR}. Every cell has its sentence below."
+            f"{FAR} standard errors, and {within(regrets, NEAR)} of the {len(regrets)} regrets agree within {NEAR}. "
+            "With the algorithm as printed, on one draw of arms for all experiments, "
+            f"{within(cells, FAR, 'printed')} of {len(cells)} agree within {FAR}. Each cell has a comment below."
         ),
         (
-            "The readings were chosen after looking at the published numbers: 24 readings of AAE, 8 of the answer "
-            "path, 7 of UCB and 15 fits of arms were tried ([what they are](decisions/0044-second-readings.md)). So "
-            "they fit, which is less than to predict. What stays unexplained:"
+            "We chose the readings after looking at the published numbers, and tried 24 readings of AAE, 8 of the "
+            "answer path, 7 of UCB and 15 fits of arms ([what they are](decisions/0044-second-readings.md)). So the "
+            "best reading is a fit, which is weaker evidence than a prediction. What remains unexplained:"
         ),
         "\n".join(f"- {one}" for one in report["unexplained"]),
         figure("overview"),
         (
             f"Measured by `cobandit reproduce --out reproduction` of version {report['cobandit']}, seed "
-            f"{report['seed']}, on the compiled engine. This page is made of that run's `report.json` by "
-            "`python tools/write_reproduction_page.py reproduction`; the measurement is kept in "
-            "[docs/reproduction/report.json](reproduction/report.json), with more digits and more quantities."
+            f"{report['seed']}, on the compiled engine. `python tools/write_reproduction_page.py reproduction` made "
+            "this page from that run's `report.json`. [The full report](reproduction/report.json) has more digits and "
+            "more quantities."
         ),
         (
-            "The paper drew its 16 arms from a data set that cannot be shipped. In their place stand 16 surrogate "
-            "means, fitted to the IBC regrets of Experiments 5 and 7 ([how](decisions/0016-the-experiments.md)), with "
-            "gaps 1.074 times as large in the best reading; and, there, 16 others fitted to Experiment 3. Every other "
-            "regret is a prediction. UCB's message counts do not depend on the arms at all. In brackets: one "
-            "standard deviation between trials (sd). A standard error combines both sides."
+            "The paper drew its 16 arms from a data set that we cannot distribute. We use 16 surrogate means instead, "
+            "fitted to the IBC regrets of Experiments 5 and 7 ([how](decisions/0016-the-experiments.md)). The best "
+            "reading makes their gaps 1.074 times as large, and uses 16 other means, fitted to Experiment 3, for that "
+            "experiment. Every other regret is a prediction. UCB's message counts do not depend on the arms at all. "
+            "Brackets have the standard deviation between trials (sd). Standard errors combine both sides."
         ),
         (
-            "Our regrets are pseudo-regrets: the gaps of the arms pulled, added up. The paper's is realised regret: "
-            "what the best arm pays on average, less the rewards received. Both have the same mean. The published sd "
-            "is that of realised regret: it compares with the last column, and not with the sd beside our means."
+            "Our regrets are pseudo-regrets: the gaps of the arms pulled, added up. The paper reports realised regret: "
+            "what the best arm pays on average, minus the rewards received. Both have the same mean. The published sd "
+            "is that of realised regret, so compare it with the last column and not with the sd beside our means."
         ),
         *(part for one in report["experiments"] for part in section(one, report)),
         "## Beyond the paper",
         (
-            "What happens when messages are lost, with `cobandit reproduce loss`, is on "
-            "[a page of its own](loss-tolerance.md)."
+            "[Loss tolerance](loss-tolerance.md) shows what happens when messages are lost, with "
+            "`cobandit reproduce loss`."
         ),
     ]
     return "\n\n".join(wrapped(part) for part in parts) + "\n"

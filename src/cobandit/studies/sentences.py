@@ -40,29 +40,30 @@ def sentence(cell: Cell, *, surrogate: bool) -> str:
 
 
 def unexplained(cells: Iterable[Cell]) -> list[str]:
-    """Return what no reading explains, one sentence each, with how likely chance alone does it."""
+    """Return what no reading explains, one sentence each, with the probability of chance alone."""
     table, found = published(), {(cell.experiment, cell.algorithm, cell.quantity): cell for cell in cells}
     chance = ucb_differences_probability(table)
     told = [
         (
-            "UCB's regret under IBC and under ODC differs in Experiments 5, 6a, 6b and 7 by "
-            f"{_listed([_difference(table, name)[0] for name in _UCB_PAIRS])}, up and down, where no reading of seven "
-            f"that were tried makes a difference: chance alone does it with a probability of {_probability(chance)}."
+            "UCB's published regrets under IBC and ODC differ by "
+            f"{_listed([_difference(table, name)[0] for name in _UCB_PAIRS])} in Experiments 5, 6a, 6b and 7; none of "
+            "the seven readings that we tried makes a difference there, and chance alone does so with a probability of "
+            f"{_probability(chance)}."
         )
     ]
     if EARLY in found:
         told.append(
-            f"In Experiment 6b, AAE-IBC must have ended early in {PUBLISHED_ENDS} of {TRIALS} trials; ours did in "
-            f"{early_ends(found[EARLY].best)} of {len(found[EARLY].best.values)}, and in {LONG_RUN_ENDS} of "
-            f"{LONG_RUN_TRIALS} in a longer run: at that rate {PUBLISHED_ENDS} or more of {TRIALS} have a probability "
-            f"of {_probability(at_least(PUBLISHED_ENDS, TRIALS, LONG_RUN_ENDS / LONG_RUN_TRIALS))}."
+            f"In Experiment 6b, AAE-IBC must have ended early in {PUBLISHED_ENDS} of the paper's {TRIALS} trials; ours "
+            f"did so in {early_ends(found[EARLY].best)} of {len(found[EARLY].best.values)}, and in {LONG_RUN_ENDS} of "
+            f"{LONG_RUN_TRIALS} in a longer run, and at that rate the probability of {PUBLISHED_ENDS} or more of "
+            f"{TRIALS} is {_probability(at_least(PUBLISHED_ENDS, TRIALS, LONG_RUN_ENDS / LONG_RUN_TRIALS))}."
         )
     odd = found.get(("6b", "AAE-ODC", "group regret"))
     if odd is not None:
         told.append(
             f"AAE-ODC's regret in Experiment 6b is {abs(odd.best.errors):.1f} standard errors "
-            f"{'below' if odd.best.errors < 0 else 'above'} the published one (a probability of "
-            f"{_probability(odd.best.probability)}, and of {_probability(_once_in(odd.best.probability, 20))} for the "
+            f"{'below' if odd.best.errors < 0 else 'above'} the published one (probability "
+            f"{_probability(odd.best.probability)}, or {_probability(_once_in(odd.best.probability, 20))} for the "
             f"furthest of twenty cells), and {LONG_RUN_ERRORS} below it in a run of {LONG_RUN_TRIALS} trials."
         )
     return told
@@ -116,7 +117,7 @@ def _about_messages(cell: Cell) -> str:
 def _chance(one: Measured) -> str:
     if abs(one.errors) <= NEAR:
         return ""
-    return f" Chance alone is at least as far off with a probability of {_probability(one.probability)}."
+    return f" The probability that chance alone is at least as far off is {_probability(one.probability)}."
 
 
 def _probability(chance: float) -> str:
@@ -130,14 +131,14 @@ def _listed(numbers: Sequence[float]) -> str:
 
 _ANSWERS = (
     "As printed at most 549 are possible, because a slow agent with fewer than 127 pulls fills a doubling buffer at "
-    "most six times, and we count {printed:,.0f}; if an answer needs one observation and moves the threshold on, it is "
-    "{best:,.0f} (the best of eight variants tried on this number)."
+    "most six times; we count {printed:,.0f}, and {best:,.0f} if an answer needs only one observation and advances the "
+    "threshold (the best of eight variants tried on this number)."
 )
 
 _EARLY_ENDS = (
-    "The published spread is that of four trials of thirty that end at slot 40,000, when the slow agents wake with "
-    "much knowledge, few pulls of their own and so too narrow intervals; ours ended early in {ends}, as printed and "
-    "read again."
+    "The published spread is that of thirty trials of which four end at slot 40,000, when the slow agents wake with "
+    "much knowledge, few pulls of their own and therefore too narrow intervals; ours ended early in {ends}, as printed "
+    "and in the second reading."
 )
 
 _UCB_MESSAGES = "It depends on the decision times alone: neither the arms nor delta change it."
@@ -146,8 +147,8 @@ _AAE_MESSAGES = (
     "AAE talks as UCB does until one candidate is left; in nearly all trials that does not happen before the last slot."
 )
 
-_ONE_READING = "One reading of UCB, on arms with slightly larger gaps; "
-_NO_GUARD = "Read again with delta = 1/(n_j + 2) and no guard; "
+_ONE_READING = "The same reading of UCB, on arms with slightly larger gaps; "
+_NO_GUARD = "A second reading, with delta = 1/(n_j + 2) and no guard; "
 _FITTED = "the arms were fitted to this cell."
 _PREDICTED = "a prediction of the surrogate arms."
 
@@ -155,22 +156,23 @@ _REGRETS = {
     ("", "UCB"): _ONE_READING + _PREDICTED,
     ("5", "UCB-IBC"): _ONE_READING + _FITTED,
     ("7", "UCB-IBC"): _ONE_READING + _FITTED,
-    ("3", "UCB"): "Read again on arms of this experiment's own, which were fitted to its regrets and prove nothing.",
+    ("3", "UCB"): "On arms fitted to the regrets of this experiment alone, so the agreement proves nothing.",
     ("", "AAE"): _NO_GUARD + _PREDICTED,
     ("5", "AAE-IBC"): _NO_GUARD + _FITTED,
     ("7", "AAE-IBC"): _NO_GUARD + _FITTED,
     ("3", "AAE"): (
-        "On the arms of the other experiments no delta that was tried fits this table and the others; on arms of its "
-        "own, which were fitted to it, and with delta = 1/(n_j + 2) it agrees, which proves nothing."
+        "On the arms of the other experiments, no delta that we tried fits both this table and the others; on arms of "
+        "its own, which were fitted to it, it agrees with delta = 1/(n_j + 2), which proves nothing."
     ),
     ("6a", "AAE"): (
-        "An agent that wakes has all data at its first check under IBC, at its second under ODC; with delta = 1/(n_j + "
-        "2) the first is narrower, so the two differ, as in the paper, and with the guard they hardly do."
+        "An agent that wakes has all data at its first check under IBC, but only at its second under ODC; with delta = "
+        "1/(n_j + 2) the intervals of the first check are narrower, so the two differ, as in the paper, whereas with "
+        "the guard they hardly do."
     ),
 }
 """By experiment and algorithm, or policy; without an experiment, for all others."""
 
 _OWN_ARMS = (
-    "Made with the arms that you passed, in both readings; if they are not the 16 that the paper drew, another regret "
-    "is to be expected."
+    "Made with the arms that you passed, in both readings; if they are not the 16 that the paper drew, expect a "
+    "different regret."
 )
