@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 def twelve_lines(readme: str) -> str:
     """Return the program of the README."""
-    (program,) = re.findall(r"^## Twelve lines\n\n```python\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    (program,) = re.findall(r"^## Quick start\n\n```python\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     return str(program)
 
 
