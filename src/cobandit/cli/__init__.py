@@ -20,7 +20,7 @@ from cobandit.cli.keys import add_keys
 from cobandit.cli.parsing import Parser
 from cobandit.cli.progress import Progress, notes
 from cobandit.cli.protocols import add_protocols
-from cobandit.cli.relay import add_agent, add_relay
+from cobandit.cli.relay import add_relay
 from cobandit.cli.reproduce import add_reproduce
 from cobandit.cli.serve import add_serve
 from cobandit.cli.simulate import add_simulate
@@ -104,7 +104,6 @@ def _parser() -> Parser:
     add_serve(commands.add("serve", "run a member with an HTTP API, for programs in any language"))
     add_keys(commands.add("keys", "make a group, and the files with which agents prove who they are"))
     add_health(commands.add("health", "ask a running member of this computer whether it is well"))
-    add_agent(commands.add("agent", "the earlier name of `relay`, for members that may not be relays too"))
 
     commands.group("Operate it")
     add_status(commands.add("status", "ask a fleet how it is: arms, members, who talks to whom"))
