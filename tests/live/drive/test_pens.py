@@ -176,7 +176,7 @@ def test_who_closes_hands_on_all_rewards_for_others_first(tmp_path: Path, monkey
         relay = stack.enter_context(network.relay("r1"))
         decider, bringer = stack.enter_context(network.pod()), network.pod()
         ids, machine = [decider.select_arm().id for _ in range(3000)], bringer._node.machine
-        bringer._change(lambda: [take_reward(machine, token, 1.0) for token in ids])
+        bringer.change(lambda: [take_reward(machine, token, 1.0) for token in ids])
         bringer.close()
         until(lambda: known([relay]) == [3000], lambda: known([relay]))
 
