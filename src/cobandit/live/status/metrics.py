@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from cobandit.live.status.bandit_statistics import BanditStatistics
 from cobandit.live.status.lift import Lift
 from cobandit.live.status.roles import Role
-from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
+from cobandit.live.status.statistics import KINDS, ArmStatistics, PeerStatistics, Statistics
 from cobandit.live.status.verdict import Verdict
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
@@ -18,9 +18,6 @@ from cobandit.values.extras import needed_by
 with needed_by("serving metrics"):
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
     from prometheus_client.registry import Collector
-
-KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
-"""What packets are, as `cobandit.live.status.statistics.Communication` counts them."""
 
 Rows = Callable[[Statistics], Iterable[tuple[tuple[str, ...], float | None]]]
 """For one member: the values of the further labels, if there are any, and what was measured."""
