@@ -2,12 +2,12 @@
 
 import itertools
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 import cobandit
 from cobandit.cli import main
@@ -47,13 +47,6 @@ def test_the_file_of_a_fleet_is_checked(command: str, tmp_path: Path, capsys: Ca
     )
     assert main([command, "--check", str(file)]) == 0
     assert "fleet shop, bandits home, mail" in capsys.readouterr().out
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60.0
-    while not is_so():
-        assert time.monotonic() < deadline, "it never came to hold"
-        time.sleep(0.01)
 
 
 def printed(capsys: Captured, *arguments: str) -> list[dict[str, object]]:

@@ -42,9 +42,9 @@ class Relay:
         self.file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     @contextmanager
-    def running(self, command: str = "relay") -> Iterator["subprocess.Popen[str]"]:
+    def running(self) -> Iterator["subprocess.Popen[str]"]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cobandit", command, str(self.file)],
+            [sys.executable, "-m", "cobandit", "relay", str(self.file)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -86,14 +86,6 @@ def test_operators_see_and_turn_leaves_through_their_relay(tmp_path: Path, capsy
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=WITHIN)
         assert (process.returncode, out) == (0, "relay-a has stopped, with everything written down.\n")
-
-
-def test_the_earlier_name_of_the_command_says_so(tmp_path: Path) -> None:
-    relay = Relay(tmp_path)
-    with relay.running("agent") as process:
-        process.terminate()
-        _, err = process.communicate(timeout=WITHIN)
-    assert "`cobandit relay` is the command for this: `cobandit agent` does the same" in err
 
 
 def test_a_file_of_a_leaf_is_none_of_a_relay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

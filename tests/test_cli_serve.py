@@ -289,10 +289,6 @@ def test_a_named_token_file_is_looked_at_before_anything_is_started(
     assert not serving.state.exists()
 
 
-def test_an_agent_may_have_the_keys_of_a_sidecar_in_its_file(serving: Serving) -> None:
-    assert main(["agent", "--check", str(serving.file)]) == 0
-
-
 def test_without_the_packages_it_says_what_to_install() -> None:
     program = "import sys\nsys.modules['uvicorn'] = None\nimport cobandit.live.sidecar\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -50,7 +50,7 @@ COMMANDS = (
     "health member.toml",
     "status udp://127.0.0.1:1 --group g --secret-file secret --wait 0.1",
     "log nowhere.db",
-    "agent --check member.toml",
+    "relay --check member.toml",
     "serve --check member.toml",
     "snapshot nowhere.db --out a-snapshot",
     "reward nowhere.db d1.no-decision-at-all 1",
@@ -63,7 +63,7 @@ COMMANDS = (
 IN_PROCESS = {"compare"}
 """Commands that take too long for a terminal of their own: `test_cli.py` looks at their lines."""
 HELPS = (
-    "agent", "bench run", "compare", "control", "demo", "evaluate", "explain", "forget", "health", "keys agent", "log",
+    "bench run", "compare", "control", "demo", "evaluate", "explain", "forget", "health", "keys agent", "log",
     "messages", "protocols", "relay", "reproduce", "reward", "serve", "simulate", "snapshot", "status",
 )  # fmt: skip
 COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

@@ -181,12 +181,12 @@ def _value(place: Place, file: str, key: str) -> str:
     return re.search(rf'^{key} = "(.*)"', (place.folder / file).read_text(encoding="utf-8"), re.MULTILINE)[1]  # type: ignore[index]
 
 
-def _agent(name: str, command: str = "agent") -> Callable[[Place], None]:
-    """Run a member, and ask it and control it meanwhile."""
+def _relay(name: str) -> Callable[[Place], None]:
+    """Run a relay, and ask it and control it meanwhile."""
 
     def talks(place: Place) -> None:
         where = (_value(place, f"{name}.toml", "url"), "--group", "g", "--secret-file", "secret")
-        with running(place, command, f"{name}.toml"):
+        with running(place, "relay", f"{name}.toml"):
             if f'"{name}"' not in place.must("cobandit", "status", *where, "--json"):
                 raise WrongError(f"status does not show the member that runs over {name}")
             place.must("cobandit", "control", *where, "freeze", "A")
@@ -206,7 +206,7 @@ def _through(program: str, name: str) -> Callable[[Place], None]:
         with subprocess.Popen([found, "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
             try:
                 _until_it_listens(port)
-                _agent(name)(place)
+                _relay(name)(place)
             finally:
                 server.terminate()
 
@@ -228,7 +228,7 @@ def _until_it_listens(port: int) -> None:
 
 def _metrics(place: Place) -> None:
     address = _value(place, "metrics.toml", "metrics")
-    with running(place, "agent", "metrics.toml"):
+    with running(place, "relay", "metrics.toml"):
         _fetch(f"http://{address}/metrics", "cobandit_uptime_seconds")
         place.must("cobandit", "health", "metrics.toml")
 
@@ -293,16 +293,15 @@ def _trial(*commands: str, needs: str | tuple[str, ...] = (), works: Callable[[P
 
 
 TRIALS = (
-    _trial("agent udp.toml", "status udp://h --group g", "control udp://h --group g lift", works=_agent("udp")),
-    _trial("agent udp.toml", "forget udp://h --group g a", works=_agent("udp")),
-    _trial("relay udp.toml", works=_agent("udp", "relay")),
+    _trial("relay udp.toml", "status udp://h --group g", "control udp://h --group g lift", works=_relay("udp")),
+    _trial("relay udp.toml", "forget udp://h --group g a", works=_relay("udp")),
     _trial("log m.db", "reward m.db ID 1", "snapshot m.db --out m.snapshot", works=_state),
     _trial("evaluate decisions.jsonl --arm A", works=_evaluate),
-    _trial("agent metrics.toml", needs="metrics", works=_metrics),
+    _trial("relay metrics.toml", needs="metrics", works=_metrics),
     _trial("health metrics.toml", works=_health),
-    _trial("agent nats.toml", "status nats://127.0.0.1 --group g", needs="nats", works=_through("nats-server", "nats")),
+    _trial("relay nats.toml", "status nats://127.0.0.1 --group g", needs="nats", works=_through("nats-server", "nats")),
     _trial(
-        "agent mqtt.toml", "control mqtt://127.0.0.1 --group g lift", needs="mqtt", works=_through("mosquitto", "mqtt")
+        "relay mqtt.toml", "control mqtt://127.0.0.1 --group g lift", needs="mqtt", works=_through("mosquitto", "mqtt")
     ),
     _trial("keys group g --out keys", "keys agent a --folder keys", needs="keys"),
     _trial("demo --json --seconds 2 --agents 3", needs="keys"),

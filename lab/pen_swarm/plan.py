@@ -80,12 +80,6 @@ class Plan:
     quiet_at: float
     ends_at: float
 
-    @property
-    def loses_disks(self) -> frozenset[str]:
-        """Which relays lose their disks."""
-        lost = (incident.who for incident in self.incidents if incident.kind is Kind.LOSE_DISK)
-        return frozenset(self.relays[who % len(self.relays)] for who in lost)
-
 
 def plan(seed: int) -> Plan:
     """Return the world of a seed.

@@ -46,7 +46,6 @@ class Pod:
         self._stepped, self._began, self._gone = stepped, began, gone
         self._asked: PenAsked | None = None
         self._asks = number  # so that pods begin with different relays
-        self._refused_by: str | None = None
         self._close_by = 0.0
         network.doors[self.name].append(self)
         self._look()

@@ -82,21 +82,6 @@ def bits(results: Results) -> list[bytes]:
     ]
 
 
-@pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Which trials were run, in this process."""
-    monkeypatch.setattr(trials_module, "can_fork", lambda: False)
-    names: list[tuple[str, int]] = []
-    run_job = trials_module.run_job
-
-    def noted(job: trials_module.Job) -> trials_module.Trial:
-        names.append((job.name, job.trial))
-        return run_job(job)
-
-    monkeypatch.setattr(trials_module, "run_job", noted)
-    return names
-
-
 # The frames.
 
 

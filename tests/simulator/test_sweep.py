@@ -10,7 +10,6 @@ import cobandit
 from cobandit import Constant, Geometric, LocalError, Results, on_demand, silent, simulate, sweep
 from cobandit.core import Threshold
 from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
-from cobandit.simulator import trials as trials_module
 from cobandit.simulator.frames import COLUMNS
 
 
@@ -28,21 +27,6 @@ def assert_equal(got: Results, ref: Results) -> None:
     for frame in COLUMNS:
         assert_frame_equal(getattr(got, frame), getattr(ref, frame), check_exact=True)
     assert got.about == ref.about
-
-
-@pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """Which trials were run, in this process."""
-    monkeypatch.setattr(trials_module, "can_fork", lambda: False)
-    names: list[tuple[str, int]] = []
-    run_job = trials_module.run_job
-
-    def noted(job: trials_module.Job) -> trials_module.Trial:
-        names.append((job.name, job.trial))
-        return run_job(job)
-
-    monkeypatch.setattr(trials_module, "run_job", noted)
-    return names
 
 
 def test_what_is_varied_is_a_column_of_every_frame_and_the_rest_is_as_in_a_simulation() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import cobandit
 from cobandit.benchmark.board import YARDSTICK, leaderboard, overall, task_table
-from cobandit.benchmark.entries import Entry
 from cobandit.benchmark.pictures import picture_of
 from cobandit.benchmark.standings import Card, cards_of, write_cards
 from cobandit.benchmark.tasks import VERSION, tasks
@@ -20,7 +19,7 @@ ENTRIES = "entries"
 """The folder with a JSON file for each entry, in the folder of the report."""
 
 
-def write_report(out: Path, *, own: Sequence[Entry] = ()) -> Path:
+def write_report(out: Path) -> Path:
     """Write the report of a folder into it, and return the path of the page.
 
     There is `report.html`, `report.md`, an SVG and a PDF for each task, and `entries` with a JSON file for each entry.
@@ -28,7 +27,7 @@ def write_report(out: Path, *, own: Sequence[Entry] = ()) -> Path:
     Raises:
         LocalError: It is no folder of this version of the benchmark, or nothing was played yet.
     """
-    cards = cards_of(out, own)
+    cards = cards_of(out)
     played = [name for name in tasks() if any(name in card.standings for card in cards)]
     if not played:
         raise LocalError(f"{out} has no finished trial yet: `cobandit bench run --out {out}` makes some")

@@ -70,14 +70,14 @@ class Card:
     versions: Mapping[str, str]
 
 
-def cards_of(out: Path, own: Sequence[Entry] = ()) -> list[Card]:
+def cards_of(out: Path) -> list[Card]:
     """Return what the folder of a benchmark holds, in the order of entries.
 
     Raises:
         LocalError: It is no such folder, or it is of another version, or of another tape.
     """
     check_stamp(out)
-    known = {**entries(), **{entry.name: entry for entry in own}}
+    known = entries()
     found: dict[str, dict[str, Standing]] = {}
     told: dict[str, Any] = {}
     failed: dict[str, dict[str, str]] = {}

@@ -17,10 +17,10 @@ from cobandit.cli.folder import make_folder
 from cobandit.cli.forget import add_forget
 from cobandit.cli.health import add_health
 from cobandit.cli.keys import add_keys
-from cobandit.cli.parsing import Parser
+from cobandit.cli.parsing import Parser, positive
 from cobandit.cli.progress import Progress, notes
 from cobandit.cli.protocols import add_protocols
-from cobandit.cli.relay import add_agent, add_relay
+from cobandit.cli.relay import add_relay
 from cobandit.cli.reproduce import add_reproduce
 from cobandit.cli.serve import add_serve
 from cobandit.cli.simulate import add_simulate
@@ -104,7 +104,6 @@ def _parser() -> Parser:
     add_serve(commands.add("serve", "run a member with an HTTP API, for programs in any language"))
     add_keys(commands.add("keys", "make a group, and the files with which agents prove who they are"))
     add_health(commands.add("health", "ask a running member of this computer whether it is well"))
-    add_agent(commands.add("agent", "the earlier name of `relay`, for members that may not be relays too"))
 
     commands.group("Operate it")
     add_status(commands.add("status", "ask a fleet how it is: arms, members, who talks to whom"))
@@ -138,16 +137,10 @@ def _add_messages(parser: Parser) -> None:
 
 def _add_runs(parser: argparse.ArgumentParser, *, trials: int | None) -> None:
     usual = "as many as a standard error of 0.4 %% takes" if trials is None else trials
-    parser.add_argument("--trials", type=_positive, default=trials, help=f"how many trials (default: {usual})")
+    parser.add_argument("--trials", type=positive, default=trials, help=f"how many trials (default: {usual})")
     parser.add_argument(
-        "--workers", type=_positive, default=core_count(), help="how many processes (default: one for each core)"
+        "--workers", type=positive, default=core_count(), help="how many processes (default: one for each core)"
     )
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
 
 
 def _compare(options: argparse.Namespace) -> int:

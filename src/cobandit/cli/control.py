@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cobandit.cli.status import NOBODY, add_connection
+from cobandit.cli.status import NOBODY, add_connection, connection
 from cobandit.values.errors import LocalError
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from cobandit.cli.status import connection  # noqa: PLC0415  # loads only what is needed
     from cobandit.live.machine.controls import FROZEN, FURTHEST_AHEAD, KILL, freezing_in, killing  # noqa: PLC0415
 
     if options.group is None:

@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 
-from cobandit.cli.status import NOBODY, add_connection
+from cobandit.cli.status import NOBODY, add_connection, connection
 
 HEARD_WITHIN = 10.0
 """Seconds until who has not forgotten them is named."""
@@ -23,7 +23,6 @@ def add_forget(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from cobandit.cli.status import connection  # noqa: PLC0415  # loads only what is needed
     from cobandit.live.machine.controls import GONE, MAX_NAMES_TO_FORGET, forgetting  # noqa: PLC0415
 
     names = tuple(dict.fromkeys(options.names))

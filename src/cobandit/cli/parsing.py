@@ -79,3 +79,10 @@ class Commands:
             lines += ["", f"{title}:"]
             lines += [beside(f"    {name:{_NAMES - 4}}", does) for name, does in commands.items()]
         return "\n".join([*lines, "", "`cobandit COMMAND --help` has the words of each."]) + "\n"
+
+
+def positive(text: str) -> int:
+    """Return a number of which there must be at least one."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)

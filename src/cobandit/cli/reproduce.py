@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cobandit.cli.folder import make_folder
+from cobandit.cli.parsing import positive
 from cobandit.cli.progress import Progress, notes
 from cobandit.scenario import Arms
 from cobandit.scenario.words import count_of
@@ -30,17 +31,17 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="fewer points and trials in Experiments 1, 2, 4 and beyond"
     )
     parser.add_argument(
-        "--trials", type=_positive, help="how many trials of everything (default: 30, and 60 of experiment 5)"
+        "--trials", type=positive, help="how many trials of everything (default: 30, and 60 of experiment 5)"
     )
     parser.add_argument("--out", type=Path, default=Path("reproduction"), help="the folder for the report")
     parser.add_argument("--arms", type=Path, help="a CSV file with the columns arm and mean (default: surrogate arms)")
     parser.add_argument("--seed", type=int, default=1, help="the seed of all chance (default: 1)")
     parser.add_argument(
-        "--workers", type=_positive, default=core_count(), help="how many threads (default: one for each core)"
+        "--workers", type=positive, default=core_count(), help="how many threads (default: one for each core)"
     )
     parser.add_argument(
         "--largest",
-        type=_positive,
+        type=positive,
         help="of fleets: how many agents at most behind relays (default: 100,000; 1,000,000 takes minutes and 6 GiB)",
     )
     parser.set_defaults(command=_reproduce)
@@ -150,9 +151,3 @@ def _without_cells(one: "Reproduced") -> list[str]:
         f"{one.study.name}: {algorithm}: {run.mean('messages'):,.0f} messages, regret {run.mean('group_regret'):,.0f}"
         for (_, algorithm), run in one.runs.items()
     ]
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)

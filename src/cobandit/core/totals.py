@@ -45,10 +45,6 @@ class Totals:
         known = [heard[place].tally for heard in self._heard.values() if place in heard]
         return max(known, key=lambda tally: tally[1:], default=ArmTally(place[3], 0, 0, 0))
 
-    def of(self, arm: Arm) -> ArmTally:
-        """Return what others have observed of an arm of the plain bandit, if that has no window."""
-        return self.at(("", "", 0, arm))
-
     def all(self) -> tuple[Change, ...]:
         """Return what others have observed of each arm, as far as there is anything."""
         places = dict.fromkeys(place for heard in self._heard.values() for place in heard)

@@ -6,7 +6,6 @@ begins when it is first chosen, and goes on while nobody looks, as long as it is
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from threading import Lock
 
 import msgspec
@@ -81,11 +80,10 @@ class Places:
 
     Args:
         member: The member that serves the page.
-        now: What time it is, in seconds since 1970.
     """
 
-    def __init__(self, member: Member, now: Callable[[], float] = time.time) -> None:
-        self._member, self._now = member, now
+    def __init__(self, member: Member) -> None:
+        self._member = member
         self._chosen: OrderedDict[tuple[str, str], _History] = OrderedDict()
         self._lock = Lock()
 
@@ -115,7 +113,7 @@ class Places:
                 self._chosen.move_to_end((bandit, segment))
             while len(self._chosen) > MOST_PLACES:
                 self._chosen.popitem(last=False)
-            history.add(self._now(), told, judgement)
+            history.add(time.time(), told, judgement)
             return _shown(named, summary, told, judgement, segments, history)
 
 

@@ -29,6 +29,14 @@ def report_page(title: str, lead: str, body: str) -> str:
     return single_file_page(title, f'<main class="page report">{head}\n{body}</main>', style=style)
 
 
+def card(figure: str, what: str, detail: str) -> str:
+    """Return a card with one number, or a few words, in large; `figure` is HTML, what stands below it is text."""
+    return (
+        f'<div class="card"><div class="figure-number">{figure}</div><div>{escape(what)}</div>'
+        f'<div class="soft">{escape(detail)}</div></div>'
+    )
+
+
 def single_file_page(title: str, body: str, *, style: str = "", script: str = "") -> str:
     """Return a whole HTML page that needs no other file and no network.
 

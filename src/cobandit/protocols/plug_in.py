@@ -10,22 +10,11 @@ from typing import Any, Literal
 from cobandit.protocols.node import Node
 from cobandit.values.checks import check_whole, is_number
 from cobandit.values.errors import LocalError
-from cobandit.values.tally import Arm
 
 MAX_HUBS = 1_000
 
 Fault = Literal["delay", "loss", "duplication", "reordering"]
 """What a network may do to messages."""
-
-
-class Protocol(typing.Protocol):
-    """What a protocol must have. `tick()`, `select_arm()`, `left(peer)` and `joined(peer)` may be there, too."""
-
-    def observed(self, arm: Arm, reward: float) -> None:
-        """An own pull was counted, in the policy and in the ledger. Hubs never get it."""
-
-    def received(self, sender: int, message: Any) -> None:  # whatever was sent
-        """A neighbour's message has come in."""
 
 
 @dataclass(frozen=True)

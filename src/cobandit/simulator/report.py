@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from cobandit.core import Constant
-from cobandit.look import report_page
+from cobandit.look import card, report_page
 from cobandit.scenario.file import scenario_from_mapping
 from cobandit.scenario.scenario import Scenario
 from cobandit.scenario.words import count_of, scenario_in_words
@@ -131,12 +131,12 @@ class _Part:
         decisions = self.estimates["decisions"].mean
         yield '<section class="numbers" aria-label="The numbers that matter">'
         for one, what in ((regret, "group regret"), (shares, "shares sent")):
-            yield _card(mean(one), what, _interval(one) or "a single trial has no interval")
+            yield card(mean(one), what, _interval(one) or "a single trial has no interval")
         per_decision = shares.mean / decisions if decisions else 0.0
-        yield _card(f"{per_decision:,.3f}", "shares for each decision", f"{number(decisions)} decisions")
+        yield card(f"{per_decision:,.3f}", "shares for each decision", f"{number(decisions)} decisions")
         if self.immediate and shares.mean:
             saved = f"{100 * shares.mean / self.immediate:,.1f} % of them were sent"
-            yield _card(number(self.immediate), "shares by immediate broadcast", saved)
+            yield card(number(self.immediate), "shares by immediate broadcast", saved)
         yield "</section>"
 
     def section(self) -> str:
@@ -308,13 +308,6 @@ def _row(quantity: str, one: Estimate) -> str:
     return (
         f"<tr><th>{_NOUNS[quantity]}{meaning}</th><td>{mean(one)}</td>"
         f"<td class='range'>{low_to_high(one)}</td><td>{sd}</td></tr>"
-    )
-
-
-def _card(figure: str, what: str, detail: str) -> str:
-    return (
-        f'<div class="card"><div class="figure-number">{figure}</div><div>{escape(what)}</div>'
-        f'<div class="soft">{escape(detail)}</div></div>'
     )
 
 

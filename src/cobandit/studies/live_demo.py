@@ -23,6 +23,7 @@ import msgspec
 
 from cobandit.live.drive.asking import Asker
 from cobandit.live.status.fleet import Fleet
+from cobandit.live.status.statistics import KINDS
 from cobandit.policies import UCB
 from cobandit.studies.live_demo_agent import DEMO_SHARING, MEANS, Spec, reward_of
 from cobandit.theory.communication import immediate_share_count, total_share_bound, ucb_share_counts
@@ -35,8 +36,6 @@ HOST = "127.0.0.1"
 LOOK_EVERY = 1.0
 START_WITHIN, MEET_WITHIN, DECIDE_WITHIN, SETTLE_WITHIN, STOP_WITHIN = 60.0, 30.0, 30.0, 30.0, 15.0
 """Seconds, on a machine that has other things to do too. Deciding has the seconds of the plan besides."""
-
-KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -51,9 +51,9 @@ class Report:
         """What no reading explains, if the experiments are there and the arms are the surrogate ones."""
         return unexplained(self.cells) if self.cells and self.arms_file is None else []
 
-    def agreeing(self, quantity: Quantity, errors: float, *, printed: bool = False) -> tuple[int, int]:
+    def agreeing(self, quantity: Quantity, errors: float) -> tuple[int, int]:
         """Return how many cells of a quantity are within so many standard errors, and of how many."""
-        sides = [cell.printed if printed else cell.best for cell in self.cells if cell.quantity == quantity]
+        sides = [cell.best for cell in self.cells if cell.quantity == quantity]
         return sum(abs(one.errors) <= errors for one in sides), len(sides)
 
     @property

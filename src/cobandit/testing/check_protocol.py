@@ -154,7 +154,6 @@ class _Knowledge:
 
     def __init__(self, world: Scenario) -> None:
         self._observations = world.plugged is None or world.plugged.about.observations
-        self._arms = world.arms.names
         self._history: defaultdict[tuple[int, str], list[int]] = defaultdict(lambda: [0])
         """By agent and arm: the sum of the rewards of the first n pulls, for every n."""
         self._looked_at: dict[int, tuple[int, int]] = {}

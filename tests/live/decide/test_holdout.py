@@ -4,12 +4,11 @@ import copy
 import json
 import pickle
 import random
-import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 import cobandit
 from cobandit.cli import main
@@ -40,13 +39,6 @@ def lift(member: Member) -> Lift:
     found = member.statistics().lift
     assert found is not None
     return found
-
-
-def until(is_so: Callable[[], bool], what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60.0
-    while not is_so():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.01)
 
 
 def test_held_out_decisions_are_even_over_the_arms_on_offer() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
+from tests.waiting import until
 
 import cobandit
 from cobandit import Constant, RetryTimers, on_demand
@@ -52,13 +53,6 @@ def connect() -> Iterator[Callable[..., Member]]:
     yield connected
     for member in members:
         member.close()
-
-
-def until(is_so: Callable[[], bool], what: Callable[[], object] = lambda: "it never came to hold") -> None:
-    deadline = time.monotonic() + 60.0
-    while not is_so():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.01)
 
 
 def teach(bandit: NamedBandit, count: int, segment: str = "", best: float = 1.0) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.live.drive.test_pens import crash
+from tests.waiting import until
 
 from cobandit import connect
 from cobandit.core import Geometric, RetryTimers, on_demand
@@ -56,13 +57,6 @@ class Fleet:
 def fleet(tmp_path: Path) -> Iterator[Fleet]:
     with ExitStack() as stack:
         yield Fleet(tmp_path, stack)
-
-
-def until(is_so: Callable[[], bool], what: Callable[[], object] = lambda: "it never came to hold") -> None:
-    deadline = time.monotonic() + 60.0
-    while not is_so():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.02)
 
 
 def home_of(pod: Member, **more: Any) -> NamedBandit:

@@ -1,13 +1,13 @@
 """Leaves as members that a program opens: over every network, with real relays; and what is refused in clear words."""
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 from cobandit import connect
 from cobandit.core import Geometric, RetryTimers, on_demand
@@ -77,13 +77,6 @@ class Network:
 def network(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Network]:
     with ExitStack() as stack:
         yield Network(request.param, tmp_path, stack)
-
-
-def until(is_so: Callable[[], bool], what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + WITHIN
-    while not is_so():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.02)
 
 
 def observe(members: list[Member], count: int) -> None:

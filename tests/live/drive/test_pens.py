@@ -1,13 +1,13 @@
 """Members without a name, with real relays: they take pens, hand them on, and change them when a relay dies."""
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import until
 
 from cobandit import connect
 from cobandit.core import Geometric, RetryTimers, on_demand
@@ -71,13 +71,6 @@ class Network:
 def network(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Network]:
     with ExitStack() as stack:
         yield Network(request.param, tmp_path, stack)
-
-
-def until(is_so: Callable[[], bool], what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + WITHIN
-    while not is_so():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.02)
 
 
 def observe(members: list[Member], count: int) -> None:
@@ -176,7 +169,7 @@ def test_who_closes_hands_on_all_rewards_for_others_first(tmp_path: Path, monkey
         relay = stack.enter_context(network.relay("r1"))
         decider, bringer = stack.enter_context(network.pod()), network.pod()
         ids, machine = [decider.select_arm().id for _ in range(3000)], bringer._node.machine
-        bringer._change(lambda: [take_reward(machine, token, 1.0) for token in ids])
+        bringer.change(lambda: [take_reward(machine, token, 1.0) for token in ids])
         bringer.close()
         until(lambda: known([relay]) == [3000], lambda: known([relay]))
 

@@ -222,7 +222,7 @@ def test_a_check_says_that_a_key_file_is_revoked_or_of_an_authority_that_was_rep
     )
 
     def said(code: int) -> str:
-        assert main(["agent", "--check", str(tmp_path / "m.toml")]) == code
+        assert main(["relay", "--check", str(tmp_path / "m.toml")]) == code
         found = capsys.readouterr()
         return found.out + found.err
 

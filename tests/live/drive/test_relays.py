@@ -1,7 +1,6 @@
 """Members that pass on what others observed: what a member learned does not die with its name."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,6 @@ from cobandit.live.machine import control_messages
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.sharing import LIVE_SHARING
 from cobandit.live.machine.step import Terms
-from cobandit.live.process.config import as_memory, config_from_mapping
 from cobandit.live.store.journal import MemoryJournal
 from cobandit.live.store.restoring import restore
 from cobandit.policies import UCB
@@ -24,7 +22,6 @@ from cobandit.values.errors import LocalError
 from cobandit.values.tally import ArmTally
 
 GROUP, ARMS = "g", ["A", "B"]
-LEAST: dict[str, Any] = {"group": "g", "name": "m", "url": "nats://n:4222", "arms": ARMS, "state": "m.db"}
 
 
 def machine(name: str, clock: Clock, *, is_relay: bool = False) -> Machine:
@@ -135,18 +132,3 @@ def test_a_member_without_such_a_certificate_cannot_start_as_a_relay(tmp_path: P
     keys = issue("ann", tmp_path)
     with pytest.raises(LocalError, match="ann is to be a relay, and its certificate does not say that it may"):
         connect("tls://127.0.0.1:0", group="g", name="ann", arms=ARMS, keys=keys, relay=True)
-
-
-@pytest.mark.parametrize(("said", "expected"), [({}, True), ({"relay": False}, False), ({"relay": True}, True)])
-def test_an_agent_is_a_relay_unless_its_file_says_otherwise(said: dict[str, bool], *, expected: bool) -> None:
-    config = config_from_mapping({**LEAST, **said})
-    assert config.member["relay"] == said.get("relay", False)
-    assert as_memory(config).member["relay"] == expected
-
-
-@pytest.mark.parametrize("may_relay", [True, False])
-def test_an_agent_with_keys_is_a_relay_if_its_certificate_says_that_it_may(tmp_path: Path, *, may_relay: bool) -> None:
-    make_group("g", tmp_path)
-    issue("m", tmp_path, may_relay=may_relay)
-    config = config_from_mapping({**LEAST, "keys": "m.pem"}, folder=tmp_path)
-    assert as_memory(config).member["relay"] == may_relay

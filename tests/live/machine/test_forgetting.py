@@ -116,7 +116,7 @@ def test_nothing_is_sent_to_who_said_farewell() -> None:
     assert (ann.peers, ann.agent.peers.gone, ann.agent.peers.gone_observations()) == ((), 1, 1)
     ann.rewards_for_others.offer("bob", sign(Claim("bob", 1, "A", world.clock.time), b"key"), 1.0)
     for _ in range(200):
-        ann.introduction.introduce()  # as `cobandit agent` does every minute
+        ann.introduction.introduce()  # as `cobandit serve` does every minute
         world["ann"].observes()
         world.runs_for(60.0)
     ann.flush()

@@ -1,10 +1,9 @@
 """A second metric: reported before the reward, counted once in the fleet; an arm that violates it is frozen."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.waiting import until
 
 import cobandit
 from cobandit.live.drive.member import Member
@@ -19,13 +18,6 @@ LIMIT = 0.05
 def connect(network: str, name: str = "a", **more: object) -> Member:
     options = {"group": "g", "name": name, "arms": ARMS, "guardrail": ("errors", LIMIT), **more}
     return cobandit.connect(f"memory://guardrail-{network}", **options)  # type: ignore[arg-type]
-
-
-def until(is_so: Callable[[], bool], what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60.0
-    while not is_so():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.01)
 
 
 def report(member: Member, arm: str, values: list[int]) -> None:

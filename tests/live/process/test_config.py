@@ -312,7 +312,7 @@ def test_metrics_without_their_package_are_found_before_anything_starts(tmp_path
     )
     program = (
         "import sys\nsys.modules['prometheus_client'] = None\nfrom cobandit.cli import main\n"
-        f"sys.exit(main(['agent', '--check', {str(file)!r}]))\n"
+        f"sys.exit(main(['relay', '--check', {str(file)!r}]))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (

@@ -21,7 +21,7 @@ def written(folder: Path, **changed: object) -> Path:
     return folder / "m.toml"
 
 
-@pytest.mark.parametrize("command", ["agent", "serve"])
+@pytest.mark.parametrize("command", ["relay", "serve"])
 def test_a_check_prints_no_password_and_says_that_nobody_proves_who_they_are(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,11 +1,11 @@
 """Datagrams: pieces, discovery, and that nothing is believed before its seal is opened."""
 
-import asyncio
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.live.transports.test_tls import run
 
 from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.identity_seal import IdentitySeal
@@ -49,18 +49,6 @@ class Node:
 async def closed(*nodes: Node) -> None:
     for node in nodes:
         await node.transport.close()
-
-
-def run(main: Coroutine[None, None, None]) -> None:
-    async def watched() -> None:
-        complaints: list[dict[str, object]] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
-        await main
-        await asyncio.sleep(0)
-        assert not complaints
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    asyncio.run(watched())
 
 
 @pytest.fixture(params=["group", "identity"])

@@ -20,6 +20,7 @@ from cobandit.live.auth.trust import MAX_REVOKED, TRUST, Revocation, Trust, read
 from cobandit.values.checks import check_name
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
+from cobandit.values.tally import LONGEST_NAME
 
 with needed_by("a key"):
     from cryptography import x509
@@ -30,7 +31,6 @@ AUTHORITY = "group-authority.pem"
 FORMER = "group-authority-former.pem"
 NEXT = "group-authority-next.pem"
 """Only there while `rotate` works, or after it was interrupted."""
-LONGEST_NAME = 200
 
 
 class Authority(NamedTuple):

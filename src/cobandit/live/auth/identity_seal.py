@@ -27,7 +27,6 @@ from cobandit.live.auth.identity import Identity
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.auth.seal import (
     HEADER,
-    LONGEST_NAME,
     MAC_SIZE,
     Opened,
     Rejected,
@@ -40,6 +39,7 @@ from cobandit.live.auth.veil import unveiled, veiled
 from cobandit.live.auth.watched import Reread
 from cobandit.values.errors import NotNowError
 from cobandit.values.extras import needed_by
+from cobandit.values.tally import LONGEST_NAME
 
 with needed_by("a key"):
     from cryptography.exceptions import InvalidSignature

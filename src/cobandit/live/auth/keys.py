@@ -18,6 +18,7 @@ from cobandit.live.auth.private_files import check_free, write_private
 from cobandit.values.checks import check_name, check_whole
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
+from cobandit.values.tally import LONGEST_NAME
 
 with needed_by("a key"):
     from cryptography import x509
@@ -26,7 +27,6 @@ with needed_by("a key"):
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-LONGEST_NAME = 200
 DAYS_OF_A_GROUP = 3650
 DAYS_OF_AN_AGENT = 365
 MOST_DAYS = 36500

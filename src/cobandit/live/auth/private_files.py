@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from cobandit.live.log_events import LogEvent, log_event
@@ -62,30 +63,28 @@ def check_free(path: Path, remedy: str) -> None:
 
 def write_private(path: Path, content: bytes) -> None:
     """Write a new file with a secret. Raises `LocalError` if it is there already, or cannot be written."""
-    draft = _draft(path, content, 0o600)
     try:
-        os.link(draft, path)  # unlike a rename, this fails if the file was made meanwhile
-    except FileExistsError as error:
-        raise LocalError(f"{path} is there already: remove it first, or name another with --out") from error
+        with drafted(path, content, 0o600) as draft:
+            try:
+                os.link(draft, path)  # unlike a rename, this fails if the file was made meanwhile
+            except FileExistsError as error:
+                raise LocalError(f"{path} is there already: remove it first, or name another with --out") from error
     except OSError as error:
         raise LocalError(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
 
 
 def replace_public(path: Path, content: bytes) -> None:
     """Write a file that everybody may read, in the place of the one that is there. Raises `LocalError`."""
-    draft = _draft(path, content, 0o644)
     try:
-        draft.replace(path)
+        with drafted(path, content, 0o644) as draft:
+            draft.replace(path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink()
         raise LocalError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _draft(path: Path, content: bytes, mode: int) -> Path:
+@contextlib.contextmanager
+def drafted(path: Path, content: bytes, mode: int) -> Iterator[Path]:
+    """Write what is to be in a file beside its place, to be moved there; what is not moved is removed."""
     draft = path.with_name(f".{secrets.token_hex(8)}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -93,8 +92,7 @@ def _draft(path: Path, content: bytes, mode: int) -> Path:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-    except OSError as error:
+        yield draft
+    finally:
         with contextlib.suppress(OSError):
             draft.unlink()
-        raise LocalError(f"cannot write {path}: {error.strerror}") from error
-    return draft

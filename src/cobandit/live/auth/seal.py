@@ -28,8 +28,8 @@ from cobandit.live.auth.shared_secrets import Secrets, checked_secrets, read_sec
 from cobandit.live.auth.veil import unveiled, veiled
 from cobandit.live.auth.watched import Reread, Watched
 from cobandit.values.errors import LocalError
+from cobandit.values.tally import LONGEST_NAME
 
-LONGEST_NAME = 200
 MAC_SIZE = 16
 
 HEADER = struct.Struct(">Q8sH")

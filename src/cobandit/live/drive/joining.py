@@ -122,7 +122,7 @@ def join(
         log_limit: How many decisions the log in the state file keeps; a million by default.
         snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
         relay: Whether it passes on what others observed, to newcomers at once, so that what a member learned does not
-            die with its name. For members that always run, such as `cobandit agent`. With keys, its certificate must
+            die with its name. For members that always run, such as `cobandit relay`. With keys, its certificate must
             say that it may (`cobandit keys agent NAME --relay`).
         relays: Where the relays of the group are. Then this member is a leaf: it talks to relays only, so what it
             holds and sends does not depend on how many others there are. Addresses for `tls` and `udp` (a name of the

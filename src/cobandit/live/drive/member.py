@@ -157,7 +157,7 @@ class Member:
         Raises:
             LocalError: Something about it cannot be, or it is declared differently than before. Nothing changed.
         """
-        self._check_open()
+        self.check_open()
         if self._source.published.arms:
             raise StateError(f"{self.name} is in a group with one bandit: open a member with fleet={self._group!r}")
         said = Said(
@@ -309,12 +309,12 @@ class Member:
     @plain_arguments
     def freeze_arm(self, arm: Arm) -> None:
         """Give an arm no more traffic, here and at every member, until `unfreeze_arm`. What is known of it stays."""
-        self._change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=True))
+        self.change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=True))
 
     @plain_arguments
     def unfreeze_arm(self, arm: Arm) -> None:
         """Give an arm back to the policy, here and at every member."""
-        self._change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=False))
+        self.change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=False))
 
     @plain_arguments
     def kill(self, control_arm: Arm) -> None:
@@ -322,11 +322,11 @@ class Member:
 
         In a fleet, of every bandit that has the arm; `NamedBandit.kill` is for one of them.
         """
-        self._change(lambda: self._node.machine.operations.set_control_arm(control_arm))
+        self.change(lambda: self._node.machine.operations.set_control_arm(control_arm))
 
     def lift(self) -> None:
         """Turn the kill switch off, here and at every member."""
-        self._change(lambda: self._node.machine.operations.set_control_arm(None))
+        self.change(lambda: self._node.machine.operations.set_control_arm(None))
 
     @plain_arguments
     def forget(self, name: str) -> None:
@@ -336,12 +336,12 @@ class Member:
         said farewell are forgotten without this, and those that were not heard for `forget_after`.
         """
         check_text("the name of a member", name)
-        self._change(lambda: self._node.machine.operations.set_gone(name))
+        self.change(lambda: self._node.machine.operations.set_gone(name))
 
     @plain_arguments
     def add_arm(self, arm: Arm) -> None:
         """Offer one more arm, at this member: others may not have it, or not yet."""
-        self._check_open()
+        self.check_open()
         if not self._source.published.arms:
             raise StateError("arms are of bandits with names here: declare the bandit again, with more arms")
         check_arm(arm)
@@ -350,7 +350,7 @@ class Member:
     @plain_arguments
     def remove_arm(self, arm: Arm) -> None:
         """Offer an arm no more, at this member. What is known of it stays, and others may go on with it."""
-        self._change(lambda: self._node.machine.operations.remove_arm(arm))
+        self.change(lambda: self._node.machine.operations.remove_arm(arm))
 
     def catch_up(self) -> None:
         """Ask every other member for one share, and return at once.
@@ -358,11 +358,11 @@ class Member:
         Members that decide need not: with what they learn they ask for what others learned. One that only listens is
         told nothing by members that are busy, until it asks.
         """
-        self._change(lambda: self._node.machine.introduction.introduce())  # noqa: PLW0108  # it is looked up on the loop
+        self.change(lambda: self._node.machine.introduction.introduce())  # noqa: PLW0108  # it is looked up on the loop
 
     def statistics(self) -> Statistics:
         """Return how this member is, as an immutable value, with a verdict on what it knows now."""
-        self._check_open()
+        self.check_open()
         return result_of(self._background.submit(self._node.fresh_statistics()))
 
     def fleet(self, wait_s: float = 2.0) -> Fleet:
@@ -372,19 +372,19 @@ class Member:
         while a round is under way gets the answer of that round.
         """
         check_positive("wait", wait_s)
-        self._check_open()
+        self.check_open()
         return result_of(self._background.submit(self._node.fleet(wait_s)))
 
     def snapshot(self) -> bytes:
         """Return all that this member knows of the arms, for another member to start from, on line or off."""
         machine = self._node.machine
-        return self._on_loop(lambda: machine.terms.versions.layout.snapshots.encode(machine.agent.snapshot()))
+        return self.on_loop(lambda: machine.terms.versions.layout.snapshots.encode(machine.agent.snapshot()))
 
     def log(self) -> Iterator[LogEntry]:
         """Return the decisions that are still in the log, oldest first, with propensities and rewards."""
         self.sync()
         machine = self._node.machine
-        bandits = self._on_loop(lambda: dict(machine.agent.endpoint.replica.bandits))
+        bandits = self.on_loop(lambda: dict(machine.agent.endpoint.replica.bandits))
         return iter(DecisionLog(bandits.__getitem__, self._source.signer).read(self._node.history()))
 
     def flush(self, timeout: float = 5.0) -> bool:
@@ -392,7 +392,7 @@ class Member:
 
         Closing does the same, for a second at most. Returns whether all have acknowledged it within so many seconds.
         """
-        self._check_open()
+        self.check_open()
         return result_of(self._background.submit(self._node.flush(_seconds(timeout))))
 
     def sync(self, timeout: float | None = 30.0) -> None:
@@ -401,13 +401,13 @@ class Member:
         Raises:
             LocalError: The disk does not take it, or not within so many seconds. Nothing is lost: it is tried again.
         """
-        self._check_open()
+        self.check_open()
         seconds = None if timeout is None else _seconds(timeout)
         result_of(self._background.submit(self._node.synced()), seconds)
 
     async def synced(self) -> None:
         """`sync`, from asynchronous code."""
-        self._check_open()
+        self.check_open()
         await asyncio.wrap_future(self._background.submit(self._node.synced()))
 
     # Leaving.
@@ -454,34 +454,25 @@ class Member:
         _MEMBERS.discard(self)
         return was_open
 
+    # For the bandits of a fleet, too.
+
     def check_open(self) -> None:
         """Raise `NotNowError` if it is closed."""
-        self._check_open()
-
-    def on_loop(self, work: Callable[[], Value]) -> Value:
-        """Look at something where it lives: for the bandits of a fleet."""
-        return self._on_loop(work)
-
-    def change(self, work: Callable[[], Value]) -> Value:
-        """Change something where it lives, between two steps: for the bandits of a fleet."""
-        return self._change(work)
-
-    def _check_open(self) -> None:
         if isinstance(self._decider, _Shut):
             raise NotNowError(f"{self._decider.why}: open another with cobandit.connect or cobandit.join")
 
-    def _on_loop(self, work: Callable[[], Value]) -> Value:
+    def on_loop(self, work: Callable[[], Value]) -> Value:
         """Look at something where it lives."""
-        self._check_open()
+        self.check_open()
 
         async def run() -> Value:
             return work()
 
         return result_of(self._background.submit(run()))
 
-    def _change(self, work: Callable[[], Value]) -> Value:
+    def change(self, work: Callable[[], Value]) -> Value:
         """Change something where it lives, between two steps."""
-        self._check_open()
+        self.check_open()
         return result_of(self._background.submit(self._node.act(work)))
 
 

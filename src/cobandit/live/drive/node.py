@@ -181,13 +181,7 @@ class Node:
             return
         self._begin_to_stop()
         try:
-            if self._task is not None:
-                await self._task
-            self._matching.cancel()
-            await self._relays.end()
-            for task in self._telling:
-                task.cancel()
-            await self._rounds.end()
+            await self._end_tasks()
             await self._flush(FLUSH_WITHIN)
             await self._give_pen_back(FLUSH_WITHIN)
             async with self._steps:
@@ -272,13 +266,7 @@ class Node:
         assert holding is not None
         self._is_abandoned = True
         self._begin_to_stop()
-        if self._task is not None:
-            await self._task
-        self._matching.cancel()
-        await self._relays.end()
-        for task in self._telling:
-            task.cancel()
-        await self._rounds.end()
+        await self._end_tasks()
         leftovers = holding.leftovers()
         await self._transport.close()
         await self._writing.close()
@@ -520,6 +508,15 @@ class Node:
         self._is_stopping = True
         self._looking.stop()
         self._event.set()
+
+    async def _end_tasks(self) -> None:
+        if self._task is not None:
+            await self._task
+        self._matching.cancel()
+        await self._relays.end()
+        for task in self._telling:
+            task.cancel()
+        await self._rounds.end()
 
 
 def _disappoint(waiters: list[asyncio.Future[None]], why: str) -> None:

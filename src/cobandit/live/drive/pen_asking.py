@@ -87,8 +87,6 @@ class PenAsker:
         self._transport: Transport | None = None
         self.refusal: str | None = None
         """Why a relay lends none, if one said so."""
-        self.trouble_said: str | None = None
-        """Why the network does not work, if it does not."""
 
     async def ask(self, within: float, avoided: Collection[str] = ()) -> Lent | None:
         """Ask until a relay lends; `None` if none does in so many seconds.
@@ -209,8 +207,7 @@ class PenAsker:
         """Nothing but an answer is wanted."""
 
     def trouble(self, what: str | None) -> None:
-        """Note that the network does not work, or works again."""
-        self.trouble_said = what
+        """Nothing but an answer is wanted."""
 
 
 _CHANCE = random.SystemRandom()

@@ -30,8 +30,8 @@ class RelayPlaces:
     def __init__(self, machine: Machine, transport: Transport) -> None:
         self._machine, self._transport = machine, transport
         terms = machine.terms
-        self._has_names = machine.leaf is not None and not terms.relays_have_names and any(map(_is_name, terms.relays))
-        self.due_at: float | None = 0.0 if self._has_names else None
+        has_names = machine.leaf is not None and not terms.relays_have_names and any(map(_is_name, terms.relays))
+        self.due_at: float | None = 0.0 if has_names else None
         """When to look names up again; `None` for never."""
         self._sought: tuple[str, ...] = ()
         self.is_cut_off = False

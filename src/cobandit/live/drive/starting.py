@@ -114,9 +114,7 @@ def _check_before_files(options: Options) -> None:
         Allocation(options.floors, options.ceilings).check(options.arms)
 
 
-async def start_with_pen(
-    options: Options, home: Background, lent: Lent, leftovers: Leftovers | None, versions: Versions = PRESENT
-) -> Node:
+async def start_with_pen(options: Options, home: Background, lent: Lent, leftovers: Leftovers | None) -> Node:
     """Start a member whose name was lent, and whose disk is the relay that lent it.
 
     Args:
@@ -124,7 +122,6 @@ async def start_with_pen(
         home: The loop.
         lent: The pen.
         leftovers: What the same process has left from its last pen.
-        versions: What it reads and writes.
 
     Raises:
         LocalError: Something on this side is wrong.
@@ -142,7 +139,7 @@ async def start_with_pen(
             before=leftovers,
         )
 
-    return await _start_with(named, home, versions, MemoryJournal(), restored)
+    return await _start_with(named, home, PRESENT, MemoryJournal(), restored)
 
 
 async def _start_with(
@@ -207,7 +204,7 @@ def _first_secret(options: Options) -> bytes | None:
     return None if source is None else blake2b(source, person=b"cobandit pens", digest_size=32).digest()
 
 
-def look_at_state(options: Options, layout: Layout = PRESENT.layout) -> None:
+def look_at_state(options: Options) -> None:
     """Look whether a member could start from its state file, and change nothing.
 
     Raises:
@@ -220,8 +217,8 @@ def look_at_state(options: Options, layout: Layout = PRESENT.layout) -> None:
     if path.is_file() and path.stat().st_size:  # an empty one is as good as none
         check_whole(path)
         journal.name = f"the state {path}"
-        journal.take(read_stored(path, layout))
-    _restored(options, journal, layout)
+        journal.take(read_stored(path))
+    _restored(options, journal, PRESENT.layout)
 
 
 def _check_role(options: Options, name: str, transport: Transport) -> None:

@@ -23,6 +23,7 @@ from cobandit.core.pen_names import incarnation_of, lender_of
 from cobandit.core.pens import MAX_CELLS_HELD, MAX_NUMBERS, SAY_EVERY
 from cobandit.core.places import Bandit, together
 from cobandit.core.state import Snapshot
+from cobandit.learning import Build
 from cobandit.live.decide.clock import Clock
 from cobandit.live.decide.common import Settled
 from cobandit.live.decide.decision import Claim, is_genuine, sign
@@ -35,7 +36,7 @@ from cobandit.live.machine.controls import Controls, Setting
 from cobandit.live.machine.knowledge import units_in
 from cobandit.live.machine.open_decisions import OpenDecisions, OpenDecisionsState
 from cobandit.live.machine.outbox import Outbox
-from cobandit.live.machine.step import Build, Held, Restored
+from cobandit.live.machine.step import Held, Restored
 from cobandit.policies import Policy
 from cobandit.values.errors import NotNowError, PeerError
 from cobandit.values.tally import Arm, checked_arms

@@ -316,7 +316,7 @@ class Lending:
             return Taken.COUNTED_BEFORE
         match self.book.whose(pen):
             case Whose.HOLDER:
-                return self._bring(pen, token, reward)
+                return self.keep(pen, token, reward)
             case Whose.NOBODY_YET:
                 return self._wait(pen, now)
             case Whose.LENDER:
@@ -346,7 +346,8 @@ class Lending:
         self.counted += 1
         return Taken.COUNTED
 
-    def _bring(self, pen: str, token: str, reward: float) -> Taken:
+    def keep(self, pen: str, token: str, reward: float) -> Taken:
+        """Keep a reward for the holder of its pen, or until it can be judged here."""
         try:
             self._machine.rewards_for_others.offer(pen, token, reward)
         except NotNowError:
@@ -390,10 +391,6 @@ class Lending:
         if self._ask_at is None and not self.book.is_complete:
             self._ask_at, self._ask_wait = now, ASK_EVERY
         return Taken.NOT_YET
-
-    def keep(self, pen: str, token: str, reward: float) -> Taken:
-        """Keep a reward here that was brought by a caller of this very process, until it can be judged."""
-        return self._bring(pen, token, reward)
 
     @property
     def _is_alone_for_good(self) -> bool:

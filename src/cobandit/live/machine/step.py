@@ -1,12 +1,13 @@
 """What a machine is told once and starts from, and what each of its steps produces."""
 
 import math
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Sized
 from typing import NamedTuple
 
 from cobandit.agent import Agent
 from cobandit.core import Message, Sharing
 from cobandit.core.pens import LEASE, BookState
+from cobandit.learning import Build
 from cobandit.live.machine.batch import Batch
 from cobandit.live.machine.control_messages import AnyControlMessage, PenReturned
 from cobandit.live.machine.controls import Controls
@@ -15,12 +16,7 @@ from cobandit.live.machine.open_decisions import OpenDecisions
 from cobandit.live.machine.outbox import Outbox
 from cobandit.live.machine.versions import PRESENT, Versions
 from cobandit.live.status.guardrail import GuardrailTerms
-from cobandit.policies import Policy
 from cobandit.values.tally import Arm
-
-Build = Callable[[Sequence[Arm]], Policy]
-"""Makes a fresh policy for some arms."""
-
 
 FLUSH_EVERY = 10.0
 """Seconds after which a holder of a pen tells its lender all that it has counted."""

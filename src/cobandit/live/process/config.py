@@ -96,9 +96,9 @@ class AgentConfig:
     catch_up_every: float
     """Seconds between two questions for what the others learned."""
     serving: Serving = field(default_factory=Serving)
-    """How `cobandit serve` serves it over HTTP; `cobandit agent` does not."""
+    """How `cobandit serve` serves it over HTTP."""
     says_relay: bool = False
-    """Whether the file says if it is a relay. If not, `cobandit agent` is one where it may be."""
+    """Whether the file says if it is a relay."""
     says_policy: bool = False
     bandits: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What is declared of each bandit, if it is a member of a fleet."""
@@ -220,15 +220,6 @@ def as_relay(config: AgentConfig) -> AgentConfig:
         )
     policy = config.member["policy"] if config.says_policy or config.serves else BuiltIn("ucb")
     return replace(config, member={**config.member, "relay": True, "policy": policy})
-
-
-def as_memory(config: AgentConfig) -> AgentConfig:
-    """Return the configuration of a member that always runs: a relay, unless its file or certificate says otherwise."""
-    if config.says_relay or config.member["relays"] is not None:
-        return config
-    proof = _proof(config)
-    may_relay = proof.keys is None or proof.identity().may_relay
-    return replace(config, member={**config.member, "relay": may_relay})
 
 
 def check_files(config: AgentConfig) -> None:

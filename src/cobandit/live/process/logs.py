@@ -1,4 +1,4 @@
-"""Log records as lines: for people, or one JSON object each. For cobandit's own programs, such as `cobandit agent`.
+"""Log records as lines: for people, or one JSON object each. For cobandit's own programs, such as `cobandit relay`.
 
 The library itself only writes to `logging.getLogger("cobandit")` and never says where that goes: that is up to the
 program that uses it. What the lines say is in `cobandit.live.machine.alerts`.

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from cobandit.live.sidecar.contract import HEALTH
-from cobandit.live.sidecar.limits import MOST_CONNECTIONS, THROW_AWAY_WITHIN_S
+from cobandit.live.sidecar.limits import CLOSE, MOST_CONNECTIONS, THROW_AWAY_WITHIN_S
 from cobandit.live.sidecar.problems import Refusal, answer
 from cobandit.live.sidecar.tokens import ON_PROOF
 from cobandit.live.transports.door import Door
@@ -26,8 +26,6 @@ MOST_HEAD = 64 * 2**10
 
 HEAD_WITHIN_S = 10.0
 """So long a client may take to send them, from when it connects or, on a used connection, from their first byte."""
-
-_CLOSE = {"Connection": "close"}
 
 
 class Connections:
@@ -126,7 +124,7 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP."""
-        self._refuse(Refusal(400, f"{msg} The client must send HTTP/1.1", _CLOSE))
+        self._refuse(Refusal(400, f"{msg} The client must send HTTP/1.1", CLOSE))
 
     @property
     def _is_answering(self) -> bool:
@@ -144,7 +142,7 @@ class Connection(HttpToolsProtocol):
     def _too_late(self) -> None:
         if self._is_in_head:
             detail = f"the headers did not come within {HEAD_WITHIN_S:g} seconds: send them at once"
-            self._refuse(Refusal(408, detail, _CLOSE))
+            self._refuse(Refusal(408, detail, CLOSE))
         else:
             self.transport.close()  # it never said a word
 
@@ -170,12 +168,12 @@ class _Crowded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         detail = f"more than {MOST_CONNECTIONS} connections are open: use one for many requests, and try again"
-        app = self._app if scope["path"] == HEALTH else answer(Refusal(503, detail, _CLOSE))
+        app = self._app if scope["path"] == HEALTH else answer(Refusal(503, detail, CLOSE))
         await app(scope, receive, send)
 
 
 def _too_long() -> Refusal:
-    return Refusal(431, f"the headers are longer than {MOST_HEAD} bytes: the client must send less", _CLOSE)
+    return Refusal(431, f"the headers are longer than {MOST_HEAD} bytes: the client must send less", CLOSE)
 
 
 def _as_bytes(refusal: Refusal) -> bytes:

@@ -95,16 +95,16 @@ async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
                 is_more = message.get("more_body", False)
     except TimeoutError:
         detail = f"the body did not come within {BODY_WITHIN_S:g} seconds: send it faster, or in smaller requests"
-        raise Refusal(408, detail, _CLOSE) from None
+        raise Refusal(408, detail, CLOSE) from None
     return b"".join(parts)
 
 
-_CLOSE = {"Connection": "close"}
+CLOSE = {"Connection": "close"}
 """What the client is still sending is not read."""
 
 
 def _too_long(most: int) -> Refusal:
-    return Refusal(413, f"the body is longer than {most} bytes: send smaller batches, or raise `most_body`", _CLOSE)
+    return Refusal(413, f"the body is longer than {most} bytes: send smaller batches, or raise `most_body`", CLOSE)
 
 
 async def _throw_away(scope: Scope, receive: Receive) -> None:

@@ -4,7 +4,6 @@ One token opens everything that a sidecar does: its owner decides, rewards and t
 there is one, only looks: statistics, metrics and the page.
 """
 
-import contextlib
 import os
 import secrets
 from collections.abc import Collection, Mapping
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from cobandit.live.auth.private_files import read_private
+from cobandit.live.auth.private_files import drafted, read_private
 from cobandit.live.process.serving import Serving
 from cobandit.live.sidecar.problems import Refusal, answer
 from cobandit.values.errors import LocalError
@@ -69,15 +68,14 @@ def find_token(serving: Serving, state: Path | None, environment: Mapping[str, s
     return Token(_read(file, "the token"), str(file))
 
 
-def find_read_only_token(serving: Serving, token: Token, environment: Mapping[str, str] | None = None) -> str | None:
+def find_read_only_token(serving: Serving, token: Token) -> str | None:
     """Return the token that only looks: of the environment variable, or of the file that is named, or `None`.
 
     Raises:
         LocalError: It cannot be read, or cannot be one, or is the token that may do everything.
     """
-    variables = os.environ if environment is None else environment
-    if READ_ONLY_VARIABLE in variables:
-        found = _checked(variables[READ_ONLY_VARIABLE], READ_ONLY_VARIABLE)
+    if READ_ONLY_VARIABLE in os.environ:
+        found = _checked(os.environ[READ_ONLY_VARIABLE], READ_ONLY_VARIABLE)
     elif serving.read_only_token_file is not None:
         found = _read(serving.read_only_token_file, "read_only_token_file")
     else:
@@ -184,13 +182,8 @@ def _checked(token: str, what: str) -> str:
 
 
 def _write(file: Path, token: str) -> None:
-    draft = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-            stream.write(f"{token}\n")
-        draft.replace(file)
+        with drafted(file, f"{token}\n".encode(), 0o600) as draft:
+            draft.replace(file)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            draft.unlink()
         raise LocalError(f"the token cannot be written to {file}: {error.strerror}. Set {VARIABLE} instead") from error

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from cobandit.live.status.bandit_statistics import BanditStatistics
 from cobandit.live.status.lift import Lift
 from cobandit.live.status.roles import Role
-from cobandit.live.status.statistics import ArmStatistics, PeerStatistics, Statistics
+from cobandit.live.status.statistics import KINDS, ArmStatistics, PeerStatistics, Statistics
 from cobandit.live.status.verdict import Verdict
 from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
@@ -18,9 +18,6 @@ from cobandit.values.extras import needed_by
 with needed_by("serving metrics"):
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
     from prometheus_client.registry import Collector
-
-KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
-"""What packets are, as `cobandit.live.status.statistics.Communication` counts them."""
 
 Rows = Callable[[Statistics], Iterable[tuple[tuple[str, ...], float | None]]]
 """For one member: the values of the further labels, if there are any, and what was measured."""
@@ -82,16 +79,8 @@ class _Family(NamedTuple):
         return metric
 
 
-def _one(measure: Callable[[Statistics], float]) -> Rows:
+def _one(measure: Callable[[Statistics], float | None]) -> Rows:
     return lambda member: [((), measure(member))]
-
-
-def _certificate(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
-    return [((), member.certificate_s)]
-
-
-def _trust(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
-    return [((), member.trust_number)]
 
 
 def _version(member: Statistics) -> list[tuple[tuple[str, ...], float | None]]:
@@ -161,8 +150,10 @@ FAMILIES = (
     _Family(_GAUGE, "cobandit_observations", "Known observations of the group.", (), _one(lambda m: m.observations)),
     _Family(_GAUGE, "cobandit_own_observations", "Own counted rewards.", (), _one(lambda m: m.own_observations)),
     _Family(_GAUGE, "cobandit_troubles", "What does not work; see the log.", (), _one(lambda m: len(m.troubles))),
-    _Family(_GAUGE, "cobandit_certificate_seconds", "Until the certificate expires.", (), _certificate),
-    _Family(_GAUGE, "cobandit_trust_number", "Of the trust file in use.", (), _trust),
+    _Family(
+        _GAUGE, "cobandit_certificate_seconds", "Until the certificate expires.", (), _one(lambda m: m.certificate_s)
+    ),
+    _Family(_GAUGE, "cobandit_trust_number", "Of the trust file in use.", (), _one(lambda m: m.trust_number)),
     _Family(_GAUGE, "cobandit_quarantined_peers", "Not listened to now.", (), _one(lambda m: len(m.quarantined))),
     _Family(_GAUGE, "cobandit_superseded", "1 if another process has the name.", (), _one(lambda m: m.is_superseded)),
     _Family(_GAUGE, "cobandit_kill_switch", "1 if it is on.", (), _one(lambda m: m.control_arm is not None)),

@@ -96,6 +96,10 @@ class PeerStatistics(msgspec.Struct, frozen=True):
     """Whether it has not said that it has the settings that are known here."""
 
 
+KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
+"""What packets are, as `Communication` counts them."""
+
+
 class Communication(msgspec.Struct, frozen=True):
     """Packets and bytes since the member was started."""
 

@@ -12,12 +12,13 @@ from cobandit.agent.restoring import relearn
 from cobandit.core import Began, Changes, Sharing
 from cobandit.core.pens import replayed
 from cobandit.core.state import FactState, Snapshot
+from cobandit.learning import Build
 from cobandit.live.decide.clock import Clock
 from cobandit.live.machine.controls import Controls
 from cobandit.live.machine.open_decisions import OpenDecisions
 from cobandit.live.machine.outbox import Outbox
 from cobandit.live.machine.sessions import EPOCH, fresh_session
-from cobandit.live.machine.step import Build, Restored
+from cobandit.live.machine.step import Restored
 from cobandit.live.machine.versions import LAYOUT, Layout
 from cobandit.live.store.journal import Journal
 from cobandit.values.errors import LocalError

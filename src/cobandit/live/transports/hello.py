@@ -6,8 +6,8 @@ Only what members say who have proved to be of the group comes here; all the sam
 import msgspec
 
 from cobandit.codec.serializer import NotSoError, reader, write
-from cobandit.live.auth.seal import LONGEST_NAME
 from cobandit.live.transports.addresses import LONGEST_ADDRESS, Address, parse_address
+from cobandit.values.tally import LONGEST_NAME
 
 MOST_TOLD = 1000
 """Members in one hello. A mesh of more is found in several."""

@@ -96,7 +96,6 @@ class Moment:
     """The threshold that counted."""
     arm: str = ""
     reward: float = 0
-    pull: int = 0
     is_usable: bool = True
     """Whether the other can pull the arm too."""
     eliminated: tuple[str, ...] = ()

@@ -172,7 +172,6 @@ class _Listener:
             moment,
             arm=arm,
             reward=engine.scenario.arms.told(row.a),
-            pull=row.b,
             is_usable=usable,
             eliminated=eliminated,
         )

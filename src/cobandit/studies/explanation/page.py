@@ -14,7 +14,7 @@ from pathlib import Path
 
 import cobandit
 from cobandit.core.protocols.immediate import IMMEDIATE
-from cobandit.look import single_file_page
+from cobandit.look import card, single_file_page
 from cobandit.scenario.trace import Kind, transcript
 from cobandit.scenario.words import count_of, scenario_in_words
 from cobandit.studies.explanation.conversation import Cause, Conversation, Ending, Event, Side
@@ -169,15 +169,15 @@ class Explanation:
         counts = self.counts
         for side, (name, other) in enumerate((self.names, self.names[::-1])):
             pulls = count_of(counts.decisions[side], "pull")
-            yield _card(f"{counts.shares[side]:,}", f"shares from {name} to {other}", f"{pulls} of {name}")
+            yield card(f"{counts.shares[side]:,}", f"shares from {name} to {other}", f"{pulls} of {name}")
         if self.conversation.scenario.exchange.rules != IMMEDIATE.table:
             saved = f"{counts.immediate[0]:,} and {counts.immediate[1]:,}: one for every pull that the other can use"
-            yield _card(f"{sum(counts.immediate):,}", f"{IMMEDIATE.title} would have sent", saved)
+            yield card(f"{sum(counts.immediate):,}", f"{IMMEDIATE.title} would have sent", saved)
         if counts.allowed is None:
-            yield _card("–", "Theorem 2 says nothing here", f"{counts.why_none}.")  # noqa: RUF001  # a dash for no number
+            yield card("–", "Theorem 2 says nothing here", f"{counts.why_none}.")  # noqa: RUF001  # a dash for no number
         else:
             most = f"each way at most {counts.allowed:,}, for these numbers of pulls"
-            yield _card(f"{2 * counts.allowed:,}", "shares that Theorem 2 allows", most)
+            yield card(f"{2 * counts.allowed:,}", "shares that Theorem 2 allows", most)
         others = [
             count_of(number, noun)
             for number, noun in (
@@ -189,10 +189,10 @@ class Explanation:
         ]
         if others:
             total = counts.repetitions + counts.acknowledgements + counts.notices
-            yield _card(f"{total:,}", "other messages than fresh shares", f"{', '.join(others)}")
+            yield card(f"{total:,}", "other messages than fresh shares", f"{', '.join(others)}")
         if counts.lost:
             nouns = "message" if counts.lost == 1 else "messages"
-            yield _card(f"{counts.lost:,}", f"{nouns} lost on the way", f"of {counts.messages:,} that the two sent")
+            yield card(f"{counts.lost:,}", f"{nouns} lost on the way", f"of {counts.messages:,} that the two sent")
 
     def _table(self) -> str:
         rows = "".join(self._line(event) for event in self.conversation.events)
@@ -263,13 +263,6 @@ class Explanation:
         one, other = conversation.pair
         slots = f"slots {first:,} to {last:,} of {conversation.scenario.horizon:,}"
         return f"Shown are the agents at positions {one} and {other} in {slots}: {why}."
-
-
-def _card(number: str, what: str, detail: str) -> str:
-    return (
-        f'<div class="card"><div class="figure-number">{number}</div><div>{escape(what)}</div>'
-        f'<div class="soft">{escape(detail)}</div></div>'
-    )
 
 
 def _fill(state: Side) -> int:

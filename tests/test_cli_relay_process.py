@@ -1,4 +1,4 @@
-"""`cobandit agent` runs a member as a process: it says when it is ready, and stops clean when it is asked to."""
+"""`cobandit relay` runs a member as a process: it says when it is ready, and stops clean when it is asked to."""
 
 import json
 import signal
@@ -30,7 +30,7 @@ class Agent:
     def __init__(self, folder: Path, *extra: str) -> None:
         make_group("homepage", folder)
         for name in ("memory", "operator", "web"):
-            issue(name, folder)
+            issue(name, folder, may_relay=name == "memory")
         self.folder, self.port = folder, free_port()
         self.file = folder / "agent.toml"
         self.state = folder / "memory.db"
@@ -48,7 +48,7 @@ class Agent:
     @contextmanager
     def running(self) -> Iterator["subprocess.Popen[str]"]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "cobandit", "agent", str(self.file)],
+            [sys.executable, "-m", "cobandit", "relay", str(self.file)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -172,9 +172,9 @@ def test_a_sigterm_while_it_stops_is_no_crash(agent: Agent) -> None:
 
 
 def test_check_only_looks(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["agent", "--check", str(agent.file)]) == 0
+    assert main(["relay", "--check", str(agent.file)]) == 0
     assert capsys.readouterr().out == (
-        f"{agent.file} is right: group homepage, 2 arms, thompson, tls://127.0.0.1:{agent.port}, {agent.state}\n"
+        f"{agent.file} is right: group homepage, 2 arms, ucb, tls://127.0.0.1:{agent.port}, {agent.state}\n"
     )
     assert not agent.state.exists()
 
@@ -184,7 +184,7 @@ def test_the_state_of_another_member_is_refused(
     options: list[str], agent: Agent, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cobandit.connect("memory://web", group="homepage", name="web", arms=["A", "B"], state=agent.state).close()
-    assert main(["agent", *options, str(agent.file)]) == 2
+    assert main(["relay", *options, str(agent.file)]) == 2
     assert capsys.readouterr().err == (
         f"cobandit: {'state: ' if options else ''}the state {agent.state} belongs to member 'web', not to 'memory': "
         "give every member its own state\n"
@@ -193,7 +193,7 @@ def test_the_state_of_another_member_is_refused(
 
 def test_an_empty_state_file_is_as_good_as_none(agent: Agent) -> None:
     agent.state.touch()
-    assert main(["agent", "--check", str(agent.file)]) == 0
+    assert main(["relay", "--check", str(agent.file)]) == 0
     assert agent.state.stat().st_size == 0
 
 
@@ -202,7 +202,7 @@ def test_what_is_wrong_is_said_in_one_line(
     options: list[str], agent: Agent, capsys: pytest.CaptureFixture[str]
 ) -> None:
     agent.file.write_text(agent.file.read_text(encoding="utf-8") + "port = 7\n", encoding="utf-8")
-    assert main(["agent", *options, str(agent.file)]) == 2
+    assert main(["relay", *options, str(agent.file)]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.startswith(f"cobandit: {agent.file}: port = 7 is not a key that cobandit knows: ")
@@ -212,7 +212,7 @@ def test_what_is_wrong_is_said_in_one_line(
 def test_two_processes_with_one_state_are_refused(agent: Agent) -> None:
     with agent.running():
         again = subprocess.run(
-            [sys.executable, "-m", "cobandit", "agent", str(agent.file)],
+            [sys.executable, "-m", "cobandit", "relay", str(agent.file)],
             capture_output=True,
             text=True,
             check=False,
