@@ -22,7 +22,8 @@ def test_a_run_and_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main([*command, "--out", str(out)]) == 0
     assert main(["bench", "report", str(out)]) == 0
     assert capsys.readouterr().out == (
-        f"The trials are in {out}; `cobandit bench report {out}` shows them.\nThe report is in {out / 'report.html'}.\n"
+        f"The trials are in {out}. Run `cobandit bench report {out}` to see the results.\n"
+        f"The report is in {out / 'report.html'}.\n"
     )
     written = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*"))
     assert written == [

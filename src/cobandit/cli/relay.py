@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 def add_relay(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     add_config(parser, "docs/guides/large-fleets.md")
-    parser.add_argument(
-        "--check", action="store_true", help="only look whether the file, and those it names, are right"
-    )
+    parser.add_argument("--check", action="store_true", help="only check the file and the files it names, then exit")
     parser.set_defaults(command=run)
 
 
 def add_agent(parser: argparse.ArgumentParser) -> None:
-    """Give a parser the arguments of the command that was there before this one."""
+    """Give a parser the arguments of the command's former name."""
     add_relay(parser)
     parser.set_defaults(command=run_as_agent)
 
@@ -43,7 +41,7 @@ def run_as_agent(options: argparse.Namespace) -> int:
     check_files(config)
     config = as_memory(config)
     if config.member["relay"] and not options.check:
-        print("cobandit: `cobandit relay` is the command for this: `cobandit agent` does the same", file=sys.stderr)
+        print("cobandit: `cobandit agent` is the former name of `cobandit relay`; it still works", file=sys.stderr)
     return _run(options, config)
 
 
@@ -56,7 +54,7 @@ def _run(options: argparse.Namespace, config: "AgentConfig") -> int:
         check_state(config)
         say_risks(config)
         at = f", to be served at {config.serving.listen}" if serves else ""
-        print(f"{options.config} is right: {described(config)}{at}")
+        print(f"{options.config} is valid: {described(config)}{at}")
         return 0
     is_written = _serve(config) if serves else run_agent(config, ready=lambda member: _say_ready(member, config))
     return say_stopped(config.member["name"], is_written=is_written)

@@ -269,10 +269,10 @@ def test_a_name_for_which_no_file_was_made_is_not_revoked(folder: Path, capsys: 
         capsys.readouterr()
         return main(["keys", "revoke", *arguments, "--folder", str(folder)]), capsys.readouterr().err
 
-    refused = f"cobandit: nothing is revoked: {folder / ISSUED} has no file for"
+    refused = f"cobandit: nothing revoked: {folder / ISSUED} lists no file for"
     anyway = "If one was made elsewhere, add --anyway\n"
     assert revokes("web-11") == (2, f"{refused} 'web-11'. Did you mean 'web-1'? {anyway}")
-    assert revokes("db", "--prefix") == (2, f"{refused} names that begin with 'db'. {anyway}")
+    assert revokes("db", "--prefix") == (2, f"{refused} names that start with 'db'. {anyway}")
     assert read(folder).revoked == ()
     good = (("web-1",), ("web-", "--prefix"), ("pod-x7", "--prefix", "--anyway"), ("pod-x7",), ("web-11", "--anyway"))
     assert [revokes(*arguments) for arguments in good] == [(0, "")] * len(good)
@@ -297,7 +297,7 @@ def test_a_new_file_is_of_the_kind_of_the_last_one_for_its_name(
     capsys.readouterr()
     assert [made("hub"), made("pod-"), made("web-1")] == [(True, False), (False, True), (False, False)]
     said = capsys.readouterr().out
-    assert "The last file for 'hub' was made with --relay, and so is this one; --plain makes another." in said
+    assert "The last file for 'hub' was made with --relay, and so is this one. Use --plain for a plain one." in said
     assert "The last file for 'pod-' was made with --prefix, and so is this one" in said
     assert [made("hub", "--plain"), made("hub")] == [(False, False)] * 2
 
@@ -330,18 +330,18 @@ def test_the_commands_say_what_to_do_next(folder: Path, capsys: pytest.CaptureFi
         found = capsys.readouterr()
         return found.out + found.err
 
-    assert "can pose as any of them. Give no other agent a name that begins so" in said("agent", "pod-", "--prefix")
+    assert "can pose as any of them. Give no other agent such a name" in said("agent", "pod-", "--prefix")
     revoked = said("revoke", "pod-", "--prefix")
-    assert "made for names that begin with 'pod-' until now are revoked" in revoked
+    assert "Revoked all files made for names that start with 'pod-' so far" in revoked
     assert f"Copy {folder / TRUST} to every agent" in revoked
-    assert "made for 'web-1' until now are revoked" in said("revoke", "web-1", "--anyway")
+    assert "Revoked all files made for 'web-1' so far" in said("revoke", "web-1", "--anyway")
     assert [(one.name, one.is_prefix) for one in read(folder).revoked] == [("pod-", True), ("web-1", False)]
     rotated = said("rotate")
     assert rotated.index(f"Copy {folder / TRUST} to every agent") < rotated.index("cobandit keys agent NAME")
-    assert "A name keeps the kind of its last file, --relay or --prefix." in rotated
+    assert "A name keeps --relay or --prefix from its last file." in rotated
     assert f"cobandit keys rotate --folder {folder} --finish" in rotated
     assert "is being replaced already" in said("rotate", code=2)
-    assert "Only the new authority counts from now on" in said("rotate", "--finish")
+    assert "From now on, only the new authority counts" in said("rotate", "--finish")
     assert "is not being replaced" in said("rotate", "--finish", code=2)
     with pytest.raises(SystemExit):
         main(["keys", "agent", "x", "--prefix", "--relay", *at])
