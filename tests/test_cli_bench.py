@@ -60,7 +60,7 @@ def test_a_protocol_of_ones_own_that_fails_is_told(
         (["run", "sink-10"], "there is no task 'sink-10': did you mean sync-10? `cobandit bench list` has them all"),
         (["run", "--protocol", "gossipp"], "there is no protocol 'gossipp': did you mean gossip?"),
         (["run", "--trials", "0"], "trials must be"),
-        (["run", "--own", "nowhere"], "a protocol of your own is named module:Class"),
+        (["run", "--own", "nowhere"], "name your own protocol as module:Class"),
         (["report", "nothing-here"], "nothing-here holds no benchmark"),
     ],
 )

@@ -95,16 +95,16 @@ def _parser() -> Parser:
     commands = parser.add_commands("name_of_command")
 
     commands.group("Try it")
-    add_demo(commands.add("demo", "run a fleet of real processes for a minute and count its messages"))
+    add_demo(commands.add("demo", "run a fleet of real processes for a minute; count its messages"))
     _add_compare(commands.add("compare", "compare ways to communicate: print a table and draw a figure"))
-    add_explain(commands.add("explain", "show how two agents of a scenario communicate, as an animated page"))
+    add_explain(commands.add("explain", "show how two agents of a scenario talk, as an animated page"))
 
     commands.group("Run a fleet")
-    add_relay(commands.add("relay", "run a relay: an always-on memory for the group, and the hub for leaves"))
+    add_relay(commands.add("relay", "run a relay: the group's always-on memory and hub for leaves"))
     add_serve(commands.add("serve", "run a member with an HTTP API, for programs in any language"))
     add_keys(commands.add("keys", "create a group and the key files that identify its agents"))
     add_health(commands.add("health", "check whether a member on this machine is healthy"))
-    add_agent(commands.add("agent", "former name of `relay`; also runs members that may not be relays"))
+    add_agent(commands.add("agent", "former name of `relay`; also runs members that may not relay"))
 
     commands.group("Operate a fleet")
     add_status(commands.add("status", "show the state of a fleet: arms, members, who talks to whom"))
@@ -116,11 +116,11 @@ def _parser() -> Parser:
     add_snapshot(commands.add("snapshot", "save what a member knows, for other members to start from"))
 
     commands.group("Research")
-    add_simulate(commands.add("simulate", "run many trials of a scenario file, on one machine or a cluster"))
+    add_simulate(commands.add("simulate", "run trials of a scenario file, on one machine or a cluster"))
     add_protocols(commands.add("protocols", "list the protocols that scenario files can name"))
     add_bench(commands.add("bench", "benchmark protocols on fixed tasks and write a report"))
     add_reproduce(commands.add("reproduce", "run the paper's experiments and write a report with figures"))
-    _add_messages(commands.add("messages", "compare our message counts with the paper's, on the readable engine"))
+    _add_messages(commands.add("messages", "compare our message counts with the paper's (readable engine)"))
     return parser
 
 

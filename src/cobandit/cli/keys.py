@@ -27,7 +27,7 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
     kind = agent.add_mutually_exclusive_group()
     kind.add_argument("--relay", action="store_true", help="let the agent pass on what other agents observed")
     kind.add_argument("--prefix", action="store_true", help="make one file for all agents whose names start with NAME")
-    kind.add_argument("--plain", action="store_true", help="neither, even if the last file for this name was")
+    kind.add_argument("--plain", action="store_true", help="make a plain file, whatever the last one for this name was")
     agent.set_defaults(command=_agent)
 
     revoke = kinds.add_parser("revoke", help="revoke all files made for an agent so far")

@@ -46,7 +46,7 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="DIR", help="folder for the results and a report; resumes an interrupted run"
     )
     parser.add_argument(
-        "--engine", choices=("auto", "compiled", "reference"), default="auto", help="engine (default: auto)"
+        "--engine", choices=("auto", "compiled", "reference"), default="auto", help="engine to use (default: auto)"
     )
     parser.add_argument(
         "--checkpoints",

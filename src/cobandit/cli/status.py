@@ -30,7 +30,7 @@ def add_status(parser: argparse.ArgumentParser) -> None:
     )
     add_connection(parser)
     parser.add_argument("--watch", action="store_true", help=f"redraw every {REDRAW_EVERY:g} seconds")
-    parser.add_argument("--json", action="store_true", help="print the statistics as one line of JSON")
+    parser.add_argument("--json", action="store_true", help="print the statistics as JSON, one line per update")
     parser.add_argument(
         "--wait", type=float, default=WAIT, metavar="S", help="seconds to wait for answers (default: %(default)s)"
     )

@@ -130,7 +130,7 @@ def test_a_signed_file_with_other_contents_than_there_can_be_is_refused(
     with pytest.raises(LocalError, match="does not name one or two authorities of 'h'"):
         read_trust(folder / TRUST, "h", good.authorities)
     file.write_bytes(write_trust(replace(good, authorities=(b"x",)), [group.present.key]))
-    with pytest.raises(LocalError, match="says what this version does not understand"):
+    with pytest.raises(LocalError, match="has content that this version does not understand"):
         read_trust(file, "g", good.authorities)
     monkeypatch.setattr(trust, "MAX_REVOKED", 1)
     file.write_bytes(write_trust(replace(good, revoked=(Revocation("a", 1),) * 2), [group.present.key]))
@@ -246,7 +246,7 @@ def test_a_prefix_that_is_none_and_a_relay_with_one_are_refused(folder: Path) ->
     for prefix in ("", "x" * 200):
         with pytest.raises(LocalError, match="name must be a string of 1 to 199"):
             issue(prefix, folder, is_prefix=True)
-    with pytest.raises(LocalError, match="a relay has a name of its own"):
+    with pytest.raises(LocalError, match="a relay needs its own name"):
         issue("pod-", folder, is_prefix=True, may_relay=True)
     assert sorted(path.name for path in folder.iterdir()) == [AUTHORITY, TRUST]
 
@@ -306,7 +306,7 @@ def test_a_list_of_files_that_cannot_be_read_is_named(folder: Path, capsys: pyte
     (folder / ISSUED).write_text('{"name": "web-1"}\nweb-2\n')
     assert main(["keys", "revoke", "web-1", "--folder", str(folder)]) == 2
     assert capsys.readouterr().err == (
-        f"cobandit: {folder / ISSUED} has a line that is none of cobandit's: put a copy in its place\n"
+        f"cobandit: {folder / ISSUED} has a line that cobandit did not write: restore the file from a copy\n"
     )
 
 
