@@ -164,7 +164,7 @@ def _told(result: "DemoResult") -> list[str]:
         for member in result.members
     ]
     settled = "" if result.settled_s is None else f", {result.settled_s:.1f} s after the last decision"
-    verdict = f"Some agents miss observations: {lacking}."
+    verdict = f"Some agents lack observations: {lacking}."
     if not lacking:
         verdict = f"All agents know all {result.observations:,} observations{settled}."
     lines += [
@@ -175,7 +175,7 @@ def _told(result: "DemoResult") -> list[str]:
     ]
     meanings = {
         "shares": "shares: fresh observations and a request",
-        "repetitions": "repeats of shares, and leftovers",
+        "repetitions": "repeated shares, and what was left over",
         "acknowledgements": "acknowledgements",
         "notices": "notices: arrivals and departures",
         "letters": "control messages: hellos and answers",

@@ -182,8 +182,7 @@ class Endpoint:
     def join(self, now: float, *, is_relay: bool = False, is_leaf: bool = False) -> Outcome:
         """Tell every known peer that this agent is here, or here again, and whether it is a relay or a leaf.
 
-        Rows of others and totals describe the same observations. An agent that becomes a leaf, or stops being one,
-        starts over.
+        Rows of others and totals describe the same observations. Becoming a leaf, or ceasing to be one, starts over.
         """
         was_leaf = self.members.is_leaf
         if self.members.notices and was_leaf != is_leaf:
