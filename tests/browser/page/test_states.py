@@ -65,7 +65,7 @@ def test_a_token_is_asked_for_until_it_is_right(fake: Any, frame_of: MakeFrame, 
     rough.keyboard.press("Enter")
     expect(rough.locator("#token-why")).to_have_text("That token was not accepted. Check it and try again.")
     rough.fill("#token", "right")
-    rough.click("text=Look")
+    rough.click("#token-form button")
     connection(rough, "live")
     expect(rough.locator("#token-card")).to_be_hidden()
     rough.reload()
