@@ -615,7 +615,7 @@ def test_what_is_no_policy_or_no_sharing_is_refused() -> None:
 def test_one_policy_cannot_serve_two_agents() -> None:
     policy = UCB(ARMS)
     Agent("j", policy)
-    with pytest.raises(LocalError, match="the policy belongs to agent j already"):
+    with pytest.raises(LocalError, match="the policy already belongs to agent j"):
         Agent("p", policy)
 
 

@@ -206,7 +206,7 @@ def test_the_demonstration_prints_a_table_and_draws_a_picture(
     rows = [line[:27].rstrip() for line in printed.splitlines()[1:6]]
     assert rows == list(demonstration.WAYS)
     assert max(map(len, printed.replace(str(folder), "folder").splitlines())) <= 80
-    assert printed.endswith(f"The picture is\nin {folder / 'regret-and-messages'}, as .svg and .pdf.\n")
+    assert printed.endswith(f"The figure is\n{folder / 'regret-and-messages'}, as .svg and .pdf.\n")
     assert sorted(path.name for path in folder.iterdir()) == ["regret-and-messages.pdf", "regret-and-messages.svg"]
 
 

@@ -84,7 +84,7 @@ def test_the_log_has_bandit_segment_and_rewards_in_their_range(
         assert [row["id"] for row in shown] == [row[5] for row in expected if row[1:3] in places]
     for arguments, words in (
         (["--bandit", "x"], "has no bandit 'x', only 'home', 'mail'"),
-        (["--segment", "de"], "say which one with --bandit"),
+        (["--segment", "de"], "say which bandit it belongs to"),
     ):
         assert main(["log", str(state), *arguments]) == 2
         assert words in capsys.readouterr().err
@@ -171,7 +171,7 @@ def test_one_bandit_is_evaluated_at_a_time(
         assert [row["decisions"] for row in rows] == [count] * 2
         assert [round(row["logged"]["value"], 6) for row in rows] == [mean] * 2
     assert main(["evaluate", str(log), "--bandit", "x"]) == 2
-    assert "no decision of the log has bandit=x" in capsys.readouterr().err
+    assert "no decision in the log has bandit=x" in capsys.readouterr().err
 
 
 def control(network: str, *arguments: str) -> int:
@@ -195,7 +195,7 @@ def test_operators_turn_the_switches_of_one_bandit(capsys: Captured) -> None:
             {"A", "C"},
         ]
         assert control(network, "--bandit", "home", "freeze", "B") == 1
-        assert "arm 'B' is the last one that is not frozen, at one, relay, two: give" in capsys.readouterr().err
+        assert "arm 'B' is the last one that is not frozen, at one, relay, two: unfreeze" in capsys.readouterr().err
         assert main(["control", network, "unfreeze", "A", "--group", "shop", "--bandit", "home"]) == 0  # or after it
         assert control(network, "--bandit", "home", "kill", "A") == 0
         assert [bandit.control_arm for bandit in relay.statistics().bandits] == ["A", None]
@@ -209,7 +209,10 @@ def test_operators_turn_the_switches_of_one_bandit(capsys: Captured) -> None:
         assert {mail.select_arm().arm for _ in range(60)} == {"A", "C"}
         capsys.readouterr()
         for arguments, words in (
-            (["freeze", "A"], "arms are of bandits here: say of which one 'A' is, with --bandit: home, mail"),
+            (
+                ["freeze", "A"],
+                "this fleet has several bandits: say which one 'A' belongs to, with --bandit: home, mail",
+            ),
             (["--bandit", "x", "freeze", "A"], "no member has a bandit 'x', only home, mail"),
             (["--bandit", "home", "freeze", "C"], "no member has an arm 'C' of bandit 'home'"),
             (["--bandit", "home", "kill", "C"], "no member has an arm 'C' of bandit 'home'"),
@@ -248,4 +251,7 @@ def test_a_group_with_one_bandit_needs_no_name_of_it(capsys: Captured) -> None:
     network = next(NETWORKS)
     with cobandit.connect(network, group="shop", name="a", arms=["A", "B"]):
         assert control(network, "--bandit", "home", "freeze", "A") == 1
-    assert "no member has a bandit 'home', and the group has one bandit: leave --bandit out" in capsys.readouterr().err
+    assert (
+        "no member has a bandit 'home', and the group has a single bandit: leave --bandit out"
+        in capsys.readouterr().err
+    )

@@ -22,7 +22,8 @@ def test_a_run_and_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main([*command, "--out", str(out)]) == 0
     assert main(["bench", "report", str(out)]) == 0
     assert capsys.readouterr().out == (
-        f"The trials are in {out}; `cobandit bench report {out}` shows them.\nThe report is in {out / 'report.html'}.\n"
+        f"The trials are in {out}. Run `cobandit bench report {out}` to see the results.\n"
+        f"The report is in {out / 'report.html'}.\n"
     )
     written = sorted(path.relative_to(out).as_posix() for path in out.rglob("*.*"))
     assert written == [
@@ -59,7 +60,7 @@ def test_a_protocol_of_ones_own_that_fails_is_told(
         (["run", "sink-10"], "there is no task 'sink-10': did you mean sync-10? `cobandit bench list` has them all"),
         (["run", "--protocol", "gossipp"], "there is no protocol 'gossipp': did you mean gossip?"),
         (["run", "--trials", "0"], "trials must be"),
-        (["run", "--own", "nowhere"], "a protocol of your own is named module:Class"),
+        (["run", "--own", "nowhere"], "name your own protocol as module:Class"),
         (["report", "nothing-here"], "nothing-here holds no benchmark"),
     ],
 )

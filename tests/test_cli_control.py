@@ -61,8 +61,8 @@ def test_the_last_arm_that_is_not_frozen_is_not_frozen(fleet: Fleet, capsys: pyt
     capsys.readouterr()
     assert control(network, "freeze", "C") == 1
     assert capsys.readouterr().err == (
-        "cobandit: arm 'C' is the last one that is not frozen, at web-1, web-2, web-3: give another one back first "
-        "with `unfreeze`, or let everybody pull one arm with `kill`\n"
+        "cobandit: arm 'C' is the last one that is not frozen, at web-1, web-2, web-3: unfreeze another arm first, "
+        "or make every member pull a single arm with `kill`\n"
     )
     assert {member.select_arm().arm for member in members for _ in range(6)} == {"C"}
 
@@ -152,7 +152,7 @@ def test_what_cannot_be_is_said(fleet: Fleet, capsys: pytest.CaptureFixture[str]
     assert control(network, "kill", "Z") == 1
     assert capsys.readouterr().err == "cobandit: no member has an arm 'Z'\n"
     assert main(["control", network, "--group", "nobody", "lift"]) == 1
-    assert "nobody answered" in capsys.readouterr().err
+    assert "no member answered" in capsys.readouterr().err
     assert [member.statistics().control_arm for member in members] == [None] * 3
 
 
@@ -193,5 +193,7 @@ def test_an_operator_whose_clock_is_far_ahead_is_told_to_set_it(
     now = time.time
     monkeypatch.setattr("cobandit.cli.control.time", SimpleNamespace(time=lambda: now() + 3600.0))
     assert control(network, "kill", "B") == 1
-    assert "the clock here is 60 minutes ahead of all members, so none would obey: set it" in capsys.readouterr().err
+    assert (
+        "this machine's clock is 60 minutes ahead of all members, so none would obey: set it" in capsys.readouterr().err
+    )
     assert [member.statistics().control_arm for member in members] == [None] * 3

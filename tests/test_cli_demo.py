@@ -89,9 +89,9 @@ def test_processes_over_nats_do_too_and_are_shown_to_people(nats: Server, tmp_pa
     out, err = process.communicate(timeout=WITHIN)
     assert (process.returncode, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == f"Starting 3 processes, one fast and the others slow, over {nats.url} ..."
+    assert lines[0] == f"Starting 3 processes, one fast and the rest slow, over {nats.url} ..."
     assert max(map(len, lines[1:])) <= 80
-    assert any(line.startswith("All know all ") for line in lines)
+    assert any(line.startswith("All agents know all ") for line in lines)
     wait_until_nothing_is_left(tmp_path / "t")
 
 
@@ -113,7 +113,7 @@ def test_however_it_is_ended_nothing_is_left(way: signal.Signals, tmp_path: Path
         time.sleep(0.02)
     process.send_signal(way)
     _, err = process.communicate(timeout=WITHIN)
-    said = "\ncobandit: the demo has stopped before its end, with all 3 processes; nothing is left behind\n"
+    said = "\ncobandit: the demo was stopped early, with all 3 processes; nothing is left behind\n"
     assert (process.returncode, err) == ((-way, "") if way == signal.SIGKILL else (128 + way, said))
     wait_until_nothing_is_left(folder)
 

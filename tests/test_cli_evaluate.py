@@ -31,7 +31,7 @@ def log(tmp_path: Path) -> Path:
 def test_without_a_policy_every_arm_is_tried(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", str(log)]) == 0
     assert capsys.readouterr().out == (
-        "200 decisions, as they were: 0.2500 (0.1948 to 0.3147) a decision\n"
+        "200 decisions, as logged: 0.2500 (0.1948 to 0.3147) per decision\n"
         "Left out: 1 without a reward.\n"
         "\n"
         "always A: effective sample size 100 of 200\n"
@@ -44,7 +44,7 @@ def test_without_a_policy_every_arm_is_tried(log: Path, capsys: pytest.CaptureFi
         "  self-normalised     0.5000 (0.4036 to 0.5964)\n"
         "  doubly robust       0.5005 (0.4026 to 0.5983)\n"
         "\n"
-        "Intervals hold the true value in 95% of such logs.\n"
+        "Intervals contain the true value in 95% of such logs.\n"
     )
 
 
@@ -71,9 +71,9 @@ def test_the_other_policy_is_told_by_options(
     ("arguments", "words"),
     [
         (["--arm", "Z"], "arm 'Z' is in no decision that counts"),
-        (["--shares", "A"], "--shares needs a name and a value with = between them, not 'A'"),
+        (["--shares", "A"], "--shares needs NAME=VALUE, not 'A'"),
         (["--shares", "A=much"], "--shares needs numbers, such as A=0.25, not A=much"),
-        (["--where", "region=it"], "no decision of the log has region=it"),
+        (["--where", "region=it"], "no decision in the log has region=it"),
         (["--column", "new"], "the column 'new' must have an arm"),
     ],
 )
@@ -105,9 +105,9 @@ def test_a_log_of_one_decision_is_read_from_the_input_and_its_intervals_are_not_
     row = json.dumps({"arm": "A", "propensity": 0.5, "reward": 1.0})
     command = [sys.executable, "-m", "cobandit", "evaluate", "-", "--arm", "A"]
     done = subprocess.run(command, input=row, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("1 decision, as they were: ")
+    assert done.stdout.startswith("1 decision, as logged: ")
     assert done.stdout.endswith(
-        "\nIntervals hold the true value in 95% of such logs but for those with a warning (!).\n"
+        "\nIntervals contain the true value in 95% of such logs, except those with a warning (!).\n"
     )
 
 
@@ -126,7 +126,7 @@ def test_the_log_of_a_state_file_goes_through_parquet(tmp_path: Path, capsys: py
     assert main(["evaluate", str(path), "--arms", "A", "B", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["decisions"] == 40
     assert main(["log", str(state), "--parquet", str(path)]) == 2
-    assert "is there already: remove it first, or name another with --parquet" in capsys.readouterr().err
+    assert "already exists: remove it first, or choose another with --parquet" in capsys.readouterr().err
     assert main(["log", str(state), "--parquet", str(tmp_path / "b"), "--follow"]) == 2
     assert "a Parquet file is written once" in capsys.readouterr().err
 

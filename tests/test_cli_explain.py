@@ -78,7 +78,7 @@ def test_the_seed_of_the_file_is_used_unless_told_otherwise(here: Path) -> None:
         ([], "the scenario has one agent, which talks to nobody: give it a second one under [[agents]]"),
         (["--seed", "-1"], "seed must be a whole number from 0 to 9223372036854775807, not -1"),
         (["--slots", "0"], "slots must be a whole number of at least 1, not 0"),
-        (["--out", "no/page.html"], "there is no folder no: make it, or name another file"),
+        (["--out", "no/page.html"], "there is no folder no: create it, or choose another file"),
         (["--out", "."], ". is a folder: name a file to write, such as world.html"),
     ],
 )

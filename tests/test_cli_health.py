@@ -29,11 +29,11 @@ def test_a_member_is_well_while_it_runs(
         try:
             assert relay.stdout.readline().startswith("relay-0 is ready")
             assert main(["health", *given]) == 0
-            assert capsys.readouterr().out == f"relay-0 is well: {path} says 200\n"
+            assert capsys.readouterr().out == f"relay-0 is healthy: {path} returned 200\n"
         finally:
             relay.kill()
     assert main(["health", *given]) == 1
-    assert "relay-0 is not well: http://127.0.0.1:" in capsys.readouterr().err
+    assert "relay-0 is not healthy: http://127.0.0.1:" in capsys.readouterr().err
 
 
 def test_a_member_that_cannot_be_asked_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def test_operators_see_and_turn_leaves_through_their_relay(tmp_path: Path, capsy
         assert main(["status", *relay.asked]) == 0
         shown = " ".join(capsys.readouterr().out.split())
         assert "homepage: 1 member, 0 decisions since start, 40 observed" in shown
-        assert "2 leaves behind relays (relay-a 2), as those say: they have observed 40" in shown
+        assert "2 leaves behind relays (relay-a 2), as the relays report: they have observed 40" in shown
         assert main(["control", *relay.asked, "kill", "B"]) == 0
         assert capsys.readouterr().out == "3 of 3 members have turned the switch: kill B (relay-a, web-1, web-2)\n"
         assert {leaf.statistics().control_arm for leaf in (one, other)} == {"B"}
@@ -114,8 +114,8 @@ def test_the_table_says_who_has_not_heard_what_is_set_and_who_is_not_gone() -> N
     fleet = fleet_of("homepage", (first, second))
     assert (fleet.silent, fleet.gone) == ((), (1, 5))
     text = " ".join(" ".join(fleet_lines(fleet)).split())
-    assert "3 leaves behind relays (relay-a 2, relay-b 1), as those say: they have observed 30" in text
-    assert "! What is set has not reached all leaves yet: web-2." in text
+    assert "3 leaves behind relays (relay-a 2, relay-b 1), as the relays report: they have observed 30" in text
+    assert "! Settings have not reached all leaves yet: web-2." in text
 
 
 def test_a_sidecar_of_a_leaf_without_a_relay_is_ready_and_says_what_is_wrong(tmp_path: Path) -> None:

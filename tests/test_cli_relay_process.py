@@ -174,7 +174,7 @@ def test_a_sigterm_while_it_stops_is_no_crash(agent: Agent) -> None:
 def test_check_only_looks(agent: Agent, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["relay", "--check", str(agent.file)]) == 0
     assert capsys.readouterr().out == (
-        f"{agent.file} is right: group homepage, 2 arms, ucb, tls://127.0.0.1:{agent.port}, {agent.state}\n"
+        f"{agent.file} is valid: group homepage, 2 arms, ucb, tls://127.0.0.1:{agent.port}, {agent.state}\n"
     )
     assert not agent.state.exists()
 

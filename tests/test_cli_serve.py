@@ -243,7 +243,7 @@ def test_a_token_that_only_looks_is_not_the_other_one(serving: Serving, monkeypa
 
 def test_check_only_looks(serving: Serving, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--check", str(serving.file), "--listen", "127.0.0.1:1"]) == 0
-    assert capsys.readouterr().out == (f"{serving.file} is right: {serving.described}, to be served at 127.0.0.1:1\n")
+    assert capsys.readouterr().out == (f"{serving.file} is valid: {serving.described}, to be served at 127.0.0.1:1\n")
     assert sorted(path.name for path in serving.folder.iterdir()) == ["web-1.toml"]
 
 

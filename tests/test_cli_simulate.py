@@ -123,8 +123,8 @@ def test_what_is_left_out_and_which_engine_is_not_taken_is_said_with_the_reason(
     world.write_text(f'{SMALL}policy = {{ name = "kl-ucb" }}\n', encoding="utf-8")  # an agent with a policy of its own
     assert main(["simulate", str(world), "--trials", "2", "--workers", "1"]) == 0
     printed = capsys.readouterr()
-    assert printed.err.startswith("cobandit: immediate broadcast is left out, because it would send ")
-    assert "\nThe readable engine, because the compiled engine knows one policy for all agents.\n" in printed.out
+    assert printed.err.startswith("cobandit: immediate broadcast is left out: it would send ")
+    assert "\nUsing the readable engine, because the compiled engine knows one policy for all agents.\n" in printed.out
 
 
 def test_one_trial_has_no_interval(world: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,7 +169,7 @@ def test_repetitions_and_acknowledgements_are_told_too(world: Path, capsys: pyte
 def test_results_go_to_a_folder(world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "results"
     assert run(world, "--out", str(out), "--checkpoints", "4", "--keep", "links", "--keep", "pulls") == 0
-    assert capsys.readouterr().out.endswith(f"\nThe results are in {out}, and {out / 'report.html'} shows them.\n")
+    assert capsys.readouterr().out.endswith(f"\nThe results are in {out}. Open {out / 'report.html'} to see them.\n")
     assert Results.load(out).over_time["slot"].tolist() == [15, 30, 45, 60] * 3
     assert sorted(file.name for file in out.glob("*.parquet")) == [
         "agents.parquet",
@@ -218,7 +218,7 @@ def test_an_option_that_cannot_be_read_shows_the_usage(
 
 @pytest.mark.parametrize(
     ("out", "how"),
-    [(True, "run the same command again to go on"), (False, "nothing is kept; with --out DIR it could go on")],
+    [(True, "run the same command again to resume"), (False, "nothing is kept; use --out DIR to be able to resume")],
 )
 def test_an_interruption_says_how_to_go_on(
     out: bool,
@@ -285,7 +285,7 @@ def test_ctrl_c_in_a_long_compiled_trial_ends_the_process_with_130_and_no_traceb
     assert process.returncode == 130
     assert printed == ""
     *notes, last = said.splitlines()
-    assert last == "cobandit: interrupted with 0 of 1 trials done: nothing is kept; with --out DIR it could go on"
+    assert last == "cobandit: interrupted with 0 of 1 trials done: nothing is kept; use --out DIR to be able to resume"
     assert [note for note in notes if "engine" not in note] == []  # that it is compiled, if no test did that before
 
 
@@ -308,7 +308,7 @@ def test_a_real_interruption_ends_the_process_with_130_and_the_run_goes_on(world
     )
     assert ended.returncode == 130
     assert re.fullmatch(
-        r"cobandit: interrupted with \d of 3 trials done: run the same command again to go on\n", ended.stderr
+        r"cobandit: interrupted with \d of 3 trials done: run the same command again to resume\n", ended.stderr
     )
     assert run(world, "--out", str(out)) == 0
     assert len(Results.load(out).trials) == 3
@@ -329,7 +329,7 @@ def test_a_broadcast_that_waits_for_a_threshold_is_said(
     world.write_text(f"{SMALL}[sharing]\n{sharing}\n", encoding="utf-8")
     assert run(world) == 0
     said = (
-        "cobandit: world: broadcast keeps to the threshold of the file, so it waits until that is reached. Leave "
-        "`sharing.threshold` out to send every observation at once, as the paper's broadcast does\n"
+        "cobandit: world: broadcast uses the threshold in the file, so it waits until that is reached. Leave out "
+        "`sharing.threshold` to send every observation at once, as the paper's broadcast does\n"
     )
     assert capsys.readouterr().err == (said if is_said else "")

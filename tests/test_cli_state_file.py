@@ -111,7 +111,7 @@ def test_only_decisions_since_some_time_are_shown_if_wanted(
         assert [json.loads(line)["number"] for line in capsys.readouterr().out.splitlines()] == expected
     with pytest.raises(SystemExit):
         main(["log", str(state), "--since", "yesterday"])
-    assert "'yesterday' is neither a time such as 2026-03-01T12:00 nor one such as 90s" in capsys.readouterr().err
+    assert "'yesterday' is neither a time, such as 2026-03-01T12:00, nor an age, such as 90s" in capsys.readouterr().err
 
 
 def test_who_follows_sees_what_is_decided_and_again_when_it_is_rewarded(
@@ -184,8 +184,8 @@ def test_a_second_reward_is_not_left_and_that_is_said(
     rewarded, waits = decisions
     assert main(["reward", str(state), rewarded.id, "1"]) == 1
     assert capsys.readouterr().err == (
-        "cobandit: this decision has its reward already, or was given up, so this one is not left: `cobandit log` "
-        "shows what it counted with\n"
+        "cobandit: this decision was already rewarded or has expired, so this reward is dropped: `cobandit log` "
+        "shows the reward it counted with\n"
     )
     assert main(["reward", str(state), waits.id, "0.5"]) == 0
     member.close()
@@ -214,7 +214,7 @@ def test_others_start_from_a_snapshot(state: Path, tmp_path: Path, capsys: pytes
     with cobandit.connect(next(NAMES), group="g", name="b", arms=["A", "B"], snapshot=out) as other:
         assert other.statistics().observations == 1
     assert main(["snapshot", str(state), "--out", str(out)]) == 2
-    assert capsys.readouterr().err == f"cobandit: {out} is there already: remove it first, or name another with --out\n"
+    assert capsys.readouterr().err == f"cobandit: {out} already exists: remove it first, or choose another with --out\n"
     assert sorted(path.name for path in tmp_path.iterdir() if "start" in path.name) == ["start"]
 
 

@@ -81,8 +81,7 @@ def test_a_small_fleet_is_shown_whole() -> None:
     assert fleet_lines(shown) == [
         "homepage: 2 of 3 members, 2,000 decisions since start (0.120 packets each),",
         "  1,800 observed",
-        "! gone does not answer: no farewell was heard, so stopped hard, cut off, or",
-        "  slow.",
+        "! gone does not answer and said no farewell: killed, cut off or slow.",
         "",
         "ARM                MEAN     INTERVAL        OBSERVED   TRAFFIC   P(BEST)",
         "red               0.500  0.400 to 0.600        1,200     66.7%     91.2% █████",
@@ -98,7 +97,7 @@ def test_a_small_fleet_is_shown_whole() -> None:
         "  1 web-1                ·    12",
         "  2 web-2               12     ·",
         "",
-        "TIME SINCE ROW LAST HEARD OF COLUMN",
+        "TIME SINCE ROW LAST HEARD FROM COLUMN",
         "                         1     2",
         "  1 web-1                ·  3.0s",
         "  2 web-2                ?     ·",
@@ -127,7 +126,7 @@ def test_what_an_absent_member_observed_is_counted_as_far_as_somebody_knows_it()
     assert (shown.observations, [shown.missing(member) for member in shown.members]) == (2600, [900, 100])
     lines = fleet_lines(shown)
     assert lines[0].startswith("homepage: 2 of 3 members, 1 decision since start (240.000 packets each), 2,600")
-    assert "OBSERVED: all that is known. TRAFFIC: of what those who answered observed." in lines
+    assert "OBSERVED: everything known. TRAFFIC: share of what answering members observed." in lines
     assert [line.split()[5] for line in lines if line.startswith("web-")] == ["900", "100"]
 
 
@@ -144,7 +143,7 @@ def test_arms_beyond_a_screenful_are_one_line() -> None:
     one = statistics("web-1")
     arms = tuple(msgspec.structs.replace(one.arms[0], arm=f"arm-{number}") for number in range(100))
     lines = fleet_lines(fleet_of("homepage", [msgspec.structs.replace(one, arms=arms)]))
-    assert "... and 76 arms more, with 76.0% of the traffic" in lines
+    assert "... and 76 more arms, with 76.0% of the traffic" in lines
 
 
 @pytest.mark.parametrize("height", [22, 30, 100])
@@ -226,12 +225,12 @@ def test_nobody_is_a_clear_message(member: Callable[[str], Identity], capsys: py
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.splitlines() == [
-        f"cobandit: nobody of the group 'homepage' answered at {url} within 1 seconds",
+        f"cobandit: no member of group 'homepage' answered at {url} within 1 seconds",
         f"  the network: nobody at {url.removeprefix('tls://')}: connection refused; still trying",
-        "  check that a member runs and says that it is ready, and that its `group` and `url` are these;",
-        "  members with `keys` or `secret` answer only who has them too: see --keys and --secret;",
-        "  while the group's authority is replaced, --keys needs --trust beside it, or a new file;",
-        "  a slow network may need more time: see --wait",
+        "  check that a member is running and ready, with the same `group` and `url`;",
+        "  members with `keys` or `secret` answer only if you pass --keys or --secret;",
+        "  while the group's authority is being replaced, --keys needs --trust, or a new file;",
+        "  on a slow network, wait longer with --wait",
     ]
 
 

@@ -1,14 +1,14 @@
 /** A client for the HTTP sidecar of cobandit (`cobandit serve`). Fields are named as the sidecar's JSON names them. */
 
-/** What a decision is wanted for. */
+/** A request for a decision. */
 export interface SelectRequest {
-  /** Who it is for. The same subject gets the same arm again, as long as that is on offer. */
+  /** Who the decision is for. The same subject gets the same arm again while it is on offer. */
   readonly subject?: string | null;
-  /** Choose one of these, and no other arm. */
+  /** Choose one of these arms only. */
   readonly among?: readonly string[] | null;
   /** Which bandit of a fleet. */
   readonly bandit?: string | null;
-  /** A segment of it, which learns for itself. */
+  /** A segment of the bandit, which learns separately. */
   readonly segment?: string;
 }
 
@@ -27,16 +27,16 @@ export interface BanditStatistics {
   readonly frozen?: readonly string[];
   readonly lift?: Lift | null;
   readonly guardrail?: GuardrailStatistics | null;
-  /** Who leads in the segment of which most is known. */
+  /** Which arm leads in the segment about which most is known. */
   readonly verdict?: Verdict | null;
   readonly judged_segment?: string;
 }
 
-/** Which arm to pull, and the id under which it is rewarded. */
+/** The arm to pull, and the id to reward it with. */
 export interface SelectedArm {
   readonly id: string;
   readonly arm: string;
-  /** How likely this arm was; null if the policy draws at random and does not tell. */
+  /** The probability of this arm; null if the policy draws at random without giving it. */
   readonly propensity: number | null;
 }
 
@@ -51,9 +51,9 @@ export interface CountedOne {
   readonly id: string;
   /** Whether this made it count: false if it was rewarded before, has expired, was passed on or was refused. */
   readonly counted: boolean;
-  /** Whether it is another member's decision, to which the reward is brought. Only that member can tell whether it counts. */
+  /** Whether the reward is being delivered to another member, which made the decision. Only that member can tell whether it counts. */
   readonly passed_on?: boolean;
-  /** Whether it is too old, or its arm is gone: unless it counted before, it never will. */
+  /** Whether the decision is too old, or its arm is gone. Unless the reward counted before, it never will. */
   readonly given_up?: boolean;
   /** Why it was refused, if it was. */
   readonly problem?: Problem | null;
@@ -82,7 +82,7 @@ export interface ArmStatistics {
   readonly propensity?: number | null;
 }
 
-/** What the bandit brings more than the hold-out. */
+/** How much more the bandit brings than the hold-out. */
 export interface Lift {
   readonly observations: number;
   readonly mean: number | null;
@@ -94,7 +94,7 @@ export interface Lift {
   readonly text: string;
 }
 
-/** How one arm stands with the second metric. */
+/** How one arm does on the guardrail's metric. */
 export interface ArmGuardrail {
   readonly arm: string;
   readonly reports: number;
@@ -109,7 +109,7 @@ export interface GuardrailStatistics {
   readonly arms: readonly ArmGuardrail[];
 }
 
-/** Who leads, how sure that is, and what stopping now would cost. */
+/** Which arm leads, how sure that is, and what stopping now would cost. */
 export interface Verdict {
   readonly leader: string;
   readonly p_best: number;
@@ -139,7 +139,7 @@ export interface PeerStatistics {
   readonly lacks_settings?: boolean;
 }
 
-/** Packets and bytes since the member was started. */
+/** Packets and bytes since the member started. */
 export interface Communication {
   readonly shares?: number;
   readonly repetitions?: number;
@@ -152,7 +152,7 @@ export interface Communication {
   readonly bytes_received?: number;
 }
 
-/** One member, at one moment. */
+/** The state of one member at one moment. */
 export interface Statistics {
   readonly name: string;
   readonly group: string;
@@ -181,7 +181,7 @@ export interface Statistics {
   readonly verdict?: Verdict | null;
   readonly lift?: Lift | null;
   readonly guardrail?: GuardrailStatistics | null;
-  /** Those with names, of a member of a fleet. */
+  /** The named bandits, for a member of a fleet. */
   readonly bandits?: readonly BanditStatistics[];
   readonly role?: "member" | "relay" | "leaf";
   readonly homes?: readonly string[];
@@ -209,7 +209,7 @@ export interface FleetArm {
   readonly p_best?: number | null;
 }
 
-/** Everybody of the group who answered, and what they know together. */
+/** Every member of the group that answered, and what they know together. */
 export interface FleetView {
   readonly group: string;
   readonly arms: readonly FleetArm[];
@@ -227,7 +227,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** How long one attempt may take. */
   readonly timeoutMs?: number;
-  /** How often to try again, where that is safe. */
+  /** How often to retry, where that is safe. */
   readonly retries?: number;
 }
 
@@ -239,24 +239,24 @@ export interface UpdateOptions extends CallOptions {
 
 /** How to reach a sidecar. */
 export interface CobanditOptions {
-  /** Where it is; http://127.0.0.1:8700 unless given. */
+  /** Its address; http://127.0.0.1:8700 by default. */
   readonly url?: string | URL;
   /** Its token; the first line of `cobandit serve` says where it is. */
   readonly token: string;
-  /** How long one attempt may take; 5000 unless given. */
+  /** How long one attempt may take; 5000 by default. */
   readonly timeoutMs?: number;
-  /** How often to try again, where that is safe; 6 unless given, with pauses that make three to six seconds in all. */
+  /** How often to retry, where that is safe; 6 by default, with pauses of three to six seconds in total. */
   readonly retries?: number;
   /** Another `fetch`, for tests or proxies. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** What went wrong, in words for whoever must act. */
+/** What went wrong, in words for the person who has to act. */
 export class CobanditError extends Error {
   constructor(detail: string, options?: { status?: number | null; cause?: unknown });
   /** The status of the answer; null if there was none. */
   readonly status: number | null;
-  /** What is wrong, and who must act. */
+  /** What is wrong, and who has to act. */
   readonly detail: string;
 }
 
@@ -278,7 +278,7 @@ export class Cobandit {
    * can tell whether it counts.
    */
   update(decision: SelectedArm | string, reward: number, options?: UpdateOptions): Promise<boolean>;
-  /** Reward several decisions, each for itself. At most 1000. */
+  /** Reward several decisions, each handled separately. At most 1000. */
   updateMany(updates: readonly RewardOfOne[], options?: UpdateOptions): Promise<readonly CountedOne[]>;
   /**
    * Take back a decision that was never carried out. Returns whether it was still open: false also if an attempt whose
@@ -289,13 +289,13 @@ export class Cobandit {
   report(decision: SelectedArm | string, metric: string, value: number, options?: CallOptions): Promise<boolean>;
   /** The arms, as this member sees them. */
   arms(options?: CallOptions): Promise<readonly ArmStatistics[]>;
-  /** Offer an arm, at this member. */
+  /** Offer an arm at this member. */
   addArm(arm: string, options?: CallOptions): Promise<ArmStatistics>;
-  /** Offer an arm no more, at this member. Harmless if it is removed already. */
+  /** Stop offering an arm at this member. Harmless if it is already removed. */
   removeArm(arm: string, options?: CallOptions): Promise<void>;
-  /** Give an arm no more traffic, at every member. */
+  /** Freeze an arm: no traffic, at every member. */
   freezeArm(arm: string, options?: CallOptions): Promise<void>;
-  /** Give an arm back to the policy, at every member. */
+  /** Let the policy choose an arm again, at every member. */
   unfreezeArm(arm: string, options?: CallOptions): Promise<void>;
   /** The only arm that is pulled, if the kill switch is on. */
   killSwitch(options?: CallOptions): Promise<string | null>;
@@ -303,10 +303,10 @@ export class Cobandit {
   kill(controlArm: string, options?: CallOptions): Promise<void>;
   /** Turn the kill switch off, at every member. */
   lift(options?: CallOptions): Promise<void>;
-  /** How this member is. */
+  /** The state of this member. */
   statistics(options?: CallOptions): Promise<Statistics>;
-  /** How everybody in the group is; takes up to two seconds. */
+  /** The state of every member of the group; takes up to two seconds. */
   fleet(options?: CallOptions): Promise<FleetView>;
-  /** Whether the sidecar takes decisions and rewards now. */
+  /** Whether the sidecar accepts decisions and rewards now. */
   isReady(options?: CallOptions): Promise<boolean>;
 }

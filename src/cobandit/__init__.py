@@ -1,6 +1,6 @@
-"""Agents that share what they learned only when it is wanted.
+"""Bandit agents that learn together and share what they learn only on demand.
 
-On-demand communication for asynchronous multi-agent bandits (Chen et al., AISTATS 2023), as software.
+Implements on-demand communication for asynchronous multi-agent bandits (Chen et al., AISTATS 2023).
 """
 
 import importlib
@@ -77,8 +77,8 @@ _LATER = {
     "simulate": "cobandit.simulator.simulate",
     "sweep": "cobandit.simulator.sweep",
 }
-"""What is loaded only when it is asked for: live members need no simulator, and simulations need no network. `__all__`
-does not have it, so that `from cobandit import *` needs no extra; completion finds it all the same."""
+"""Names that are loaded on first use: live members need no simulator, and simulations need no network. They are not in
+`__all__`, so that `from cobandit import *` needs no extra. Completion still finds them."""
 
 if not TYPE_CHECKING:
 

@@ -108,7 +108,7 @@ def test_a_class_is_found_by_its_module(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("quiet", "a protocol of your own is named module:Class"),
+        ("quiet", "name your own protocol as module:Class"),
         ("no_such_module:Quiet", "cannot find no_such_module:Quiet: No module named"),
         ("json:Quiet", "cannot find json:Quiet: module 'json' has no attribute 'Quiet'"),
         ("json:JSONDecoder", "a protocol is a class with the methods observed and received"),

@@ -60,7 +60,7 @@ test("when nothing was saved it says so", () => {
   }
   assert.equal(
     format.saving({ shares: 0, immediate: 0 }).sentence,
-    "No shares yet; there is nothing to compare with yet",
+    "No shares yet; nothing to compare with yet",
   );
 });
 

@@ -317,11 +317,11 @@ test("the banner says since when, what is shown and what is done", () => {
   assert.equal(words({ connection: "connecting" }), null);
   assert.equal(
     words({ connection: "disconnected", reason: "closed", lastFrame: at, retryAt: at + 3100 }),
-    "Not connected since 14:05:12. The server closed the connection. The numbers below are from then. Trying again in 4 s. [Try now]",
+    "Disconnected since 14:05:12. The server closed the connection. The numbers below are from then. Trying again in 4 s. [Try now]",
   );
   assert.equal(
     words({ connection: "disconnected", reason: "busy", detail: "Full.", retryAt: null }),
-    "Not connected. The server says: “Full”. Trying now. [Try now]",
+    "Disconnected. The server says: “Full”. Trying now. [Try now]",
   );
   assert.equal(
     words({ connection: "error", reason: "answer", detail: "status 500", retryAt: at - 1 }),
@@ -333,6 +333,6 @@ test("the banner says since when, what is shown and what is done", () => {
   );
   assert.equal(
     words({ connection: "ended", reason: "ended", retries: false }),
-    "This demonstration is over. The numbers below are its last. [Look again]",
+    "This demonstration is over. The numbers below are the last ones. [Try again]",
   );
 });

@@ -40,7 +40,7 @@ def test_who_does_not_answer_is_silent_and_then_back() -> None:
     sight, happened = seen(BOTH, alone)
     assert states(sight) == {"ann": "here", "bob": "silent"}
     assert (sight.members["bob"].heard_s, sight.members["bob"].statistics) == (41.0, BOTH[1])
-    assert happened == [Change("silent", "bob", "does not answer, and said no farewell")]
+    assert happened == [Change("silent", "bob", "does not answer and said no farewell")]
     assert seen(BOTH, alone, alone)[1] == []
     assert seen(BOTH, alone, BOTH)[1] == [Change("back", "bob", "answers again")]
 
@@ -61,7 +61,7 @@ def test_a_farewell_is_no_silence() -> None:
 
 
 def test_a_restart_between_two_looks_is_seen_however_long_nobody_looked() -> None:
-    told = [Change("restarted", "bob", "was started again")]
+    told = [Change("restarted", "bob", "was restarted")]
     long_after = member("bob", "ann", at=9000.0, uptime_s=4000.0)
     assert seen(BOTH, (BOTH[0], long_after))[1] == told
     assert seen(BOTH, (BOTH[0], member("bob", "ann", incarnation=2, started_at=999.0)))[1] == told
@@ -94,7 +94,7 @@ def test_a_look_at_one_member_takes_nobody_for_silent_but_hears_of_farewells_and
 
 def test_a_twin_is_told() -> None:
     twin = (BOTH[0], member("bob", "ann", is_superseded=True))
-    text = "runs elsewhere too, so this one decides and does not share"
+    text = "also runs elsewhere, so this one decides but does not share"
     assert seen(BOTH, twin)[1] == [Change("superseded", "bob", text)]
     assert seen(BOTH, twin, BOTH)[1] == [Change("back", "bob", "speaks for itself again")]
 
@@ -102,14 +102,14 @@ def test_a_twin_is_told() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ({}, {"is_candidate": False}, Change("ruled out", "ann", "will not choose B any more")),
-        ({}, {"is_candidate": False, "is_frozen": True}, Change("frozen", "", "B gets no more traffic")),
+        ({}, {"is_candidate": False}, Change("ruled out", "ann", "will no longer choose B")),
+        ({}, {"is_candidate": False, "is_frozen": True}, Change("frozen", "", "B no longer gets traffic")),
         (
             {"is_candidate": False, "is_frozen": True},
             {},
             Change("unfrozen", "", "B may get traffic again"),
         ),
-        ({}, {"is_candidate": False, "is_removed": True}, Change("arms", "ann", "offers B no more")),
+        ({}, {"is_candidate": False, "is_removed": True}, Change("arms", "ann", "no longer offers B")),
         ({"is_candidate": False, "is_removed": True}, {}, Change("arms", "ann", "offers B")),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_new_arm_is_told() -> None:
 
 def test_the_kill_switch_is_told_once_for_all() -> None:
     on = tuple(member(name, other, control_arm="A") for name, other in (("ann", "bob"), ("bob", "ann")))
-    assert seen(BOTH, on)[1] == [Change("kill switch", "", "is on: everybody pulls A")]
+    assert seen(BOTH, on)[1] == [Change("kill switch", "", "is on: every member pulls A")]
     assert seen(on, BOTH)[1] == [Change("kill switch", "", "is off")]
 
 
@@ -151,20 +151,20 @@ def test_refusals_quarantines_and_troubles_are_told_as_they_come_and_go() -> Non
     assert seen(calm, busy)[1] == [
         Change("refused", "ann", "malformed", 3),
         Change("refused", "ann", "foreign group", 1),
-        Change("quarantine", "ann", "does not listen to eve for a while"),
+        Change("quarantine", "ann", "ignores eve for a while"),
         Change("trouble", "ann", "the disk is full"),
     ]
     assert seen(busy, (member("ann", refused={"malformed": 1}, started_at=999.0),))[1] == [
-        Change("restarted", "ann", "was started again"),
+        Change("restarted", "ann", "was restarted"),
         Change("refused", "ann", "malformed", 1),
-        Change("settled", "ann", "no more: the disk is full"),
+        Change("settled", "ann", "resolved: the disk is full"),
     ]
 
 
 def test_somebody_of_whom_nobody_speaks_any_more_is_silent_not_gone() -> None:
     sight, happened = seen(BOTH, (member("ann"),))
     assert (states(sight), sight.members["bob"].incarnation) == ({"ann": "here", "bob": "silent"}, 1)
-    assert happened == [Change("silent", "bob", "does not answer, and said no farewell")]
+    assert happened == [Change("silent", "bob", "does not answer and said no farewell")]
 
 
 def test_how_stale_somebody_is_depends_on_who_heard_it_last() -> None:
@@ -180,7 +180,7 @@ def test_who_said_farewell_has_still_left_when_nobody_speaks_of_it_any_more() ->
     gone = (member("ann", peer("bob", is_present=False)),)
     sight, happened = seen(BOTH, gone, ())
     assert states(sight) == {"ann": "silent", "bob": "left"}
-    assert happened == [Change("silent", "ann", "does not answer, and said no farewell")]
+    assert happened == [Change("silent", "ann", "does not answer and said no farewell")]
 
 
 def test_a_member_that_looks_does_not_believe_in_names_that_only_others_speak_of() -> None:

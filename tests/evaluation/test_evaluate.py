@@ -112,7 +112,7 @@ def test_too_few_decisions_are_a_caution() -> None:
         ([row("A", None, 1.0)], "no decision of this log has a propensity"),
         ([row("A", 0.5, None)], "no decision of this log has a reward"),
         ([], "this log has no decisions"),
-        ([*LOG, row("A", 0.0, 1.0)], "arm 'A' was chosen with propensity 0, which cannot be"),
+        ([*LOG, row("A", 0.0, 1.0)], "arm 'A' was chosen with propensity 0, which is impossible"),
         ([*LOG, row("A", 1.5, 1.0)], "decision 6 has propensity 1.5, which is none"),
         ([*LOG, row("A", math.nan, 1.0)], "decision 6 has propensity nan, which is none"),
         ([*LOG, row("A", "0.5", 1.0)], "decision 6 has propensity '0.5', which is none"),

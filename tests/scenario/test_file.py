@@ -292,7 +292,7 @@ WRONG: list[tuple[str, object, str]] = [
         "agents[1].on_off = {} is not a key that cobandit knows: did you mean agents[1].schedule.on_off?",
     ),
     ("agents[1].count", 0, "agents[1].count must be a whole number from 1 to 100000, not 0"),
-    ("agents[1].count", 100_000, "agents[1] brings the number of agents to 100001: at most 100000 are allowed"),
+    ("agents[1].count", 100_000, "agents[1] raises the number of agents to 100001: at most 100000 are allowed"),
     ("agents[1].start", -1, "agents[1].start must be a slot, a whole number from 0 to 99 (the horizon is 100), not -1"),
     (
         "agents[1].start",

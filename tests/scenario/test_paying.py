@@ -139,7 +139,7 @@ def test_what_cannot_be_is_refused_in_words(tmp_path: Path) -> None:
         (lambda: Replay(()), "has 1 to 1,000,000 rewards, not 0"),
         (lambda: OwnReward(7), "must be a function of luck, slot and mean"),  # type: ignore[arg-type]
         (lambda: Arms.paying([Discrete((7.0,), (1.0,))]), r"a reward of arm 0 must be a number in \[0, 1\], not 7.0"),
-        (lambda: Arms.paying([Beta(1.0)]), "has no mean of its own"),  # type: ignore[list-item]
+        (lambda: Arms.paying([Beta(1.0)]), "does not determine a mean"),  # type: ignore[list-item]
         (lambda: Arms.of([0.5], pays=Discrete((0.0,), (1.0,))), "pays 0 on average by its values"),
         (lambda: Arms.of([0.0], pays=Replay((0.0,)), changes=Switches(((1, (0.1,)),))), "its mean cannot change"),
         (lambda: Arms.replay(missing), "has no column 'reward'"),

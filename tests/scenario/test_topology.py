@@ -122,7 +122,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ),
     (
         {"topology": "relays", "absences": [{"relay": 0, "leave": 5, "rejoin": 20, "forgets": True}]},
-        "a relay that forgets needs agents that are loss-tolerant",
+        "a relay that forgets needs loss-tolerant agents",
     ),
     ({"topology": "random"}, "network.degree is missing"),
     ({"topology": "random", "degree": 4}, "network.topology: degree 4 needs more than 4 agents"),

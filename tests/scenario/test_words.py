@@ -35,7 +35,7 @@ WORLD = Scenario(2000, Arms.of([0.2, 0.8]), (AgentSpec(Rate(1.0)), AgentSpec(Rat
         (Rate(1.0), "decides in every slot"),
         (Rate(0.25), "decides in each slot with probability 0.25"),
         (Halving(0.5), "decides with probability 0.5, halved after each decision with which it sends"),
-        (Sine(0.2), "decides with a probability that comes and goes like a sine"),
+        (Sine(0.2), "decides with a probability that follows a sine"),
         (OnOff(0.8, 0.1), "decides with probability 0.8 while online (on or off with probability 0.1 in each slot)"),
         (Slots((1, 2)), "decides in 2 given slots"),
     ],
@@ -77,8 +77,8 @@ def test_thresholds(threshold: Threshold, words: str) -> None:
         (
             immediate(literal_notices=True),
             (
-                "They talk by immediate broadcast (IBC), with a threshold of 1 observation; only who has an arm hears "
-                "that it was eliminated."
+                "They talk by immediate broadcast (IBC), with a threshold of 1 observation; an elimination is "
+                "announced only to agents that have the arm."
             ),
         ),
         (
@@ -114,6 +114,6 @@ def test_policies() -> None:
 def test_networks() -> None:
     rough = Faults(loss=0.1, duplication=0.05, jitter=1, reordering=0.2, partitions=(Partition(1, 2, (0,), (1,)),))
     assert scenario_in_words(replace(WORLD, delay=3, faults=rough))[4] == (
-        "Messages arrive after 3 slots, 10 % are lost, 5 % come twice, each may take up to 1 slot more, 20 % are held "
-        "back, the network is cut 1 time."
+        "Messages arrive after 3 slots, 10 % are lost, 5 % arrive twice, each may take up to 1 slot more, 20 % are "
+        "held back, the network is cut 1 time."
     )

@@ -201,4 +201,4 @@ def test_a_file_that_cannot_be_is_refused_with_the_key(tmp_path: Path, written: 
 def test_words_tell_it() -> None:
     assert "They choose by Thompson sampling, from the last 100 slots." in scenario_in_words(WORLD)
     faded = scenario_in_words(replace(WORLD, forgetting=Forgetting(half_life=40.0)))
-    assert "They choose by Thompson sampling, and what is 40 slots old counts half." in faded
+    assert "They choose by Thompson sampling; observations 40 slots old count half." in faded

@@ -87,7 +87,7 @@ def test_regret_is_more_alike_and_as_large_with_the_luck_of_an_arm() -> None:
 def test_luck_goes_to_a_file_and_back_and_is_told() -> None:
     assert scenario_from_mapping(tomllib.loads(scenario_to_toml(WORLD))).scenario == WORLD
     assert "luck" not in scenario_to_toml(replace(WORLD, luck="pull"))
-    assert scenario_in_words(WORLD)[-1].startswith("The luck of a reward belongs to the arm")
+    assert scenario_in_words(WORLD)[-1].startswith("Luck belongs to the arm")
     with pytest.raises(LocalError, match='luck must be "pull" or "arm", not \'agent\''):
         replace(WORLD, luck="agent")  # type: ignore[arg-type]
 

@@ -85,7 +85,7 @@ def test_one_trial_has_no_interval() -> None:
 
 def test_agents_have_their_means() -> None:
     results = small()
-    rows = results.report().split("Agent by agent")[1].split("</table>")[0]
+    rows = results.report().split("Each agent, means")[1].split("</table>")[0]
     means = results.agents.groupby("agent").mean(numeric_only=True)
     heads = ("decisions", "regret", "realised_regret", "shares_sent", "shares_received")
     columns = [told(*means[column]) for column in heads]
@@ -131,7 +131,7 @@ def own_policy(arms: Sequence[str], _seed: int) -> UCB:
 def test_a_scenario_with_a_part_of_ones_own_is_reported_too() -> None:
     page = small(replace(WORLD, policy=own_policy)).report()
     assert f"{__name__}.own_policy" in page
-    assert "a part of your own, which no file can hold" in page
+    assert "code of your own, which a file cannot hold" in page
     assert "Theorem" not in page
 
 
@@ -218,7 +218,7 @@ def test_the_command_writes_the_report_beside_the_results_and_goes_on_all_the_sa
     file.write_text(scenario_to_toml(WORLD, trials=2, seed=7), encoding="utf-8")
     command = ["simulate", str(file), "--engine", "reference", "--alone", "--out", str(out)]
     assert main(command) == 0
-    assert capsys.readouterr().out.endswith(f"The results are in {out}, and {out / 'report.html'} shows them.\n")
+    assert capsys.readouterr().out.endswith(f"The results are in {out}. Open {out / 'report.html'} to see them.\n")
     assert (out / "report.html").read_text(encoding="utf-8") == Results.load(out).report()
     assert main([*command, "--trials", "4"]) == 0
     assert (out / "report.html").read_text(encoding="utf-8") == Results.load(out).report()

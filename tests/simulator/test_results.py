@@ -223,7 +223,7 @@ def test_links_with_relays_go_by_positions_and_relays_come_after_the_agents() ->
         (
             replace(WORLD, agents=(AgentSpec(Rate(0.5)),) * 500),
             ("links",),
-            "links would have up to 250,000 rows for each trial, more than 200,000: leave it out of keep",
+            "links would have up to 250,000 rows per trial, more than 200,000: leave it out of keep",
         ),
     ],
 )
@@ -507,7 +507,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, ran: list[t
 
     with pytest.raises(KeyboardInterrupt):
         small(PAIR, out=tmp_path, workers=1, progress=interrupt)
-    with pytest.raises(LocalError, match="holds a run that is not finished: run the same again to finish it"):
+    with pytest.raises(LocalError, match="holds an unfinished run: run the same again to finish it"):
         Results.load(tmp_path)
     kept = {(json.loads(line)["name"], json.loads(line)["trial"]) for line in journal_lines(tmp_path)}
     ran.clear()
@@ -673,7 +673,7 @@ def test_a_killed_run_never_reads_as_complete_and_can_be_finished(
         env=os.environ,
     )
     assert killed.returncode == -9
-    with pytest.raises(LocalError, match="holds a run that is not finished: run the same again to finish it"):
+    with pytest.raises(LocalError, match="holds an unfinished run: run the same again to finish it"):
         Results.load(tmp_path / "out")
     got = small(out=tmp_path / "out")
     assert len(ran) == left

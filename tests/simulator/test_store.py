@@ -114,7 +114,7 @@ def test_a_full_disk_keeps_the_trials_before_and_is_not_an_end(tmp_path: Path, m
         f"cannot write {tmp_path / 'journal.jsonl'}: No space left on device; "
         "the trials before this one are kept: run the same again to go on"
     )
-    with pytest.raises(LocalError, match="holds a run that is not finished: run the same again to finish it"):
+    with pytest.raises(LocalError, match="holds an unfinished run: run the same again to finish it"):
         load(tmp_path)
     written(tmp_path, 1)
     assert list(done(tmp_path)) == [("w", 0), ("w", 1)]

@@ -62,7 +62,7 @@ def test_a_point_may_have_several_algorithms_and_values_may_have_names() -> None
 @pytest.mark.parametrize(
     ("grid", "text"),
     [
-        ({}, r"there is nothing to vary: give threshold=\[1, 4, 16\], say"),
+        ({}, r"there is nothing to vary: pass threshold=\[1, 4, 16\], for example"),
         ({"threshold": []}, r"threshold must be a list of values, or values by name, at least one, not \[\]"),
         ({"threshold": 3}, "threshold must be a list of values, or values by name, at least one, not 3"),
         (

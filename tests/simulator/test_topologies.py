@@ -173,5 +173,5 @@ def test_immediate_broadcast_through_relays_is_two_messages_for_each_decision() 
 
 
 def test_explanations_are_about_a_mesh() -> None:
-    with pytest.raises(LocalError, match="explanations show two agents of a mesh: leave the topology out"):
+    with pytest.raises(LocalError, match="explanations show two agents in a mesh: leave out the topology"):
         explain(world(Relays(2)))

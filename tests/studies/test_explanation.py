@@ -373,7 +373,7 @@ def test_a_large_world_is_not_run_for_ever_and_the_page_says_so(monkeypatch: pyt
     cut = explain(THREE, slots=500)
     assert cut.conversation.ending is Ending.LARGE
     assert 0 < len(cut.conversation.moments) < 40
-    assert "cut there: with 3 agents more would take too long" in cut.html()
+    assert "cut there: with 3 agents, more would take too long" in cut.html()
 
 
 # The page.
@@ -420,7 +420,7 @@ def test_every_line_of_the_table_has_all_its_cells_or_is_one_with_the_line_above
     assert "<td></td>" not in table
 
 
-LOST = "one loss can silence the two for ever"
+LOST = "one loss can silence both forever"
 
 
 @pytest.mark.parametrize(
@@ -469,7 +469,7 @@ def test_names_of_arms_are_text_wherever_they_stand() -> None:
 
 def test_two_who_do_nothing_have_a_page_too() -> None:
     page = explain(replace(TWO, agents=(AgentSpec(Slots(())), AgentSpec(Slots(()))))).html()
-    assert "Neither of the two does anything" in page
+    assert "Neither agent does anything" in page
 
 
 SHARINGS = {

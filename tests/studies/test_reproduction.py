@@ -239,13 +239,13 @@ def test_every_cell_has_its_sentence_on_the_page() -> None:
     assert "6 of 8 message counts and 6 of 8 regrets" in page
     assert "has 8 of 16 within 3" in page
     assert "As printed at most 549 are possible" in page
-    assert "<h3>What stays unexplained</h3>" in page
+    assert "<h3>What remains unexplained</h3>" in page
 
 
 def test_arms_of_a_user_leave_nothing_unexplained(tables: list[Reproduced]) -> None:
     own = Report(tables, 1, surrogate_arms(), Path("mine.csv"))
     assert own.unexplained == []
-    assert "What stays unexplained" not in as_html(own, [], {one.study.name: [] for one in tables})
+    assert "What remains unexplained" not in as_html(own, [], {one.study.name: [] for one in tables})
 
 
 def test_the_report_for_programs_says_the_same_as_the_page(tables: list[Reproduced]) -> None:
@@ -298,7 +298,7 @@ def test_an_experiment_without_a_table_has_a_line_too_and_compiling_is_not_hidde
     assert main(["reproduce", "easy", "--trials", "1", "--workers", "1", "--out", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
     assert re.findall(r"^easy: (\S+): [\d,]+ messages, regret [\d,]+$", out, re.MULTILINE) == ["UCB-ODC", "AAE-ODC"]
-    assert re.search(r"^easy: 1 trial in [\d.]+ s, in which the engine was compiled$", err, re.MULTILINE)
+    assert re.search(r"^easy: 1 trial in [\d.]+ s, including compiling the engine$", err, re.MULTILINE)
 
 
 @pytest.mark.usefixtures("short")

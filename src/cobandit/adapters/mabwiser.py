@@ -35,18 +35,18 @@ _SEEDS = 2**32
 
 
 class MABWiserPolicy(Policy):
-    """Decides as a MABWiser bandit that was fitted to the same observations.
+    """Decides like a MABWiser bandit fitted to the same observations.
 
-    MABWiser learns from a history and never explores an arm that is not in it. So candidates of which nothing is known
-    are pulled first, in their order. All observations that are known count, those of others too. A reward between 0
-    and 1 counts in Thompson sampling by its size. Chance depends on `seed` and the number of own pulls.
+    MABWiser learns from a history and never explores an arm that is not in it. Therefore candidates without any
+    observations are pulled first, in order. All known observations count, including those of other agents. In Thompson
+    sampling, a reward between 0 and 1 counts by its size. Randomness depends on `seed` and the number of own pulls.
 
-    Making a bandit for each decision takes about 0.1 milliseconds. Simulations can afford it; for live members there
-    are policies of cobandit.
+    Building a bandit for each decision takes about 0.1 milliseconds. Simulations can afford that; for live members, use
+    cobandit's own policies.
 
     Args:
         arms: The names of the arms.
-        policy: A learning policy of MABWiser without contexts, such as `LearningPolicy.UCB1(alpha=1.25)`.
+        policy: A MABWiser learning policy without contexts, such as `LearningPolicy.UCB1(alpha=1.25)`.
         seed: The seed of this agent's draws. Give every agent its own.
         quantum: The smallest step of a reward.
 
@@ -72,7 +72,7 @@ class MABWiserPolicy(Policy):
         self.learning_policy = policy
 
     def select_arm(self) -> Arm:
-        """Return the first candidate of which nothing is known, or what MABWiser predicts."""
+        """Return the first candidate without observations; otherwise, what MABWiser predicts."""
         for arm in self.candidates:
             if not self.tally.counts[arm]:
                 return arm

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 Observation = dict[str, npt.NDArray[Any]]
-"""What an agent sees: `observation` and `action_mask`."""
+"""An agent's observation: `observation` and `action_mask`."""
 
 Infos = dict[str, dict[str, Any]]
 
@@ -38,18 +38,19 @@ Infos = dict[str, dict[str, Any]]
 class ScenarioEnv(ParallelEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo has no types
     """A scenario as a `pettingzoo.ParallelEnv`.
 
-    With K arms in the world, an agent's actions are 0 to K - 1, the arms in their order, and K, which passes. Its
-    observation has 1 + 2 K numbers: 1 if it is active and else 0; how often it pulled each arm; what each arm paid it
-    in all. `action_mask` has K + 1 entries: for an active agent the arms that it has, for others K alone. A reward is
-    that of the pull, 0 or 1; who does not pull gets 0. `infos` has `slot` and, for each agent, `active`.
+    With K arms in the world, an agent's actions are 0 to K - 1, the arms in order, and K, which means pass. Its
+    observation has 1 + 2 K numbers: 1 if it is active, else 0; how often it pulled each arm; and the total reward from
+    each arm. `action_mask` has K + 1 entries: an active agent may choose the arms that it has, any other agent only K.
+    The reward is that of the pull, 0 or 1; agents that do not pull get 0. `infos` has `slot` and, for each agent,
+    `active`.
 
     An active agent may pass: it makes no pull, and its next decision is as far away as if it had made one. `Halving`
-    schedules are never halved, as nobody sends anything. All agents are truncated when no decision is left before the
+    schedules never halve, because no messages are sent. All agents are truncated when no decision is left before the
     horizon.
 
     Args:
         scenario: A scenario, or the path of a scenario file.
-        seed: The seed of all chance, until `reset` names another one.
+        seed: The random seed, until `reset` sets another one.
 
     >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
     >>> world = Scenario(100, Arms.of([0.2, 0.8]), (AgentSpec(Rate(1.0)), AgentSpec(Rate(0.1))))
@@ -90,11 +91,11 @@ class ScenarioEnv(ParallelEnv[str, Observation, int]):  # type: ignore[misc]  # 
         self._payments = Payments(self.scenario, Tape(0))
 
     def observation_space(self, agent: str) -> Dict:
-        """Return what an agent's observations are like."""
+        """Return the space of an agent's observations."""
         return self._sights[agent]
 
     def action_space(self, agent: str) -> Discrete:
-        """Return what an agent can do: pull an arm, or pass."""
+        """Return the space of an agent's actions: pull an arm, or pass."""
         return self._actions[agent]
 
     def reset(
@@ -103,12 +104,12 @@ class ScenarioEnv(ParallelEnv[str, Observation, int]):  # type: ignore[misc]  # 
         """Begin a trial.
 
         Args:
-            seed: Begin with the first trial of this seed. Without one, go on with the next trial: the same trials that
-                `cobandit.simulate` runs with this seed.
-            options: `trial` says which trial it is, from 0.
+            seed: Begin with the first trial of this seed. Without a seed, continue with the next trial. These are the
+                same trials that `cobandit.simulate` runs with this seed.
+            options: `trial` sets the number of the trial, from 0.
 
         Raises:
-            LocalError: The seed or the trial cannot be one.
+            LocalError: The seed or the trial is invalid.
         """
         trial = plain((options or {}).get("trial", self._trial + 1 if seed is None else 0))
         tape = Tape(self._seed if seed is None else seed, trial)
@@ -131,10 +132,10 @@ class ScenarioEnv(ParallelEnv[str, Observation, int]):  # type: ignore[misc]  # 
     def step(
         self, actions: Mapping[str, int]
     ) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], Infos]:
-        """Let every agent act in this slot, and go to the next slot in which somebody decides.
+        """Let every agent act in this slot, and move to the next slot in which an agent decides.
 
         Raises:
-            LocalError: An active agent names no action, or an arm that it does not have. Nothing changed.
+            LocalError: An active agent has no action, or an arm that it does not have. Nothing changes.
         """
         stepped = self.agents
         chosen = [self._arm(agent, actions) for agent in stepped]
@@ -152,7 +153,7 @@ class ScenarioEnv(ParallelEnv[str, Observation, int]):  # type: ignore[misc]  # 
         return sights, rewards, dict.fromkeys(stepped, False), dict.fromkeys(stepped, is_over), infos
 
     def state(self) -> npt.NDArray[np.float64]:
-        """Return what all agents see, one after the other: for learners with a central critic."""
+        """Return the observations of all agents, concatenated: for learners with a central critic."""
         return np.concatenate([self._sight(agent)["observation"] for agent in self.possible_agents])
 
     def is_active(self, agent: str) -> bool:

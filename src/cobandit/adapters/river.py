@@ -29,20 +29,20 @@ _UNIFORM = proba.Beta()
 
 
 class RiverPolicy(Policy):
-    """Decides as a policy of river does with the same counts and rewards.
+    """Decides like a river policy with the same counts and rewards.
 
-    `UCB`, `EpsilonGreedy`, `ThompsonSampling`, `BayesUCB` and `RandomPolicy` work, and your own subclasses of
-    `river.bandit.base.Policy` that do not override `update`. All observations that are known count, those of others
-    too: also for a decay, and for `burn_in`. A reward between 0 and 1 counts in a Beta posterior by its size, where
-    river would take it for a 1. Chance depends on `seed` and the number of own pulls; the seed of the river policy
-    itself is not used.
+    Works with `UCB`, `EpsilonGreedy`, `ThompsonSampling`, `BayesUCB` and `RandomPolicy`, and with your own subclasses
+    of `river.bandit.base.Policy` that do not override `update`. All known observations count, including those of other
+    agents, also for a decay and for `burn_in`. In a Beta posterior, a reward between 0 and 1 counts by its size, where
+    river would treat it as a 1. Randomness depends on `seed` and the number of own pulls; the river policy's own seed
+    is not used.
 
-    Making a policy for each decision takes 0.1 to 0.8 milliseconds with 3 to 16 arms. Simulations can afford it; for
-    live members there are policies of cobandit.
+    Building a policy for each decision takes 0.1 to 0.8 milliseconds with 3 to 16 arms. Simulations can afford that;
+    for live members, use cobandit's own policies.
 
     Args:
         arms: The names of the arms.
-        policy: A policy of river, with its parameters. It is cloned and stays as it is.
+        policy: A river policy with its parameters. It is cloned and not changed.
         seed: The seed of this agent's draws. Give every agent its own.
         quantum: The smallest step of a reward.
 
@@ -73,7 +73,7 @@ class RiverPolicy(Policy):
         return arm
 
     def filled(self) -> RiverBase:
-        """Return a fresh policy of river that knows what this one knows: to look at, or to go on with elsewhere."""
+        """Return a fresh river policy that knows what this one knows: to inspect, or to use elsewhere."""
         river = self.river.clone({"seed": stream(self.seed, self.own_pulls)})
         river._n = self.tally.observations  # noqa: SLF001  # river feeds one reward at a time, and has no other door
         for position, (arm, count) in enumerate(self.tally.counts.items()):

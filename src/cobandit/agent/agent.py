@@ -44,13 +44,13 @@ class Agent:
     """One member of a group that learns together.
 
     Args:
-        name: This agent's name, unique in the group.
-        policy: How it decides. The policy brings the arms and the quantum; the whole group uses the same quantum.
-            `None` if it has only bandits with names.
-        sharing: How it talks; `on_demand()` by default.
-        incarnation: Which start of this agent it is. Observations of different incarnations are kept apart.
-        bandits: The bandits that it serves besides (`declare` says with which policies); and the plain one, without its
-            arms, if that has a window.
+        name: The agent's name, unique in the group.
+        policy: How the agent decides. The policy brings the arms and the quantum; the whole group uses the same
+            quantum. `None` if the agent has only named bandits.
+        sharing: How the agent communicates; `on_demand()` by default.
+        incarnation: Number of this start of the agent. Observations of different incarnations are kept apart.
+        bandits: Named bandits that the agent also serves (`declare` sets their policies). Include the plain bandit,
+            without its arms, if it has a window.
 
     >>> from cobandit import UCB, Agent
     >>> j, p = (Agent(name, UCB(["A", "B"])) for name in "jp")
@@ -79,7 +79,7 @@ class Agent:
         if not (sharing is None or isinstance(sharing, Sharing)):
             raise LocalError(f"an agent shares by on_demand(...), immediate(...) or silent(), not {sharing!r}")
         if policy is not None and policy.owner is not None:
-            raise LocalError(f"the policy belongs to agent {policy.owner} already: give every agent one of its own")
+            raise LocalError(f"the policy already belongs to agent {policy.owner}: give every agent its own policy")
         self.sharing = sharing or on_demand()
         endpoint = Endpoint(
             name,
@@ -109,11 +109,11 @@ class Agent:
     def policy(self) -> Policy:
         """The policy of the plain bandit."""
         if self._plain is None:
-            raise LocalError(f"{self.name} has only bandits with names: say which one")
+            raise LocalError(f"{self.name} has only named bandits: say which one")
         return self._plain.policy
 
     def policy_at(self, bandit: str, segment: str = "") -> Policy:
-        """Return the policy of a segment of a bandit, which appears when it is first asked for.
+        """Return the policy of a segment of a bandit. The segment is created the first time you ask for it.
 
         Raises:
             LocalError: The bandit was not declared.
@@ -121,14 +121,14 @@ class Agent:
         return self.learners.at((bandit, segment)).policy
 
     def segments_of(self, bandit: str) -> tuple[str, ...]:
-        """Return the segments of a bandit that there are."""
+        """Return the existing segments of a bandit."""
         return self.learners.segments_of(bandit)
 
     def declare(self, bandit: str, build: Build) -> None:
-        """Say how policies are made for a bandit that this agent serves, one for each of its segments.
+        """Set how policies are made for a bandit that this agent serves: one policy per segment.
 
         Raises:
-            LocalError: The agent does not serve it: begin a session with it first.
+            LocalError: The agent does not serve this bandit. Begin a session with it first.
         """
         if bandit not in self.endpoint.members.bandits:
             raise LocalError(f"{self.name} does not serve a bandit {bandit!r}: begin a session with it first")
@@ -136,24 +136,24 @@ class Agent:
 
     @property
     def has_plain(self) -> bool:
-        """Whether it has a plain bandit, without a name."""
+        """Whether the agent has a plain (unnamed) bandit."""
         return self._plain is not None
 
     def serves(self, at: At, arm: Arm) -> bool:
-        """Return whether an arm of a bandit is served here, or was."""
+        """Return whether the agent serves, or has served, an arm of a bandit."""
         return self.endpoint.replica.has(at[0], arm)
 
     @property
     def bandits(self) -> tuple[Bandit, ...]:
-        """The bandits with names that this agent serves."""
+        """The named bandits that this agent serves."""
         return tuple(bandit for name, bandit in self.endpoint.members.bandits.items() if name)
 
     def bandit(self, name: str) -> Bandit | None:
-        """Return what all who serve a bandit agree on; `None` if it was never served here."""
+        """Return the settings that all agents serving a bandit share; `None` if this agent never served it."""
         return self.endpoint.replica.bandits.get(name)
 
     def quantum_of(self, bandit: str) -> Quantum:
-        """Return in which steps rewards of a bandit are counted, as a share of their range."""
+        """Return the step in which a bandit's rewards are counted, as a fraction of their range."""
         return _quantum(self.endpoint.replica.units_of(bandit))
 
     @property
@@ -168,12 +168,12 @@ class Agent:
 
     @property
     def incarnation(self) -> int:
-        """Which start of this agent it is."""
+        """The number of this start of the agent."""
         return self.endpoint.replica.incarnation
 
     @plain_arguments
     def limit_facts(self, most: int) -> Outcome:
-        """Tell at most `most` facts in one message, because packets are small (`cobandit.codec.facts_that_fit`)."""
+        """Put at most `most` facts into one message, because packets are small (`cobandit.codec.facts_that_fit`)."""
         check_whole("the number of facts in a message", most, 1)
         most = min(most, MAX_FACTS_PER_MESSAGE)
         is_new, self.endpoint.replica.max_facts = most != self.endpoint.replica.max_facts, most
@@ -181,23 +181,23 @@ class Agent:
 
     @property
     def session(self) -> int:
-        """Which start of this agent's log it is: it moves on with every incarnation, and with every new arm."""
+        """The session of this agent's log: it advances with every incarnation and with every new arm."""
         return self.endpoint.session
 
     @property
     def wake_at(self) -> float | None:
-        """When to call `wake`, as the last outcome said; after `restore` there is no outcome to say it."""
+        """When to call `wake`, as in the last outcome. Use it after `restore`, which returns no outcome."""
         return self.endpoint.wake_at
 
     def select_arm(self) -> Arm:
-        """Return the arm to pull next. Changes nothing and waits for nobody."""
+        """Return the arm to pull next. Changes nothing and never waits."""
         return self.policy.select_arm()
 
     def update(self, arm: Arm, reward: float, now: float | None = None) -> Outcome:
-        """Take the reward of an own pull.
+        """Record the reward of one of this agent's own pulls.
 
         Raises:
-            LocalError: The arm is not one of this agent's, or the reward is not a number in [0, 1]. Nothing changed.
+            LocalError: The arm is not one of this agent's, or the reward is not a number in [0, 1]. Nothing changes.
         """
         quantum = self.policy.quantum
         units = quantum.units(reward)
@@ -210,20 +210,21 @@ class Agent:
         settled: Sequence[SettledBlock] = (),
         elsewhere: Sequence[Placed] = (),
     ) -> Outcome:
-        """Take the rewards of several own pulls at once: for each arm how many, and their sum in quanta.
+        """Record the rewards of several own pulls at once: for each arm, their number and their sum in quanta.
 
-        It is what `update` does for each of them, in one step: peers that have asked get one share with everything.
+        The effect is that of calling `update` for each of them, but in one step: peers that have asked get one share
+        with everything.
 
         Args:
-            tallies: The rewards. There may be none if decisions of a pen are settled without one.
+            tallies: The rewards. May be empty if decisions of a pen are settled without a reward.
             now: The time, if the agent is loss-tolerant.
-            settled: Which decisions of a pen that was (`cobandit.core.settled`): told with what was observed, or not at
-                all.
-            elsewhere: Rewards of bandits with names, in the same step.
+            settled: The decisions of a pen that these rewards settle (`cobandit.core.settled`): sent together with the
+                observations, or not at all.
+            elsewhere: Rewards of named bandits, in the same step.
 
         Raises:
-            LocalError: There are none, an arm comes twice or is not one of this agent's, or the rewards cannot add up
-                to that. Nothing changed.
+            LocalError: There are no rewards, an arm appears twice or is not one of this agent's, or the rewards cannot
+                add up to the given sum. Nothing changes.
         """
         now = self._time(now)
         check_time(now)
@@ -248,27 +249,27 @@ class Agent:
         return outcome._replace(outgoing=notices + outcome.outgoing) if notices else outcome
 
     def turn(self, time: float, now: float | None = None, *, is_back: bool = False) -> Outcome:
-        """Take the time of the calendar, which all who serve a bandit with a window have in common.
+        """Advance the calendar, which all agents serving a bandit with a window share.
 
-        What is outside of its window is forgotten. An earlier time changes nothing, unless it is said that the calendar
-        was wrong (`is_back`): after a new incarnation has begun, before it observes anything.
+        Observations outside the window are forgotten. An earlier time changes nothing, unless `is_back` says that the
+        calendar was wrong. That is allowed only after a new incarnation has begun and before it observes anything.
 
         Raises:
-            LocalError: It has observed something.
+            LocalError: The incarnation has already observed something.
         """
         return self._learned(self.endpoint.turn(plain(time), self._time(now), is_back=is_back))
 
     @property
     def calendar(self) -> Calendar:
-        """Which periods count at present, for drivers to look at."""
+        """The periods that currently count, for drivers to inspect."""
         return self.endpoint.replica.calendar
 
     def adopt(
         self, pen: AgentId, tally: ArmTally, settled: Sequence[SettledBlock], now: float, at: At = PLAIN
     ) -> Outcome:
-        """Count rewards of decisions that were made with a pen which nobody holds, and that these are settled.
+        """Count rewards of decisions made with a pen that no agent holds any more, and mark them as settled.
 
-        Only the relay that lent it may do so: it goes on counting where the last holder ended.
+        Only the relay that lent the pen may do this: it continues counting where the last holder stopped.
         """
         incarnation, replica = incarnation_of(pen), self.endpoint.replica
         place = (*at, replica.period_of(at[0]))
@@ -276,7 +277,7 @@ class Agent:
         return self.adopt_told(told._replace(tallies=(replica.held(told, tally.arm).plus(tally),)), settled, now)
 
     def adopt_told(self, told: Cells, settled: Sequence[SettledBlock], now: float) -> Outcome:
-        """Do what `adopt` does, as it is written down: all that is counted of the arm then."""
+        """Do what `adopt` does, from its record: everything that is then counted for the arm."""
         return self._learned(adopt(self.endpoint, told, settled, now))
 
     def _learned(self, outcome: Outcome) -> Outcome:
@@ -292,10 +293,10 @@ class Agent:
         return outcome
 
     def receive(self, message: Message, now: float | None = None) -> Outcome:
-        """Take a message of another agent.
+        """Take a message from another agent.
 
         Raises:
-            PeerError: The message cannot be right. Nothing changed.
+            PeerError: The message is invalid. Nothing changes.
         """
         outcome = self._learned(self.endpoint.receive(message, self._time(now)))
         for arm in outcome.ruled_out:
@@ -303,17 +304,17 @@ class Agent:
         return outcome
 
     def peer_joined(self, peer: AgentId, arms: Sequence[Arm], now: float = 0.0) -> Outcome:
-        """Note that a peer is here, for the first time or again. Nothing is sent for that alone."""
+        """Note that a peer is here, for the first time or again. This alone sends nothing."""
         return self.endpoint.peer_joined(peer, arms, now)
 
     def peer_left(self, peer: AgentId, now: float = 0.0) -> Outcome:
-        """Note that a peer is gone. What is observed from now on is kept for its return."""
+        """Note that a peer is gone. Observations from now on are kept for its return."""
         return self.endpoint.peer_left(peer, now)
 
     def forget(self, peer: AgentId, now: float) -> Outcome:
-        """Note that a peer is gone, and that nothing is to be kept ready for its return. What it observed stays.
+        """Note that a peer is gone, and keep nothing ready for its return. Its observations stay.
 
-        It costs nothing any more. If it is heard again, the two go on from where they were.
+        The peer no longer costs anything. If it is heard again, the two continue where they left off.
 
         Raises:
             LocalError: No agent of that name has joined, or this agent is not loss-tolerant.
@@ -322,37 +323,37 @@ class Agent:
         return self.endpoint.forget(peer, self._time(now))
 
     def join(self, now: float | None = None, *, is_relay: bool = False, is_leaf: bool = False) -> Outcome:
-        """Say to every known peer that this agent is here, or here again.
+        """Tell every known peer that this agent is here, or here again.
 
         Args:
             now: The time, if the agent is loss-tolerant.
-            is_relay: Whether it passes on what others observed: to newcomers at once, and to everybody whenever it is
-                quiet. So what an agent learned does not die with its name.
-            is_leaf: Whether it hears of others only from relays, as totals: then what it holds and what a message to it
-                costs do not depend on how many there are. Its peers must be relays.
+            is_relay: Whether the agent passes on what others observed: to newcomers at once, and to all peers whenever
+                it is quiet. That way, what an agent learned does not die with its name.
+            is_leaf: Whether the agent hears of others only from relays, as totals. Then neither what it stores nor the
+                cost of a message to it depends on the number of agents. Its peers must be relays.
 
         Raises:
-            LocalError: An agent cannot be both, nor become or cease to be a leaf within a session.
+            LocalError: An agent cannot be both, and cannot become or stop being a leaf within a session.
         """
         if is_relay and is_leaf:
             raise LocalError(f"{self.name} cannot be a relay and a leaf: a leaf has no rows to pass on")
         return self._learned(self.endpoint.join(self._time(now), is_relay=is_relay, is_leaf=is_leaf))
 
     def leave(self) -> Outcome:
-        """Say to every known peer that this agent goes away."""
+        """Tell every known peer that this agent is leaving."""
         return self.endpoint.leave()
 
     def flush(self, now: float) -> Outcome:
-        """Send to every peer what it lacks, without waiting until a buffer is full: before going away, say.
+        """Send every peer what it lacks, without waiting for a full buffer, for example before leaving.
 
         Raises:
-            LocalError: The agent is not loss-tolerant. In the paper's protocol nobody speaks unasked.
+            LocalError: The agent is not loss-tolerant. In the paper's protocol, agents send nothing unasked.
         """
         self._check_tolerant("flush")
         return self.endpoint.flush(self._time(now))
 
     def wake(self, now: float | None = None) -> Outcome:
-        """Do what is to be done at the time that the last outcome asked for with `wake_at`."""
+        """Do the work that is due at the time the last outcome gave in `wake_at`."""
         return self.endpoint.wake(self._time(now))
 
     @plain_arguments
@@ -367,18 +368,18 @@ class Agent:
     ) -> Outcome:
         """Begin a new session: after a start that may have forgotten something, or to serve more arms or other bandits.
 
-        Everybody then tells everything again that is wanted, which does no harm. Call `join` after it.
+        All peers then send again whatever is wanted, which does no harm. Call `join` afterwards.
 
         Args:
-            session: Above all earlier ones, and different from all of them: a clock and some chance.
+            session: A number above all earlier ones and never used before: a clock and some randomness.
             now: The time.
-            incarnation: A new one, if own observations may have been forgotten: what was observed before is kept apart,
-                peers return what they know of it, and nothing is counted twice.
-            arms: All arms, if there are more than before: those come first.
-            bandits: All bandits that it serves besides, if these are others than before.
+            incarnation: A new number, if the agent may have forgotten some of its own observations. Earlier
+                observations are kept apart, peers return what they know of them, and nothing is counted twice.
+            arms: All arms, if there are more than before. The earlier ones come first.
+            bandits: All named bandits that the agent serves, if they differ from before.
 
         Raises:
-            LocalError: The agent is not loss-tolerant, or a number or an arm set cannot be. Nothing changed.
+            LocalError: The agent is not loss-tolerant, or a number or arm set is invalid. Nothing changes.
         """
         self._check_tolerant("begin a new session")
         names = self.arms if arms is None else checked_arms(arms)
@@ -399,7 +400,7 @@ class Agent:
         return self.endpoint.speech.presence()
 
     def acknowledge(self, peer: AgentId) -> Outcome:
-        """Say to a known peer what this agent has of it, and no more: for who must be heard now and then."""
+        """Acknowledge to a known peer what this agent has from it, and send nothing else: a sign of life."""
         link = self.endpoint.links.get(peer)
         outgoing = () if link is None else (self.endpoint.speech.acknowledge(link),)
         return Outcome(outgoing=outgoing, wake_at=self.wake_at)
@@ -410,11 +411,11 @@ class Agent:
         return self.endpoint.replica.number
 
     def declares(self, bandit: str) -> bool:
-        """Return whether it is known here how policies of a bandit are made."""
+        """Return whether this agent knows how to make policies for a bandit."""
         return self.learners.knows(bandit)
 
     def snapshot(self) -> Snapshot:
-        """Return all that this agent knows."""
+        """Return everything this agent knows."""
         return Snapshot(repr(self.sharing), state(self.endpoint))
 
     @classmethod
@@ -429,17 +430,18 @@ class Agent:
     ) -> "Agent":
         """Rebuild an agent from a snapshot and the records of every outcome since.
 
-        After a start that may have forgotten something (a crash, an older disk) call `begin` with a new incarnation.
+        After a start that may have forgotten something (a crash, an older disk), call `begin` with a new incarnation.
 
         Args:
             snapshot: What `snapshot` returned.
             records: The records since then, in order.
-            policy: A fresh policy with the same quantum and the same arms. Arms that it has besides are put aside.
-            sharing: How to talk. Give the same again; another is accepted only when there are no records to replay.
-            builds: How policies are made of bandits with names, as far as these are declared already.
+            policy: A fresh policy with the same quantum and the same arms. Any extra arms are put aside.
+            sharing: How to communicate. Pass the same as before; a different one is accepted only if there are no
+                records to replay.
+            builds: How to make policies for named bandits that are already declared.
 
         Raises:
-            LocalError: The snapshot is of another version, is damaged, or does not fit the policy or the records.
+            LocalError: The snapshot is from another version, is damaged, or does not fit the policy or the records.
         """
         kept = checked(snapshot, policy, sharing)
         if policy is not None:

@@ -11,7 +11,7 @@ from cobandit.values.tally import Arm
 
 
 class Peers:
-    """The known peers of an agent by their names, present or not, but for those that are forgotten.
+    """The known peers of an agent by name, present or not, except forgotten ones.
 
     >>> from cobandit import UCB, Agent
     >>> j = Agent("j", UCB(["A", "B"]))
@@ -33,7 +33,7 @@ class Peers:
         return name in self._endpoint.links
 
     def link(self, peer: AgentId) -> LinkView:
-        """Return how the link to a peer stands: what drivers need to know, and all they look at.
+        """Return the state of the link to a peer: everything that drivers need to know about it.
 
         Raises:
             StrangerError: No agent of that name has joined.
@@ -51,7 +51,7 @@ class Peers:
 
     @property
     def met(self) -> Container[AgentId]:
-        """The names of all that have ever joined, forgotten or not."""
+        """The names of all peers that have ever joined, forgotten or not."""
         return self._endpoint.met
 
     @property
@@ -101,7 +101,7 @@ class Peers:
 
     @property
     def lacking(self) -> tuple[AgentId, ...]:
-        """Who is here and has not acknowledged everything that it can use."""
+        """The peers that are here and have not acknowledged everything they can use."""
         endpoint = self._endpoint
         return tuple(name for name, link in endpoint.links.items() if endpoint.agenda.has_unsaid(link))
 

@@ -46,13 +46,13 @@ def write_report(out: Path) -> Path:
 def as_html(cards: Sequence[Card], drawn: dict[str, Picture]) -> str:
     """Return the page."""
     lead = (
-        f"<p>Benchmark version {VERSION}, cobandit {escape(cobandit.__version__)}. All entries of a task meet the same "
-        "decision times and the same rewards of each arm. ± is half of a 95 % interval over trials.</p>"
+        f"<p>Benchmark version {VERSION}, cobandit {escape(cobandit.__version__)}. All entries of a task get the same "
+        "decision times and the same rewards for each arm. ± is half the width of a 95 % interval over trials.</p>"
     )
     links = "".join(f'<a href="#{name}">{escape(name)}</a>' for name in drawn)
     whole = (
-        f"<p>Geometric means over the tasks that an entry has played, over what {YARDSTICK} has there. Without a "
-        "number: it sends nothing on a task. Entries have played different tasks, so look at the number of them.</p>"
+        f"<p>Geometric means, over the tasks that an entry has run, relative to {YARDSTICK} there. No number: it sends "
+        "nothing on some task. Entries have run different tasks, so check how many.</p>"
     )
     body = (
         f"<nav>{links}</nav>"
@@ -66,7 +66,7 @@ def as_html(cards: Sequence[Card], drawn: dict[str, Picture]) -> str:
 def _section(name: str, cards: Sequence[Card], drawn: Picture) -> str:
     without = [(card.title, card.not_played[name]) for card in cards if name in card.not_played]
     listed = "".join(f"<li>{escape(title)}: {escape(why)}</li>" for title, why in without)
-    missing = f"<details><summary>{len(without)} not played</summary><ul>{listed}</ul></details>" if without else ""
+    missing = f"<details><summary>{len(without)} not run</summary><ul>{listed}</ul></details>" if without else ""
     table = _html_table(task_table(name, cards))
     return f'<section class="card" id="{name}"><h2>{escape(name)}</h2>{drawn.html()}{table}{missing}</section>'
 

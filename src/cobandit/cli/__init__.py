@@ -36,11 +36,11 @@ INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 
 UNREAD = 141
-"""The exit code if the reader has seen enough, as `head` does: as if SIGPIPE had ended the program."""
+"""The exit code if the reader closes the pipe early, as `head` does: the same as if SIGPIPE had ended the program."""
 
 
 def console() -> int:
-    """Run the command line as a program. An interrupted one ends at once, whatever its threads and workers compute."""
+    """Run the command line as a program. Ctrl-C ends it at once, even while threads and workers are computing."""
     code = main()
     if code == INTERRUPTED:
         for worker in multiprocessing.active_children():
@@ -94,52 +94,54 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"cobandit {cobandit.__version__}")
     commands = parser.add_commands("name_of_command")
 
-    commands.group("Look at it")
-    add_demo(commands.add("demo", "run a fleet of real processes for a minute, and count its messages"))
-    _add_compare(commands.add("compare", "set ways to talk side by side: a table and a picture"))
-    add_explain(commands.add("explain", "show how two agents of a scenario talk: a page with an animation"))
+    commands.group("Try it")
+    add_demo(commands.add("demo", "run a fleet of real processes for a minute; count its messages"))
+    _add_compare(commands.add("compare", "compare ways to communicate: print a table and draw a figure"))
+    add_explain(commands.add("explain", "show how two agents of a scenario talk, as an animated page"))
 
     commands.group("Run a fleet")
-    add_relay(commands.add("relay", "run a relay from a file: an always-on memory, and the way to leaves"))
+    add_relay(commands.add("relay", "run a relay: the group's always-on memory and hub for leaves"))
     add_serve(commands.add("serve", "run a member with an HTTP API, for programs in any language"))
-    add_keys(commands.add("keys", "make a group, and the files with which agents prove who they are"))
-    add_health(commands.add("health", "ask a running member of this computer whether it is well"))
+    add_keys(commands.add("keys", "create a group and the key files that identify its agents"))
+    add_health(commands.add("health", "check whether a member on this machine is healthy"))
 
-    commands.group("Operate it")
-    add_status(commands.add("status", "ask a fleet how it is: arms, members, who talks to whom"))
-    add_control(commands.add("control", "freeze an arm or turn the kill switch, for a whole fleet"))
-    add_forget(commands.add("forget", "say that members are gone for good: what they observed stays"))
+    commands.group("Operate a fleet")
+    add_status(commands.add("status", "show the state of a fleet: arms, members, who talks to whom"))
+    add_control(commands.add("control", "freeze arms or use the kill switch, across a whole fleet"))
+    add_forget(commands.add("forget", "remove members that are gone for good; their observations stay"))
     add_log(commands.add("log", "print a member's decisions, with propensities and rewards"))
-    add_evaluate(commands.add("evaluate", "estimate what another policy would have brought, from a log"))
+    add_evaluate(commands.add("evaluate", "estimate from a log how well another policy would have done"))
     add_reward(commands.add("reward", "reward a decision by its id"))
-    add_snapshot(commands.add("snapshot", "write what a member knows, for others to start from"))
+    add_snapshot(commands.add("snapshot", "save what a member knows, for other members to start from"))
 
     commands.group("Research")
-    add_simulate(commands.add("simulate", "run a scenario file: many trials, on one machine or many"))
-    add_protocols(commands.add("protocols", "list the ways to talk that scenario files may name"))
-    add_bench(commands.add("bench", "the benchmark of protocols: frozen tasks, runs, a report"))
-    add_reproduce(commands.add("reproduce", "run the paper's experiments and write a report with its figures"))
-    _add_messages(commands.add("messages", "set our message counts beside the paper's, on the readable engine"))
+    add_simulate(commands.add("simulate", "run trials of a scenario file, on one machine or a cluster"))
+    add_protocols(commands.add("protocols", "list the protocols that scenario files can name"))
+    add_bench(commands.add("bench", "benchmark protocols on fixed tasks and write a report"))
+    add_reproduce(commands.add("reproduce", "run the paper's experiments and write a report with figures"))
+    _add_messages(commands.add("messages", "compare our message counts with the paper's (readable engine)"))
     return parser
 
 
 def _add_compare(parser: Parser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("comparison"), help="the folder for the picture")
+    parser.add_argument(
+        "--out", type=Path, default=Path("comparison"), help="folder for the figure (default: comparison)"
+    )
     _add_runs(parser, trials=4)
     parser.set_defaults(command=_compare)
 
 
 def _add_messages(parser: Parser) -> None:
-    parser.add_argument("experiment", nargs="*", default=[], help="3, 5, 6a, 6b, 7; all unless named")
+    parser.add_argument("experiment", nargs="*", default=[], help="3, 5, 6a, 6b or 7 (default: all)")
     _add_runs(parser, trials=None)
     parser.set_defaults(command=_messages)
 
 
 def _add_runs(parser: argparse.ArgumentParser, *, trials: int | None) -> None:
-    usual = "as many as a standard error of 0.4 %% takes" if trials is None else trials
-    parser.add_argument("--trials", type=positive, default=trials, help=f"how many trials (default: {usual})")
+    usual = "as many as a standard error of 0.4 %% needs" if trials is None else trials
+    parser.add_argument("--trials", type=positive, default=trials, help=f"number of trials (default: {usual})")
     parser.add_argument(
-        "--workers", type=positive, default=core_count(), help="how many processes (default: one for each core)"
+        "--workers", type=positive, default=core_count(), help="number of processes (default: one per core)"
     )
 
 
@@ -164,8 +166,8 @@ def _compare(options: argparse.Namespace) -> int:
         write_whole(options.out / name, content)
     print(
         f"\n{options.trials} trials of {lines[0].decisions:,} decisions by 20 agents, UCB.\n"
-        "± is half of the 95 % interval of the mean. The picture is\n"
-        f"in {options.out / picture.name}, as .svg and .pdf."
+        "± is half the width of the 95 % interval of the mean. The figure is\n"
+        f"{options.out / picture.name}, as .svg and .pdf."
     )
     return 0
 
@@ -186,5 +188,5 @@ def _messages(options: argparse.Namespace) -> int:
             flush=True,
         )
         agree = agree and row.agrees
-    print("\nOff: by how much of the published count ours differs; chance: the standard error of that.")
+    print("\nOff: how far our count is from the published one. Chance: the standard error of that.")
     return 0 if agree else 1

@@ -14,28 +14,28 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(required=True, metavar="verb", parser_class=Parser)
 
     listing = verbs.add_parser("list", help="list the tasks and the entries")
-    listing.add_argument("what", nargs="?", choices=("tasks", "protocols"), help="only these")
+    listing.add_argument("what", nargs="?", choices=("tasks", "protocols"), help="what to list (default: both)")
     listing.set_defaults(command=_list)
 
-    running = verbs.add_parser("run", help="play tasks; the same command again goes on where it stopped")
-    running.add_argument("task", nargs="*", help="the tasks (default: all)")
+    running = verbs.add_parser("run", help="run tasks; run the same command again to resume")
+    running.add_argument("task", nargs="*", help="tasks to run (default: all)")
     running.add_argument(
-        "--protocol", nargs="+", default=[], metavar="NAME", help="entries or protocols (default: all)"
+        "--protocol", nargs="+", default=[], metavar="NAME", help="entries or protocols to run (default: all)"
     )
     running.add_argument(
-        "--own", action="append", default=[], metavar="MODULE:CLASS", help="a protocol of your own, too"
+        "--own", action="append", default=[], metavar="MODULE:CLASS", help="also run your own protocol; repeatable"
     )
-    running.add_argument("--quick", action="store_true", help="10 trials in place of 30")
-    running.add_argument("--trials", type=int, metavar="N", help="another number of trials")
-    running.add_argument("--slow", action="store_true", help="play what takes long on the readable engine, too")
+    running.add_argument("--quick", action="store_true", help="run 10 trials instead of 30")
+    running.add_argument("--trials", type=int, metavar="N", help="number of trials (default: 30)")
+    running.add_argument("--slow", action="store_true", help="also run what takes long on the readable engine")
     running.add_argument(
-        "--out", type=Path, default=Path("benchmark"), metavar="DIR", help="the folder (default: benchmark)"
+        "--out", type=Path, default=Path("benchmark"), metavar="DIR", help="output folder (default: benchmark)"
     )
-    running.add_argument("--workers", type=int, metavar="N", help="how many processes (default: one for each core)")
+    running.add_argument("--workers", type=int, metavar="N", help="number of processes (default: one per core)")
     running.set_defaults(command=_run)
 
-    reporting = verbs.add_parser("report", help="write a page, pictures, tables and entries from a folder")
-    reporting.add_argument("folder", type=Path, help="the folder of a run")
+    reporting = verbs.add_parser("report", help="write a page, figures, tables and entries from a run")
+    reporting.add_argument("folder", type=Path, help="output folder of a run")
     reporting.set_defaults(command=_report)
 
 
@@ -47,7 +47,7 @@ def _list(options: argparse.Namespace) -> int:
         for task in tasks().values():
             print(beside(f"  {task.name:14}", task.why))
     if options.what != "tasks":
-        print("Entries, each with its protocol:")
+        print("Entries and their protocols:")
         for entry in entries().values():
             print(beside(f"  {entry.name:24}{entry.protocol:14}", entry.title))
     return 0
@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace) -> int:
                 progress=progress,
             )
     except KeyboardInterrupt:
-        print("cobandit: interrupted: run the same command again to go on", file=sys.stderr)
+        print("cobandit: interrupted; run the same command again to resume", file=sys.stderr)
         return 130  # as `cobandit.cli.INTERRUPTED`
     finally:
         for bar in bars.values():
@@ -90,7 +90,7 @@ def _run(options: argparse.Namespace) -> int:
     failures = [(one.task.name, entry, why) for one in played for entry, why in one.failures.items()]
     for task, entry, why in failures:
         print(f"cobandit: {entry} failed on {task}: {why}", file=sys.stderr)
-    print(f"The trials are in {options.out}; `cobandit bench report {options.out}` shows them.")
+    print(f"The trials are in {options.out}. Run `cobandit bench report {options.out}` to see the results.")
     return 1 if failures else 0
 
 

@@ -1,4 +1,4 @@
-"""The command `cobandit control`: turn a switch for a whole fleet, and see who has obeyed."""
+"""The command `cobandit control`: turn a switch for a whole fleet and show which members have applied it."""
 
 import argparse
 import sys
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from cobandit.live.status.statistics import Statistics
 
 OBEYED_WITHIN = 10.0
-"""Seconds until who has not obeyed is named."""
+"""Seconds to wait before naming the members that have not obeyed."""
 
 DISOBEYED = 1
 """The exit code if a switch cannot be turned, or a member did not obey in time."""
 
 UNANSWERED = 3
-"""The exit code if all who answered obeyed, and a member that they know did not answer."""
+"""The exit code if every member that answered obeyed, but a member that they know did not answer."""
 
 MAX_NAMED = 20
 """Of more members than this, only so many are named."""
@@ -27,16 +27,16 @@ MAX_NAMED = 20
 
 def add_control(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
-    parser.add_argument("url", help="the network, as `cobandit status` takes it")
+    parser.add_argument("url", help="network address, as for `cobandit status`")
     _add_options(parser)
     switches = parser.add_subparsers(required=True, metavar="switch", dest="switch")
     for name, what in (
-        ("freeze", "give an arm no more traffic"),
-        ("unfreeze", "give an arm back to the policy"),
-        ("kill", "let everybody pull this arm and no other"),
+        ("freeze", "stop sending traffic to an arm"),
+        ("unfreeze", "let the policy choose an arm again"),
+        ("kill", "make every member pull only this arm"),
     ):
         switch = switches.add_parser(name, help=what, argument_default=argparse.SUPPRESS)
-        switch.add_argument("arm")
+        switch.add_argument("arm", help="the arm's name")
         _add_options(switch)
     _add_options(switches.add_parser("lift", help="turn the kill switch off", argument_default=argparse.SUPPRESS))
     parser.set_defaults(command=run)
@@ -45,7 +45,7 @@ def add_control(parser: argparse.ArgumentParser) -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     """Give a parser the options. They may stand before the switch and after it."""
     add_connection(parser, needs_group=False)
-    parser.add_argument("--bandit", metavar="NAME", help="of a fleet: turn the switch of this bandit alone")
+    parser.add_argument("--bandit", metavar="NAME", help="in a fleet: only for this bandit")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     from cobandit.live.machine.controls import FROZEN, FURTHEST_AHEAD, KILL, freezing_in, killing  # noqa: PLC0415
 
     if options.group is None:
-        raise LocalError("say whose switch it is, with --group")
+        raise LocalError("name the group, with --group")
     arm, bandit = getattr(options, "arm", ""), options.bandit or ""
     is_kill = options.switch in ("kill", "lift")
     key = (killing(bandit) if bandit else KILL) if is_kill else freezing_in(bandit, arm)
@@ -72,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
         known = fleet.members
         if not known:
             print(
-                "cobandit: nobody answered: `cobandit status` with the same options says what to check", file=sys.stderr
+                "cobandit: no member answered: `cobandit status` with the same options says what to check",
+                file=sys.stderr,
             )
             return NOBODY
         if (why := _wrong_with(known, options.switch, arm, options.bandit)) is not None:
@@ -81,8 +82,8 @@ def run(options: argparse.Namespace) -> int:
         ahead = time.time() - max(member.at for member in known)
         if ahead > FURTHEST_AHEAD:
             print(
-                f"cobandit: the clock here is {ahead / 60.0:.0f} minutes ahead of all members, so none would obey: set "
-                "it",
+                f"cobandit: this machine's clock is {ahead / 60.0:.0f} minutes ahead of all members, so none would "
+                "obey: set it",
                 file=sys.stderr,
             )
             return DISOBEYED
@@ -164,19 +165,19 @@ def _wrong_with(members: "Sequence[Statistics]", switch: str, arm: str, bandit: 
     """Return why a switch cannot be turned; `None` if it can."""
     names = sorted({one.name for member in members for one in member.bandits})
     if bandit is not None and bandit not in names:
-        there = f"only {_named(names)}" if names else "and the group has one bandit: leave --bandit out"
+        there = f"only {_named(names)}" if names else "and the group has a single bandit: leave --bandit out"
         return f"no member has a bandit {bandit!r}, {there}"
     if switch == "lift":
         return None
     if bandit is None and names and switch != "kill":
-        return f"arms are of bandits here: say of which one {arm!r} is, with --bandit: {_named(names)}"
+        return f"this fleet has several bandits: say which one {arm!r} belongs to, with --bandit: {_named(names)}"
     wanted = names if bandit is None and names else [bandit or ""]
     if not any(arm in held.arms for member in members for name in wanted for held in _held(member, name)):
         return f"no member has an arm {arm!r}" + (f" of bandit {bandit!r}" if bandit else "")
     stuck = [member.name for member in members if any(held.is_last(arm) for held in _held(member, bandit or ""))]
     if switch == "freeze" and stuck:
         return (
-            f"arm {arm!r} is the last one that is not frozen, at {_named(stuck)}: give another one back first with "
-            "`unfreeze`, or let everybody pull one arm with `kill`"
+            f"arm {arm!r} is the last one that is not frozen, at {_named(stuck)}: unfreeze another arm first, or make "
+            "every member pull a single arm with `kill`"
         )
     return None

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from cobandit.studies.live_demo import DemoResult, Plan
 
 DEMO_AGENT = "demo-agent"
-"""What `cobandit demo` runs many times over. People have no use for it, so no help and no error names it."""
+"""The hidden command that `cobandit demo` runs once per agent. It is not for people: no help or error names it."""
 
 WIDTH = 80
 
 LINE_EVERY = 5.0
-"""Seconds between two lines where there is no terminal to draw on."""
+"""Seconds between two lines when the output is not a terminal."""
 
 
 def add_demo(parser: argparse.ArgumentParser) -> None:
@@ -31,14 +31,21 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
         "--seconds",
         type=float,
         default=60.0,
-        help="how long they decide (default: %(default)g); starting and settling take some seconds more",
+        help="how long the agents decide, without start-up and settling (default: %(default)g)",
     )
-    parser.add_argument("--agents", type=int, default=10, help="how many; the first is fast (default: %(default)s)")
-    parser.add_argument("--url", help="a server, nats://host:port or mqtt://host:port (default: TLS on this machine)")
-    parser.add_argument("--seed", type=int, default=1, help="of when they decide and what it pays (default: 1)")
-    parser.add_argument("--json", action="store_true", help="print only what was counted, for programs; no page")
     parser.add_argument(
-        "--listen", metavar="HOST:PORT", default="127.0.0.1:0", help="where the page is (default: a free port here)"
+        "--agents", type=int, default=10, help="number of agents; the first is fast (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--url", help="message server: nats://host:port or mqtt://host:port (default: TLS on this machine)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed for decision times and rewards (default: 1)")
+    parser.add_argument("--json", action="store_true", help="print only the counts, as JSON, without a page")
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        default="127.0.0.1:0",
+        help="address of the live page (default: a free local port)",
     )
     parser.set_defaults(command=_demo, extra="live")  # it needs several packages, which are not named one by one
 
@@ -53,8 +60,7 @@ def _demo(options: argparse.Namespace) -> int:
         return _run(plan, options)
     except KeyboardInterrupt as stopped:
         print(
-            f"\ncobandit: the demo has stopped before its end, with all {plan.agents} processes; "
-            "nothing is left behind",
+            f"\ncobandit: the demo was stopped early, with all {plan.agents} processes; nothing is left behind",
             file=sys.stderr,
         )
         return int(stopped.args[0]) if stopped.args else 130  # as `cobandit.cli.INTERRUPTED`
@@ -102,7 +108,7 @@ def run_agent_of_demo() -> int:
 
 
 class Screen:
-    """Shows the fleet while it runs: drawn anew on a terminal, a line now and then elsewhere."""
+    """Shows the fleet while it runs: a table redrawn on a terminal, otherwise a line every few seconds."""
 
     def __init__(self, plan: "Plan", *, is_silent: bool, page: "DemoPage | None" = None) -> None:
         self._plan = plan
@@ -115,7 +121,7 @@ class Screen:
         """Say what is about to run."""
         where = self._plan.url or "TLS on this machine"
         if not self._is_silent:
-            print(f"Starting {self._plan.agents} processes, one fast and the others slow, over {where} ...", flush=True)
+            print(f"Starting {self._plan.agents} processes, one fast and the rest slow, over {where} ...", flush=True)
         if self._page is not None:
             print(f"Look at {self._page.url}", flush=True)
 
@@ -127,9 +133,9 @@ class Screen:
             self._page.show(fleet, is_last=seconds >= self._plan.seconds)
         behind = max(fleet.missing(member) for member in fleet.members)
         shares = sum(member.communication.shares for member in fleet.members)
-        line = f"{fleet.decisions:>8,} decisions {shares:>7,} shares; who knows least lacks {behind:,} observations"
+        line = f"{fleet.decisions:>8,} decisions {shares:>7,} shares; at most {behind:,} observations missing"
         if self._is_drawn:
-            where = "" if self._page is None else f"; look at {self._page.url}"
+            where = "" if self._page is None else f"; live page: {self._page.url}"
             self._draw(f"{min(seconds, self._plan.seconds):.0f} of {self._plan.seconds:g} seconds{where}", fleet)
         elif seconds >= self._line_at or seconds >= self._plan.seconds:
             self._line_at = seconds + LINE_EVERY
@@ -158,9 +164,9 @@ def _told(result: "DemoResult") -> list[str]:
         for member in result.members
     ]
     settled = "" if result.settled_s is None else f", {result.settled_s:.1f} s after the last decision"
-    verdict = f"Not everybody knows everything: {lacking}."
+    verdict = f"Some agents lack observations: {lacking}."
     if not lacking:
-        verdict = f"All know all {result.observations:,} observations{settled}."
+        verdict = f"All agents know all {result.observations:,} observations{settled}."
     lines += [
         "",
         *textwrap.wrap(verdict, WIDTH),
@@ -168,11 +174,11 @@ def _told(result: "DemoResult") -> list[str]:
         f"{'PACKETS SENT':44}{'COUNT':>12}{'PER DECISION':>16}",
     ]
     meanings = {
-        "shares": "shares: fresh observations, and a request",
-        "repetitions": "repetitions of shares, and what was left",
+        "shares": "shares: fresh observations and a request",
+        "repetitions": "repeated shares, and what was left over",
         "acknowledgements": "acknowledgements",
-        "notices": "notices: arrivals and farewells",
-        "letters": "control messages: hellos, answers",
+        "notices": "notices: arrivals and departures",
+        "letters": "control messages: hellos and answers",
     }
     lines += [
         f"{meaning:44}{sent[kind]:>12,}{sent[kind] / result.decisions:>16.3f}" for kind, meaning in meanings.items()
@@ -184,16 +190,16 @@ def _told(result: "DemoResult") -> list[str]:
         f"{'at most, by Theorem 2 for these counts':44}{bound:>12,}{bound / result.decisions:>16.3f}",
         f"{'immediate broadcast':44}{immediate:>12,}{immediate / result.decisions:>16.3f}",
         "",
-        "Theorem 2 is about fresh shares alone: from one agent to another at most",
-        "min(C_j, C_p) + 1, where C_j thresholds 1, 2, 4, ... 64, 64, ... are filled by",
-        "what j observed. Acknowledgements and repetitions are the price of a network",
-        "that loses packets. For a short run, an agent that observes nothing more tells",
+        "Theorem 2 bounds fresh shares only: one agent sends another at most",
+        "min(C_j, C_p) + 1, where j's observations fill C_j thresholds of",
+        "1, 2, 4, ... 64, 64, ... Acknowledgements and repeats are the cost of a network",
+        "that loses packets. To keep the run short, an agent that stops observing sends",
         "the rest unasked after 2 to 10 s; live members wait 60 to 600 s by default.",
         "",
-        f"Regret of the group: {result.regret:,.0f}; of the same agents alone: {result.regret_alone:,.0f}.",
+        f"Group regret: {result.regret:,.0f}. The same agents without communication: {result.regret_alone:,.0f}.",
     ]
     if sent["shares"] > bound:
-        lines.append("! More shares than Theorem 2 allows: that is a bug of cobandit, please report it.")
+        lines.append("! More shares than Theorem 2 allows: this is a bug in cobandit, please report it.")
     if result.ungraceful:
-        lines.append(f"! These did not stop as asked: {', '.join(result.ungraceful)}.")
+        lines.append(f"! These agents did not stop when asked: {', '.join(result.ungraceful)}.")
     return lines

@@ -19,25 +19,30 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
         "log",
         nargs="+",
         type=Path,
-        help="what `cobandit log` printed: JSON lines, or a .parquet file; - reads them from the standard input",
+        help="output of `cobandit log`: JSON lines or a .parquet file; - reads JSON lines from standard input",
     )
     other = parser.add_mutually_exclusive_group()
-    other.add_argument("--arm", help="the other policy always chooses this arm (default: each arm in turn)")
-    other.add_argument("--arms", nargs="+", metavar="ARM", help="it chooses these arms evenly")
-    other.add_argument("--shares", nargs="+", metavar="ARM=SHARE", help="it chooses these arms with these shares")
-    other.add_argument("--column", help="this column of the log has, for each decision, its arm, or arms and shares")
+    other.add_argument("--arm", help="evaluate always choosing this arm (default: each arm in turn)")
+    other.add_argument("--arms", nargs="+", metavar="ARM", help="evaluate choosing among these arms evenly")
+    other.add_argument(
+        "--shares", nargs="+", metavar="ARM=SHARE", help="evaluate choosing these arms with these probabilities"
+    )
+    other.add_argument("--column", help="evaluate the arm, or arms and shares, in this column of the log")
     parser.add_argument(
         "--where",
         action="append",
         default=[],
         metavar="COLUMN=VALUE",
-        help="only decisions in which a column has a value",
+        help="use only decisions with this value in this column; repeatable",
     )
     add_place(parser, "only decisions of")
     parser.add_argument(
-        "--unrewarded", type=float, metavar="REWARD", help="count decisions without a reward with this one, not at all"
+        "--unrewarded",
+        type=float,
+        metavar="REWARD",
+        help="reward to assume for decisions that have none (default: leave them out)",
     )
-    parser.add_argument("--json", action="store_true", help="print it for programs: a line for each policy")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON per policy")
     parser.set_defaults(command=_run)
 
 
@@ -51,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
     logs = [Path("/dev/stdin") if str(path) == "-" else path for path in options.log]
     rows = [row for row in read_decisions(*logs) if all(_text(row.get(name)) == value for name, value in wanted)]
     if wanted and not rows:
-        raise LocalError(f"no decision of the log has {', '.join(f'{name}={value}' for name, value in wanted)}")
+        raise LocalError(f"no decision in the log has {', '.join(f'{name}={value}' for name, value in wanted)}")
     log = decisions_of(rows, unrewarded=options.unrewarded)
     targets: list[Target] = list(log.arms) if (target := _target(options)) is None else [target]
     found = [evaluate(log, target) for target in targets]
@@ -80,7 +85,7 @@ def _target(options: argparse.Namespace) -> "Target | None":
 def _parted(text: str, option: str) -> tuple[str, str]:
     name, equals, value = text.rpartition("=")
     if not (name and equals):
-        raise LocalError(f"{option} needs a name and a value with = between them, not {text!r}")
+        raise LocalError(f"{option} needs NAME=VALUE, not {text!r}")
     return name, value
 
 
@@ -90,12 +95,12 @@ def _text(value: object) -> str:
 
 def _table(found: "list[Evaluation]") -> list[str]:
     first = found[0]
-    lines = [f"{count_of(first.decisions, 'decision')}, as they were: {_words(first.logged)} a decision"]
+    lines = [f"{count_of(first.decisions, 'decision')}, as logged: {_words(first.logged)} per decision"]
     left_out = [
         f"{count:,} {why}"
         for count, why in (
             (first.unrewarded, "without a reward"),
-            (first.certain, "with an arm that was certain"),
+            (first.certain, "with only one possible arm"),
             (first.untold, "without a propensity"),
         )
         if count
@@ -110,8 +115,8 @@ def _table(found: "list[Evaluation]") -> list[str]:
             f"  doubly robust       {_words(one.doubly_robust)}",
             *(f"  ! {caution}" for caution in one.cautions),
         ]
-    but = " but for those with a warning (!)" if any(one.cautions for one in found) else ""
-    return [*lines, "", f"Intervals hold the true value in {first.confidence:.0%} of such logs{but}."]
+    but = ", except those with a warning (!)" if any(one.cautions for one in found) else ""
+    return [*lines, "", f"Intervals contain the true value in {first.confidence:.0%} of such logs{but}."]
 
 
 def _words(estimate: "Estimate") -> str:

@@ -19,26 +19,26 @@ DEFAULT_SEED = 1
 def add_explain(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     parser.add_argument(
-        "scenario", type=Path, nargs="?", help="a scenario file (default: the two agents of the paper's Figure 1)"
+        "scenario", type=Path, nargs="?", help="scenario file (default: the two agents of the paper's Figure 1)"
     )
     parser.add_argument(
         "--figure",
         choices=("1a", "1b"),
-        help="without a file: Figure 1(a), a threshold of one, or 1(b), thresholds that double (default: 1b)",
+        help="figure to show without a file: 1a has a threshold of one, 1b doubling thresholds (default: 1b)",
     )
     parser.add_argument(
         "--agents",
         type=int,
         nargs=2,
         metavar=("UPPER", "LOWER"),
-        help="which two, by position from 0 (default: who decides most and who decides least)",
+        help="the two agents to show, counted from 0 (default: the most and the least active)",
     )
     parser.add_argument(
-        "--slots", type=int, metavar="N", help="how many slots (default: until a dozen shares were sent)"
+        "--slots", type=int, metavar="N", help="number of slots to show (default: until a dozen shares are sent)"
     )
-    parser.add_argument("--seed", type=int, help="the seed of all chance (default: as the file says, or 1)")
-    parser.add_argument("--trial", type=int, default=0, help="which trial with that seed (default: 0)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the page (default: named after the scenario)")
+    parser.add_argument("--seed", type=int, help="random seed (default: from the file, or 1)")
+    parser.add_argument("--trial", type=int, default=0, help="trial to show for that seed (default: 0)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="page to write (default: named after the scenario)")
     add_own(parser)
     parser.set_defaults(command=_explain)
 
@@ -52,7 +52,7 @@ def _explain(options: argparse.Namespace) -> int:
     if path.is_dir():
         raise LocalError(f"{path} is a folder: name a file to write, such as {path / f'{stem}.html'}")
     if not path.parent.is_dir():
-        raise LocalError(f"there is no folder {path.parent}: make it, or name another file")
+        raise LocalError(f"there is no folder {path.parent}: create it, or choose another file")
     explanation = _explanation(options)
     write_whole(path, explanation.html())
     one, other = explanation.names

@@ -24,7 +24,7 @@ _TIMES = ((60, "s"), (60, "m"), (48, "h"))
 
 _MATRICES: tuple[tuple[str, Callable[[PeerStatistics], str]], ...] = (
     ("shares sent, by row to column", lambda peer: short(peer.shares_sent)),
-    ("time since row last heard of column", lambda peer: ago(peer.heard_s) if peer.is_present else "gone"),
+    ("time since row last heard from column", lambda peer: ago(peer.heard_s) if peer.is_present else "gone"),
     ("observations of row that column has not acknowledged", lambda peer: short(peer.lacks)),
 )
 
@@ -120,11 +120,11 @@ def _arms(fleet: Fleet, most: int) -> list[str]:
             f"{_remark(arm, len(fleet.members)) or f'{best:>8} {bar}'}"
         )
     if rest := arms[most:]:
-        lines.append(f"... and {len(rest)} arms more, with {sum(arm.share for arm in rest):.1%} of the traffic")
+        lines.append(f"... and {len(rest)} more arms, with {sum(arm.share for arm in rest):.1%} of the traffic")
     if fleet.leaves:
-        lines.append("OBSERVED: all that is known. TRAFFIC: of that.")
+        lines.append("OBSERVED: everything known. TRAFFIC: the share of that.")
     elif fleet.own_observations < fleet.observations:
-        lines.append("OBSERVED: all that is known. TRAFFIC: of what those who answered observed.")
+        lines.append("OBSERVED: everything known. TRAFFIC: share of what answering members observed.")
     return lines
 
 
@@ -145,7 +145,7 @@ def _bandits(fleet: Fleet, width: int, most: int) -> list[str]:
         row = f"{left(cut(one.name, 2 * _NAME - 1), 2 * _NAME)}{len(one.arms):>6}{one.segments:>10,}"
         lines.append(cut(f"{row}{one.observations:>12,}  {', '.join(switches)}", width))
     if rest := bandits[most:]:
-        lines.append(f"... and {len(rest)} bandits more, with {sum(one.observations for one in rest):,} observed")
+        lines.append(f"... and {len(rest)} more bandits, with {sum(one.observations for one in rest):,} observed")
     for place, one in enumerate(bandits):
         said = [] if one.verdict is None or place >= most else [one.verdict.text]
         if said and one.judged_segment:
@@ -251,7 +251,7 @@ def _leaves(fleet: Fleet, width: int) -> list[str]:
     more = f" and {len(relays) - MOST_RELAYS_SHOWN} more" if len(relays) > MOST_RELAYS_SHOWN else ""
     silence = max((leaf.heard_s or 0.0 for leaf in leaves), default=0.0)
     text = (
-        f"{len(leaves):,} leaves behind relays ({shown}{more}), as those say: they have observed "
+        f"{len(leaves):,} leaves behind relays ({shown}{more}), as the relays report: they have observed "
         f"{sum(leaf.observations for leaf in leaves):,}, and each was heard within {ago(silence)}."
     )
     lacking = [leaf.name for leaf in leaves if leaf.lacks_settings]
@@ -259,7 +259,7 @@ def _leaves(fleet: Fleet, width: int) -> list[str]:
     if lacking:
         names = ", ".join(cut(name, _NAME) for name in lacking[:MOST_RELAYS_SHOWN])
         rest = f" and {len(lacking) - MOST_RELAYS_SHOWN:,} more" if len(lacking) > MOST_RELAYS_SHOWN else ""
-        text = f"! What is set has not reached all leaves yet: {names}{rest}."
+        text = f"! Settings have not reached all leaves yet: {names}{rest}."
         lines += textwrap.wrap(text, width, subsequent_indent="  ")
     return lines
 
@@ -269,7 +269,7 @@ def _silent(fleet: Fleet, width: int) -> list[str]:
         return []
     names = ", ".join(cut(name, 2 * _NAME) for name in fleet.silent)
     does = "does" if len(fleet.silent) == 1 else "do"
-    text = f"! {names} {does} not answer: no farewell was heard, so stopped hard, cut off, or slow."
+    text = f"! {names} {does} not answer and said no farewell: killed, cut off or slow."
     return textwrap.wrap(text, width, subsequent_indent="  ")
 
 

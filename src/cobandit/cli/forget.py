@@ -1,4 +1,4 @@
-"""The command `cobandit forget`: say for a whole fleet that members are gone for good, and see who has heard it."""
+"""The command `cobandit forget`: tell a whole fleet that members are gone for good, and show which members know."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ import time
 from cobandit.cli.status import NOBODY, add_connection, connection
 
 HEARD_WITHIN = 10.0
-"""Seconds until who has not forgotten them is named."""
+"""Seconds to wait before naming the members that have not forgotten them."""
 
 NOT_HEARD = 1
 """The exit code if a name cannot be forgotten, or a member did not hear of it in time."""
@@ -15,8 +15,8 @@ NOT_HEARD = 1
 
 def add_forget(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
-    parser.add_argument("url", help="the network, as `cobandit status` takes it")
-    parser.add_argument("names", nargs="+", metavar="NAME", help="a member that does not run any more")
+    parser.add_argument("url", help="network address, as for `cobandit status`")
+    parser.add_argument("names", nargs="+", metavar="NAME", help="a member that no longer runs")
     add_connection(parser)
     parser.set_defaults(command=run)
 
@@ -28,22 +28,23 @@ def run(options: argparse.Namespace) -> int:
     names = tuple(dict.fromkeys(options.names))
     if len(names) > MAX_NAMES_TO_FORGET:
         return _refuse(
-            f"{len(names)} names are too many at once: at most {MAX_NAMES_TO_FORGET}. Members that were not heard for "
-            "forget_after seconds are forgotten without this"
+            f"{len(names)} names are too many at once: at most {MAX_NAMES_TO_FORGET}. Members that have been silent "
+            "for forget_after seconds are forgotten without this"
         )
     with connection(options) as asker:
         fleet = asker.ask()
         here = [member.name for member in fleet.members]
         if not here:
             print(
-                "cobandit: nobody answered: `cobandit status` with the same options says what to check", file=sys.stderr
+                "cobandit: no member answered: `cobandit status` with the same options says what to check",
+                file=sys.stderr,
             )
             return NOBODY
         if running := [name for name in names if name in here]:
-            return _refuse(f"{', '.join(running)} answered: only members that do not run can be forgotten")
+            return _refuse(f"{', '.join(running)} answered: only members that are not running can be forgotten")
         known = {peer.name for member in fleet.members for peer in member.peers}
         if unknown := [name for name in names if name not in known]:
-            return _refuse(f"no member has {', '.join(unknown)} in mind: never met, or forgotten already")
+            return _refuse(f"no member knows {', '.join(unknown)}: never seen, or already forgotten")
         settings = [asker.setting(forgetting(name), GONE, fleet) for name in names]
         deadline = time.monotonic() + HEARD_WITHIN
         while True:

@@ -1,7 +1,7 @@
-"""The command `cobandit health`: asks a running member of this computer over HTTP; its exit code is the answer.
+"""The command `cobandit health`: asks a member on this machine over HTTP; the exit code is the answer.
 
-For images and supervisors, which have no other program to ask with. It reads the member's file to know where to ask:
-a sidecar whether it is ready, any other member for its metrics.
+For containers and supervisors, which have no other program to ask with. The member's file says where to ask: a sidecar
+is asked whether it is ready, any other member for its metrics.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from cobandit.cli.running import add_config, read_config
 from cobandit.values.errors import LocalError
 
 WITHIN_S = 5.0
-"""An answer must come so soon, by default."""
+"""Seconds to wait for an answer, by default."""
 
 _EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # where to reach who listens there
 
@@ -27,7 +27,7 @@ def add_health(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask, say the answer, and return 0 if the member is well."""
+    """Ask, print the answer, and return 0 if the member is healthy."""
     from cobandit.live.transports.addresses import parse_address  # noqa: PLC0415  # loads only what is needed
 
     config = read_config(options)
@@ -36,14 +36,14 @@ def run(options: argparse.Namespace) -> int:
     elif config.metrics is not None:
         where, path = config.metrics, "/metrics"
     else:
-        raise LocalError(f"{options.config} has neither listen nor metrics: give it one, so that it can be asked")
+        raise LocalError(f"{options.config} sets neither listen nor metrics: health checks need one of them")
     address = parse_address(where)
     answered, said = _ask(_EVERYWHERE.get(address.host, address.host), address.port, path, options.within)
     name = config.member["name"] or "the member"
     if not answered:
-        print(f"cobandit: {name} is not well: {said}", file=sys.stderr)
+        print(f"cobandit: {name} is not healthy: {said}", file=sys.stderr)
         return 1
-    print(f"{name} is well: {said}")
+    print(f"{name} is healthy: {said}")
     return 0
 
 
@@ -58,7 +58,7 @@ def _ask(host: str, port: int, path: str, within: float) -> tuple[bool, str]:
         return False, f"http://{host}:{port}{path} does not answer ({error})"
     finally:
         connection.close()
-    said = f"{path} says {answer.status}"
+    said = f"{path} returned {answer.status}"
     with suppress(ValueError, AttributeError):
         remark = json.loads(text).get("detail") or json.loads(text).get("remark")
         said += f", {remark}" if remark else ""

@@ -14,37 +14,37 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     kinds = parser.add_subparsers(required=True, metavar="what")
 
-    group = kinds.add_parser("group", help="make a group: the authority that admits agents")
+    group = kinds.add_parser("group", help="create a group: the authority that admits agents")
     group.add_argument("name", help="the group's name")
-    group.add_argument("--out", type=Path, help="the folder for its files (default: keys-NAME)")
+    group.add_argument("--out", type=Path, help="folder for its files (default: keys-NAME)")
     group.set_defaults(command=_group)
 
-    agent = kinds.add_parser("agent", help="make the one file that an agent needs to be in a group")
+    agent = kinds.add_parser("agent", help="create the file an agent needs to join a group")
     agent.add_argument("name", help="the agent's name")
     _add_folder(agent)
-    agent.add_argument("--days", type=int, default=DAYS, help="how long it is valid (default: %(default)s)")
-    agent.add_argument("--out", type=Path, help="the file to write (default: in the folder, called as the agent)")
+    agent.add_argument("--days", type=int, default=DAYS, help="days until it expires (default: %(default)s)")
+    agent.add_argument("--out", type=Path, help="file to write (default: in the folder, named after the agent)")
     kind = agent.add_mutually_exclusive_group()
-    kind.add_argument("--relay", action="store_true", help="it may pass on what other agents observed")
-    kind.add_argument("--prefix", action="store_true", help="one file for all agents whose names begin so and go on")
-    kind.add_argument("--plain", action="store_true", help="neither, though the last file for this name was of a kind")
+    kind.add_argument("--relay", action="store_true", help="let the agent pass on what other agents observed")
+    kind.add_argument("--prefix", action="store_true", help="make one file for all agents whose names start with NAME")
+    kind.add_argument("--plain", action="store_true", help="make a plain file, whatever the last one for this name was")
     agent.set_defaults(command=_agent)
 
-    revoke = kinds.add_parser("revoke", help="revoke all files that were made for an agent until now")
+    revoke = kinds.add_parser("revoke", help="revoke all files made for an agent so far")
     revoke.add_argument("name", help="the agent's name")
     _add_folder(revoke)
-    revoke.add_argument("--prefix", action="store_true", help="and for every name that begins so")
-    revoke.add_argument("--anyway", action="store_true", help="though no file was made for it with this folder")
+    revoke.add_argument("--prefix", action="store_true", help="also for every name that starts with NAME")
+    revoke.add_argument("--anyway", action="store_true", help="even if this folder made no file for it")
     revoke.set_defaults(command=_revoke)
 
     rotate = kinds.add_parser("rotate", help="replace the group's authority while its agents run")
     _add_folder(rotate)
-    rotate.add_argument("--finish", action="store_true", help="every agent has a new file: trust no old one any more")
+    rotate.add_argument("--finish", action="store_true", help="stop trusting old files: every agent has a new one")
     rotate.set_defaults(command=_rotate)
 
 
 def _add_folder(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--folder", type=Path, required=True, help="the folder that `cobandit keys group` made")
+    parser.add_argument("--folder", type=Path, required=True, help="folder made by `cobandit keys group`")
 
 
 def _group(options: argparse.Namespace) -> int:
@@ -53,10 +53,10 @@ def _group(options: argparse.Namespace) -> int:
 
     folder = options.out if options.out is not None else Path(f"keys-{options.name.replace('/', '_')}")
     path = make_group(options.name, folder)
-    print(f"The group {options.name!r} is made. Its secret is {path}: its owner can admit any member.")
-    print("Keep it where no agent runs. Then, for each agent:")
+    print(f"Created the group {options.name!r}. Its secret is {path}: anyone who has it can admit any member.")
+    print("Keep it on a machine where no agent runs. Then, for each agent, run:")
     print(f"    cobandit keys agent NAME --folder {shlex.quote(str(folder))}")
-    print(f"{folder / TRUST} is public. Give it to every agent as `trust` to be able to revoke files.")
+    print(f"{folder / TRUST} is public. Give it to every agent as `trust`, so that you can revoke files.")
     return 0
 
 
@@ -70,7 +70,8 @@ def _agent(options: argparse.Namespace) -> int:
             options.relay, options.prefix = last.may_relay, last.is_prefix
             kind = "--relay" if last.may_relay else "--prefix"
             print(
-                f"The last file for {options.name!r} was made with {kind}, and so is this one; --plain makes another."
+                f"The last file for {options.name!r} was made with {kind}, and so is this one. "
+                "Use --plain for a plain one."
             )
     path = issue(
         options.name,
@@ -81,14 +82,14 @@ def _agent(options: argparse.Namespace) -> int:
         is_prefix=options.prefix,
     )
     if options.prefix:
-        print(f"The secret of all names that begin with {options.name!r} is {path}, for {options.days} days.")
-        print("An agent that has it can pose as any of them. Give no other agent a name that begins so.")
-        print("Move it to the machines of those agents, readable for them alone, and name it where they start.")
+        print(f"The secret of all names that start with {options.name!r} is {path}, for {options.days} days.")
+        print("An agent that has it can pose as any of them. Give no other agent such a name.")
+        print("Move it to those agents' machines, readable only by them, and point their configuration to it.")
         return 0
-    print(f"The secret of {options.name!r} is {path}: its owner is {options.name!r}, for {options.days} days.")
+    print(f"The secret of {options.name!r} is {path}. Its holder is {options.name!r}, for {options.days} days.")
     if options.relay:
-        print("It may pass on what other agents observed: whoever has it can make up observations of all of them.")
-    print("Move it to the machine of that agent, readable for that agent alone, and name it where the agent starts.")
+        print("It may pass on what other agents observed, so its holder can make up observations for all of them.")
+    print("Move it to that agent's machine, readable only by the agent, and point its configuration to it.")
     return 0
 
 
@@ -97,15 +98,15 @@ def _revoke(options: argparse.Namespace) -> int:
     from cobandit.live.auth.issued import IssuedFiles  # noqa: PLC0415
 
     folder, issued = GroupFolder(options.folder), IssuedFiles(options.folder)
-    whose = f"names that begin with {options.name!r}" if options.prefix else repr(options.name)
+    whose = f"names that start with {options.name!r}" if options.prefix else repr(options.name)
     if not options.anyway and not issued.concerns(options.name, is_prefix=options.prefix):
         like = get_close_matches(options.name, {made.name for made in issued.all()})
         meant = f" Did you mean {' or '.join(map(repr, like))}?" if like else ""
         raise LocalError(
-            f"nothing is revoked: {issued.path} has no file for {whose}.{meant} If one was made elsewhere, add --anyway"
+            f"nothing revoked: {issued.path} lists no file for {whose}.{meant} If one was made elsewhere, add --anyway"
         )
     path = folder.revoke(options.name, is_prefix=options.prefix)
-    print(f"The files that were made for {whose} until now are revoked; a file that you make from now on is good.")
+    print(f"Revoked all files made for {whose} so far. Files that you make from now on are valid.")
     _print_trust(path)
     return 0
 
@@ -116,19 +117,19 @@ def _rotate(options: argparse.Namespace) -> int:
 
     if options.finish:
         path = GroupFolder(options.folder).finish()
-        print("Only the new authority counts from now on. An agent without a new file is refused.")
+        print("From now on, only the new authority counts. Agents without a new file are refused.")
         _print_trust(path)
         return 0
     path = rotate(options.folder)
-    print("The group has a new authority. Both count until you finish, and new files are made with the new one.")
+    print("The group has a new authority. Both count until you finish, and new files use the new one.")
     _print_trust(path)
-    print("When every agent has it, not before: a new file for each agent, in the place of its old one:")
+    print("Once every agent has it, and not before, replace each agent's file with a new one:")
     print(f"    cobandit keys agent NAME --folder {shlex.quote(str(options.folder))} --out FILE")
-    print("A name keeps the kind of its last file, --relay or --prefix. Say it for files that another folder made.")
-    print("When every agent shows its new certificate:")
+    print("A name keeps --relay or --prefix from its last file. Repeat the option for files made in another folder.")
+    print("Once every agent uses its new certificate:")
     print(f"    cobandit keys rotate --folder {shlex.quote(str(options.folder))} --finish")
     return 0
 
 
 def _print_trust(path: Path) -> None:
-    print(f"Copy {path} to every agent, in the place of its `trust`. They take it over within seconds.")
+    print(f"Copy {path} to every agent, over its `trust` file. Agents pick it up within seconds.")

@@ -1,4 +1,4 @@
-"""The option `--own MODULE:CLASS`: protocols of one's own for a command that reads scenario files."""
+"""The option `--own MODULE:CLASS`: your own protocols, for commands that read scenario files."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ def add_own(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MODULE:CLASS",
-        help="a protocol of your own, which the file may name; may be repeated",
+        help="your own protocol, for the file to name; repeatable",
     )
 
 

@@ -1,4 +1,4 @@
-"""How arguments are taken: by their whole names; what is wrong is said with the usage of the command that it is for."""
+"""Argument parsing: options need their full names, and errors come with the usage of the command they belong to."""
 
 import argparse
 import re
@@ -24,14 +24,14 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # the parent has overloads for other kinds of namespaces
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Refuse what is not known here: left to the parent, it would be said with the parent's usage."""
+        """Refuse unknown arguments here: the parent parser would report them with its own usage."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return found, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong. For a command that there is not, name the nearest, if one is near."""
+        """Report an error. For an unknown command, suggest the closest one, if there is a close one."""
         commands, found = getattr(self, "commands", None), _NO_COMMAND.search(message)
         if commands is not None and found is not None and (near := get_close_matches(found[1], commands.names, n=1)):
             message = f"there is no command {found[1]!r}: did you mean {near[0]!r}?"
@@ -78,7 +78,7 @@ class Commands:
         for title, commands in self._groups.items():
             lines += ["", f"{title}:"]
             lines += [beside(f"    {name:{_NAMES - 4}}", does) for name, does in commands.items()]
-        return "\n".join([*lines, "", "`cobandit COMMAND --help` has the words of each."]) + "\n"
+        return "\n".join([*lines, "", "Run `cobandit COMMAND --help` for its arguments."]) + "\n"
 
 
 def positive(text: str) -> int:

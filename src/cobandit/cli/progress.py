@@ -1,7 +1,7 @@
-"""A line that tells how far a command is, silent where nobody is looking; and notes of the simulator, above it.
+"""A progress line for commands, drawn only on a terminal, with the simulator's notes above it.
 
-The line is drawn anew after each trial, and once a second by a thread that does nothing else, so that a long trial is
-seen to run. The trials know nothing of it: compiled ones do not hold the lock of the interpreter.
+The line is redrawn after each trial, and once a second by a thread of its own, so that a long trial still shows
+progress. The trials know nothing about it: compiled ones do not hold the interpreter's lock.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""The command `cobandit protocols`: which ways to talk there are, and what a file may say about each."""
+"""The command `cobandit protocols`: lists the protocols and the parameters that a scenario file can set for each."""
 
 import argparse
 import inspect
@@ -15,12 +15,12 @@ BY_TABLE = {
     "ibc": "Yang et al. 2021, 2022: CO-UCB with UCB, CO-AAE with AAE",
     "none": "",
 }
-"""Where the protocols are from that are tables. Their parameters are `threshold` and the keys beside it."""
+"""The sources of the protocols that are tables. Their parameters are `threshold` and the keys beside it."""
 
 
 def add_protocols(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
-    parser.add_argument("--json", action="store_true", help="print them for programs")
+    parser.add_argument("--json", action="store_true", help="print them as JSON")
     parser.set_defaults(command=run)
 
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(found, indent=2))
         return 0
-    print("Scenario files name one with `sharing.protocol`; its parameters are keys beside it.\n")
+    print("A scenario file chooses one with `sharing.protocol`; its parameters go beside it.\n")
     for one in found:
         given = ", ".join(f"{name} = {json.dumps(value)}" for name, value in one["parameters"].items())
         title = f"{one['title']}{'' if one['compiled'] else ' (readable engine)'}"

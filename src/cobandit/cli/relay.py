@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 def add_relay(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     add_config(parser, "docs/guides/large-fleets.md")
-    parser.add_argument(
-        "--check", action="store_true", help="only look whether the file, and those it names, are right"
-    )
+    parser.add_argument("--check", action="store_true", help="only check the file and the files it names, then exit")
     parser.set_defaults(command=run)
 
 
@@ -31,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
         check_state(config)
         say_risks(config)
         at = f", to be served at {config.serving.listen}" if config.serves else ""
-        print(f"{options.config} is right: {described(config)}{at}")
+        print(f"{options.config} is valid: {described(config)}{at}")
         return 0
     is_written = _serve(config) if config.serves else run_agent(config, ready=lambda member: _say_ready(member, config))
     return say_stopped(config.member["name"], is_written=is_written)

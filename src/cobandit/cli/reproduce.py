@@ -25,30 +25,30 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "experiment",
         nargs="*",
-        help="1, 2, 3, 4, 5, 6a, 6b, 7, easy (all of them unless named); and loss, phases, spread, fleets, if named",
+        help="1, 2, 3, 4, 5, 6a, 6b, 7, easy (default: all of these); also loss, phases, spread, fleets",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="fewer points and trials in Experiments 1, 2, 4 and beyond"
+        "--quick", action="store_true", help="run fewer points and trials in experiments 1, 2, 4 and beyond"
     )
     parser.add_argument(
-        "--trials", type=positive, help="how many trials of everything (default: 30, and 60 of experiment 5)"
+        "--trials", type=positive, help="number of trials of each experiment (default: 30; 60 for experiment 5)"
     )
-    parser.add_argument("--out", type=Path, default=Path("reproduction"), help="the folder for the report")
-    parser.add_argument("--arms", type=Path, help="a CSV file with the columns arm and mean (default: surrogate arms)")
-    parser.add_argument("--seed", type=int, default=1, help="the seed of all chance (default: 1)")
+    parser.add_argument("--out", type=Path, default=Path("reproduction"), help="folder for the report")
+    parser.add_argument("--arms", type=Path, help="CSV file with the columns arm and mean (default: surrogate arms)")
+    parser.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
     parser.add_argument(
-        "--workers", type=positive, default=core_count(), help="how many threads (default: one for each core)"
+        "--workers", type=positive, default=core_count(), help="number of threads (default: one per core)"
     )
     parser.add_argument(
         "--largest",
         type=positive,
-        help="of fleets: how many agents at most behind relays (default: 100,000; 1,000,000 takes minutes and 6 GiB)",
+        help="for fleets: most agents behind relays (default: 100,000; 1,000,000 takes minutes and 6 GiB)",
     )
     parser.set_defaults(command=_reproduce)
 
 
 FLEETS = "fleets"
-"""The study that is no experiment of the paper's kind: it has hubs."""
+"""The study that differs from the paper's experiments: it has hubs."""
 
 
 def _reproduce(options: argparse.Namespace) -> int:
@@ -85,7 +85,7 @@ def _reproduce(options: argparse.Namespace) -> int:
                 progress=progress,
             ):
                 bars[one.study.name].clear()
-                compiled = ", in which the engine was compiled" if told else ""
+                compiled = ", including compiling the engine" if told else ""
                 told.clear()
                 took = f"{count_of(one.trials, 'trial')} in {one.seconds:.1f} s{compiled}"
                 print(f"{one.study.name}: {took}", file=sys.stderr, flush=True)
@@ -98,7 +98,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     _print_cells(report)
     print(f"The report is in {page}.")
     if not report.complete:
-        print(f"This was a part of the paper; `{COMPLETE}` runs all of it, 30 trials each (60 of experiment 5).")
+        print(f"This is a part of the paper. `{COMPLETE}` runs all of it, 30 trials each (60 of experiment 5).")
     return 0
 
 
@@ -106,7 +106,7 @@ def _reproduce_fleets(options: argparse.Namespace) -> None:
     from cobandit.studies import fleets, fleets_report  # noqa: PLC0415  # the compiler takes long to load
 
     if options.arms is not None:
-        raise LocalError("the study of fleets has arms of its own: leave --arms out")
+        raise LocalError("the fleets study has its own arms: leave --arms out")
     plan = fleets.Plan.quick() if options.quick else fleets.Plan()
     plan = replace(plan, trials=options.trials or plan.trials, largest=options.largest or plan.largest)
     make_folder(options.out)
@@ -137,14 +137,14 @@ def _print_cells(report: "Report") -> None:
             f"{cell.printed.mean:>11,.0f}{cell.printed.errors:>+6.1f}{cell.best.mean:>11,.0f}{cell.best.errors:>+6.1f}"
         )
     print(
-        "\nErr.: how many standard errors ours is above theirs. The report has our sd, and\n"
-        "a sentence on each. Our regrets are pseudo-regrets; the published sd is that of\n"
+        "\nErr.: how many standard errors ours is above theirs. The report has our sd and\n"
+        "a sentence on each. Our regrets are pseudo-regrets; the published sd is for\n"
         "realised regret."
     )
 
 
 def _without_cells(one: "Reproduced") -> list[str]:
-    """Return an experiment of which the paper has figures and no table: our means, if it is about one world."""
+    """Return an experiment for which the paper has figures but no table: our means, if it has a single world."""
     if len(one.study.worlds) > 1:
         return [f"{one.study.name}: {len(one.study.worlds)} worlds, drawn in the report"]
     return [

@@ -1,4 +1,4 @@
-"""What `relay`, `serve` and `health` have in common: a member's file, and what is said of the member."""
+"""What `relay`, `serve` and `health` share: reading a member's file, and describing the member."""
 
 import argparse
 import sys
@@ -15,14 +15,14 @@ HOW_TO_STOP = "What goes wrong is logged with what to do; SIGTERM or Ctrl-C stop
 
 def add_config(parser: argparse.ArgumentParser, document: str) -> None:
     """Give a parser the file of a member, and changes to it."""
-    parser.add_argument("config", type=Path, help=f"what to run, as a TOML file (see {document})")
+    parser.add_argument("config", type=Path, help=f"TOML file of the member (see {document})")
     parser.add_argument(
         "--set",
         action="append",
         type=_change,
         default=[],
         metavar="KEY=TEXT",
-        help="a text that counts instead of the file's, such as name=relay-0; may be repeated",
+        help="override a text in the file, such as name=relay-0; repeatable",
     )
 
 

@@ -16,11 +16,9 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     add_config(parser, "docs/guides/sidecar.md")
     parser.add_argument(
-        "--listen", metavar="HOST:PORT", help="where to serve HTTP (default: `listen` of the file, or 127.0.0.1:8700)"
+        "--listen", metavar="HOST:PORT", help="address to serve HTTP on (default: from the file, or 127.0.0.1:8700)"
     )
-    parser.add_argument(
-        "--check", action="store_true", help="only look whether the file, and those it names, are right"
-    )
+    parser.add_argument("--check", action="store_true", help="only check the file and the files it names, then exit")
     parser.set_defaults(command=run)
 
 
@@ -35,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     if options.check:
         check_state(config)
         say_risks(config)
-        print(f"{options.config} is right: {described(config)}, to be served at {config.serving.listen}")
+        print(f"{options.config} is valid: {described(config)}, to be served at {config.serving.listen}")
         return 0
     from cobandit.dashboard.watching import page_beside  # noqa: PLC0415  # after what says which extra is missing
 

@@ -24,48 +24,50 @@ REPORT = "report.html"
 """The page beside the results."""
 
 BASELINES = "baselines"
-"""The folder for the results of the baselines, inside the one for the results."""
+"""The folder for the baselines' results, inside the results folder."""
 
 USUAL_CHECKPOINTS = 50
 """So that a report has curves."""
 
 EVERY = {"constant": 1}
 BROADCAST_WAITS = (
-    "broadcast keeps to the threshold of the file, so it waits until that is reached. Leave `sharing.threshold` out to "
+    "broadcast uses the threshold in the file, so it waits until that is reached. Leave out `sharing.threshold` to "
     "send every observation at once, as the paper's broadcast does"
 )
 
 
 def add_simulate(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
-    parser.add_argument("scenario", type=Path, help="a scenario file (see docs/scenario-files.md)")
-    parser.add_argument("--trials", type=int, help="how many trials (default: as the file says, or 30)")
-    parser.add_argument("--seed", type=int, help="the seed of all chance (default: as the file says, or 1)")
-    parser.add_argument("--json", action="store_true", help="print a summary for programs")
+    parser.add_argument("scenario", type=Path, help="scenario file (see docs/scenario-files.md)")
+    parser.add_argument("--trials", type=int, help="number of trials (default: from the file, or 30)")
+    parser.add_argument("--seed", type=int, help="random seed (default: from the file, or 1)")
+    parser.add_argument("--json", action="store_true", help="print a summary as JSON")
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="a folder for the results and a report; an interrupted run goes on"
+        "--out", type=Path, metavar="DIR", help="folder for the results and a report; resumes an interrupted run"
     )
-    parser.add_argument("--engine", choices=("auto", "compiled", "reference"), default="auto")
+    parser.add_argument(
+        "--engine", choices=("auto", "compiled", "reference"), default="auto", help="engine to use (default: auto)"
+    )
     parser.add_argument(
         "--checkpoints",
         type=int,
         metavar="N",
-        help="keep regret and messages at N slots, evenly spaced (default: 50 with --out, else none)",
+        help="record regret and messages at N evenly spaced slots (default: 50 with --out, else none)",
     )
     parser.add_argument(
-        "--alone", action="store_true", help="leave out the same world in which nobody talks, or everybody broadcasts"
+        "--alone", action="store_true", help="skip the baselines: the same world without communication, and broadcast"
     )
     parser.add_argument(
         "--keep",
         action="append",
         choices=("pulls", "links", "agents_over_time"),
         default=[],
-        help="keep a larger table as well; may be repeated",
+        help="also keep a larger table; repeatable",
     )
     add_own(parser)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=int, metavar="N", help="how many threads (default: one for each core)")
-    where.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler, such as tcp://scheduler:8786")
+    where.add_argument("--workers", type=int, metavar="N", help="number of threads (default: one per core)")
+    where.add_argument("--cluster", metavar="ADDRESS", help="Dask scheduler, such as tcp://scheduler:8786")
     parser.set_defaults(command=run)
 
 
@@ -100,9 +102,9 @@ def run(options: argparse.Namespace) -> int:
             compared = results if options.alone else _beside(results, file.scenario, options, executor)
     except KeyboardInterrupt:
         how = (
-            "nothing is kept; with --out DIR it could go on"
+            "nothing is kept; use --out DIR to be able to resume"
             if options.out is None
-            else "run the same command again to go on"
+            else "run the same command again to resume"
         )
         print(f"cobandit: interrupted with {progress.done} of {progress.total} trials done: {how}", file=sys.stderr)
         return 130  # as `cobandit.cli.INTERRUPTED`
@@ -163,7 +165,7 @@ def _print(results: "Results", compared: "Results", scenario: Scenario, options:
         return
     print(f"{name}: trials {about.trials}, seed {about.seed}, engine {about.engine}")
     if options.engine == "auto" and (why := why_not_compiled(scenario)):
-        print(f"The readable engine, because {why}.")
+        print(f"Using the readable engine, because {why}.")
     print()
     print(f"{'':18}{'mean':>15}{'sd':>14}{'95 % interval':>33}")
     for quantity, estimate in summary.items():
@@ -176,7 +178,7 @@ def _print(results: "Results", compared: "Results", scenario: Scenario, options:
             print(_line(other, one))
         print("All on the same tapes; ± is half of the 95 % interval.")
     if options.out is not None:
-        print(f"\nThe results are in {options.out}, and {options.out / REPORT} shows them.")
+        print(f"\nThe results are in {options.out}. Open {options.out / REPORT} to see them.")
 
 
 def _line(name: str, summary: "Mapping[str, Mapping[str, float | None]]") -> str:

@@ -33,26 +33,26 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     _add_state(parser)
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--csv", action="store_true", help="a table with a header instead of JSON lines")
-    shape.add_argument("--parquet", type=Path, metavar="FILE", help="a Parquet file instead; not one that exists")
+    shape.add_argument("--csv", action="store_true", help="print CSV with a header instead of JSON lines")
+    shape.add_argument("--parquet", type=Path, metavar="FILE", help="write a Parquet file instead; it must not exist")
     parser.add_argument(
         "--since",
         type=_time,
         default=0.0,
         metavar="TIME",
-        help="only decisions made since: 2026-03-01T12:00 (UTC unless it says otherwise), or 90s, 15m, 12h, 7d ago",
+        help="only decisions made since a time, such as 2026-03-01T12:00 (UTC by default), or 90s, 15m, 12h, 7d ago",
     )
     add_place(parser, "only decisions of")
     parser.add_argument(
-        "--follow", action="store_true", help="go on with what is decided; a decision that is rewarded is printed again"
+        "--follow", action="store_true", help="keep printing new decisions; rewarded decisions are printed again"
     )
     parser.set_defaults(command=_log)
 
 
 def add_place(parser: argparse.ArgumentParser, what: str) -> None:
     """Give a parser the arguments that say of which bandit of a fleet something is wanted, and of which segment."""
-    parser.add_argument("--bandit", metavar="NAME", help=f"of a fleet: {what} this bandit")
-    parser.add_argument("--segment", metavar="NAME", help=f"{what} this segment of it; '' for the one without a name")
+    parser.add_argument("--bandit", metavar="NAME", help=f"in a fleet: {what} this bandit")
+    parser.add_argument("--segment", metavar="NAME", help=f"{what} this segment of it; '' for the unnamed one")
 
 
 def place_of(options: argparse.Namespace) -> tuple[str | None, str | None]:
@@ -62,29 +62,27 @@ def place_of(options: argparse.Namespace) -> tuple[str | None, str | None]:
         LocalError: A segment is named, and no bandit.
     """
     if options.segment is not None and options.bandit is None:
-        raise LocalError("--segment is of a bandit: say which one with --bandit")
+        raise LocalError("--segment needs --bandit: say which bandit it belongs to")
     return options.bandit, options.segment
 
 
 def add_reward(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     _add_state(parser)
-    parser.add_argument("id", help="the decision's id")
-    parser.add_argument("reward", type=float, help="a number in the range of its bandit, which is [0, 1] by default")
+    parser.add_argument("id", help="id of the decision")
+    parser.add_argument("reward", type=float, help="number in the bandit's range, [0, 1] by default")
     parser.set_defaults(command=_reward)
 
 
 def add_snapshot(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     _add_state(parser)
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FILE", help="the file to write; not one that exists"
-    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to write; it must not exist")
     parser.set_defaults(command=_snapshot)
 
 
 def _add_state(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("state", type=Path, help="the state file of a member, which may be running")
+    parser.add_argument("state", type=Path, help="state file of a member; the member may be running")
 
 
 def _log(options: argparse.Namespace) -> int:
@@ -130,7 +128,7 @@ def _write_parquet(entries: "Sequence[LogEntry]", options: argparse.Namespace) -
     from cobandit.live.store.history import to_parquet  # noqa: PLC0415
 
     if options.follow:
-        raise LocalError("a Parquet file is written once: --follow goes with JSON lines and --csv")
+        raise LocalError("a Parquet file is written once: use --follow with JSON lines or --csv")
     _write_anew(options.parquet, to_parquet(entries), "--parquet")
     print(f"{options.parquet} holds {count_of(len(entries), 'decision')}.")
     return 0
@@ -144,7 +142,7 @@ def _time(text: str) -> float:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a time such as 2026-03-01T12:00 nor one such as 90s, 15m, 12h or 7d ago"
+            f"{text!r} is neither a time, such as 2026-03-01T12:00, nor an age, such as 90s, 15m, 12h or 7d"
         ) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
@@ -154,7 +152,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def _plain(value: object) -> object:
-    """Return a cell without what could command a terminal: control characters are spelled, as JSON does."""
+    """Return a cell that is safe for a terminal: control characters are escaped, as in JSON."""
     if not isinstance(value, str):
         return value
     return "".join(repr(one)[1:-1] if unicodedata.category(one) == "Cc" else one for one in value)
@@ -165,12 +163,12 @@ def _reward(options: argparse.Namespace) -> int:
 
     if not reward(options.state, options.id, options.reward):
         print(
-            "cobandit: this decision has its reward already, or was given up, so this one is not left: `cobandit log` "
-            "shows what it counted with",
+            "cobandit: this decision was already rewarded or has expired, so this reward is dropped: `cobandit log` "
+            "shows the reward it counted with",
             file=sys.stderr,
         )
         return SETTLED
-    print("The reward is in the mailbox. Its member takes it within seconds, or when it next starts.")
+    print("The reward is in the mailbox. The member takes it within seconds, or when it next starts.")
     return 0
 
 
@@ -185,20 +183,20 @@ def _snapshot(options: argparse.Namespace) -> int:
     )
     if copy.newer_batches:
         print(
-            f"cobandit: {copy.member} shares in a way of its own, so its last {copy.newer_batches} steps are not in "
-            "it: for those, stop it first, or call member.snapshot() in its program",
+            f"cobandit: {copy.member} uses its own way to share, so its last {copy.newer_batches} steps are missing: "
+            "to include them, stop it first, or call member.snapshot() in its program",
             file=sys.stderr,
         )
     return 0
 
 
 def _write_anew(path: Path, content: bytes, option: str) -> None:
-    """Write a file so that nobody ever sees half of it, nor loses an earlier one."""
+    """Write a file so that readers never see half of it, and never overwrite an existing one."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         draft.write_bytes(content)
         os.link(draft, path)
     except FileExistsError as error:
-        raise LocalError(f"{path} is there already: remove it first, or name another with {option}") from error
+        raise LocalError(f"{path} already exists: remove it first, or choose another with {option}") from error
     finally:
         draft.unlink(missing_ok=True)

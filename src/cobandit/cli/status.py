@@ -20,17 +20,17 @@ WAIT = 4.0
 """As `cobandit.live.drive.asking.WAIT`, which is not loaded for other commands."""
 
 NOBODY = 1
-"""The exit code if nobody answered."""
+"""The exit code if no member answered."""
 
 
 def add_status(parser: argparse.ArgumentParser) -> None:
     """Give a parser the arguments of this command."""
     parser.add_argument(
-        "url", help="the network, as members have it: nats://host:4222; for tls:// and udp:// any one member's address"
+        "url", help="network address, as members have it: nats://host:4222; for tls:// and udp://, any member's address"
     )
     add_connection(parser)
-    parser.add_argument("--watch", action="store_true", help=f"draw it anew every {REDRAW_EVERY:g} seconds")
-    parser.add_argument("--json", action="store_true", help="print the statistics for programs; one line a time")
+    parser.add_argument("--watch", action="store_true", help=f"redraw every {REDRAW_EVERY:g} seconds")
+    parser.add_argument("--json", action="store_true", help="print the statistics as JSON, one line per update")
     parser.add_argument(
         "--wait", type=float, default=WAIT, metavar="S", help="seconds to wait for answers (default: %(default)s)"
     )
@@ -38,18 +38,20 @@ def add_status(parser: argparse.ArgumentParser) -> None:
 
 
 def add_connection(parser: argparse.ArgumentParser, *, needs_group: bool = True) -> None:
-    """Give a parser the arguments that say whom to ask, and what proves that one may."""
-    parser.add_argument("--group", required=needs_group, help="the group to ask")
+    """Give a parser the arguments that say which group to ask, and with which credentials."""
+    parser.add_argument("--group", required=needs_group, help="name of the group")
     proof = parser.add_mutually_exclusive_group()
     proof.add_argument(
-        "--keys", type=Path, metavar="FILE", help="a key file of your own, from `cobandit keys agent`; not a member's"
+        "--keys", type=Path, metavar="FILE", help="your own key file, from `cobandit keys agent`; not a member's"
     )
     proof.add_argument("--secret", metavar="TEXT", help="the group's secret, if its members have one")
     proof.add_argument(
-        "--secret-file", type=Path, metavar="FILE", help="a file with it, so that it is not in the list of processes"
+        "--secret-file", type=Path, metavar="FILE", help="file with the secret, which keeps it out of the process list"
     )
-    parser.add_argument("--trust", type=Path, help="the group's trust file, beside --keys")
-    parser.add_argument("--peers", action="append", metavar="HOST:PORT", help="for tls:// and udp://: a further member")
+    parser.add_argument("--trust", type=Path, help="the group's trust file, with --keys")
+    parser.add_argument(
+        "--peers", action="append", metavar="HOST:PORT", help="for tls:// and udp://: another member; repeatable"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -112,22 +114,22 @@ def _show(fleet: "Fleet", options: argparse.Namespace, *, is_cut: bool = False) 
     lines = fleet_lines(fleet, size.columns)
     if is_cut and len(lines) >= size.lines:
         hidden = len(lines) - size.lines + 2
-        lines = [*lines[: size.lines - 2], f"... {hidden} lines more in a taller window, or without --watch"]
+        lines = [*lines[: size.lines - 2], f"... {hidden} more lines: use a taller window, or leave out --watch"]
     print("\n".join(lines))
 
 
 def _nobody(asker: "Asker", options: argparse.Namespace) -> str:
-    lines = [f"nobody of the group {options.group!r} answered at {masked(options.url)} within {options.wait:g} seconds"]
+    lines = [f"no member of group {options.group!r} answered at {masked(options.url)} within {options.wait:g} seconds"]
     if asker.network_trouble is not None:
         lines.append(f"  the network: {asker.network_trouble}")
     if asker.refusals:
         refused = ", ".join(f"{count} {reason.value}" for reason, count in asker.refusals.items())
-        lines.append(f"  refused: {refused}; are --group, --keys, --trust or --secret those of the members?")
+        lines.append(f"  refused: {refused}; do --group, --keys, --trust or --secret match the members'?")
     lines += [
-        "  check that a member runs and says that it is ready, and that its `group` and `url` are these;",
-        "  members with `keys` or `secret` answer only who has them too: see --keys and --secret;",
+        "  check that a member is running and ready, with the same `group` and `url`;",
+        "  members with `keys` or `secret` answer only if you pass --keys or --secret;",
         *_trust_hint(options),
-        "  a slow network may need more time: see --wait",
+        "  on a slow network, wait longer with --wait",
     ]
     return "\n".join(lines)
 
@@ -135,4 +137,4 @@ def _nobody(asker: "Asker", options: argparse.Namespace) -> str:
 def _trust_hint(options: argparse.Namespace) -> list[str]:
     if options.keys is None or options.trust is not None:
         return []
-    return ["  while the group's authority is replaced, --keys needs --trust beside it, or a new file;"]
+    return ["  while the group's authority is being replaced, --keys needs --trust, or a new file;"]

@@ -152,7 +152,7 @@ def encode(message: Message, group: str = "") -> bytes:
 
     Args:
         message: The message.
-        group: The group or experiment that it belongs to; others refuse it.
+        group: The group or experiment that it belongs to; other groups refuse it.
 
     >>> from cobandit.core import Changes, Notice
     >>> decode(encode(Notice("j", "p", Changes()))) == Notice("j", "p", Changes())
@@ -165,8 +165,8 @@ def decode(frame: bytes, group: str = "") -> Message:
     """Return the message in these bytes.
 
     Raises:
-        FutureError: It is of a later version than this program reads.
-        PeerError: The bytes are damaged, or are not a message of a version and group that is read here.
+        FutureError: The message has a later version than this program reads.
+        PeerError: The bytes are damaged, or are not a message of a version and group that this program reads.
     """
     message: Message = _MESSAGES.decode(frame, group)
     return message

@@ -76,7 +76,7 @@ SNAPSHOT_CODEC = StateCodec("a snapshot of an agent", Format(STATE_VERSION, SNAP
 
 
 def encode_record(record: InputRecord) -> bytes:
-    """Return a record of an outcome as bytes, to be persisted.
+    """Return a record of an outcome as bytes, to persist it.
 
     >>> from cobandit.core import PeerLeft
     >>> decode_record(encode_record(PeerLeft("p", 2.5)))

@@ -61,11 +61,11 @@ class Endpoint:
     Args:
         agent: This agent's name.
         arms: The arms that it serves.
-        sharing: How it talks: `on_demand(...)`, `immediate(...)` or `silent()`.
-        units_per_reward: How many quanta a reward of 1 has; the same in the whole group.
-        incarnation: Which start of this agent it is. Observations of different incarnations are kept apart.
+        sharing: How it communicates: `on_demand(...)`, `immediate(...)` or `silent()`.
+        units_per_reward: How many quanta make a reward of 1; the same in the whole group.
+        incarnation: The number of this start of the agent. Observations of different incarnations are kept apart.
         settles: Whether a pair falls silent once its candidate sets have shrunk to one arm (AAE does, UCB does not).
-        bandits: The bandits that it serves besides; and the plain one, without its arms, if that has a window.
+        bandits: Named bandits that it also serves. Include the plain bandit, without its arms, if it has a window.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Endpoint:
 
     @property
     def session(self) -> int:
-        """Which start of this agent's log it is."""
+        """The session of this agent's log."""
         return self.members.session
 
     @property
@@ -123,8 +123,8 @@ class Endpoint:
     ) -> Outcome:
         """Take own observations, one or several, and share with every peer that has asked and has enough buffered.
 
-        `credibility.check_observations` must have found nothing wrong with them. With them decisions of a pen may end.
-        Those of bandits with names come along, and count for the same buffers.
+        They must have passed `credibility.check_observations`. They may settle decisions of a pen. Observations of
+        named bandits come along and count for the same buffers.
         """
         self.agenda.look(now)
         self.replica.observe(tallies, settled)
@@ -151,10 +151,10 @@ class Endpoint:
         return Outcome((record,), tuple(outgoing), wake_at=self.wake_at)
 
     def turn(self, time: float, now: float, *, is_back: bool = False) -> Outcome:
-        """Take the time of the calendar, by which periods are counted. It goes back if that is said.
+        """Advance the calendar, which counts periods. It goes back only if told to.
 
-        Where a period begins, what is outside of its window is dropped, and shares are counted from the first again if
-        this agent has observed anything of that bandit in the one that ends.
+        When a period begins, observations outside its window are dropped. Shares are counted from the first again if
+        this agent observed anything of that bandit in the period that ends.
         """
         return roles.turn(self, time, now, is_back=is_back)
 
@@ -180,9 +180,9 @@ class Endpoint:
         return Outcome(outgoing=tuple(self.speech.notice(link.peer, gone) for link in partners), wake_at=self.wake_at)
 
     def join(self, now: float, *, is_relay: bool = False, is_leaf: bool = False) -> Outcome:
-        """Say to every known peer that this agent is here, or here again, and whether it is a relay or a leaf.
+        """Tell every known peer that this agent is here, or here again, and whether it is a relay or a leaf.
 
-        Rows of others and totals are of the same observations. Who becomes a leaf, or is one no more, begins anew.
+        Rows of others and totals describe the same observations. Becoming a leaf, or ceasing to be one, starts over.
         """
         was_leaf = self.members.is_leaf
         if self.members.notices and was_leaf != is_leaf:
@@ -202,7 +202,7 @@ class Endpoint:
         return Outcome((record,), outgoing, news=less, wake_at=self.wake_at, elsewhere=elsewhere)
 
     def leave(self) -> Outcome:
-        """Say to every known peer that this agent goes away. It is said once."""
+        """Tell every known peer, once, that this agent is leaving."""
         farewell = self.speech.presence()._replace(number=self.members.notices + 1, is_present=False)
         return Outcome(outgoing=self._tell_all(farewell, Changes()), wake_at=self.wake_at)
 
@@ -211,13 +211,13 @@ class Endpoint:
         return tuple(self.speech.notice(link.peer, changes) for link in self.links.values())
 
     def wake(self, now: float) -> Outcome:
-        """Send what is not acknowledged, if this agent has not observed anything for long."""
+        """Send what is not acknowledged, if this agent has not observed anything for a long time."""
         self.agenda.look(now)
         outgoing = tuple([self.speech.repeat(link, now) for link in self.agenda.woken(now)])
         return Outcome((Woke(now),), outgoing, wake_at=self.wake_at)
 
     def flush(self, now: float) -> Outcome:
-        """Send to everybody who is here what it has not acknowledged, without waiting until a buffer is full."""
+        """Send every present peer what it has not acknowledged, without waiting for a full buffer."""
         self.agenda.look(now)
         unsaid = [link for link in self.links.values() if link.retransmit is not None and self.agenda.has_unsaid(link)]
         outgoing = tuple([self.speech.repeat(link, now) for link in unsaid])
@@ -233,9 +233,9 @@ class Endpoint:
     ) -> Outcome:
         """Begin a new session: after a start that may have forgotten something, or to serve more arms or other bandits.
 
-        Nothing is acknowledged and nothing is held in it yet, so everybody tells everything again that is wanted. That
-        is all that a new arm needs. Who may have forgotten own observations begins a new incarnation as well. What is
-        known of a bandit that is served no more stays.
+        In a new session nothing is acknowledged or held yet, so all peers send everything that is wanted again. A new
+        arm needs nothing else. An agent that may have forgotten own observations also begins a new incarnation. What
+        is known of a bandit that is no longer served stays.
         """
         check_time(now)
         check_whole("session", session, self.session + 1, MAX_INCARNATION - 1)
@@ -271,8 +271,8 @@ class Endpoint:
         """Take a message.
 
         Raises:
-            PeerError: The message is from a stranger, from oneself, for another agent, or says what cannot be. Nothing
-                changed.
+            PeerError: The message is from a stranger, from this agent itself, for another agent, or invalid. Nothing
+                changes.
         """
         check_time(now)
         if not isinstance(message, Message):
@@ -318,14 +318,14 @@ class Endpoint:
 
         Raises:
             LocalError: It cannot be a peer.
-            PeerError: It is known with other arms, and only its own word changes them.
+            PeerError: It is known with other arms, which only the peer itself can change.
         """
         check_time(now)
         names, ruled_out = self.peers.join(peer, arms)
         return Outcome((PeerJoined(peer, names, now),), ruled_out=ruled_out, wake_at=self.wake_at)
 
     def peer_left(self, peer: AgentId, now: float) -> Outcome:
-        """The driver says that a peer is gone: go on buffering for it.
+        """The driver says that a peer is gone: keep buffering for it.
 
         Raises:
             LocalError: No agent of that name has joined.
@@ -335,10 +335,10 @@ class Endpoint:
         return Outcome((PeerLeft(peer, now),), wake_at=self.wake_at)
 
     def forget(self, peer: AgentId, now: float) -> Outcome:
-        """The driver says that a peer is gone, and need not be kept in mind: nothing is buffered for it, or sent to it.
+        """The driver says that a peer is gone and can be forgotten: nothing is buffered for it or sent to it.
 
-        What it observed stays, and so does the link, aside. When the peer is heard again, both go on from there. So
-        it does not matter whether it is gone, nor whether others forget it too.
+        Its observations stay, and so does the link, set aside. When the peer is heard again, both continue from there.
+        So it does not matter whether the peer is really gone, or whether others forget it too.
 
         Raises:
             LocalError: No agent of that name has joined, messages cannot be lost here, or too many are forgotten.
@@ -368,7 +368,7 @@ class Endpoint:
         return Outcome(outcome.records, answer + outcome.outgoing, *outcome[2:]) if answer else outcome
 
     def answer(self, link: Link, now: float) -> tuple[Message, ...]:
-        """Answer a share if enough is buffered; a relay answers at once, so that the pace is the other side's."""
+        """Answer a share if enough is buffered. A relay answers at once, so the other side sets the pace."""
         observations = link.exchange.share_received(self.candidates.count)
         is_led = self.members.is_relay and not self.peers.is_relay(link.peer.name)
         if is_led and not observations:

@@ -24,14 +24,14 @@ from cobandit.core.thresholds import Threshold, answers_wait
 
 
 class Sharing(NamedTuple):
-    """How an agent talks: which table it follows, and how much a buffer must hold."""
+    """How an agent communicates: which table it follows, and how much a buffer must hold."""
 
     rules: Rules
     threshold: Threshold
     retry: RetryTimers | None = None
-    """When to repeat what may have been lost; `None` trusts the network, as the paper does."""
+    """When to repeat what may have been lost; `None` to trust the network, as the paper does."""
     literal_notices: bool = False
-    """Whether the elimination of an arm is told only to agents that have it (Algorithm 5, line 9), and not to all that
+    """Whether an elimination is announced only to agents that have the arm (Algorithm 5, line 9), and not to all that
     have any arm in common. Pairs with different arms may then never fall silent."""
     forwards: bool = False
     """Whether a relay passes on to other relays what a relay has told it: where not all of them are neighbours."""

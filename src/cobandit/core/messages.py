@@ -33,7 +33,7 @@ MAX_NUMBER = 2**53
 
 
 class Cells(NamedTuple):
-    """What one incarnation of an agent has observed of some arms: all of it, not what is new."""
+    """Everything that one incarnation of an agent has observed of some arms, not only what is new."""
 
     agent: AgentId
     incarnation: int
@@ -41,11 +41,11 @@ class Cells(NamedTuple):
     bandit: str = ""
     segment: str = ""
     period: int = 0
-    """Where: `places.py`. Without a name, a segment and a period it is the bandit that the paper knows."""
+    """The place (`places.py`). Without a name, a segment and a period, it is the paper's bandit."""
 
 
 class Eliminations(NamedTuple):
-    """The arms that one incarnation of an agent no longer considers, in the order in which they went."""
+    """The arms that one incarnation of an agent no longer considers, in the order of their elimination."""
 
     agent: AgentId
     incarnation: int
@@ -53,7 +53,7 @@ class Eliminations(NamedTuple):
 
 
 class Presence(NamedTuple):
-    """Whether an agent is here, with which arms. Of two, the one with the later session and number is the last word."""
+    """Whether an agent is here, and with which arms. Of two, the one with the later session and number wins."""
 
     agent: AgentId
     session: int
@@ -63,17 +63,17 @@ class Presence(NamedTuple):
     arms: tuple[Arm, ...]
     units_per_reward: int
     is_relay: bool = False
-    """Whether it passes on what others observed, to everybody."""
+    """Whether it passes on what others observed, to all peers."""
     is_leaf: bool = False
-    """Whether it is told totals of what others observed, in place of a row for each of them."""
+    """Whether it receives totals of what others observed, instead of a row for each of them."""
     bandits: tuple[Bandit, ...] = ()
-    """The bandits that it serves besides; and the plain one, without its arms, if that has a window."""
+    """Named bandits that it also serves; and the plain one, without its arms, if it has a window."""
 
 
 class Changes(NamedTuple):
-    """What of its log a sender tells: everything after `base`, up to `upto`, that the receiver wants.
+    """The part of its log that a sender sends: everything after `base`, up to `upto`, that the receiver wants.
 
-    Both are 0 where a message claims no such thing and only says what it says.
+    Both are 0 if a message makes no such claim and contains only what it contains.
     """
 
     base: int = 0
@@ -82,32 +82,32 @@ class Changes(NamedTuple):
     eliminations: tuple[Eliminations, ...] = ()
     presences: tuple[Presence, ...] = ()
     settled: tuple[SettledBlock, ...] = ()
-    """Of agents that are pens: which of their decisions that was."""
+    """For agents that are pens: which of their decisions this settles."""
 
 
 class Receipt(NamedTuple):
-    """What the sender of a message has of its receiver's."""
+    """What the sender of a message has received from its receiver."""
 
     session: int
-    """The receiver's newest session that the sender has heard of."""
+    """The receiver's newest session known to the sender."""
     number: int
-    """The highest number of the receiver's shares that the sender has seen, in whatever session."""
+    """The highest number of the receiver's shares that the sender has seen, in any session."""
     held: int
-    """Up to which number of the receiver's log, in that session, the sender holds everything that it wants."""
+    """The number in the receiver's log, in that session, up to which the sender holds everything it wants."""
 
 
 class Delivery(NamedTuple):
-    """What a message carries in addition where messages may be lost."""
+    """What a message also carries where messages may be lost."""
 
     session: int
-    """The sender's session: which start of its log it is."""
+    """The session of the sender's log."""
     attempt: int
-    """How often the share was repeated; 0 for a fresh one."""
+    """How often the share has been repeated; 0 for a fresh one."""
     receipt: Receipt
     is_answer: bool = False
-    """Whether it is repeated because the receiver repeated itself. Such a share is never answered by another one."""
+    """Whether it is repeated because the receiver repeated its own. Such a share is never answered by another."""
     is_introduced: bool = False
-    """Whether this session has said which arms it serves. Who has not heard that yet does not know what it wants."""
+    """Whether this session has said which arms it serves. A peer that has not heard so does not know what it wants."""
 
 
 class Share(NamedTuple):
@@ -118,7 +118,7 @@ class Share(NamedTuple):
     number: int
     """The first fresh share from this sender to this receiver has number 1, the next one 2, and so on."""
     observations: int
-    """How many of the sender's own observations are in it that no earlier share to this receiver carried; in a
+    """How many of the sender's own observations it carries that no earlier share to this receiver did; in a
     repetition, how many the receiver has not acknowledged."""
     changes: Changes
     delivery: Delivery | None = None
@@ -126,12 +126,12 @@ class Share(NamedTuple):
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it is no repetition."""
+        """Whether it is not a repetition."""
         return self.delivery is None or self.delivery.attempt == 0
 
 
 class Notice(NamedTuple):
-    """Something that the sender says at once, and that asks for nothing."""
+    """Something that the sender says at once and that requests nothing."""
 
     sender: AgentId
     receiver: AgentId
@@ -142,7 +142,7 @@ class Notice(NamedTuple):
 
 
 class Acknowledgement(NamedTuple):
-    """A repetition has arrived, and so had what it repeated: no need to repeat it again."""
+    """A repetition has arrived, and its original had arrived before: there is no need to repeat it again."""
 
     sender: AgentId
     receiver: AgentId

@@ -15,28 +15,28 @@ from cobandit.values.tally import Arm, ArmTally
 
 
 class Observed(NamedTuple):
-    """The agent pulled arms, each as often and with as many quanta together as its tally says."""
+    """The agent pulled arms: each as often as its tally says, and with that sum of quanta."""
 
     tallies: tuple[ArmTally, ...]
     now: float
     settled: tuple[SettledBlock, ...] = ()
-    """Which decisions of a pen that was."""
+    """The decisions of a pen that this settled."""
     elsewhere: tuple[Placed, ...] = ()
-    """The same of bandits with a name, in the same step."""
+    """The same for named bandits, in the same step."""
 
 
 class Turned(NamedTuple):
-    """The calendar said that time has moved on: a period has begun, of some bandit. If it is earlier, it was wrong."""
+    """The calendar moved on: a period of some bandit has begun. If the time is earlier, the calendar was wrong."""
 
     time: float
     now: float
 
 
 class Adopted(NamedTuple):
-    """A relay counted the reward of a decision of a pen that nobody holds, in the cell of that pen."""
+    """A relay counted the reward of a decision of a pen that no agent holds, in the cell of that pen."""
 
     told: Cells
-    """All that was observed with the pen of that arm, this one included."""
+    """Everything observed of that arm with the pen, including this one."""
     settled: tuple[SettledBlock, ...]
     now: float
 
@@ -64,14 +64,14 @@ class PeerLeft(NamedTuple):
 
 
 class Forgot(NamedTuple):
-    """The driver said that a peer is gone, and that nothing is to be kept ready for its return."""
+    """The driver said that a peer is gone and that nothing should be kept ready for its return."""
 
     peer: AgentId
     now: float
 
 
 class Introduced(NamedTuple):
-    """The agent said to everyone that it is here. Only where messages may be lost does that change its state."""
+    """The agent told all peers that it is here. This changes its state only where messages may be lost."""
 
     now: float
     is_relay: bool = False
@@ -86,23 +86,23 @@ class Began(NamedTuple):
     arms: tuple[Arm, ...]
     now: float
     bandits: tuple[Bandit, ...] | None = None
-    """The bandits that it serves from now on, if these are others than before."""
+    """The bandits that it serves from now on, if they differ from before."""
 
 
 class Woke(NamedTuple):
-    """The time that the agent had asked for has come."""
+    """The time that the agent asked for has come."""
 
     now: float
 
 
 class Flushed(NamedTuple):
-    """The agent told everybody what they lacked, without waiting for anything."""
+    """The agent sent all peers what they lacked, without waiting for anything."""
 
     now: float
 
 
 class Limited(NamedTuple):
-    """The driver said how many facts one message tells at most: what was told in one, and what comes next, follow."""
+    """The driver limited the facts in one message: what one message carries, and what comes next, follow from this."""
 
     most: int
 
@@ -124,24 +124,24 @@ InputRecord = (
 
 
 class Outcome(NamedTuple):
-    """What one input produced. Persist `records`, then send `outgoing`, then set the timer to `wake_at`."""
+    """The result of one input. Persist `records`, then send `outgoing`, then set the timer to `wake_at`."""
 
     records: tuple[InputRecord, ...] = ()
     outgoing: tuple[Message, ...] = ()
     news: tuple[ArmTally, ...] = ()
-    """Observations of others that this input brought and that were not counted before: for the policy. These are of the
-    plain bandit, if it has no window."""
+    """New observations of others that this input brought, for the policy. They belong to the plain bandit, if it has no
+    window."""
     ruled_out: tuple[Arm, ...] = ()
-    """Arms that this input removed from this agent's own candidates: for the policy."""
+    """Arms that this input removed from this agent's own candidates, for the policy."""
     wake_at: float | None = None
-    """When to call `wake`, if nothing happens before; it replaces what an earlier outcome said. `None` for never."""
+    """When to call `wake`, if nothing happens before. Replaces the time of any earlier outcome. `None` for never."""
     superseded_by: int | None = None
     """A later session or incarnation of this agent that a peer knows: another process runs under this name, or this one
     has forgotten that it did. Stop, or begin a session and an incarnation above it."""
     returned: tuple[ArmTally, ...] = ()
-    """Own observations of earlier incarnations that this agent had forgotten and a peer returned: for the policy."""
+    """Own observations of earlier incarnations that this agent had forgotten and a peer returned, for the policy."""
     elsewhere: tuple[Change, ...] = ()
-    """What is more known, or less, of bandits with a name or a window: the same of those."""
+    """What is known in addition, or no longer, of bandits with a name or a window."""
     has_forgotten: bool = False
     """Whether some of what a peer returned is of a life since the first that this agent knows. Then its state is older
     than that; what is of an earlier life was observed before there was this state."""

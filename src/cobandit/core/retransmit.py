@@ -55,10 +55,10 @@ class RetryTimers:
 
     Args:
         first: The wait for a peer whose answers have not been timed yet.
-        least: No wait is shorter.
-        growth: By how much the wait grows with every repetition.
-        tick: After so long without an own observation, what the peers have not acknowledged is sent all the same.
-        longest: No wait is longer: so often is a peer probed that seems to be gone.
+        least: The shortest wait.
+        growth: The factor by which the wait grows with every repetition.
+        tick: After this long without an own observation, send what the peers have not acknowledged anyway.
+        longest: The longest wait, and so the interval at which a peer that seems to be gone is probed.
     """
 
     first: float = 256.0

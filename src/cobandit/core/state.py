@@ -121,7 +121,7 @@ class EndpointState(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """All that an agent knows. `cobandit.codec` turns it into bytes and back, and gives it a version."""
+    """Everything that an agent knows. `cobandit.codec` converts it to bytes and back, and gives it a version."""
 
     sharing: str
     """How the agent shared, in words: records are replayed under the same rules or not at all."""

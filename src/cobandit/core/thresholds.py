@@ -34,14 +34,14 @@ _DOUBLINGS_TO_LARGEST = 62
 
 
 class Threshold(Protocol):
-    """When a buffer is large enough to be shared.
+    """Decides when a buffer is large enough to be shared.
 
-    It may also have `answers_wait`: whether an answer waits for f(c) observations, as Algorithm 1 prints it.
+    It may also have `answers_wait`: whether an answer waits for f(c) observations, as Algorithm 1 is printed.
     """
 
     @property
     def answers_advance(self) -> bool:
-        """Whether a share sent in answer to a share moves c on, as Algorithm 1 prints it."""
+        """Whether a share sent in answer to a share advances c, as Algorithm 1 is printed."""
         ...
 
     def at(self, share_number: int, candidate_count: int) -> int:
@@ -76,7 +76,7 @@ class Geometric:
     >>> [Geometric(2, cap=8).at(c, candidate_count=16) for c in (1, 2, 3, 4, 5, 6)]
     [1, 2, 4, 8, 8, 8]
 
-    With `phases` every pair of agents has a threshold of its own, which is never below this one.
+    With `phases`, every pair of agents has its own threshold, which is never below this one.
 
     >>> pair = Geometric(2, cap=100, phases=True).between("j", "p")
     >>> [pair.at(c, candidate_count=16) for c in (1, 2, 3, 4, 5, 6, 7, 8)]
@@ -159,13 +159,13 @@ class PerCandidate:
 
 
 class FromFunction:
-    """Any f(c) of your own. It is tabulated once, so a bad value shows here and not in the middle of a run.
+    """Your own f(c). It is tabulated once, so a bad value shows up here and not in the middle of a run.
 
     >>> squares = FromFunction(lambda c: c * c)
     >>> [squares.at(c, candidate_count=16) for c in (1, 2, 3)]
     [1, 4, 9]
 
-    The first `TABULATED_SHARES` values are taken; from there on the threshold stays at the last of them.
+    The first `TABULATED_SHARES` values are used; after that, the threshold stays at the last of them.
 
     Raises:
         LocalError: A value is not a whole number, is below one, or is below the one before it.

@@ -34,7 +34,7 @@ def changes(before: Sight, after: Sight) -> Iterator[Change]:
 
 
 def _comings(then: Seen, now: Seen) -> Iterator[Change]:
-    has_restarted, anew = False, "was started again"
+    has_restarted, anew = False, "was restarted"
     if then.statistics is not None and now.statistics is not None:
         has_restarted = is_restart(then.statistics, now.statistics)
     elif None not in {then.incarnation, now.incarnation} and then.incarnation != now.incarnation:
@@ -47,9 +47,9 @@ def _comings(then: Seen, now: Seen) -> Iterator[Change]:
         case (_, State.LEFT):
             yield Change("left", now.name, "is gone")
         case (_, State.SILENT):
-            yield Change("silent", now.name, "does not answer, and said no farewell")
+            yield Change("silent", now.name, "does not answer and said no farewell")
         case (_, State.SUPERSEDED):
-            yield Change("superseded", now.name, "runs elsewhere too, so this one decides and does not share")
+            yield Change("superseded", now.name, "also runs elsewhere, so this one decides but does not share")
         case (State.SILENT, _):
             yield Change("back", now.name, f"answers again{again}")
         case (State.LEFT, _):
@@ -65,34 +65,34 @@ def _of_member(then: Statistics, now: Statistics) -> Iterator[Change]:
         if old is None or (old.is_removed and not arm.is_removed):
             yield Change("arms", now.name, f"offers {arm.arm}")
         elif arm.is_removed and not old.is_removed:
-            yield Change("arms", now.name, f"offers {arm.arm} no more")
+            yield Change("arms", now.name, f"no longer offers {arm.arm}")
         elif old.is_candidate and not arm.is_candidate and not arm.is_frozen:
-            yield Change("ruled out", now.name, f"will not choose {arm.arm} any more")
+            yield Change("ruled out", now.name, f"will no longer choose {arm.arm}")
     refused = {} if is_restart(then, now) else then.refused
     for reason, count in now.refused.items():
         more = count - refused.get(reason, 0)
         if more > 0:
             yield Change("refused", now.name, reason.replace("_", " "), more)
     for name in sorted(set(now.quarantined) - set(then.quarantined)):
-        yield Change("quarantine", now.name, f"does not listen to {name} for a while")
+        yield Change("quarantine", now.name, f"ignores {name} for a while")
     for trouble in now.troubles:
         if trouble not in then.troubles:
             yield Change("trouble", now.name, trouble)
     for trouble in then.troubles:
         if trouble not in now.troubles:
-            yield Change("settled", now.name, f"no more: {trouble}")
+            yield Change("settled", now.name, f"resolved: {trouble}")
 
 
 def _switches(before: Sight, after: Sight) -> Iterator[Change]:
     both = before.answers.keys() & after.answers.keys()  # or who is not asked would seem to turn switches
     then, now = ([answers[name] for name in sorted(both)] for answers in (before.answers, after.answers))
     for arm in sorted(frozen(now) - frozen(then)):
-        yield Change("frozen", "", f"{arm} gets no more traffic")
+        yield Change("frozen", "", f"{arm} no longer gets traffic")
     for arm in sorted(frozen(then) - frozen(now)):
         yield Change("unfrozen", "", f"{arm} may get traffic again")
     old, new = control_arm(then), control_arm(now)
     if old != new:
-        text = "is off" if new is None else f"is on: everybody pulls {new}"
+        text = "is off" if new is None else f"is on: every member pulls {new}"
         yield Change("kill switch", "", text)
 
 

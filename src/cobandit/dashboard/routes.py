@@ -79,7 +79,7 @@ def page_routes(feed: Feed, places: Places | None = None) -> list[Route]:
         try:
             first = await anext(events)
         except TooManyViewersError:
-            raise Refusal(503, "as many pages as may are open: close one", {"Retry-After": "5"}) from None
+            raise Refusal(503, "the maximum number of pages is open: close one", {"Retry-After": "5"}) from None
         return StreamingResponse(
             _all(first, events),
             media_type="text/event-stream",

@@ -61,7 +61,7 @@ async def _watch(member: Member, feed: Feed, places: Places, called: asyncio.Eve
         except Exception as error:  # noqa: BLE001  # the page must not stand still for good
             if not member.is_open:
                 return  # and the server stops with it
-            said = "the page could not be renewed, and tries again. Please report it: that is a bug of cobandit"
+            said = "the page could not be refreshed and will try again. This is a bug in cobandit: please report it"
             log_event(logging.ERROR, LogEvent.PAGE_FAILED, said, error=error)
         try:
             async with asyncio.timeout(LOOK_EVERY_S if feed.viewers else GLANCE_EVERY_S):

@@ -36,17 +36,17 @@ _ROUNDING = 1e-6
 
 
 class Column(NamedTuple):
-    """A column of the log that says, for each decision, what the other policy would do: an arm, or arms and shares."""
+    """A log column that gives, for each decision, what the other policy would do: an arm, or arms and shares."""
 
     name: str
 
 
 Target = str | Sequence[str] | Mapping[str, float] | Column
-"""Another policy: always this arm; these arms, evenly; arms and their shares; or what a column says."""
+"""Another policy: always one arm; some arms, evenly; arms with their shares; or what a log column gives."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """A value, and its interval."""
+    """A value and its interval."""
 
     value: float
     low: float
@@ -54,26 +54,26 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 class Evaluation(msgspec.Struct, frozen=True):
-    """What is known of another policy's value: the reward of a decision, on average."""
+    """What is known about another policy's value: its mean reward per decision."""
 
     target: str
     """The other policy, in words."""
     decisions: int
-    """How many decisions of the log count."""
+    """The number of decisions of the log that count."""
     effective: float
-    """The effective sample size: how many decisions of the other policy itself would tell as much."""
+    """The effective sample size: how many decisions of the other policy itself would be as informative."""
     confidence: float
     inverse_propensity: Estimate
     self_normalised: Estimate
     doubly_robust: Estimate
     logged: Estimate
-    """What the policy that wrote the log brought, over the same decisions."""
+    """The value of the policy that wrote the log, over the same decisions."""
     unrewarded: int
     certain: int
     untold: int
-    """How many decisions were left out: without a reward, with an arm that was certain, without a propensity."""
+    """How many decisions were left out: without a reward, with only one possible arm, without a propensity."""
     cautions: tuple[str, ...] = ()
-    """What speaks against relying on these figures."""
+    """Reasons not to rely on these figures."""
 
     def to_json(self) -> bytes:
         """Return this as one line of JSON."""
@@ -87,7 +87,7 @@ def evaluate(
     confidence: float = 0.95,
     unrewarded: float | None = None,
 ) -> Evaluation:
-    """Estimate what another policy would have brought from decisions that were logged with their propensities.
+    """Estimate the value of another policy from decisions that were logged with their propensities.
 
     >>> log = [{"arm": "AB"[n % 2], "propensity": 0.5, "reward": float(n % 4 == 1)} for n in range(400)]
     >>> found = evaluate(log, "B")
@@ -95,14 +95,14 @@ def evaluate(
     (200.0, 0.5, 0.25)
 
     Args:
-        decisions: As `Member.log()` or `read_decisions(path)` gives them.
-        target: The other policy: an arm that it would always choose; some arms, evenly; arms with their shares; or the
-            column of the log that says what it would do (`Column`).
-        confidence: How often an interval is to hold the true value.
-        unrewarded: The reward of decisions that have none; by default they are left out.
+        decisions: The result of `Member.log()` or `read_decisions(path)`.
+        target: The other policy: one arm that it always chooses; some arms, evenly; arms with their shares; or the log
+            column that gives what it would do (`Column`).
+        confidence: How often an interval should contain the true value.
+        unrewarded: The reward to assume for decisions that have none; by default they are left out.
 
     Raises:
-        LocalError: The log says nothing of that policy, or the policy is none.
+        LocalError: The log says nothing about that policy, or the policy is invalid.
     """
     check_probability("the confidence", confidence)
     if not 0.0 < confidence < 1.0:

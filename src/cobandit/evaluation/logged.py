@@ -15,7 +15,7 @@ from cobandit.values.errors import LocalError
 from cobandit.values.extras import needed_by
 
 Row = Mapping[str, object]
-"""One decision, as a line of `cobandit log` has it: arm, propensity, reward, subject, id, and columns of your own."""
+"""One decision, as in a line of `cobandit log`: arm, propensity, reward, subject, id, and your own columns."""
 
 _CERTAIN = 1.0 - 1e-12
 
@@ -35,24 +35,24 @@ class Logged(NamedTuple):
 
 
 class LoggedDecisions(NamedTuple):
-    """What a log says."""
+    """The decisions of a log that can be evaluated."""
 
     decisions: list[Logged]
-    """Those that count: drawn by chance, with a known propensity, and rewarded. In the order of the log."""
+    """The decisions that count: drawn at random, with a known propensity, and rewarded. In the order of the log."""
     arms: tuple[str, ...]
     unrewarded: int
     """How many were left out because they have no reward."""
     certain: int
-    """How many were left out because their arm was certain: forced by the kill switch, or no other was possible."""
+    """How many were left out because only one arm was possible: kill switch on, or no other arm on offer."""
     untold: int
-    """How many were left out because nobody knows how likely they were."""
+    """How many were left out because their propensity is unknown."""
 
 
 def read_decisions(*paths: str | Path) -> list[Row]:
-    """Return the decisions of files that `cobandit log` wrote: JSON lines, or Parquet if a name ends in `.parquet`.
+    """Read decisions from files that `cobandit log` wrote: JSON lines, or Parquet if the name ends in `.parquet`.
 
     Raises:
-        LocalError: There is no such file, or a line of it is no decision.
+        LocalError: There is no such file, or a line of it is not a decision.
     """
     return [row for path in paths for row in _rows(Path(path))]
 
@@ -93,7 +93,9 @@ def decisions_of(rows: Iterable[Row | msgspec.Struct], *, unrewarded: float | No
         left_out["certain"] += len(found)  # 0, so another was certain
         raise _nothing_said(**left_out)
     if impossible is not None:
-        raise LocalError(f"arm {impossible.arm!r} was chosen with propensity 0, which cannot be: who wrote this log?")
+        raise LocalError(
+            f"arm {impossible.arm!r} was chosen with propensity 0, which is impossible: check how this log was written"
+        )
     arms = tuple(sorted({decision.arm for decision in found}))
     return LoggedDecisions(found, arms, **left_out)
 

@@ -31,11 +31,11 @@ class AAE(Confident):
         return min(self.survivors(), key=counts.__getitem__)
 
     def survivors(self) -> tuple[Arm, ...]:
-        """Return the candidates that are not surely worse than some arm.
+        """Return the candidates that are not certain to be worse than some arm.
 
-        An arm goes when its interval lies wholly below that of any arm, eliminated ones included (Algorithm 3, line
-        6), but the last candidate stays. Intervals of no width prove nothing: with delta = 1/n_j an agent has them
-        until its second pull is made, however much it received, and would drop the best arm with the rest.
+        An arm is dropped when its whole interval lies below that of any arm, eliminated ones included (Algorithm 3,
+        line 6), but the last candidate stays. Intervals of zero width prove nothing: with delta = 1/n_j an agent has
+        them until its second pull, however much it received, and would drop the best arm with the rest.
         """
         budget = self.budget()
         if budget == 0.0 or len(self.candidates) == 1:

@@ -18,11 +18,11 @@ from cobandit.values.quantum import MILLIONTH, Quantum
 from cobandit.values.tally import Arm, ArmTally, Tally, checked_arms
 
 State = dict[str, Any]
-"""Plain values by name: what JSON can write."""
+"""Plain values by name: anything that JSON can hold."""
 
 
 class Policy(ABC):
-    """Chooses arms. Subclass it and write `select_arm`; the rest is bookkeeping.
+    """Chooses arms. Subclass it and implement `select_arm`; the rest is bookkeeping.
 
     Args:
         arms: The names of the arms.
@@ -30,13 +30,13 @@ class Policy(ABC):
     """
 
     draws = False
-    """Whether a choice is a draw. Nobody can log its propensity unless the policy has `posteriors`."""
+    """Whether a choice is a random draw. Its propensity cannot be logged unless the policy has `posteriors`."""
 
     eliminates = False
-    """Whether the policy rules arms out for good. If so, pairs of agents fall silent when one arm is left."""
+    """Whether the policy rules out arms for good. If so, pairs of agents fall silent when one arm is left."""
 
     stateful = False
-    """Whether choices depend on more than tallies: then `noticed`, `state` and `set_state` are the policy's own."""
+    """Whether choices depend on more than tallies. If so, implement `noticed`, `state` and `set_state`."""
 
     def __init__(self, arms: Sequence[Arm], *, quantum: float = MILLIONTH) -> None:
         self.arms = checked_arms(arms)
@@ -51,10 +51,10 @@ class Policy(ABC):
 
     @abstractmethod
     def select_arm(self) -> Arm:
-        """Return the arm to pull next. Changes nothing: asked twice, it answers the same."""
+        """Return the arm to pull next. Changes nothing: asked twice, it gives the same answer."""
 
     def update(self, arm: Arm, reward: float) -> None:
-        """Take the reward of an own pull.
+        """Record the reward of an own pull.
 
         Raises:
             LocalError: The arm is not one of `arms`, or the reward is not a number in [0, 1].
@@ -63,7 +63,7 @@ class Policy(ABC):
         self.update_units(arm, self.quantum.units(reward))
 
     def update_units(self, arm: Arm, units: int) -> None:
-        """Take the reward of an own pull, in quanta. What the decision before it ruled out is ruled out for good."""
+        """Record the reward of an own pull, in quanta. Arms that the decision ruled out stay ruled out for good."""
         self.candidates = self.survivors()
         square = units * units // self.quantum.square_unit
         self.tally.add(arm, 1, units, square)
@@ -72,29 +72,29 @@ class Policy(ABC):
             self.noticed((ArmTally(arm, 1, units, square),), own=True)
 
     def update_all(self, tallies: Iterable[ArmTally]) -> None:
-        """Take the rewards of several own pulls, in quanta, as `update_units` takes one."""
+        """Record the rewards of several own pulls, in quanta, as `update_units` does for one."""
         self.candidates = self.survivors()
         self.learn(tallies, own=True)
 
     def posteriors(self) -> list[Posterior] | None:
-        """Return the Beta distribution of every candidate's mean, if choices are draws from them; else `None`.
+        """Return the Beta distribution of every candidate's mean if choices are draws from them; otherwise `None`.
 
-        Live members compute from them how likely each arm is the best, beside their decisions, and draw by that.
+        From these, live members compute in the background how likely each arm is the best, and draw accordingly.
         """
         return None
 
     def survivors(self) -> tuple[Arm, ...]:
-        """Return the candidates that are left when what is known now is thought through: all, unless a policy says so.
+        """Return the candidates that remain, given everything known now: all of them, unless a policy overrides this.
 
-        Whether there was one pull since or a hundred makes no difference to it, which is why it is a method of its own.
+        It does not matter whether one pull or a hundred happened since the last call, hence the separate method.
         """
         return self.candidates
 
     def learn(self, news: Iterable[ArmTally], *, own: bool = False) -> None:
-        """Take observations in bulk: those of other agents, or (`own`) this agent's, when it is rebuilt.
+        """Take observations in bulk: other agents', or (`own`) this agent's when it is rebuilt.
 
-        What leaves a window comes with negative counts. Own pulls are not taken back: draws depend on their number, and
-        one that comes again would bring the same draw again.
+        Observations that leave a window arrive with negative counts. Own pulls are never taken back: draws depend on
+        their number, so a repeated number would repeat the draw.
         """
         entries = tuple(news)
         self.tally.add_all(entries)
@@ -104,20 +104,20 @@ class Policy(ABC):
             self.noticed(entries, own=own)
 
     def noticed(self, tallies: Sequence[ArmTally], *, own: bool) -> None:  # noqa: B027  # most have nothing to do
-        """Take what was just counted, of own pulls or of others: a policy with state changes it here, and only here.
+        """Take what was just counted, from own pulls or others'. A policy with state changes it here and only here.
 
-        Where a fleet forgets, what leaves the window comes with negative counts.
+        In a fleet that forgets, observations that leave the window arrive with negative counts.
         """
 
     def state(self) -> State:
-        """Return the state of a policy that has one, as plain values: numbers, texts, lists and tables of them."""
+        """Return the policy's state, if it has one, as plain values: numbers, texts, and lists and tables of them."""
         return {}
 
     def set_state(self, state: State) -> None:  # noqa: B027  # most have none
-        """Take a state that `state` gave, after what is known was counted."""
+        """Restore a state returned by `state`, after all known observations have been counted."""
 
     def eliminate(self, arm: Arm) -> None:
-        """Stop considering an arm, because another agent has ruled it out.
+        """Stop considering an arm because another agent has ruled it out.
 
         Raises:
             LocalError: The arm is not one of `arms`, or it is the last one considered.
@@ -128,10 +128,10 @@ class Policy(ABC):
         self.candidates = tuple(candidate for candidate in self.candidates if candidate != arm)
 
     def change_arms(self, arms: Sequence[Arm]) -> None:
-        """Take another arm set. New arms are candidates; what is known of the others stays as it is.
+        """Change the arm set. New arms are candidates; what is known about the others does not change.
 
         Raises:
-            LocalError: The arm set cannot be one, or an arm is missing of which there are observations.
+            LocalError: The arm set is invalid, or it lacks an arm that has observations.
         """
         names = checked_arms(arms)
         known, ruled_out = self.tally.entries(), set(self.arms) - set(self.candidates)
@@ -142,20 +142,20 @@ class Policy(ABC):
         self.candidates = tuple(arm for arm in names if arm not in ruled_out)
 
     def mean(self, arm: Arm) -> float:
-        """Return the mean reward of an arm, over everything known of it; 0 when nothing is."""
+        """Return an arm's mean reward over all known observations; 0 if there are none."""
         count = self.tally.counts[arm]
         return self.tally.sums[arm] / (count * self.quantum.per_reward) if count else 0.0
 
     def rewards(self, arm: Arm) -> float:
-        """Return the rewards of an arm, added up: shares of their range, from 0 to 1 each."""
+        """Return the sum of an arm's rewards, each as a fraction of the range, from 0 to 1."""
         return self.tally.sums[arm] / self.quantum.per_reward
 
     def squares(self, arm: Arm) -> float:
-        """Return the squares of the rewards of an arm, added up."""
+        """Return the sum of the squares of an arm's rewards."""
         return self.tally.squares[arm] * self.quantum.square_size
 
     def variance(self, arm: Arm) -> float:
-        """Return the variance of the rewards of an arm, over everything known of it; 0 when nothing is."""
+        """Return the variance of an arm's rewards over all known observations; 0 if there are none."""
         count = self.tally.counts[arm]
         return variance_of(self.mean(arm), self.squares(arm), count) if count else 0.0
 
@@ -182,8 +182,8 @@ def no_number(arm: Arm, count: int) -> LocalError:
 class IndexPolicy(Policy):
     """Pulls the candidate with the highest index; the lowest position wins a tie.
 
-    An arm without observations has an infinite index. A subclass gives `budget`, once per decision, and `index`, once
-    per arm.
+    An arm without observations has an infinite index. A subclass implements `budget`, called once per decision, and
+    `index`, called once per arm.
     """
 
     def select_arm(self) -> Arm:
@@ -204,7 +204,7 @@ class IndexPolicy(Policy):
 
     @abstractmethod
     def budget(self) -> float:
-        """Return what all arms' indices have in common at this decision, such as alpha log(1/delta)."""
+        """Return the part that all arms' indices share in this decision, such as alpha log(1/delta)."""
 
     @abstractmethod
     def index(self, mean: float, count: int, budget: float) -> float:

@@ -23,7 +23,7 @@ from cobandit.values.errors import LocalError
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """All agents together will make this many decisions, known beforehand."""
+    """The total number of decisions that all agents will make, known in advance."""
 
     decisions: int
 

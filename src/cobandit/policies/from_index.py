@@ -10,7 +10,7 @@ from cobandit.values.tally import Arm
 
 
 class FromIndex(Confident, IndexPolicy):
-    """Pulls the arm with the highest index, where the index is a function of yours.
+    """Pulls the arm with the highest index, where the index is your own function.
 
     Args:
         arms: The names of the arms.

@@ -44,8 +44,8 @@ class BuiltIn:
 
     Args:
         name: One of `POLICIES`.
-        alpha: How much to explore; the policy's usual one by default. Policies that draw have none.
-        confidence: What delta is. Policies that draw have none.
+        alpha: How much to explore; the policy's usual value by default. Not for policies that draw.
+        confidence: How delta is set. Not for policies that draw.
 
     >>> BuiltIn("ucb", alpha=3.0, confidence="own")(["A", "B"], seed=1).select_arm()
     'A'

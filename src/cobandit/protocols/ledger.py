@@ -15,7 +15,7 @@ NOBODY = -1
 
 
 class Cell(NamedTuple):
-    """All that one source has observed of one arm: how often, the sum of the rewards and of their squares."""
+    """Everything one source has observed of one arm: how often, the sum of the rewards and the sum of their squares."""
 
     source: int
     arm: Arm
@@ -25,7 +25,7 @@ class Cell(NamedTuple):
 
 
 class Ledger:
-    """Cells, each with the number of its last change.
+    """A table of cells, each with the number of its last change.
 
     >>> ledger = Ledger()
     >>> ledger.merge([(0, "A", 2, 1, 1), (0, "A", 1, 1, 1)])
@@ -42,12 +42,12 @@ class Ledger:
         """By cell: the number of its last change, and who told it."""
 
     def add(self, source: int, arm: Arm, reward_sum: int, square_sum: int) -> None:
-        """Count one observation of a source: its own node calls it."""
+        """Count one observation of a source. Called by its own node."""
         old = self.cell(source, arm)
         self._set(Cell(source, arm, old.observations + 1, old.reward_sum + reward_sum, old.square_sum + square_sum))
 
     def merge(self, told: Iterable[Iterable[object]], teller: int = NOBODY) -> list[ArmTally]:
-        """Take cells that somebody told. Return what is new in them, for the policy."""
+        """Merge cells from another node. Return what is new in them, for the policy."""
         found = []
         for numbers in told:
             cell = Cell(*numbers)  # type: ignore[arg-type]  # messages are lists of plain values
@@ -58,17 +58,17 @@ class Ledger:
         return found
 
     def cell(self, source: int, arm: Arm) -> Cell:
-        """Return a cell, which holds nothing if nobody told it."""
+        """Return a cell, which is empty if no node has sent it."""
         return self._cells.get((source, arm), Cell(source, arm, 0, 0, 0))
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return every cell, in the order in which they were first told."""
+        """Return every cell, in the order in which they first arrived."""
         return tuple(self._cells.values())
 
     def news(self, since: int, *, to: int = NOBODY, source: int | None = None) -> list[Cell]:
         """Return the cells that changed after the change with this number, of one source or of all.
 
-        What `to` observed or told itself is no news to it.
+        Leaves out what `to` itself observed or sent.
         """
         found = []
         for key, cell in self._cells.items():
@@ -78,7 +78,7 @@ class Ledger:
         return found
 
     def total(self, source: int, arms: Iterable[Arm], *, without: int) -> list[Cell]:
-        """Return what everybody but one has observed of each of these arms, as cells of `source`: a hub's answer."""
+        """Return what all sources but one have observed of each of these arms, as cells of `source`: a hub's answer."""
         sums: dict[Arm, list[int]] = {arm: [0, 0, 0] for arm in arms}
         for cell in self._cells.values():
             if cell.source != without and cell.arm in sums:

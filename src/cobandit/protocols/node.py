@@ -18,7 +18,7 @@ from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm
 
 NoteKind = Literal["share", "notice"]
-"""A share counts as a communication in the sense of the paper's C; notices are counted apart."""
+"""A share counts as a communication in the sense of the paper's C; notices are counted separately."""
 
 LARGEST_MESSAGE = 2**24
 """Bytes of a message."""
@@ -50,7 +50,7 @@ class Note(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a node stands in a world: all that the engine knows of it beforehand."""
+    """A node's place in a world: everything that the engine knows about it in advance."""
 
     position: int
     names: Sequence[str]
@@ -58,7 +58,7 @@ class Place(NamedTuple):
     agents: int
     neighbours: tuple[int, ...]
     arms: tuple[Arm, ...]
-    """The arms that it can pull; for a hub all arms of the world."""
+    """The arms that it can pull; for a hub, all arms of the world."""
     horizon: int
     chance_key: int
     graph: Callable[[], tuple[tuple[int, ...], ...]] = tuple
@@ -67,7 +67,7 @@ class Place(NamedTuple):
 
 
 class Node:
-    """One node: what a protocol's instance is given when it is made."""
+    """One node, which a protocol's instance receives when it is created."""
 
     def __init__(self, place: Place, policy: Policy) -> None:
         self.position = place.position
@@ -104,7 +104,7 @@ class Node:
 
     @property
     def own_pulls(self) -> int:
-        """How often it has pulled."""
+        """How often this node has pulled."""
         return self.policy.own_pulls
 
     def send(self, to: int, message: object, *, kind: NoteKind = "share", observations: int = 0) -> None:
@@ -113,11 +113,11 @@ class Node:
         Args:
             to: The neighbour's position.
             message: Any value that MessagePack can hold: numbers, texts, lists, dictionaries. The receiver gets a copy.
-            kind: A share, or a notice.
-            observations: How many observations it tells, for the trace.
+            kind: A share or a notice.
+            observations: How many observations the message carries, for the trace.
 
         Raises:
-            LocalError: It is not a neighbour, or the message cannot be encoded or is too long.
+            LocalError: The receiver is not a neighbour, or the message cannot be encoded or is too long.
         """
         if to not in self.neighbours:
             raise LocalError(f"{self._said()} sends to {to!r}: {self._why_not(to)}")
@@ -133,21 +133,21 @@ class Node:
         self._post(to, kind, observations, content)
 
     def tell(self, to: int, cells: Sequence[Cell]) -> None:
-        """Send cells of the ledger as a share, if there are any. The trace says how many observations they hold."""
+        """Send cells of the ledger as a share, if there are any. The trace records how many observations they hold."""
         if cells:
             self.send(to, [tuple(cell) for cell in cells], observations=sum(cell.observations for cell in cells))
 
     def news_for(self, to: int, *, source: int | None = None) -> list[Cell]:
-        """Return the cells that changed since this was last asked for this neighbour, of one source or of all.
+        """Return the cells that changed since the last call for this neighbour, of one source or of all.
 
-        What the neighbour observed or told itself is no news to it.
+        Leaves out what the neighbour itself observed or sent.
         """
         since = self._told.get(to, 0)
         self._told[to] = self.ledger.changes
         return self.ledger.news(since, to=to, source=source)
 
     def learn(self, told: Iterable[Iterable[object]], teller: int) -> int:
-        """Take cells that a neighbour told: into the ledger, and what is new of own arms to the policy.
+        """Take cells from a neighbour: put them into the ledger, and give the policy what is new about own arms.
 
         Returns:
             How many observations were new to this node.
@@ -158,32 +158,32 @@ class Node:
         return sum(entry.observations for entry in news)
 
     def uniform(self) -> float:
-        """Return the next number of this node's own chance: uniform on [0, 1)."""
+        """Return the next number of this node's own random stream: uniform on [0, 1)."""
         self._draws += 1
         return uniform(self._chance_key, self._draws - 1)
 
     def pick(self, choices: Sequence[One]) -> One:
-        """Return one of these at random, each as likely.
+        """Return one of these at random, all equally likely.
 
         Raises:
-            LocalError: There is none.
+            LocalError: There are none.
         """
         if not choices:
             raise LocalError(f"{self._said()} picks one of nothing")
         return choices[int(self.uniform() * len(choices))]
 
     def wake_in(self, slots: int) -> None:
-        """Ask that `tick` be called after so many slots, before anybody decides. It replaces an earlier wish."""
+        """Ask for `tick` to be called after this many slots, before any agent decides. Replaces an earlier request."""
         check_whole(f"the slots after which {self._said()} wants to be woken", slots, 1)
         self.wake_at = self.slot + slots
 
     def take(self) -> tuple[Note, ...]:
-        """Take out what is to be sent. The engine calls it."""
+        """Take out the messages to be sent. Called by the engine."""
         notes, self._outbox = tuple(self._outbox), []
         return notes
 
     def announce(self, *, is_here: bool) -> None:
-        """Tell every neighbour that this node leaves or is back. The engine calls it."""
+        """Tell every neighbour that this node leaves or is back. Called by the engine."""
         for neighbour in self.neighbours:
             self._post(neighbour, "notice", 0, msgspec.msgpack.encode(is_here), presence=is_here)
 
@@ -203,7 +203,7 @@ class Node:
 
 
 def best_arm(indices: Mapping[Arm, float]) -> Arm:
-    """Return the arm with the highest index; of several the first.
+    """Return the arm with the highest index; the first one wins a tie.
 
     Raises:
         LocalError: An index is not a number.

@@ -19,32 +19,32 @@ Fault = Literal["delay", "loss", "duplication", "reordering"]
 
 @dataclass(frozen=True)
 class About:
-    """What is to be known about a protocol. A class has it as its attribute `about`, if it has one."""
+    """The description of a protocol. A class may provide it as its attribute `about`."""
 
     title: str
     """Its name in a sentence."""
     told: str
-    """How agents talk, as a sentence without its end."""
+    """How agents communicate, as a sentence without the full stop."""
     word: str = ""
-    """Its name in scenario files; without one no file can name it."""
+    """Its name in scenario files. Without one, files cannot name it."""
     rule: tuple[str, ...] = ()
     """The whole rule in a few sentences."""
     paper: str = ""
-    """Where it is from."""
+    """The source of the protocol, such as a paper."""
     observations: bool = True
-    """Whether what it tells are observations, each counted once by everybody. If not, nobody can say how stale an
+    """Whether its messages carry observations that every agent counts once. If not, it is unknown how stale an
     agent's knowledge is."""
     hubs: int = 0
-    """How many nodes it needs that never decide, and to which all agents talk."""
+    """How many hubs it needs: nodes that never decide and that all agents talk to."""
     survives: frozenset[Fault] = frozenset({"delay"})
-    """What the network may do to its messages without making anything wrong. (It may make it slower.)"""
+    """What the network may do to its messages without breaking it (though it may become slower)."""
     compiled: bool = False
-    """Whether the compiled engine has it."""
+    """Whether the compiled engine supports it."""
 
 
 @dataclass(frozen=True)
 class PlugIn:
-    """A class and its parameters, as a scenario holds it. `plug_in` makes one."""
+    """A protocol's class and its parameters, as a scenario holds them. Create one with `plug_in`."""
 
     build: type[Any]
     parameters: Mapping[str, object]
@@ -52,7 +52,7 @@ class PlugIn:
 
     @property
     def about(self) -> About:
-        """What is to be known about it; a class that says nothing is known by its name."""
+        """Its description; a class without one is described by its name."""
         return about(self.build)
 
     def __call__(self, node: Node) -> Any:  # a class of anybody
@@ -65,15 +65,15 @@ class PlugIn:
 
 
 def plug_in(build: type[Any], *, hubs: int | None = None, **parameters: object) -> PlugIn:
-    """Return a protocol of your own, or one of the registry, for `Scenario(sharing=...)`.
+    """Return your own protocol, or one from the registry, for `Scenario(sharing=...)`.
 
     Args:
-        build: Its class. It takes a `Node`, and its parameters by name.
-        hubs: How many nodes there are that never decide; as the class says by default.
-        parameters: Its parameters; those left out are as the class says.
+        build: The protocol's class. It takes a `Node`, and its parameters by name.
+        hubs: How many nodes never decide; by default as the class says.
+        parameters: The protocol's parameters; the others keep the class's defaults.
 
     Raises:
-        LocalError: It is no such class, or it has no such parameter, or a value is of the wrong kind.
+        LocalError: This is not a protocol class, it has no such parameter, or a value is of the wrong kind.
 
     >>> from cobandit.protocols.gossip import Gossip
     >>> plug_in(Gossip, period=8)
@@ -102,7 +102,7 @@ def plug_in(build: type[Any], *, hubs: int | None = None, **parameters: object) 
 
 
 def about(build: type[Any]) -> About:
-    """Return what is to be known about a class."""
+    """Return the description of a class."""
     said = getattr(build, "about", None)
     if said is None:
         return About(title=build.__name__, told=f"They talk by {build.__name__}")
@@ -112,7 +112,7 @@ def about(build: type[Any]) -> About:
 
 
 def parameters_of(build: type[Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a protocol, with their types, in order: what its class takes beside the node."""
+    """Return the parameters of a protocol with their types, in order: what its class takes besides the node."""
     hints = typing.get_type_hints(build.__init__)
     _, *declared = inspect.signature(build).parameters.values()
     return {one.name: one.replace(annotation=hints.get(one.name, Any)) for one in declared}

@@ -26,12 +26,12 @@ BY_TABLE = ("odc", "ibc", "none")
 
 
 def register(build: type[Any]) -> None:
-    """Add a protocol: from now on scenario files of this process may name it, and reports know its words.
+    """Register a protocol, so that scenario files in this process can name it and reports can describe it.
 
-    A class that is defined once more, as in a notebook, takes the place of its earlier self.
+    A class that is defined again, as in a notebook, replaces its earlier definition.
 
     Raises:
-        LocalError: It has no word, or its word is another protocol's.
+        LocalError: The protocol has no word, or its word belongs to another protocol.
     """
     word = about(build).word
     if not word:
@@ -51,7 +51,7 @@ def class_named(text: str) -> type[Any]:
     """
     module, colon, name = text.partition(":")
     if not (module and colon and name):
-        raise LocalError(f"a protocol of your own is named module:Class, such as my_protocols:Mine, not {text!r}")
+        raise LocalError(f"name your own protocol as module:Class, such as my_protocols:Mine, not {text!r}")
     try:
         found: type[Any] = getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:

@@ -18,11 +18,11 @@ LOST, DOUBLED, FIRST_COPY, SECOND_COPY = 0, 1, 2, 5
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """From slot `start` until just before slot `stop`, nothing that the ones send reaches the others.
+    """From slot `start` until just before slot `stop`, messages between two groups of agents are lost.
 
     Args:
         start: The first slot in which messages are lost.
-        stop: The first slot in which they are not lost any more.
+        stop: The first slot in which they are no longer lost.
         senders: Agents on one side, by position.
         receivers: Agents on the other side.
         one_way: Whether messages from the receivers to the senders still pass.
@@ -44,7 +44,7 @@ class Partition:
             for agent in side:
                 check_whole("an agent of a partition", agent, 0)
         if both := sorted(set(self.senders) & set(self.receivers)):
-            raise LocalError(f"nobody can be on both sides of a partition, but {both} are")
+            raise LocalError(f"no agent can be on both sides of a partition, but {both} are")
 
     def cuts(self, slot: int, sender: int, receiver: int) -> bool:
         """Return whether a message sent in this slot is lost."""
@@ -62,10 +62,10 @@ class Faults:
     Args:
         loss: The probability that a message is lost.
         duplication: The probability that a message that is not lost arrives twice.
-        jitter: Every copy takes up to so many slots longer than `delay`, each number of slots as likely.
+        jitter: The most slots that a copy takes beyond `delay`; every number of slots is equally likely.
         reordering: The probability that a copy is held back further, so that later ones overtake it.
-        held_back: By how many slots at most, each as likely.
-        partitions: When who cannot reach whom.
+        held_back: The most slots that a copy is held back; every number of slots is equally likely.
+        partitions: The partitions of the network.
     """
 
     loss: float = 0.0
@@ -88,7 +88,7 @@ class Faults:
 
     @property
     def are_none(self) -> bool:
-        """Whether the network is as the paper wants it."""
+        """Whether the network is perfect, as the paper assumes."""
         return self.lose_nothing and not (self.duplication or self.jitter or self.reordering)
 
     @property

@@ -44,7 +44,7 @@ _TOP_KEYS = ("horizon", "trials", "seed", "luck", "rewards", "arms", "agents", "
 
 @dataclass(frozen=True)
 class ScenarioFile:
-    """What a scenario file says: the world, and how often and from which seed to run it, where it says so."""
+    """The content of a scenario file: the world and, if the file sets them, the number of trials and the seed."""
 
     scenario: Scenario
     trials: int | None = None
@@ -55,8 +55,8 @@ def read_scenario(path: Path | str) -> ScenarioFile:
     """Read a scenario file.
 
     Raises:
-        LocalError: The file cannot be read or says something that cannot be. The text names the file, the key, its
-            value and what is allowed.
+        LocalError: The file cannot be read or has an invalid value. The message names the file, the key, its value and
+            what is allowed.
     """
     return read_toml(path, scenario_from_mapping)
 
@@ -66,7 +66,7 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
 
     Args:
         content: The keys and values.
-        folder: Where files that it names are, unless they are named from the root.
+        folder: The folder for relative paths of files that it names.
 
     Raises:
         LocalError: A key is unknown or missing, or a value is not allowed. The text names the key.
@@ -87,7 +87,7 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
     for path, entry in top.rows("agents", "tables, each written [[agents]]"):
         agents.extend(_agents(Table(entry, path, _AGENT_KEYS, deeper=_MISPLACED), arms, horizon, Path(folder), most))
         if len(agents) > most:
-            raise LocalError(f"{path} brings the number of agents to {len(agents)}: at most {most} are allowed")
+            raise LocalError(f"{path} raises the number of agents to {len(agents)}: at most {most} are allowed")
     sharing = _sharing_table(top.get("sharing") if "sharing" in top else {})
     topology = topology_from(top.get("network") if "network" in top else {}, len(agents), horizon, Path(folder))
     talks = _sharing(sharing)

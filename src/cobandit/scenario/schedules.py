@@ -46,7 +46,7 @@ class Clock(Protocol):
         ...
 
     def decided(self, *, sent: bool) -> None:
-        """Note that the agent decided, and whether it sent a share in doing so."""
+        """Note that the agent decided, and whether it sent a share with that decision."""
         ...
 
 
@@ -96,7 +96,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Halving:
-    """Decide with a probability that is halved after each decision in which the agent sent (Experiment 4)."""
+    """Decide with a probability that halves after each decision in which the agent sends (Experiment 4)."""
 
     rate: float
 
@@ -131,7 +131,7 @@ class Sine:
 class OnOff:
     """Start online, toggle at the start of each slot with probability `toggle`, and decide with `rate` while online.
 
-    Going offline is only silence: no notice is sent (Experiment 5).
+    An offline agent is merely silent: it sends no notice (Experiment 5).
     """
 
     rate: float
@@ -171,7 +171,7 @@ class Slots:
 
 @plain_arguments
 def schedules_from_csv(path: Path | str, *, seconds_per_slot: float | None = None) -> dict[str, Slots]:
-    """Read when the agents of a real system decided, as one schedule for each agent.
+    """Read the decision times of a real system's agents, as one schedule per agent.
 
     The file has a column `agent` and either a column `slot` (whole numbers from 0) or, with `seconds_per_slot`, a
     column `time` in seconds; slot 0 is then that of the earliest time in the file. Rows may be in any order.

@@ -31,7 +31,7 @@ class Stream(IntEnum):
 
 
 class Tape:
-    """The chance of one trial of one scenario."""
+    """The randomness of one trial of one scenario."""
 
     @plain_arguments
     def __init__(self, seed: int, trial: int = 0) -> None:
@@ -45,7 +45,7 @@ class Tape:
         return stream(self.trial_key, agent, purpose)
 
     def clock_keys(self, agent: int, horizon: int) -> ClockKeys:
-        """Return what an agent's decision times depend on."""
+        """Return the keys that an agent's decision times depend on."""
         return ClockKeys(self.key(agent, Stream.DECISIONS), self.key(agent, Stream.TOGGLES), horizon)
 
     def policy_seed(self, agent: int) -> int:

@@ -34,13 +34,13 @@ _GRAPH_STREAM = 0x6EA9
 
 @dataclass(frozen=True, slots=True)
 class RelayAbsence:
-    """A relay is away from slot `leave` until just before slot `rejoin`, or for good. It says nothing: it was killed.
+    """A relay is away from slot `leave` until just before slot `rejoin`, or for good, without a word: it was killed.
 
     Args:
-        relay: Which one, from 0.
-        leave: The first slot without it. Its neighbours notice at once, as connections break.
+        relay: The relay, counted from 0.
+        leave: The first slot without it. Its neighbours notice at once, because connections break.
         rejoin: The first slot in which it is back.
-        forgets: Whether it has lost its disk. That takes agents that are loss-tolerant.
+        forgets: Whether it lost its disk. This requires loss-tolerant agents.
     """
 
     relay: int
@@ -63,9 +63,9 @@ class Relays:
     """Relays with leaves.
 
     Args:
-        count: How many relays there are.
-        homes: With how many of them a leaf talks.
-        absences: When which relay is away.
+        count: The number of relays.
+        homes: The number of relays that each leaf talks to.
+        absences: When each relay is away.
 
     >>> Relays(3, homes=2).order(4)
     (1, 2, 0)
@@ -94,7 +94,7 @@ class Relays:
 
     @property
     def known(self) -> int:
-        """How many relays a leaf knows: its homes, or all of them if its homes can be away."""
+        """The number of relays that a leaf knows: its homes, or all relays if homes can be away."""
         return self.count if self.absences else self.homes
 
     def order(self, leaf: int) -> tuple[int, ...]:
@@ -102,18 +102,18 @@ class Relays:
         return tuple((leaf + place) % self.count for place in range(self.count))
 
     def homes_of(self, leaf: int, away: Iterable[int] = ()) -> tuple[int, ...]:
-        """Return the relays that are the homes of a leaf while some are away."""
+        """Return the homes of a leaf while some relays are away."""
         gone = set(away)
         return tuple(relay for relay in self.order(leaf)[: self.known] if relay not in gone)[: self.homes]
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Agents that talk only to their neighbours, and pass on what they hear.
+    """Agents that talk only to their neighbours and pass on what they hear.
 
     Args:
-        edges: Pairs of agents, by position. All agents must be connected.
-        kind: What the graph is called where it is described.
+        edges: Pairs of agents, by position. The graph must be connected.
+        kind: The name of the graph in descriptions.
 
     >>> Graph.ring(4).edges
     ((0, 1), (0, 3), (1, 2), (2, 3))
@@ -141,14 +141,14 @@ class Graph:
     @classmethod
     @plain_arguments
     def ring(cls, agents: int) -> "Graph":
-        """Return a ring: everybody has two neighbours."""
+        """Return a ring: every agent has two neighbours."""
         check_whole("the agents of a ring", agents, 3, MAX_NODES)
         return cls(tuple((agent, (agent + 1) % agents) for agent in range(agents)), "ring")
 
     @classmethod
     @plain_arguments
     def grid(cls, agents: int) -> "Graph":
-        """Return a grid that is about square, filled row by row: up to four neighbours.
+        """Return a roughly square grid, filled row by row: every agent has up to four neighbours.
 
         >>> Graph.grid(5).edges
         ((0, 1), (0, 3), (1, 2), (1, 4), (3, 4))
@@ -162,17 +162,17 @@ class Graph:
     @classmethod
     @plain_arguments
     def random(cls, agents: int, degree: int, *, seed: int = 0) -> "Graph":
-        """Draw a connected graph in which everybody has `degree` neighbours.
+        """Draw a connected graph in which every agent has `degree` neighbours.
 
-        A regular graph is made irregular by exchanging the ends of pairs of edges, many times.
+        Starts from a regular pattern and randomises it by swapping the ends of pairs of edges many times.
 
         Raises:
-            LocalError: There is no such graph, or none was found that is connected.
+            LocalError: There is no such graph, or no connected one was found.
         """
         check_whole("the agents of a random graph", agents, 2, MAX_NODES)
         check_whole("degree", degree, 1)
         if degree >= agents:
-            raise LocalError(f"degree {degree} needs more than {agents} agents: nobody is its own neighbour")
+            raise LocalError(f"degree {degree} needs more than {agents} agents: no agent is its own neighbour")
         if agents * degree % 2:
             raise LocalError(
                 f"{agents} agents cannot have {degree} neighbours each: an edge has two ends, and {agents * degree} "
@@ -201,7 +201,7 @@ class Graph:
         """Raise unless the graph connects this many agents, all of them.
 
         Raises:
-            LocalError: An edge names an agent that there is not, or the graph falls into parts.
+            LocalError: An edge names an agent that does not exist, or the graph is not connected.
         """
         for edge in self.edges:
             for agent in edge:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 
 class Kind(IntEnum):
-    """What a row tells."""
+    """What a row of a trace records."""
 
     DECISION = 0
     SHARE = 1
@@ -48,13 +48,13 @@ class Row(NamedTuple):
 def transcript(
     rows: Iterable[Row], agents: Sequence[str], arms: Sequence[str], *, reward: Callable[[int], float] = int
 ) -> str:
-    """Return a trace as lines that a person can read.
+    """Return a trace as human-readable lines.
 
     Args:
         rows: The trace.
-        agents: What the agents are called.
-        arms: What the arms are called.
-        reward: From the quanta of a row to what people call that reward, such as `Arms.told`.
+        agents: The names of the agents.
+        arms: The names of the arms.
+        reward: Converts a row's quanta to a reward in its usual units, such as `Arms.told`.
 
     >>> print(transcript([Row(3, Kind.DECISION, 0, 1, 1, 1, 0)], agents=["j"], arms=["A", "B"]))
     slot 3: j pulls B, reward 1

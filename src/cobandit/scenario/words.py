@@ -27,18 +27,18 @@ _POLICY_NAMES = {
 }
 
 _PAYS: dict[type, str] = {
-    Bernoulli: "the highest or the lowest reward",
+    Bernoulli: "either the highest or the lowest reward",
     Beta: "by a Beta distribution",
     Normal: "by a normal distribution, clipped to the range",
     Discrete: "one of a few values",
-    Replay: "what a log has",
+    Replay: "what a log recorded",
     OwnReward: "by a function of your own",
 }
 _CHANGES: dict[type, str] = {
     Switches: "switch",
     Linear: "drift along a line",
     Sinusoid: "follow a sine",
-    Walk: "walk by chance",
+    Walk: "follow a random walk",
 }
 
 MOST_KINDS_TOLD = 6
@@ -68,10 +68,7 @@ def scenario_in_words(scenario: Scenario) -> list[str]:
         sharing_in_words(scenario),
         *_topology(scenario),
         _network(scenario),
-        *(
-            ["The luck of a reward belongs to the arm: its n-th pull by an agent pays the same whatever came before."]
-            * by_arm
-        ),
+        *(["Luck belongs to the arm: an agent's n-th pull of it pays the same, whatever happened before."] * by_arm),
     ]
 
 
@@ -112,7 +109,7 @@ def sharing_in_words(scenario: Scenario) -> str:
     if not rules.talks:
         return f"{told}."
     tolerant = "" if retry is None else "; what is lost is repeated (loss-tolerant)"
-    literal = "; only who has an arm hears that it was eliminated" if literal_notices else ""
+    literal = "; an elimination is announced only to agents that have the arm" if literal_notices else ""
     told = f"{told}, with {threshold_in_words(threshold)}{tolerant}{literal}"
     return told if told.endswith("...") else f"{told}."
 
@@ -175,7 +172,7 @@ def _schedule(schedule: Schedule) -> str:
         case Halving(rate):
             return f"with probability {rate:g}, halved after each decision with which it sends"
         case Sine():
-            return "with a probability that comes and goes like a sine"
+            return "with a probability that follows a sine"
         case OnOff(rate, toggle):
             return f"with probability {rate:g} while online (on or off with probability {toggle:g} in each slot)"
         case Slots(slots):
@@ -200,7 +197,7 @@ def _forgetting(forgetting: Forgetting | None) -> str:
         return ""
     if forgetting.window is not None:
         return f", from the last {count_of(forgetting.window, 'slot')}"
-    return f", and what is {forgetting.half_life:,g} slots old counts half"
+    return f"; observations {forgetting.half_life:,g} slots old count half"
 
 
 def _topology(scenario: Scenario) -> list[str]:
@@ -223,7 +220,7 @@ def _faults(faults: Faults) -> str:
     if faults.loss:
         told.append(f"{100 * faults.loss:.3g} % are lost")
     if faults.duplication:
-        told.append(f"{100 * faults.duplication:.3g} % come twice")
+        told.append(f"{100 * faults.duplication:.3g} % arrive twice")
     if faults.jitter:
         told.append(f"each may take up to {count_of(faults.jitter, 'slot')} more")
     if faults.reordering:

@@ -38,12 +38,12 @@ def scenario_to_mapping(
 
     Args:
         scenario: The scenario.
-        trials: Written too if given.
-        seed: Written too if given.
-        own: What to write in place of something of your own. A file with it cannot be read again.
+        trials: The number of trials, to be written too.
+        seed: The seed, to be written too.
+        own: What to write in place of your own code. A file with it cannot be read back.
 
     Raises:
-        LocalError: The scenario uses something of your own, which no file can hold. The text names the key.
+        LocalError: The scenario uses code of your own, which a file cannot hold. The message names the key.
 
     >>> from cobandit.scenario import Arms
     >>> scenario_to_mapping(Scenario(100, Arms.of([0.2]), (AgentSpec(Rate(0.5)),)))["agents"]

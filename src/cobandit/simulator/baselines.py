@@ -45,6 +45,6 @@ def why_no_broadcast(scenario: Scenario, decisions: float, trials: int, engine: 
     if shares <= most:
         return ""
     return (
-        f"{IMMEDIATE.title} is left out, because it would send {shares:,.0f} shares, and more than {most:,} take "
+        f"{IMMEDIATE.title} is left out: it would send {shares:,.0f} shares, and more than {most:,} take "
         f"minutes on the {engine} engine"
     )

@@ -23,7 +23,7 @@ RANDOM_FLIPS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A ratio of two means, with its 95 % interval (Fieller); no ends, where the data allow any ratio."""
+    """A ratio of two means with its 95 % interval (Fieller). Without ends if the data allow any ratio."""
 
     mean: float | None
     low: float | None
@@ -32,22 +32,22 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A quantity of one scenario against that of another, on the same tapes."""
+    """A quantity of one scenario compared with that of another, on the same tapes."""
 
     one: str
     other: str
     quantity: str
     trials: int
     difference: Estimate
-    """The one's less the other's, for each trial: the mean with its 95 % interval."""
+    """The first minus the second, per trial: the mean with its 95 % interval."""
     p_t: float
-    """How often chance alone brings a difference as large, if there is none: Student's paired t test, both ways."""
+    """The two-sided p-value of Student's paired t test."""
     p_permutation: float
-    """The same by the permutation test of signs, both ways."""
+    """The two-sided p-value of the sign permutation test."""
     ratio: Ratio
-    """The one's mean over the other's."""
+    """The first mean divided by the second."""
     correlation: float | None
-    """Between the two, over trials; nothing, if one of them never varies."""
+    """The correlation between the two over trials; `None` if one of them never varies."""
     trials_saved: float | None
     """How many times as many trials the same interval would take if the two ran on unrelated tapes: the sum of both
     variances over the variance of the difference. Nothing, if the difference never varies."""

@@ -37,8 +37,8 @@ def check_details(scenario: Scenario, keep: Sequence[str], checkpoints: int) -> 
         rows = {"pulls": agents * len(scenario.arms.names), "links": pairs, "agents_over_time": checkpoints * agents}
         if rows[name] > MAX_DETAIL_ROWS:
             raise LocalError(
-                f"{name} would have up to {rows[name]:,} rows for each trial, more than {MAX_DETAIL_ROWS:,}: "
-                "leave it out of keep, or take fewer agents"
+                f"{name} would have up to {rows[name]:,} rows per trial, more than {MAX_DETAIL_ROWS:,}: "
+                "leave it out of keep, or use fewer agents"
             )
 
 

@@ -52,16 +52,16 @@ _RARE = ("retries", "acknowledgements", "notices")
 """Left out where there were none."""
 
 _MEANINGS = {
-    "group_regret": "pseudo-regret: the gaps of the arms pulled, added up",
-    "realised_regret": "what the best arm pays on average, less the rewards received: the luck of the rewards is in it",
-    "dynamic_regret": "how much less was paid than the best arm of the moment pays, added up: means change",
+    "group_regret": "pseudo-regret: the sum of the gaps of the arms pulled",
+    "realised_regret": "what the best arm pays on average, minus the rewards received: it includes their luck",
+    "dynamic_regret": "the sum of the gaps to the best arm of the moment: means change",
     "shares": "the paper's communications",
     "retries": "what was not acknowledged in time",
     "messages": "shares, repeated shares, acknowledgements",
-    "agent_rounds": "slots in which an agent or relay sent anything, added up",
+    "agent_rounds": "slots in which an agent or relay sent anything, summed",
     "notices": "eliminations, joins, leaves",
     "bytes": "on the wire",
-    "definition_bits": "of the numbers in shares: the paper's footnote",
+    "definition_bits": "for the numbers in shares: the paper's footnote",
     "staleness": "observations of others that an agent lacks when it decides",
 }
 
@@ -77,7 +77,7 @@ def report_html(results: "Results", subject: str | None = None) -> str:
     names = list(about.scenarios)
     title = subject or (names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}, compared")
     how_many = f"{count_of(about.trials, 'trial')}{' each' if len(names) > 1 else ''}"
-    paired = " Trial by trial all meet the same decision times and the same luck." if len(names) > 1 else ""
+    paired = " In each trial, all of them get the same decision times and the same luck." if len(names) > 1 else ""
     engine = f"{about.engine} engine"
     if " and " in about.engine:
         engine += "s, which give the same numbers"
@@ -129,11 +129,11 @@ class _Part:
         """Return the numbers that matter, as cards."""
         regret, shares = self.estimates["group_regret"], self.estimates["shares"]
         decisions = self.estimates["decisions"].mean
-        yield '<section class="numbers" aria-label="The numbers that matter">'
+        yield '<section class="numbers" aria-label="Key figures">'
         for one, what in ((regret, "group regret"), (shares, "shares sent")):
             yield card(mean(one), what, _interval(one) or "a single trial has no interval")
         per_decision = shares.mean / decisions if decisions else 0.0
-        yield card(f"{per_decision:,.3f}", "shares for each decision", f"{number(decisions)} decisions")
+        yield card(f"{per_decision:,.3f}", "shares per decision", f"{number(decisions)} decisions")
         if self.immediate and shares.mean:
             saved = f"{100 * shares.mean / self.immediate:,.1f} % of them were sent"
             yield card(number(self.immediate), "shares by immediate broadcast", saved)
@@ -148,7 +148,7 @@ class _Part:
 
     def _words(self) -> str:
         if self.scenario is None:
-            own = "<p>The scenario has a part of your own, which no file can hold. It stands below by its name.</p>"
+            own = "<p>The scenario uses code of your own, which a file cannot hold. It appears below by its name.</p>"
             return own + _told(self.written)
         return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in scenario_in_words(self.scenario))}</ul>"
 
@@ -177,8 +177,8 @@ class _Part:
             grows = self.scenario is not None and not isinstance(self.scenario.exchange.threshold, Constant)
             reached = " with the largest thresholds that these runs can have reached" if grows else ""
             told.append(
-                f"Theorem 1 allows a group regret of {number(self.regret_allowed)}{reached}. It is about delta = 1/N "
-                "(UCB) or 1/N² (AAE) with N known: for another confidence take it as a yardstick."
+                f"Theorem 1 allows a group regret of {number(self.regret_allowed)}{reached}. It assumes delta = 1/N "
+                "(UCB) or 1/N² (AAE) with N known: for any other confidence, take it as a yardstick."
             )
         return f"<p>{' '.join(told)}</p>" if told else ""
 
@@ -199,7 +199,7 @@ class _Part:
         )
         cut = f"<p class='soft'>The first {MOST_AGENTS} of {len(self.agents):,} agents.</p>"
         return (
-            "<details><summary>Agent by agent, means over the trials</summary><div class='wide'><table><thead><tr>"
+            "<details><summary>Each agent, means over the trials</summary><div class='wide'><table><thead><tr>"
             f"<th>agent</th>{''.join(f'<th>{head}</th>' for head in heads.values())}</tr></thead><tbody>{rows}</tbody>"
             f"</table></div>{cut if len(self.agents) > MOST_AGENTS else ''}</details>"
         )
@@ -261,7 +261,7 @@ def _figures(results: "Results") -> str:
 
 
 _CURVES = (
-    "Only the end of each trial was kept. For curves of regret and shares over time run again with "
+    "Only the end of each trial was recorded. For curves of regret and shares over time, run again with "
     '<code style="white-space:nowrap">--checkpoints 50</code>, into another folder.'
 )
 

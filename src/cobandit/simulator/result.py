@@ -37,8 +37,8 @@ def _none() -> Counts:
 class Communication:
     """What one run sent.
 
-    A communication in the sense of the paper's C is a share. Notices (elimination, join, leave) are counted apart, and
-    so is what only agents that are loss-tolerant send.
+    A communication in the sense of the paper's C is a share. Notices (elimination, join, leave) are counted separately,
+    and so is everything that only loss-tolerant agents send.
     """
 
     shares: Counts
@@ -55,7 +55,7 @@ class Communication:
     """The size of all shares by the footnote of Definition 1: log2(n + 1) bits for each number in a share of n. What a
     relay tells a leaf are totals, which no buffer has held: they count as none."""
     agent_rounds: int = 0
-    """In how many slots each agent or relay sent at least one message of any kind, added up."""
+    """The number of slots in which an agent or relay sent at least one message of any kind, summed over all of them."""
     links: Counts | None = None
     """In another topology than a mesh, sender and receiver of every link (`cobandit.simulator.wiring`). All counts then
     have an entry for each link, and not for each pair: a large fleet has few links."""
@@ -98,13 +98,13 @@ COUNTED_AT = ("shares_at", "messages_at", "bytes_at", "agent_rounds_at", "lackin
 
 @dataclass(slots=True)
 class Result:
-    """One run: who pulled what, and what was said."""
+    """One run: what each agent pulled, and what was sent."""
 
     agents: tuple[str, ...]
     pulls: Counts
     """Pulls by agent and arm of the world."""
     gaps: Numbers
-    """By agent and arm: how far the arm's mean is below that of the best arm that the agent can pull."""
+    """By agent and arm: the gap between the arm's mean and that of the best arm that the agent can pull."""
     rewards: Counts | Numbers
     """Rewards received, by agent and arm of the world; whole numbers, if every reward is 0 or 1."""
     best: Numbers
@@ -114,7 +114,7 @@ class Result:
     """Added up over all decisions: how many observations of others, of arms that it has, an agent did not know of.
     `UNKNOWN` with a plug-in that tells no observations."""
     checkpoints: Counts = field(default_factory=_none)
-    """Slots at whose beginning the counts were kept."""
+    """Slots at whose beginning the counts were recorded."""
     pulls_at: Counts = field(default_factory=_none)
     """Pulls by checkpoint, agent and arm."""
     shares_at: Counts = field(default_factory=_none)
@@ -138,9 +138,9 @@ class Result:
 
     @property
     def regrets(self) -> list[float]:
-        """Pseudo-regret by agent: the gaps of the arms it pulled, added up.
+        """Pseudo-regret by agent: the sum of the gaps of the arms it pulled.
 
-        Where means change, the arm that it is held to is the one that would have paid most over all its decisions.
+        Where means change, the reference is the arm that would have paid most over all of the agent's decisions.
         """
         if self.moving is not None:
             return (self.moving.best - self.moving.gained).tolist()  # type: ignore[no-any-return]
@@ -155,17 +155,17 @@ class Result:
 
     @property
     def dynamic_regrets(self) -> list[float]:
-        """Dynamic regret by agent: how much less the arms it pulled paid than the best arm of the moment, added up."""
+        """Dynamic regret by agent: the sum of the gaps between the arms it pulled and the best arm of the moment."""
         return self.regrets if self.moving is None else self.moving.dynamic.tolist()
 
     @property
     def dynamic_regret(self) -> float:
-        """The dynamic regret of all agents together; the pseudo-regret, where means do not change."""
+        """The dynamic regret of all agents together; equal to the pseudo-regret if means do not change."""
         return math.fsum(self.dynamic_regrets)
 
     @property
     def realised_regrets(self) -> list[float]:
-        """Realised regret by agent: what its best arm pays on average for its pulls, less the rewards it received."""
+        """Realised regret by agent: what its best arm pays on average for its pulls, minus the rewards received."""
         paid = self.rewards.sum(axis=1)
         if self.moving is not None:
             return (self.moving.best - paid).tolist()  # type: ignore[no-any-return]
@@ -239,7 +239,7 @@ class Result:
 
     @property
     def staleness(self) -> float:
-        """How many observations of others an agent did not know of when it decided, on average; NaN if unknown."""
+        """The mean number of other agents' observations that an agent did not know when it decided; NaN if unknown."""
         if self.lacking == UNKNOWN:
             return math.nan
         return self.lacking / max(1, int(self.pulls.sum()))

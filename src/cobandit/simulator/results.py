@@ -48,14 +48,14 @@ QUANTITIES = (
     "realised_regret",
     "dynamic_regret",
 )
-"""What a summary tells, each with `mean`, `sd`, `low` and `high`."""
+"""The quantities of a summary, each with `mean`, `sd`, `low` and `high`."""
 
 _METADATA = b"cobandit"
 
 
 @dataclass(frozen=True)
 class About:
-    """Where results come from: enough to run them again."""
+    """Where results come from: everything needed to run them again."""
 
     scenarios: Mapping[str, Mapping[str, Any]]
     """Each scenario by its name, with the keys of a scenario file. Something of your own has its name, its parameters
@@ -66,13 +66,13 @@ class About:
     engine: str
     """`compiled` or `reference`; both, if some scenarios have no compiled form."""
     versions: Mapping[str, str]
-    """Of `cobandit`, `python`, `numpy` and `numba`."""
+    """The versions of `cobandit`, `python`, `numpy` and `numba`."""
     keep: tuple[str, ...] = ()
-    """The frames that were asked for."""
+    """The extra frames that were requested."""
     first_trial: int = 0
     """The number of the first trial; the others follow it."""
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What a sweep varied, by scenario; empty unless it is one."""
+    """The parameters that a sweep varied, by scenario; empty if this is not a sweep."""
 
     @property
     def identity(self) -> store.Identity:
@@ -97,7 +97,7 @@ class About:
 
     @property
     def varied(self) -> list[str]:
-        """The names of what a sweep varied."""
+        """The names of the parameters that a sweep varied."""
         return list(next(iter(self.parameters.values()), {}))
 
 
@@ -107,9 +107,9 @@ MOST_NAMED = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """What the trials of one or several scenarios measured. `cobandit.simulate` and `cobandit.sweep` return it.
+    """The measurements of all trials of one or several scenarios. Returned by `cobandit.simulate` and `cobandit.sweep`.
 
-    In a sweep every frame has what was varied as columns after `scenario`.
+    In a sweep, every frame has the varied parameters as columns after `scenario`.
     """
 
     trials: pd.DataFrame
@@ -126,12 +126,12 @@ class Results:
     arms: pd.DataFrame
     """A row per scenario, trial and arm: `pulls` and `rewards` of all agents together."""
     pulls: pd.DataFrame
-    """If asked for: a row per scenario, trial, agent and arm that it pulled: `pulls`, `rewards`."""
+    """On request: a row per scenario, trial, agent and arm that it pulled: `pulls`, `rewards`."""
     links: pd.DataFrame
     """If asked for: a row per scenario, trial, sender and receiver between whom anything was sent: `shares`, `notices`,
     `retries`, `acknowledgements`. Relays come after the agents."""
     agents_over_time: pd.DataFrame
-    """If asked for: a row per scenario, trial, checkpoint and agent, of all before it: `decisions`, `regret`."""
+    """On request: a row per scenario, trial, checkpoint and agent, for everything before it: `decisions`, `regret`."""
     about: About
 
     def __repr__(self) -> str:
@@ -154,9 +154,9 @@ class Results:
         return cls(**{name: frame(name) for name in COLUMNS}, about=about)
 
     def summary(self) -> dict[str, dict[str, dict[str, float | None]]]:
-        """Return, by scenario and quantity, the mean over trials, its sd, and the 95 % interval `low` to `high`.
+        """Return the mean over trials, its sd and the 95 % interval `low` to `high`, by scenario and quantity.
 
-        Where agents tell each other no observations, nobody knows their staleness: it is left out.
+        Staleness is left out where agents do not exchange observations, because it is unknown there.
         """
         found = {
             name: {quantity: self.estimate(name, quantity) for quantity in self.quantities}
@@ -169,11 +169,11 @@ class Results:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What a summary tells. Results of earlier versions have fewer of them."""
+        """The quantities of a summary. Results of earlier versions have fewer."""
         return tuple(quantity for quantity in QUANTITIES if quantity in self.trials)
 
     def estimate(self, scenario: str, quantity: str) -> Estimate:
-        """Return the mean over trials of a quantity. All but realised regret cannot be negative, nor can their ends."""
+        """Return a quantity's mean over trials. Only realised regret and its interval can be negative."""
         least = None if quantity == "realised_regret" else 0.0
         return estimate(self.trial_values(scenario, quantity), least=least)
 
@@ -189,10 +189,10 @@ class Results:
         return values
 
     def compare(self, one: str, other: str, quantity: str = "group_regret") -> Comparison:
-        """Compare a quantity of two scenarios trial by trial: they ran on the same tapes.
+        """Compare a quantity of two scenarios trial by trial, since they ran on the same tapes.
 
         Raises:
-            LocalError: There is no such scenario or quantity, or there is a single trial.
+            LocalError: There is no such scenario or quantity, or there is only one trial.
 
         >>> from cobandit import silent, simulate
         >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
@@ -214,14 +214,15 @@ class Results:
         return latex_table(self, quantities)
 
     def plot_regret(self, path: Path | str | None = None, *, log: str = "") -> "Chart":
-        """Draw the group regret: over time if there are checkpoints, else at the end of the trials.
+        """Plot the group regret: over time if there are checkpoints, otherwise at the end of the trials.
 
-        Every plot returns a matplotlib `Figure` that shows itself in a notebook. Its `savefig` writes PDF, SVG and PNG
-        with text as text. Colours, markers and lines differ, so that it can be read in grey and by everybody.
+        Every plot is a matplotlib `Figure`, which a notebook displays. Its `savefig` writes PDF, SVG and PNG with text
+        kept as text. Scenarios differ in colour, marker and line style, so that plots are readable in greyscale and for
+        colour-blind readers.
 
         Args:
-            path: Save it there, too: the suffix says as what.
-            log: Which axes are logarithmic: `"x"`, `"y"`, `"xy"`, or none.
+            path: Also save the plot here; the suffix sets the format.
+            log: The logarithmic axes: `"x"`, `"y"`, `"xy"`, or none.
 
         Raises:
             LocalError: The file cannot be written.
@@ -229,21 +230,21 @@ class Results:
         return _written(_charts().over_time(self, "group_regret", log), path)
 
     def plot_communication(self, path: Path | str | None = None, *, log: str = "") -> "Chart":
-        """Draw the shares sent, the messages with observations: over time if there are checkpoints, else at the end.
+        """Plot the shares sent (messages with observations): over time if there are checkpoints, otherwise at the end.
 
-        The arguments are those of `plot_regret`.
+        Takes the same arguments as `plot_regret`.
         """
         return _written(_charts().over_time(self, "shares", log), path)
 
     def plot_agents(self, path: Path | str | None = None) -> "Chart":
-        """Draw the regret of each agent at the end of the trials; save it, too, if a path is given."""
+        """Plot the regret of each agent at the end of the trials. Also saves the plot if a path is given."""
         return _written(_charts().by_agent(self), path)
 
     def plot_pareto(self, path: Path | str | None = None) -> "Chart":
-        """Draw group regret against messages, a point for each scenario; save it, too, if a path is given.
+        """Plot group regret against messages, one point per scenario. Also saves the plot if a path is given.
 
-        Both axes are logarithmic. A point is dominated, and hollow, if another scenario has no more of both on average,
-        and less of one.
+        Both axes are logarithmic. A point is dominated, and drawn hollow, if another scenario has, on average, no more
+        of either and less of one.
         """
         return _written(_charts().pareto(self), path)
 
@@ -252,11 +253,11 @@ class Results:
         return summary_html(self)
 
     def report(self, path: Path | str | None = None, *, subject: str | None = None) -> str:
-        """Return a report for people as one HTML page that needs no other file; write it too if a path is given.
+        """Return a report as one self-contained HTML page. Also writes it if a path is given.
 
         Args:
-            path: Where to write it.
-            subject: The scenario that it is about, if the others are only there to be compared with.
+            path: Where to write the page.
+            subject: The scenario that the report is about, if the others are only there for comparison.
 
         Raises:
             LocalError: The page cannot be written, or there is no such scenario.
@@ -270,14 +271,14 @@ class Results:
 
     @classmethod
     def merge(cls, *parts: "Results | Path | str") -> "Results":
-        """Return the results of several runs as one: of other scenarios, or of other trials of the same ones.
+        """Combine the results of several runs: of different scenarios, or of different trials of the same ones.
 
         Args:
-            parts: Results, or folders of results. Together they must have the same trials of every scenario, without a
-                gap: see `first_trial` of `cobandit.simulate`.
+            parts: Results, or folders of results. Together they must have the same trials of every scenario, without
+                gaps: see `first_trial` of `cobandit.simulate`.
 
         Raises:
-            LocalError: They do not belong together; the text says why.
+            LocalError: They do not belong together; the message says why.
         """
         from cobandit.simulator.merging import merged  # noqa: PLC0415  # it makes results, too
 
@@ -286,7 +287,7 @@ class Results:
     def save(self, folder: Path | str) -> None:
         """Write the results as Parquet files, each with the scenarios, the seed and the versions inside.
 
-        A folder that is not empty is refused, unless it holds the same run with no more trials.
+        A non-empty folder is refused, unless it holds the same run with no more trials than this one.
 
         Raises:
             LocalError: The folder holds something else, cannot be read or cannot be written.
@@ -306,10 +307,10 @@ class Results:
 
     @classmethod
     def load(cls, folder: Path | str) -> "Results":
-        """Read results that `save`, or a run with `out`, has written; those of earlier versions have fewer columns.
+        """Read results written by `save` or by a run with `out`. Results of earlier versions have fewer columns.
 
         Raises:
-            LocalError: The folder holds no complete result, or a file of it is damaged.
+            LocalError: The folder holds no complete result, or one of its files is damaged.
         """
         files, told = store.load(Path(folder))
         try:

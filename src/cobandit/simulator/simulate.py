@@ -37,7 +37,7 @@ World = Scenario | Path | str
 """A scenario, or the path of a scenario file."""
 
 Progress = Callable[[int, int], None]
-"""Told how many trials are done, and of how many."""
+"""Called with the number of trials done, and the total."""
 
 
 @plain_arguments
@@ -57,33 +57,33 @@ def simulate(
 ) -> Results:
     """Run trials of a scenario, or of several on the same tapes, and return what they measured.
 
-    The same seed gives the same bits, whatever the number of workers and wherever they are. A policy or a protocol of
-    your own keeps that promise if all its chance comes from the seed that it is given. A generator that is made outside
-    of it gives the same numbers in each process. `random` and `numpy.random` are seeded anew for each trial, from
-    `seed` and the trial's number, and are afterwards as they were; not so where trials share them, in several threads
-    or in an executor of yours.
+    The same seed gives the same bits, whatever the number of workers and wherever they run. Your own policy or protocol
+    keeps that promise if all its randomness comes from the seed that it is given. A generator created outside of it
+    gives the same numbers in each process. `random` and `numpy.random` are reseeded for each trial, from `seed` and the
+    trial's number, and restored afterwards; but not where trials share them, in several threads or in your own
+    executor.
 
     Args:
         scenario: A `Scenario`, the path of a scenario file, or several of them by name, for a paired comparison.
-        trials: How many trials of each; as the file says, or 30.
-        seed: The seed of all chance; as the file says, or 1.
-        workers: How many trials at once; one for each core that this process may use by default. On Linux those of the
-            readable engine run in forked processes. What a policy changes outside of itself, such as a list of yours,
-            is seen with 1 only. If your program has other threads, a lock that one of them holds at the fork (of a
-            logger, of a library) stays held in the process, and a policy that wants it waits for ever; Python 3.12 and
-            later warn of that. With 1, everything runs in your process.
-        executor: Where to run in place of threads and processes: any `concurrent.futures.Executor`.
+        trials: Number of trials of each scenario; by default as the file says, or 30.
+        seed: The random seed; by default as the file says, or 1.
+        workers: Number of trials to run at once; by default one per core that this process may use. On Linux, trials of
+            the readable engine run in forked processes, so changes that a policy makes outside of itself, such as to a
+            list of yours, are visible only with 1. If your program has other threads, a lock that one of them holds at
+            the fork (in a logger, in a library) stays held in the process, and a policy that needs it waits forever;
+            Python 3.12 and later warn about this. With 1, everything runs in your process.
+        executor: Where to run instead of threads and processes: any `concurrent.futures.Executor`.
         engine: `"auto"`, `"compiled"` or `"reference"`. Both engines give the same results.
-        checkpoints: Slots at whose beginning regret and communication are kept, or how many such slots, evenly spaced.
-        keep: Further frames, which are larger: `"pulls"` (by agent and arm), `"links"` (what each sent to each) and
+        checkpoints: Slots at whose beginning to record regret and communication, or a number of evenly spaced slots.
+        keep: Further, larger frames: `"pulls"` (by agent and arm), `"links"` (what each node sent to each other) and
             `"agents_over_time"` (decisions and regret of each agent at each checkpoint).
-        first_trial: The number of the first trial. Another machine may run others: `Results.merge` puts them together.
-        out: A folder for the results. Finished trials are kept there as they finish, so that the same call goes on
-            where an earlier one was interrupted; at the end it holds Parquet files that `Results.load` reads.
-        progress: Called with the number of trials done and of all trials, at the start and after each.
+        first_trial: The number of the first trial. Other machines may run other trials; `Results.merge` combines them.
+        out: A folder for the results. Trials are saved there as they finish, so that the same call resumes an
+            interrupted run. At the end it holds Parquet files that `Results.load` reads.
+        progress: Called with the number of finished trials and the total, at the start and after each trial.
 
     Raises:
-        LocalError: Something of this is wrong, or the folder holds another run or cannot be written.
+        LocalError: An argument is wrong, or the folder holds another run or cannot be written.
 
     >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
     >>> world = Scenario(horizon=100, arms=Arms.of([0.2, 0.8]), agents=(AgentSpec(Rate(1.0)), AgentSpec(Rate(0.1))))
@@ -124,7 +124,7 @@ def run_all(
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Run scenarios by name: what `simulate` and `sweep` have in common. With `parameters` it is a sweep."""
+    """Run scenarios by name: the common part of `simulate` and `sweep`. With `parameters`, this is a sweep."""
     check_whole("trials", trials, 1, MOST_TRIALS)
     check_whole("first_trial", first_trial, 0, MOST_TRIALS)
     check_whole("seed", seed, 0, LARGEST_SEED)

@@ -217,7 +217,7 @@ def load(folder: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
     manifest = read_manifest(folder)
     if manifest is None:
         if (folder / JOURNAL).exists():
-            raise LocalError(f"{folder} holds a run that is not finished: run the same again to finish it")
+            raise LocalError(f"{folder} holds an unfinished run: run the same again to finish it")
         raise LocalError(f"{folder} holds no result: it has no {MANIFEST}")
     frames: dict[str, bytes] = {}
     for name, digest in manifest["files"].items():

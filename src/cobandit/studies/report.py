@@ -146,17 +146,17 @@ def _verdict(report: Report, summary: Iterable[Picture]) -> str:
         regrets, close = ("{} of {}".format(*report.agreeing("group regret", errors)) for errors in (FAR, NEAR))
         parts.append(
             f'<p class="figure-number"><strong>{near} of {count} cells</strong> agree</p>'
-            f"<p>In their best reading {messages} message counts and {regrets} regrets of the paper's tables are "
-            f"within {FAR:.0f} standard errors of the published ones, and {close} regrets within {NEAR:.0f}. The "
-            f"algorithm as printed, on one draw of arms for all, has {as_printed} of {count} within {FAR:.0f}. Every "
-            "cell has its sentence below. The readings were chosen after looking at the published numbers, so they "
-            "fit, which is less than to predict.</p>"
+            f"<p>In their best reading, {messages} message counts and {regrets} regrets in the paper's tables are "
+            f"within {FAR:.0f} standard errors of the published values, and {close} regrets within {NEAR:.0f}. The "
+            f"algorithm as printed, with one draw of arms for everything, has {as_printed} of {count} within "
+            f"{FAR:.0f}. Each cell has a sentence below. The readings were chosen after looking at the published "
+            "numbers, so they fit the data; they do not predict it.</p>"
         )
         if report.unexplained:
             items = "".join(f"<li>{escape(one)}</li>" for one in report.unexplained)
-            parts.append(f"<h3>What stays unexplained</h3><ul>{items}</ul>")
+            parts.append(f"<h3>What remains unexplained</h3><ul>{items}</ul>")
     if not report.complete:
-        parts.append(f"<p>This is a part of the whole. <code>{COMPLETE}</code> runs all of it, 30 trials each.</p>")
+        parts.append(f"<p>This is a partial run. <code>{COMPLETE}</code> runs everything, 30 trials each.</p>")
     drawn = "".join(picture.html() for picture in summary)
     return f'<section class="card verdict">{"".join(parts)}{drawn}</section>' if parts or drawn else ""
 
@@ -173,18 +173,18 @@ def _made(report: Report) -> str:
     seconds = sum(one.seconds for one in report.reproduced)
     if report.arms_file is None:
         arms = (
-            "The paper drew its 16 arms from a data set that cannot be shipped. In their place stand <em>surrogate "
-            "arms</em>: 16 means fitted to the IBC regrets of Experiments 5 and 7, and, for the second reading of "
-            "Experiment 3, 16 others fitted to the regrets of that experiment. Every other regret is a prediction. "
+            "The paper drew its 16 arms from a data set that cannot be shipped. This report uses <em>surrogate "
+            "arms</em> instead: 16 means fitted to the IBC regrets of Experiments 5 and 7 and, for the second reading "
+            "of Experiment 3, another 16 fitted to that experiment's regrets. Every other regret is a prediction. "
             "UCB's message counts do not depend on the arms at all. If you have the data set, pass your own arms with "
             "<code>--arms file.csv</code>."
         )
     else:
-        arms = f"The arms are those of <code>{escape(report.arms_file.name)}</code>, as you passed them."
+        arms = f"The arms come from <code>{escape(report.arms_file.name)}</code>, as you passed them."
     readings, errors = (f"<p>{_READINGS}</p>", _ERRORS) if report.cells else ("", "")
     return (
         f"<p>{arms}</p>{readings}<p>alpha = 3 throughout. Compiled engine of cobandit "
-        f"{escape(cobandit.__version__)}, seed {report.seed}, {seconds:,.0f} seconds of running.{errors}</p>"
+        f"{escape(cobandit.__version__)}, seed {report.seed}, run time {seconds:,.0f} seconds.{errors}</p>"
     )
 
 
@@ -226,10 +226,10 @@ def _table(report: Report, rows: Sequence[Cell]) -> str:
         '<div class="wide"><table><thead><tr><th></th><th>published</th><th>as printed</th><th>errors</th>'
         f"<th>best reading</th><th>errors</th><th>realised sd</th></tr></thead><tbody>{''.join(lines)}</tbody>"
         "</table></div><p class='soft'>Means over trials; sd is the standard deviation of one trial. "
-        "Errors: how many standard errors the number is above the published one. Our "
-        "regrets are pseudo-regrets: the gaps of the arms pulled, added up. The paper's is realised regret: what the "
-        "best arm pays on average, less the rewards received. Both have the same mean. The published sd is that of "
-        "realised regret: it compares with the last column, not with the sd beside our means.</p>"
+        "Errors: how many standard errors the number is above the published one. Our regrets are pseudo-regrets: "
+        "the sum of the gaps of the arms pulled. The paper reports realised regret: what the best arm pays on "
+        "average, minus the rewards received. Both have the same mean. The published sd is for realised regret, so "
+        "compare it with the last column, not with the sd beside our means.</p>"
     )
 
 
@@ -297,40 +297,40 @@ def _run_as_json(point: int, run: Run) -> dict[str, object]:
 
 
 _BOUNDS = (
-    "The dashed lines are what Theorem 2 allows ODC to send; what Theorem 1 allows it to regret is said in words. "
-    "Theorem 1, and "
-    "for AAE Theorem 2 too, are about delta = 1/N (UCB) or 1/N² (AAE) with N known; these runs use 1/n<sub>j</sub>, so "
-    "take both as a yardstick. Theorem 1 is loose where gaps are small: an arm counts with one over its gap, "
-    "and AAE's bound can lie above the cost of always pulling the worst arm."
+    "The dashed lines show what Theorem 2 allows ODC to send; the text gives the regret that Theorem 1 allows. "
+    "Theorem 1, and for AAE also Theorem 2, assume delta = 1/N (UCB) or 1/N² (AAE) with N known. These runs use "
+    "1/n<sub>j</sub>, so take both bounds as a yardstick. Theorem 1 is loose where gaps are small: each arm "
+    "contributes one over its gap, and AAE's bound can exceed the cost of always pulling the worst arm."
 )
 
 _OF_THE_PAPER = (
     "On-demand communication for asynchronous multi-agent bandits, reproduced",
     (
-        "<p>The experiments of the AISTATS 2023 paper by Chen, Yang, Wang, Liu, Hajiesmaili, Lui and Towsley, run "
-        "again with cobandit: the published numbers beside the reproduced ones.</p>"
+        "<p>The experiments of the AISTATS 2023 paper by Chen, Yang, Wang, Liu, Hajiesmaili, Lui and Towsley, rerun "
+        "with cobandit: the published numbers next to the reproduced ones.</p>"
     ),
 )
 _BEYOND = (
     "On-demand communication, beyond the paper",
     (
-        "<p>Worlds that the AISTATS 2023 paper does not have, with its arms and its way to talk. There are no "
-        "published numbers to compare with.</p>"
+        "<p>Worlds that are not in the AISTATS 2023 paper, with its arms and its protocol. There are no published "
+        "numbers to compare with.</p>"
     ),
 )
 """Title and first sentences of a report."""
 
 _ERRORS = (
-    " A standard error combines both sides: the published deviation over √30 and ours over the root of our trials. By "
-    "chance alone one cell in 370 is more than three of them away, and one in 22 more than two."
+    " A standard error combines both sides: the published deviation over √30, and ours over the square root of our "
+    "number of trials. By chance alone, one cell in 370 is off by more than three of them, and one in 22 by more than "
+    "two."
 )
 
 _READINGS = (
     "Every table was run twice. <em>As printed</em>: Algorithm 1, delta = 1/n<sub>j</sub>, an agent eliminates arms "
     "only after two pulls of its own, one draw of arms for all experiments. <em>Best reading</em>: delta = "
-    "1/(n<sub>j</sub> + 2) for AAE, without that guard; all gaps 1.074 times as large; in Experiment 3 an answer needs "
-    "one buffered observation, and the arms are its own. What the paper leaves open was read in many ways, and these "
-    "were chosen after looking: 24 readings of AAE, 8 of the answer path, 7 of UCB and 15 fits of arms were tried."
+    "1/(n<sub>j</sub> + 2) for AAE, without that guard; all gaps 1.074 times as large; in Experiment 3, an answer "
+    "needs one buffered observation and the arms are its own. The paper leaves some details open. We tried 24 readings "
+    "of AAE, 8 of the answer path, 7 of UCB and 15 fits of the arms, and chose these after looking at the results."
 )
 
 _HEADINGS = {
@@ -346,22 +346,22 @@ _TABLES = {"3": 2, "5": 3, "6a": 4, "6b": 5, "7": 6}
 _OWN_TABLES = {"loss": loss_table, "phases": phase_table, "spread": phase_table}
 
 _NOTES = {
-    "1": f"At a ratio of 25 the mean rate asks for 12.5 fast agents; here there are 13. {_BOUNDS} With doubling "
-    "thresholds it depends on the buffers at a moment of the run: the table has it with the largest thresholds that "
+    "1": f"At a ratio of 25, the mean rate calls for 12.5 fast agents; here there are 13. {_BOUNDS} With doubling "
+    "thresholds, the bound depends on the buffers at a moment of the run. The table uses the largest thresholds that "
     "the run can reach, which is looser still.",
-    "2": "60,000 slots, not the 80,000 of the paper's setup: in those, five agents at 0.8 alone would make 320,000 "
-    "decisions, more than the stated total of 300,000. The dashed lines are those of Experiment 1.",
-    "4": "The paper has this as a figure only.",
-    "5": "Going offline is silence: no agent says that it leaves or comes back.",
+    "2": "60,000 slots, not the 80,000 of the paper's setup: with 80,000, the five agents at 0.8 alone would make "
+    "320,000 decisions, more than the stated total of 300,000. The dashed lines are as in Experiment 1.",
+    "4": "The paper shows this only as a figure.",
+    "5": "Agents go offline silently: none says that it leaves or comes back.",
     "loss": "The paper assumes that no message is lost. As printed, ODC falls silent pair by pair: a lost share is "
-    "also a lost request. The loss-tolerant protocol repeats what is not acknowledged. In brackets: the number over "
-    "the same algorithm's number when nothing is lost. A lost share of immediate broadcast is made good by the next "
-    "one that names the same arm, because shares are cumulative here; the paper's would be lost for good.",
+    "also a lost request. The loss-tolerant protocol repeats what is not acknowledged. In brackets: the number "
+    "divided by the same algorithm's number when nothing is lost. In immediate broadcast, the next share that names "
+    "the same arm makes up for a lost one, because shares are cumulative here; the paper's would be lost for good.",
     "phases": "Agents of one speed double in step: all exchange at the same moments, and just before each of them "
-    "everybody explores the same arms again. With a phase for each pair (P) the same exchanges are spread out. ± is "
-    "half of the 95 % interval of the mean; in brackets, over the first algorithm at the same loss.",
+    "all explore the same arms again. With a phase for each pair (P), the same exchanges are spread out. ± is half "
+    "the width of the 95 % interval of the mean. In brackets: relative to the first algorithm at the same loss.",
     "spread": "The ten fast agents have ten different rates, so nothing is in step to begin with: phases gain little "
     "here, and loss does not lower the regret.",
     "easy": "The paper does not say which arms it used. These are ours: the best arm at 0.9, the others at 0.05, 0.10, "
-    "..., 0.75. What is to be shown: AAE-ODC sends far fewer messages than UCB-ODC. " + _BOUNDS,
+    "..., 0.75. The point to show is that AAE-ODC sends far fewer messages than UCB-ODC. " + _BOUNDS,
 }

@@ -173,6 +173,6 @@ _REGRETS = {
 """By experiment and algorithm, or policy; without an experiment, for all others."""
 
 _OWN_ARMS = (
-    "Made with the arms that you passed, in both readings; if they are not the 16 that the paper drew, expect a "
+    "Made with the arms that you passed, in both readings. Unless they are the 16 that the paper drew, expect a "
     "different regret."
 )

@@ -53,8 +53,8 @@ def check_journal(open_journal: OpenJournal, *, is_exclusive: bool = True) -> No
     """Raise `AssertionError` unless the journal keeps every promise.
 
     Args:
-        open_journal: Opens the journal: an empty one the first time, and then the same one again.
-        is_exclusive: Whether it can be opened by only one at a time, which a journal on a disk must see to.
+        open_journal: Opens the journal: empty the first time, and then the same one again.
+        is_exclusive: Whether only one process can open it at a time, which a journal on disk must ensure.
 
     >>> from cobandit.live.store.journal import MemoryJournal
     >>> journal = MemoryJournal()

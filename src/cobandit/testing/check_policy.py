@@ -24,7 +24,7 @@ def check_policy(build: BuildPolicy) -> None:
     """Raise `AssertionError` unless the policies that `build` returns keep every promise.
 
     Args:
-        build: Returns a fresh policy for these arms, each time the same, for rewards of 0, 0.5 and 1.
+        build: Returns a fresh policy for these arms, identical each time, for rewards of 0, 0.5 and 1.
 
     >>> from cobandit import UCB
     >>> check_policy(lambda arms: UCB(arms))

@@ -39,7 +39,7 @@ def check_protocol(protocol: type[Any] | PlugIn, *, policy: BuildPolicy | None =
     """Raise `AssertionError` unless a protocol keeps every promise.
 
     Args:
-        protocol: Its class, or `plug_in(...)` with parameters.
+        protocol: The protocol's class, or `plug_in(...)` with parameters.
         policy: How agents choose; UCB by default.
 
     >>> from cobandit.protocols.gossip import Gossip

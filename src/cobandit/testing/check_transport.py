@@ -25,9 +25,9 @@ async def check_transport(build: BuildTransport, *, lossy: bool = False) -> None
     """Raise `AssertionError` unless the transports that `build` returns keep every promise.
 
     Args:
-        build: Returns a new, unopened transport for a member of this name. All of them are on one network, and on it
-            nobody else has one of the `NAMES`. A name is built again after the earlier one was closed.
-        lossy: Frames may be lost, doubled and overtake each other on this network. Otherwise they must all arrive, in
+        build: Returns a new, unopened transport for a member of this name. All of them share one network, on which no
+            other member has one of the `NAMES`. A name is built again after the earlier one was closed.
+        lossy: Whether frames on this network may be lost, duplicated and reordered. Otherwise all must arrive, in
             order.
 
     >>> import asyncio

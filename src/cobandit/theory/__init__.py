@@ -1,6 +1,6 @@
-"""The paper's theorems as functions, and bounds beyond it: what regret and how many messages to expect at most.
+"""The paper's theorems as functions, and bounds beyond the paper, on expected regret and on the number of messages.
 
-Bounds are computed from plain numbers, without a run: means or gaps, decisions by agent, thresholds.
+Bounds are computed from plain numbers, without a run: means or gaps, decisions per agent, thresholds.
 """
 
 from cobandit.theory.communication import (

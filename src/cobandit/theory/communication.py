@@ -33,16 +33,16 @@ def ucb_share_counts(decisions: Sequence[int], threshold: Threshold, *, candidat
 
     Args:
         decisions: N_j of every agent.
-        threshold: f, whose answers advance c as Algorithm 1 prints it.
-        candidate_count: How few candidate arms an agent has while it talks, for an f that depends on it. With one the
-            bound is safe for every policy; for UCB it may be the smallest number of arms of an agent.
+        threshold: f, whose answers advance c as Algorithm 1 is printed.
+        candidate_count: The fewest candidate arms that an agent has while it communicates, for an f that depends on it.
+            With one, the bound is safe for every policy; for UCB it may be the smallest arm set of any agent.
 
     >>> from cobandit.core import Constant
     >>> ucb_share_counts([10, 3, 0], Constant(3))
     [3, 1, 0]
 
     Raises:
-        LocalError: A number of decisions is negative, or answers do not advance c: the theorem is about other shares.
+        LocalError: A number of decisions is negative, or answers do not advance c, which the theorem assumes.
     """
     return _share_counts(_checked_decisions(decisions), threshold, candidate_count)
 
@@ -60,14 +60,14 @@ def aae_share_counts(
     """Return C_j of AAE-ODC for every agent (Theorem 2(b), Equation 9).
 
     Agents talk only until one candidate is left, so N_j is replaced by 2K + sum_i 16 alpha log(N) / max{Delta_i^2,
-    Delta^2} when that is less. It bounds an expectation: in a single run more is possible, though very unlikely. With
-    two best arms Delta is zero and agents may talk for ever.
+    Delta^2} when that is smaller. It bounds an expectation: a single run may exceed it, though that is very unlikely.
+    With two best arms Delta is zero and agents may communicate forever.
 
     Args:
         decisions: N_j of every agent.
         threshold: f, whose answers advance c.
         gaps: Delta_i of every arm, zero for the best.
-        alpha: How cautious the agents are; the theorem asks for at least 3.
+        alpha: How cautious the agents are; the theorem requires at least 3.
         total_decisions: The N in delta = 1/N^2; all decisions together by default.
         candidate_count: As for `ucb_share_counts`.
 
@@ -93,9 +93,9 @@ def local_aae_share_counts(
     total_decisions: int | None = None,
     candidate_count: int = 1,
 ) -> list[int]:
-    """Return C_j of AAE-ODC when each agent has arms of its own: gaps are local, K is that of the world (Appendix H.3).
+    """Return C_j of AAE-ODC when agents have different arms: gaps are local, K is the world's (Appendix H.3).
 
-    Beware of `share_bounds` on these: see `unsettled_share_bounds`.
+    Do not pass these to `share_bounds`: see `unsettled_share_bounds`.
 
     >>> from cobandit.core import Constant
     >>> local_aae_share_counts(
@@ -150,12 +150,12 @@ def total_share_bound(share_counts: Sequence[int], arm_sets: Sequence[Collection
 def unsettled_share_bounds(
     ucb_counts: Sequence[int], aae_counts: Sequence[int], arm_sets: Sequence[Collection[int]]
 ) -> list[list[int]]:
-    """Return the most shares by sender and receiver, for AAE-ODC when each agent has arms of its own.
+    """Return the most shares by sender and receiver, for AAE-ODC when agents have different arms.
 
     Appendix H.3 prints min{C_j, C_j'} + 1, with the C_j of `local_aae_share_counts`. But two agents stop only when
-    both have one candidate left (Appendix H.2), so an agent that is done goes on sending to one that is not. While an
-    agent is not done it fills its buffer at most C_j times, the one that is done last bounds the pair, and nobody sends
-    more than it could as UCB. That makes min{max{C_j, C_j'}, U_j, U_j'} + 1, with the U_j of `ucb_share_counts`.
+    both have one candidate left (Appendix H.2), so an agent that is done keeps sending to one that is not. While an
+    agent is not done it fills its buffer at most C_j times, the agent that finishes last bounds the pair, and no agent
+    sends more than it could as UCB. This gives min{max{C_j, C_j'}, U_j, U_j'} + 1, with the U_j of `ucb_share_counts`.
 
     >>> unsettled_share_bounds(ucb_counts=[500, 400], aae_counts=[2, 265], arm_sets=[(0,), (0, 1)])
     [[0, 266], [266, 0]]
@@ -176,9 +176,9 @@ def unsettled_share_bounds(
 
 @plain_arguments
 def immediate_share_count(decisions: Sequence[int]) -> int:
-    """Return how many shares immediate broadcast sends: every decision, to everybody else (Remark 5).
+    """Return how many shares immediate broadcast sends: every decision, to every other agent (Remark 5).
 
-    It is no bound but the count, when all agents have the same arms.
+    If all agents have the same arms, this is the exact count, not a bound.
 
     >>> immediate_share_count([1000, 3])
     1003
@@ -194,10 +194,10 @@ def constant_order(
     gaps: Sequence[float] | None = None,
     total_decisions: int | None = None,
 ) -> int:
-    """Return what is inside the O of Corollary 1, f(c) = a, summed over the ordered pairs of different agents.
+    """Return the term inside the O of Corollary 1, f(c) = a, summed over the ordered pairs of different agents.
 
-    Without gaps it is part (a), UCB-ODC: min{floor(N_j / a), floor(N_j' / a)}. With gaps it is part (b), AAE-ODC, where
-    floor(K log(N) / (a Delta^2)) is in the minimum too. An order, not a bound: the constants are left out.
+    Without gaps this is part (a), UCB-ODC: min{floor(N_j / a), floor(N_j' / a)}. With gaps it is part (b), AAE-ODC,
+    where the minimum also includes floor(K log(N) / (a Delta^2)). An order, not a bound: constants are left out.
 
     >>> constant_order([1000, 30], size=4)  # 2 x 7
     14
@@ -218,11 +218,11 @@ def geometric_order(
     gaps: Sequence[float] | None = None,
     total_decisions: int | None = None,
 ) -> int:
-    """Return what is inside the O of Corollary 2, f(c) = a^(c-1), summed over the ordered pairs of different agents.
+    """Return the term inside the O of Corollary 2, f(c) = a^(c-1), summed over the ordered pairs of different agents.
 
-    Without gaps it is part (a): min{floor(log_a N_j), floor(log_a N_j')}. With gaps it is part (b), where
-    floor(log_a(K log(N) / (a Delta^2))) is in the minimum too. No logarithm counts as less than zero. An order, not a
-    bound: C_j itself can be one more than floor(log_a N_j).
+    Without gaps this is part (a): min{floor(log_a N_j), floor(log_a N_j')}. With gaps it is part (b), where the minimum
+    also includes floor(log_a(K log(N) / (a Delta^2))). Negative logarithms count as zero. An order, not a bound: C_j
+    itself can be one more than floor(log_a N_j).
 
     >>> geometric_order([1000, 30], base=2)  # 2 x floor(4.9)
     8
@@ -241,11 +241,11 @@ def geometric_order(
 def doubling_table_order(
     decisions: Sequence[int], *, gaps: Sequence[float], total_decisions: int | None = None
 ) -> float:
-    """Return what is inside the O of the third row of Table 1, as printed, over ordered pairs of different agents.
+    """Return the term inside the O of the third row of Table 1, as printed, over ordered pairs of different agents.
 
-    It is log2(K min{log N, N_j, N_j'} / Delta^2), for AAE-ODC with doubling thresholds and agents in step. No logarithm
-    counts as less than zero. It is not Corollary 2(b): there the minimum is of logarithms, here a logarithm is of the
-    minimum, so an agent with few decisions counts K / Delta^2 times as much.
+    It is log2(K min{log N, N_j, N_j'} / Delta^2), for AAE-ODC with doubling thresholds and agents in step. Negative
+    logarithms count as zero. This differs from Corollary 2(b), which takes the minimum of logarithms: here the
+    logarithm is of the minimum, so an agent with few decisions counts K / Delta^2 times as much.
 
     >>> order = doubling_table_order([1000, 30], gaps=[0.0, 0.5], total_decisions=1000)
     >>> round(order, 3)  # 2 x log2(2 x 6.908 / 0.25)

@@ -19,18 +19,18 @@ class Epoch(NamedTuple):
     """One epoch, as plain numbers."""
 
     decisions: tuple[int, ...]
-    """N_j of every agent in it."""
+    """N_j of every agent in this epoch."""
     gaps: tuple[float, ...]
-    """Delta_i of every arm in it, zero for the best; where arms change, the largest of each."""
+    """Delta_i of every arm in this epoch, zero for the best; where arms change, the largest gap of each."""
     changes: bool = False
-    """Whether arms change in it."""
+    """Whether arms change in this epoch."""
 
 
 @plain_arguments
 def epoch_share_bound(epochs: Sequence[Epoch], threshold: Threshold) -> int:
     """Return the most shares of all epochs: the sum of min{C_j, C_j'} + 1 over epochs and ordered pairs.
 
-    Thresholds begin anew in each epoch, and so does demand.
+    Thresholds start over in each epoch, and so does demand.
 
     >>> from cobandit.core import Constant
     >>> epoch_share_bound([Epoch((10, 3), (0.0, 0.5)), Epoch((4, 4), (0.5, 0.0))], Constant(1))  # 2 x 4 + 2 x 5
@@ -43,8 +43,8 @@ def epoch_share_bound(epochs: Sequence[Epoch], threshold: Threshold) -> int:
 def epoch_regret_bound(epochs: Sequence[Epoch], *, alpha: float, thresholds: Thresholds = 1, delay: int = 0) -> float:
     """Return the bound on the group regret of UCB-ODC with epochs, in expectation, with delta = 1/N_e in each.
 
-    An epoch in which nothing changes has Theorem 1(a) to itself; of one with a change nothing is known but that no pull
-    costs more than the largest gap.
+    Theorem 1(a) applies separately to each epoch in which nothing changes. Of an epoch with a change, we only know that
+    no pull costs more than the largest gap.
 
     >>> quiet = Epoch((500, 500), (0.0, 0.5))
     >>> changed = Epoch((10, 10), (0.5, 0.5), changes=True)
@@ -69,10 +69,10 @@ def epoch_regret_bound(epochs: Sequence[Epoch], *, alpha: float, thresholds: Thr
 
 @plain_arguments
 def best_epoch_length(horizon: int, changes: int, *, decisions_per_slot: float, regret_per_epoch: float) -> float:
-    """Return about how long an epoch should be: sqrt(T G / (Y n)), where both terms of the bound weigh the same.
+    """Return roughly how long an epoch should be: sqrt(T G / (Y n)), where both terms of the bound are equal.
 
     Args:
-        horizon: T, how many slots there are.
+        horizon: T, the number of slots.
         changes: Y, how often the arms change.
         decisions_per_slot: n, of all agents together.
         regret_per_epoch: G, what one quiet epoch may cost: `ucb_regret_bound` for it, over the largest gap.

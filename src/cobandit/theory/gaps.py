@@ -50,10 +50,10 @@ def local_gaps_of(means: Sequence[float], arm_sets: Sequence[Collection[int]]) -
 
 @plain_arguments
 def ucb_observations(gap: float, *, alpha: float, total_decisions: int) -> float:
-    """Return 2 alpha log(N) / Delta_i^2: with more observations UCB no longer pulls the arm (Lemma 2).
+    """Return 2 alpha log(N) / Delta_i^2: with more observations, UCB no longer pulls the arm (Lemma 2).
 
-    That holds for delta = 1/N and as long as no interval is wrong. It is the script N(i) of Section 4. An arm without
-    a gap may be pulled for ever.
+    This holds for delta = 1/N and as long as no interval is wrong. It is the script N(i) of Section 4. An arm without a
+    gap may be pulled forever.
 
     >>> round(ucb_observations(0.5, alpha=3.0, total_decisions=1000), 2)  # 2 x 3 x 6.908 / 0.25
     165.79
@@ -65,9 +65,9 @@ def ucb_observations(gap: float, *, alpha: float, total_decisions: int) -> float
 
 @plain_arguments
 def aae_observations(gap: float, *, alpha: float, total_decisions: int) -> float:
-    """Return 16 alpha log(N) / Delta_i^2: with more observations AAE no longer pulls the arm (Lemma 3).
+    """Return 16 alpha log(N) / Delta_i^2: with more observations, AAE no longer pulls the arm (Lemma 3).
 
-    That holds for delta = 1/N^2 and as long as no interval is wrong.
+    This holds for delta = 1/N^2 and as long as no interval is wrong.
 
     >>> round(aae_observations(0.5, alpha=3.0, total_decisions=1000), 2)  # 16 x 3 x 6.908 / 0.25
     1326.29

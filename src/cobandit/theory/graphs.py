@@ -18,10 +18,10 @@ Edge = tuple[int, int]
 
 @plain_arguments
 def graph_share_bounds(edges: Sequence[Edge], decisions: Sequence[int], threshold: Threshold) -> list[int]:
-    """Return for each edge the most shares on it, both ways together: 2 min{C(n), C(n')} + 1.
+    """Return the most shares on each edge, both ways together: 2 min{C(n), C(n')} + 1.
 
-    n and n' are the observations that can be news from one end for the other: all but those of the receiving end, or,
-    if the edge is the only way between two parts of the graph, those of the sending part.
+    n and n' are the observations that one end can have that are new to the other: all except the receiving end's own
+    or, if the edge is the only connection between two parts of the graph, those of the sending part.
 
     >>> from cobandit.core import Constant
     >>> graph_share_bounds([(0, 1), (1, 2)], [10, 3, 4], Constant(1))  # a path: 10 against 7, and 13 against 4
@@ -44,7 +44,7 @@ def graph_share_bounds(edges: Sequence[Edge], decisions: Sequence[int], threshol
 
 @plain_arguments
 def graph_share_bound(edges: Sequence[Edge], decisions: Sequence[int], threshold: Threshold) -> int:
-    """Return the most shares of all agents of a graph together.
+    """Return the most shares of all agents in a graph together.
 
     >>> from cobandit.core import Constant
     >>> graph_share_bound([(0, 1), (1, 2)], [10, 3, 4], Constant(1))
@@ -73,21 +73,21 @@ def _part(edges: Sequence[Edge], one: int, other: int) -> set[int]:
 def graph_arrival(
     path: Sequence[int], slots: Sequence[Sequence[int]], largest: Sequence[int] | int, start: int, *, delay: int = 0
 ) -> int | None:
-    """Return by which slot the last agent of a path knows all that the first one had observed before a slot.
+    """Return the slot by which the last agent of a path knows everything that the first had observed before a slot.
 
-    Knowledge has passed from a to b once both have made as many decisions as their thresholds ask for: whichever of the
-    two may send first does, that asks the other, and the other has enough. With a share under way at first, its answer
-    and the answer to that, it takes at most 3d slots longer.
+    Knowledge has passed from a to b once both have made as many decisions as their thresholds require: whichever may
+    send first does so, which asks the other, and the other then has enough. A share already under way, its answer and
+    the answer to that add at most 3d slots.
 
     Args:
         path: Agents, each a neighbour of the next.
-        slots: By agent, in which slots it decides, in order.
+        slots: The slots in which each agent decides, in order.
         largest: The largest threshold of the run; or one for each agent.
         start: The slot.
         delay: How many slots a message takes.
 
     Returns:
-        Nothing, if the agents do not decide often enough for that.
+        The slot; `None` if the agents do not decide often enough.
 
     >>> graph_arrival([0, 1, 2], [[0, 1, 2, 3], [5, 6, 7, 8], [0, 9, 10]], 2, start=0)  # 6 for the first hop, then 10
     10
@@ -116,12 +116,12 @@ def graph_extra_pulls(
 
     Args:
         gap: Delta_i.
-        waits: For each hop of the longest of the shortest paths to the agent, how often the agent decides, at most,
-            while both ends of the hop decide as often as their thresholds ask. Of agents of one speed that is about f.
+        waits: For each hop of the longest of the shortest paths to the agent, the most decisions that the agent makes
+            while both ends of the hop decide as often as their thresholds require. With equal speeds, that is about f.
         alpha: How much the agents explore.
         total_decisions: N.
         delay: How many slots a message takes.
-        eliminates: Whether it is AAE, which has 16 for 2.
+        eliminates: Whether the policy is AAE, which has 16 instead of 2.
 
     >>> graph_extra_pulls(0.5, [8, 8, 4], alpha=3.0, total_decisions=1000, delay=2)  # 20 + 18
     38

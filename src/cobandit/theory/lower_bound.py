@@ -36,7 +36,7 @@ def lower_bound_slope(means: Sequence[float]) -> float:
 
 @plain_arguments
 def regret_lower_bound(means: Sequence[float], *, total_decisions: int) -> float:
-    """Return the slope times log N: what group regret comes to at least, for N large (Equation 6, with its constant).
+    """Return the slope times log N: a lower bound on group regret for large N (Equation 6, with its constant).
 
     >>> round(regret_lower_bound([0.75, 0.5], total_decisions=1000), 2)  # 1.738 x 6.908
     12.01

@@ -52,7 +52,7 @@ def ucb_extra_pulls(
 def aae_extra_pulls(
     gap: float, thresholds: Sequence[float], *, alpha: float, total_decisions: int, delay: int = 0
 ) -> float:
-    """Return G_i^j, which is F_i^j with 16 for 2 (Equation 5; Appendix G for the delay).
+    """Return G_i^j, which is F_i^j with 16 instead of 2 (Equation 5; Appendix G for the delay).
 
     >>> aae_extra_pulls(0.5, [1, 4, 512], alpha=3.0, total_decisions=1000)
     517
@@ -88,7 +88,7 @@ def ucb_regret_bound(
     103.89
 
     Raises:
-        LocalError: An argument cannot be what it should be, such as gaps none of which is zero.
+        LocalError: An argument is invalid, such as gaps none of which is zero.
     """
     return _group_bound(
         gaps,
@@ -128,11 +128,11 @@ def aae_regret_bound(
 
 @plain_arguments
 def synchronous_regret_bound(gaps: Sequence[float], *, agent_count: int, alpha: float, total_decisions: int) -> float:
-    """Return the bound on the group regret of AAE-ODC if all decide in every slot and f(c) = |C| 2^(c-1).
+    """Return the bound on the group regret of AAE-ODC if all agents decide in every slot and f(c) = |C| 2^(c-1).
 
-    It is Appendix B.3: after tau_i all agents together pull arm i at most 16 alpha log(N) / Delta_i^2 + M + KM times
-    more, so thresholds that grow with the candidates cost no more than a constant factor. The last display of B.3 has
-    K for KM, but its inequality (a) holds for each agent, and adds up to KM.
+    See Appendix B.3: after tau_i, all agents together pull arm i at most 16 alpha log(N) / Delta_i^2 + M + KM more
+    times, so thresholds that grow with the candidates cost at most a constant factor. The last display of B.3 has K
+    instead of KM, but its inequality (a) holds for each agent and sums to KM.
 
     >>> bound = synchronous_regret_bound([0.0, 0.5], agent_count=3, alpha=3.0, total_decisions=1000)
     >>> round(bound, 2)  # 3 x 2 x 3, and twice 16 x 3 x 6.908 / 0.5, and (3 + 2 x 3) x 0.5
@@ -152,8 +152,8 @@ def synchronous_regret_bound(gaps: Sequence[float], *, agent_count: int, alpha: 
 def largest_thresholds(decisions: Sequence[int], threshold: Threshold, arm_count: int) -> Thresholds:
     """Return the largest thresholds that a run with these decisions can reach, for the bounds of this file.
 
-    Agent j' sends agent j at most min{C_j, C_j'} + 1 shares (Theorem 2), so c is at most one more, at tau_i as at any
-    time. As f never decreases, Theorem 1 with these values is a bound; it is looser than with those of tau_i.
+    Agent j' sends agent j at most min{C_j, C_j'} + 1 shares (Theorem 2), so c is at most one more than that, at tau_i
+    as at any other time. Since f never decreases, Theorem 1 with these values is a bound, though looser than at tau_i.
 
     >>> from cobandit.core import Geometric
     >>> largest_thresholds([100, 100, 3], Geometric(2), arm_count=1)  # C = 6, 6, 2: f(8) and f(4)
@@ -182,9 +182,9 @@ def local_ucb_regret_bound(
     thresholds: Thresholds = 1,
     delay: int = 0,
 ) -> float:
-    """Return the bound on the group regret of UCB-ODC when each agent has arms of its own (Appendix H.3).
+    """Return the bound on the group regret of UCB-ODC when agents have different arms (Appendix H.3).
 
-    An arm that is best for an agent, alone or with others, costs that agent nothing: such agents are not in A*_-i.
+    An arm that is best for an agent, alone or tied, costs that agent nothing: such agents are not in A*_-i.
     The paper has no delay here; 2d for each other agent with the arm follows as in Appendix G.
 
     Args:
@@ -218,7 +218,7 @@ def local_aae_regret_bound(
     thresholds: Thresholds = 1,
     delay: int = 0,
 ) -> float:
-    """Return the bound on the group regret of AAE-ODC when each agent has arms of its own (Appendix H.3).
+    """Return the bound on the group regret of AAE-ODC when agents have different arms (Appendix H.3).
 
     The arguments are those of `local_ucb_regret_bound`.
 

@@ -16,9 +16,10 @@ from cobandit.values.errors import LocalError
 
 @plain_arguments
 def relay_share_bounds(decisions: Sequence[int], up: Threshold, down: Threshold) -> list[tuple[int, int]]:
-    """Return for each leaf of one relay the most shares up, and down: min{A_j, B_j + 1} and min{A_j + 1, B_j}.
+    """Return the most shares up and down for each leaf of one relay: min{A_j, B_j + 1} and min{A_j + 1, B_j}.
 
-    A_j is how often the leaf's N_j observations fill a buffer up, B_j how often the N - N_j of others fill one down.
+    A_j is how often the leaf's N_j observations fill an upward buffer, and B_j how often the N - N_j observations of
+    others fill a downward one.
 
     >>> from cobandit.core import Constant
     >>> relay_share_bounds([10, 3, 0], Constant(1), Constant(1))
@@ -34,7 +35,7 @@ def relay_share_bounds(decisions: Sequence[int], up: Threshold, down: Threshold)
 def relay_share_bound(decisions: Sequence[int], up: Threshold, down: Threshold) -> int:
     """Return the most shares of all leaves and their relay together: the sum of 2 min{A_j, B_j} + 1.
 
-    With thresholds of one that is at most 2N + M, however many leaves there are.
+    With thresholds of one, this is at most 2N + M, however many leaves there are.
 
     >>> from cobandit.core import Constant
     >>> relay_share_bound([10, 3, 0], Constant(1), Constant(1))
@@ -48,11 +49,11 @@ def relay_share_bound(decisions: Sequence[int], up: Threshold, down: Threshold) 
 
 @plain_arguments
 def fleet_share_bound(decisions: Sequence[int], relays: int, threshold: Threshold, *, homes: int = 1) -> int:
-    """Return the most shares of a fleet whose relays answer every share of a leaf at once, as those of this project do.
+    """Return the most shares of a fleet whose relays answer every share of a leaf at once, as this project's do.
 
-    A leaf sends at most C(N_j) shares to each of its homes, and each is answered by one. Two relays share on demand
-    what their own leaves tell them: at most 2 min{C(N_r), C(N_s)} + 1 shares, with N_r the decisions of the leaves of
-    r. Leaf j has the relays j, j + 1, ... modulo their number as homes, and none of them is ever away.
+    A leaf sends at most C(N_j) shares to each of its homes, and gets one answer to each. Two relays share on demand
+    what their own leaves send them: at most 2 min{C(N_r), C(N_s)} + 1 shares, with N_r the decisions of r's leaves.
+    Leaf j has the relays j, j + 1, ... modulo their number as homes, and no relay is ever away.
 
     >>> from cobandit.core import Constant
     >>> fleet_share_bound([10, 3, 5], 2, Constant(1))  # 2 x 18 for leaves, and 2 x 3 + 1 between 15 and 3
@@ -76,8 +77,8 @@ def tree_share_bound(below: Sequence[int], total_decisions: int, up: Threshold, 
     Args:
         below: N_e for every edge: the decisions of all leaves below it.
         total_decisions: N, the decisions of all leaves.
-        up: The thresholds of what is below an edge.
-        down: Those of what is above it.
+        up: The thresholds of nodes below an edge.
+        down: The thresholds of nodes above it.
 
     >>> from cobandit.core import Constant
     >>> tree_share_bound([10, 3, 13], 20, Constant(1), Constant(1))  # 2 x 10 + 1, 2 x 3 + 1, 2 x 7 + 1
@@ -101,19 +102,19 @@ def relay_extra_pulls(
     delay: int = 0,
     eliminates: bool = False,
 ) -> float:
-    """Return how often a leaf pulls an arm, at most, after the group has seen enough of it: F_i^j with a relay between.
+    """Return the most pulls of an arm by a leaf after the group has seen enough of it: F_i^j with a relay in between.
 
     It is min{sum of f_up(c_j') over the others + max{f_up(c_j), f_down(c'_j)} + 4d, 2 alpha log(N) / Delta^2}: one more
-    hop costs one more threshold, and 4d once in place of 2d for each peer. It holds for `check_relay_liveness`.
+    hop costs one more threshold, and 4d once instead of 2d for each peer. It holds under `check_relay_liveness`.
 
     Args:
         gap: Delta_i.
         others_up: f_up(c_j') of every other leaf when the group has seen enough.
-        own: The larger one of the leaf's own threshold up and the relay's threshold down to it.
+        own: The larger of the leaf's own threshold up and the relay's threshold down to it.
         alpha: How much the agents explore.
         total_decisions: N.
         delay: How many slots a message takes.
-        eliminates: Whether it is AAE, which has 16 for 2.
+        eliminates: Whether the policy is AAE, which has 16 instead of 2.
 
     >>> relay_extra_pulls(0.5, [1, 4, 2], 8, alpha=3.0, total_decisions=1000, delay=10)  # 7 + 8 + 40
     55
@@ -127,11 +128,11 @@ def relay_extra_pulls(
 
 @plain_arguments
 def check_relay_liveness(up: Threshold, down: Threshold, *, candidate_count: int = 1) -> bool:
-    """Return whether it is proved that at most one leaf waits for its relay at any time.
+    """Return whether there is a proof that at most one leaf waits for its relay at any time.
 
-    A relay has no observations of its own. If it needs more than a leaf sends, all leaves can wait for ever: five
-    leaves with thresholds of 1 up and 8 down send five messages and fall silent. With every f_down at most the smallest
-    f_up that cannot happen, which is proved; with f_down(c) at most f_up(c) we have never seen it, which is no proof.
+    A relay has no observations of its own. If it needs more than a leaf sends, all leaves can wait forever: five leaves
+    with thresholds of 1 up and 8 down send five messages and fall silent. If every f_down is at most the smallest f_up,
+    this provably cannot happen. If f_down(c) is at most f_up(c), we have never seen it happen, but there is no proof.
 
     >>> from cobandit.core import Constant, Geometric
     >>> check_relay_liveness(Geometric(2), Constant(1)), check_relay_liveness(Geometric(2), Geometric(2))

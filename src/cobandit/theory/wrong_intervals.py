@@ -13,18 +13,18 @@ from cobandit.values.errors import LocalError
 
 @plain_arguments
 def right_decision_probability(arm_count: int, observations: int, *, delta: float, alpha: float) -> float:
-    """Return 1 - 2 K N_t delta^alpha: the least probability that all intervals of a decision hold (Lemma 1).
+    """Return 1 - 2 K N_t delta^alpha: a lower bound on the probability that a decision's intervals all hold (Lemma 1).
 
     Args:
         arm_count: K.
-        observations: N_t, the decisions of all agents until then.
-        delta: What the intervals were made with.
+        observations: N_t, the decisions of all agents up to then.
+        delta: The delta of the intervals.
         alpha: How cautious the agents are.
 
     >>> right_decision_probability(2, 10, delta=0.1, alpha=3.0)  # 1 - 2 x 2 x 10 / 1000
     0.96
 
-    A bound that says nothing is zero, not less.
+    A vacuous bound is zero, never negative.
 
     >>> right_decision_probability(16, 1000, delta=1.0, alpha=3.0)
     0.0
@@ -40,11 +40,11 @@ def right_decision_probability(arm_count: int, observations: int, *, delta: floa
 
 @plain_arguments
 def wrong_decisions_bound(arm_count: int, *, agent_count: int, alpha: float, total_decisions: int) -> float:
-    """Return q_II: how many decisions of all agents are of Type II at most, in expectation, with delta = 1/N.
+    """Return q_II: a bound on the expected number of Type II decisions of all agents, with delta = 1/N.
 
-    It is M 2K/(alpha - 2) (1 - 1/N^(alpha - 2)), as printed below Lemma 1. With an alpha of at least 3 that is no more
-    than 2KM. The paper gets there from 2K/N^(alpha - 2), which is far smaller; with N = 1 alone it is larger, and then
-    the printed number, zero, is no bound.
+    It is M 2K/(alpha - 2) (1 - 1/N^(alpha - 2)), as printed below Lemma 1. With alpha at least 3, this is at most 2KM.
+    The paper derives it from 2K/N^(alpha - 2), which is far smaller. Only for N = 1 is that larger, and then the
+    printed number, zero, is not a bound.
 
     Args:
         arm_count: K.

@@ -56,7 +56,7 @@ def stream(*coordinates: int) -> int:
 
 
 def successor(key: int) -> int:
-    """Return the key that follows: a walk for draws that need a number of uniforms nobody knows beforehand."""
+    """Return the next key: for draws that need a number of uniforms not known in advance."""
     return mix((key + _GOLDEN) & _MASK)
 
 

@@ -10,48 +10,48 @@ In both cases the input that raised has changed nothing.
 
 
 class CobanditError(Exception):
-    """Base of all errors that cobandit raises on purpose."""
+    """Base class of all errors that cobandit raises on purpose."""
 
 
 class LocalError(CobanditError, ValueError):
-    """You must act: an argument, a configuration or a file on this side is wrong."""
+    """You have to act: an argument, a configuration or a file on this side is wrong."""
 
 
 class MissingExtraError(ModuleNotFoundError, LocalError):
-    """You must act: install the extra that is named. It is a `ModuleNotFoundError` too, as for any missing package."""
+    """You have to act: install the extra that the message names. Also a `ModuleNotFoundError`, as for any package."""
 
 
 class UnknownError(LocalError):
-    """You must act: what you named is not known here, such as an arm or the id of a decision."""
+    """You have to act: something you named is not known here, such as an arm or the id of a decision."""
 
 
 class StateError(LocalError):
-    """You must act: what you asked for cannot be as things are now, such as the removal of the last arm."""
+    """You have to act: what you asked for is not possible in the current state, such as removing the last arm."""
 
 
 class NotNowError(LocalError):
-    """You must act, but not at once: the call was right and cannot be served now. Try it again later."""
+    """You have to act, but not at once: the call was valid and cannot be served now. Try again later."""
 
 
 class PeerError(CobanditError):
-    """They must act: a message of another agent is wrong. It was refused and changed nothing."""
+    """The other side has to act: a message from another agent is wrong. It was refused and changed nothing."""
 
 
 class StrangerError(PeerError):
-    """They must introduce themselves: the message may be right, but nobody of that name is known here."""
+    """The sender must introduce itself: the message may be valid, but no agent of that name is known here."""
 
 
 class ForeignGroupError(PeerError):
-    """They speak to another group: the message is not for this one."""
+    """The sender belongs to another group: the message is not for this one."""
 
 
 class UnknownKindError(PeerError):
-    """They know more: the message is of a kind that was added later, in a version that is read here."""
+    """The sender is newer: the message is of a kind added later, in a version that this program can read."""
 
 
 class FutureError(PeerError):
-    """They are ahead: the message is of a later version than this program reads. Upgrade this side."""
+    """The sender is ahead: the message has a later version than this program can read. Upgrade this side."""
 
 
 class OutdatedError(PeerError):
-    """They are behind: the message is of an earlier version than this program still reads. Upgrade their side."""
+    """The sender is behind: the message has an earlier version than this program still reads. Upgrade that side."""

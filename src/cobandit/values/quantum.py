@@ -70,7 +70,7 @@ class Quantum:
         """Convert a reward to quanta, rounding to the nearest.
 
         Raises:
-            LocalError: The reward is not a number in [0, 1], or the quantum says 0 or 1 and the reward is neither.
+            LocalError: The reward is not a number in [0, 1], or it is neither 0 nor 1 where only these are allowed.
         """
         check_probability("a reward", reward)
         units = round(float(reward) * self.per_reward)

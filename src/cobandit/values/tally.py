@@ -38,7 +38,7 @@ class ArmTally(NamedTuple):
         return ArmTally(arm, count + other[1], total + other[2], squares + other[3])
 
     def minus(self, other: "ArmTally") -> "ArmTally":
-        """Return these without the others."""
+        """Return these observations without the others."""
         arm, count, total, squares = self
         return ArmTally(arm, count - other[1], total - other[2], squares - other[3])
 
@@ -77,7 +77,7 @@ class Tally:
         self.observations: int = 0
 
     def add(self, arm: Arm, count: int, reward_sum: int, square_sum: int) -> None:
-        """Add `count` observations of one arm with rewards of `reward_sum` quanta together."""
+        """Add `count` observations of one arm whose rewards sum to `reward_sum` quanta."""
         self.counts[arm] += count
         self.sums[arm] += reward_sum
         self.squares[arm] += square_sum

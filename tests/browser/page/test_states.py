@@ -37,12 +37,12 @@ def test_without_members_and_observations_every_section_says_so(look: Look, fram
     nothing = replace(frame.series, at=frame.series.at[:1], lines=(), shares=(0,), immediate=(0,))
     page = look(replace(frame, series=nothing))
     said = {
-        "#arms-note": "No arms are known yet. They come with the first member that answers.",
+        "#arms-note": "No arms are known yet. They appear when the first member answers.",
         "#pairs-summary": "No other member yet. As soon as one joins, this shows who talks to whom.",
         "#members-note": "No member has answered yet.",
-        "#messages-note": "No shares yet; there is nothing to compare with yet.",
-        "#events-note": "Nothing has happened yet since watching began.",
-        "#partial": "Only what one member knows is shown so far. The others have not been asked yet.",
+        "#messages-note": "No shares yet; nothing to compare with yet.",
+        "#events-note": "Nothing has happened since watching began.",
+        "#partial": "So far this page shows only what one member knows. The other members have not been asked yet.",
     }
     assert {place: page.locator(place).inner_text() for place in said} == said
     expect(page.locator("#traffic-note")).to_have_text(re.compile("^No observations since .*, when watching began.$"))
@@ -65,7 +65,7 @@ def test_a_token_is_asked_for_until_it_is_right(fake: Any, frame_of: MakeFrame, 
     rough.keyboard.press("Enter")
     expect(rough.locator("#token-why")).to_have_text("That token was not accepted. Check it and try again.")
     rough.fill("#token", "right")
-    rough.click("text=Look")
+    rough.click("#token-form button")
     connection(rough, "live")
     expect(rough.locator("#token-card")).to_be_hidden()
     rough.reload()
@@ -90,10 +90,10 @@ def test_cut_off_the_numbers_stay_dimmed_and_it_comes_back_by_itself(
     fake.stop()
     connection(rough, "disconnected")
     banner = rough.locator("#banner")
-    expect(banner).to_contain_text(re.compile(r"Not connected since \d\d:\d\d:\d\d\."))
+    expect(banner).to_contain_text(re.compile(r"Disconnected since \d\d:\d\d:\d\d\."))
     expect(banner).to_contain_text("The numbers below are from then.")
     expect(banner).to_contain_text(re.compile(r"Trying (now|again in \d+\ss)\."))
-    expect(rough.locator("#said")).to_contain_text("Not connected since")
+    expect(rough.locator("#said")).to_contain_text("Disconnected since")
     expect(rough.locator("#observations")).to_have_text("20,000")
     assert float(rough.eval_on_selector("main", "main => getComputedStyle(main).opacity")) < 0.8
     fake.send(replace(frame, observations=20_001))
@@ -140,7 +140,7 @@ def test_a_demonstration_that_is_over_keeps_its_last_numbers(fake: Any, look: Lo
     asked = fake.asked
     fake.send(frame_of(observations=20_500, has_ended=True))
     connection(page, "ended")
-    expect(page.locator("#banner")).to_contain_text("This demonstration is over. The numbers below are its last.")
+    expect(page.locator("#banner")).to_contain_text("This demonstration is over. The numbers below are the last ones.")
     expect(page.locator("#observations")).to_have_text("20,500")
     assert page.eval_on_selector("main", "main => getComputedStyle(main).opacity") == "1"
     assert fake.asked == asked
@@ -161,7 +161,7 @@ def test_content_that_is_not_understood_is_an_error(fake: Any, page: Page, conte
     fake.say(content, keep=True)
     page.goto(fake.url)
     connection(page, "error")
-    expect(page.locator("#banner")).to_contain_text("The server sent what this page does not understand.")
+    expect(page.locator("#banner")).to_contain_text("The server sent something this page does not understand.")
 
 
 def test_a_newer_server_asks_for_a_reload(fake: Any, frame_of: MakeFrame, look: Look) -> None:

@@ -122,7 +122,7 @@ def test_states_of_arms_and_members_are_words_with_signs(look: Look, frame_of: M
     assert len(set(signs)) == 10
     assert page.locator("[data-row=edge-2]").get_attribute("class") == "no-answer"
     expect(page.locator("[data-row=edge-2] th")).to_contain_text("no answer")
-    expect(page.locator("#kill")).to_contain_text("The kill switch is on. Decisions go to the control arm variant-1")
+    expect(page.locator("#kill")).to_contain_text("switch is on. All decisions go to the control arm variant-1")
 
 
 def test_troubles_are_written_out_in_full(look: Look, frame_of: MakeFrame) -> None:

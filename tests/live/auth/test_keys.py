@@ -83,7 +83,7 @@ def test_a_file_that_somebody_else_makes_meanwhile_is_not_overwritten(
 ) -> None:
     monkeypatch.setattr(keys, "check_free", lambda *_: None)
     content = make_group("g", tmp_path).read_bytes()
-    with pytest.raises(LocalError, match="is there already"):
+    with pytest.raises(LocalError, match="already exists"):
         make_group("g", tmp_path)
     assert (tmp_path / AUTHORITY).read_bytes() == content
     assert sorted(path.name for path in tmp_path.iterdir()) == [AUTHORITY, TRUST]
@@ -220,7 +220,7 @@ def test_two_commands_make_all_that_an_agent_needs(tmp_path: Path, capsys: pytes
     identity = Identity.load(folder / "edge-7.pem")
     assert (identity.name, identity.group) == ("edge-7", "homepage")
     assert main(["keys", "agent", "edge-7", "--folder", str(folder)]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert main(["keys", "agent", "edge-8", "--folder", str(folder), "--days", "0"]) == 2
     assert "days must be a whole number" in capsys.readouterr().err
 

@@ -60,7 +60,7 @@ def test_a_secret_that_everybody_can_write_is_refused(
 ) -> None:
     file, load = use[kind]
     file.chmod(0o602)
-    with pytest.raises(LocalError, match=r"everybody on this computer can write to .* \(mode 602\)"):
+    with pytest.raises(LocalError, match=r"every user on this computer can write to .* \(mode 602\)"):
         load()
 
 

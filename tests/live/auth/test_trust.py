@@ -130,7 +130,7 @@ def test_a_signed_file_with_other_contents_than_there_can_be_is_refused(
     with pytest.raises(LocalError, match="does not name one or two authorities of 'h'"):
         read_trust(folder / TRUST, "h", good.authorities)
     file.write_bytes(write_trust(replace(good, authorities=(b"x",)), [group.present.key]))
-    with pytest.raises(LocalError, match="says what this version does not understand"):
+    with pytest.raises(LocalError, match="has content that this version does not understand"):
         read_trust(file, "g", good.authorities)
     monkeypatch.setattr(trust, "MAX_REVOKED", 1)
     file.write_bytes(write_trust(replace(good, revoked=(Revocation("a", 1),) * 2), [group.present.key]))
@@ -246,7 +246,7 @@ def test_a_prefix_that_is_none_and_a_relay_with_one_are_refused(folder: Path) ->
     for prefix in ("", "x" * 200):
         with pytest.raises(LocalError, match="name must be a string of 1 to 199"):
             issue(prefix, folder, is_prefix=True)
-    with pytest.raises(LocalError, match="a relay has a name of its own"):
+    with pytest.raises(LocalError, match="a relay needs its own name"):
         issue("pod-", folder, is_prefix=True, may_relay=True)
     assert sorted(path.name for path in folder.iterdir()) == [AUTHORITY, TRUST]
 
@@ -269,10 +269,10 @@ def test_a_name_for_which_no_file_was_made_is_not_revoked(folder: Path, capsys: 
         capsys.readouterr()
         return main(["keys", "revoke", *arguments, "--folder", str(folder)]), capsys.readouterr().err
 
-    refused = f"cobandit: nothing is revoked: {folder / ISSUED} has no file for"
+    refused = f"cobandit: nothing revoked: {folder / ISSUED} lists no file for"
     anyway = "If one was made elsewhere, add --anyway\n"
     assert revokes("web-11") == (2, f"{refused} 'web-11'. Did you mean 'web-1'? {anyway}")
-    assert revokes("db", "--prefix") == (2, f"{refused} names that begin with 'db'. {anyway}")
+    assert revokes("db", "--prefix") == (2, f"{refused} names that start with 'db'. {anyway}")
     assert read(folder).revoked == ()
     good = (("web-1",), ("web-", "--prefix"), ("pod-x7", "--prefix", "--anyway"), ("pod-x7",), ("web-11", "--anyway"))
     assert [revokes(*arguments) for arguments in good] == [(0, "")] * len(good)
@@ -297,7 +297,7 @@ def test_a_new_file_is_of_the_kind_of_the_last_one_for_its_name(
     capsys.readouterr()
     assert [made("hub"), made("pod-"), made("web-1")] == [(True, False), (False, True), (False, False)]
     said = capsys.readouterr().out
-    assert "The last file for 'hub' was made with --relay, and so is this one; --plain makes another." in said
+    assert "The last file for 'hub' was made with --relay, and so is this one. Use --plain for a plain one." in said
     assert "The last file for 'pod-' was made with --prefix, and so is this one" in said
     assert [made("hub", "--plain"), made("hub")] == [(False, False)] * 2
 
@@ -306,7 +306,7 @@ def test_a_list_of_files_that_cannot_be_read_is_named(folder: Path, capsys: pyte
     (folder / ISSUED).write_text('{"name": "web-1"}\nweb-2\n')
     assert main(["keys", "revoke", "web-1", "--folder", str(folder)]) == 2
     assert capsys.readouterr().err == (
-        f"cobandit: {folder / ISSUED} has a line that is none of cobandit's: put a copy in its place\n"
+        f"cobandit: {folder / ISSUED} has a line that cobandit did not write: restore the file from a copy\n"
     )
 
 
@@ -330,18 +330,18 @@ def test_the_commands_say_what_to_do_next(folder: Path, capsys: pytest.CaptureFi
         found = capsys.readouterr()
         return found.out + found.err
 
-    assert "can pose as any of them. Give no other agent a name that begins so" in said("agent", "pod-", "--prefix")
+    assert "can pose as any of them. Give no other agent such a name" in said("agent", "pod-", "--prefix")
     revoked = said("revoke", "pod-", "--prefix")
-    assert "made for names that begin with 'pod-' until now are revoked" in revoked
+    assert "Revoked all files made for names that start with 'pod-' so far" in revoked
     assert f"Copy {folder / TRUST} to every agent" in revoked
-    assert "made for 'web-1' until now are revoked" in said("revoke", "web-1", "--anyway")
+    assert "Revoked all files made for 'web-1' so far" in said("revoke", "web-1", "--anyway")
     assert [(one.name, one.is_prefix) for one in read(folder).revoked] == [("pod-", True), ("web-1", False)]
     rotated = said("rotate")
     assert rotated.index(f"Copy {folder / TRUST} to every agent") < rotated.index("cobandit keys agent NAME")
-    assert "A name keeps the kind of its last file, --relay or --prefix." in rotated
+    assert "A name keeps --relay or --prefix from its last file." in rotated
     assert f"cobandit keys rotate --folder {folder} --finish" in rotated
     assert "is being replaced already" in said("rotate", code=2)
-    assert "Only the new authority counts from now on" in said("rotate", "--finish")
+    assert "From now on, only the new authority counts" in said("rotate", "--finish")
     assert "is not being replaced" in said("rotate", "--finish", code=2)
     with pytest.raises(SystemExit):
         main(["keys", "agent", "x", "--prefix", "--relay", *at])

@@ -172,7 +172,7 @@ def test_who_does_not_answer_though_present_is_named() -> None:
 def test_whoever_cannot_ask_is_told_why(member: Callable[[str], Identity], tmp_path: Path) -> None:
     with pytest.raises(LocalError, match="tls:// needs keys: make a file for yourself with `cobandit keys agent`"):
         Asker("tls://127.0.0.1:7000", group="homepage")
-    with pytest.raises(LocalError, match=r"tls://0\.0\.0\.0:0 is nobody's address: name a member's"):
+    with pytest.raises(LocalError, match=r"tls://0\.0\.0\.0:0 is not a member's address: name one"):
         Asker("tls://0.0.0.0:0", group="homepage", keys=member("operator").path)
     with pytest.raises(LocalError, match="is not an address: it must begin with"):
         Asker("homepage", group="homepage")

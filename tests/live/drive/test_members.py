@@ -627,7 +627,7 @@ def test_a_new_arm_is_drawn_as_well_where_arms_have_floors(connect: Callable[...
         ({"A": 0.6, "B": 0.6}, {}, "the floors add up to 1.2"),
         ({"A": 0.6}, {"A": 0.5}, "the floor of arm 'A', 0.6, is above its ceiling, 0.5"),
         ({"Z": 0.1}, {}, "there is a floor or ceiling for 'Z'"),
-        ({}, {"A": 0.1, "B": 0.1, "C": 0.1}, "leave some traffic for nobody"),
+        ({}, {"A": 0.1, "B": 0.1, "C": 0.1}, "add up to less than all traffic"),
         ({"A": 1.5}, {}, "the floor of arm 'A' must be a number in"),
     ],
 )
@@ -917,7 +917,7 @@ def test_after_the_kill_switch_subjects_have_the_arm_that_they_had_before(
 
 def test_two_members_of_one_name_in_one_process_are_refused(connect: Callable[..., Member]) -> None:
     connect("ann")
-    with pytest.raises(LocalError, match="'ann' is in group 'tested' of this process already"):
+    with pytest.raises(LocalError, match="'ann' is already in group 'tested' of this process"):
         connect("ann")
 
 
@@ -933,7 +933,7 @@ def test_two_members_of_one_name_in_one_process_are_refused(connect: Callable[..
         ({"sharing": on_demand()}, "live members need loss_tolerant"),
         ({"expire_after": 0}, "expire_after must be a positive number"),
         ({"default_reward": 2.0}, "a reward must be a number"),
-        ({"name": "web-*"}, "a star belongs into both name and state"),
+        ({"name": "web-*"}, "use a star in both name and state"),
         ({"url": "udp://127.0.0.1:7100+*"}, "a star in the address needs one in name and state too"),
         ({"keys": "a", "secret": "b"}, "give keys or a secret, not both"),
         ({"peers": "a:1"}, "peers must be a list of addresses, such as"),

@@ -202,11 +202,11 @@ def test_who_counts_otherwise_is_refused(tmp_path: Path) -> None:
     [
         (
             {},
-            'a member needs a name, unique in its group; or relays=[...], of which one lends it a name (["*"] for any)',
+            'a member needs a name, unique in its group; or relays=[...], one of which lends it a name (["*"] for any)',
         ),
         (
             {"state": "x.state", "relays": ["*"]},
-            "a member with a state file needs a name, always the same: what is in the file is its own",
+            "a member with a state file needs a name that never changes: the file belongs to that name",
         ),
         ({"relay": True}, "a relay needs a name, always the same, and a state file"),
         (

@@ -202,7 +202,7 @@ def test_a_relay_is_no_leaf_and_computes_no_odds_unless_it_decides() -> None:
         ({"floors": {"C": 0.1}}, "floors.C = 0.1 is not a key that cobandit knows: the keys here are A, B"),
         ({"floors": {"A": 2}}, "floors.A must be a number in [0, 1], not 2"),
         ({"floors": 0.1}, "floors must be a table with shares of decisions by arm, such as { A = 0.1 }, not 0.1"),
-        ({"ceilings": {"A": 0.1, "B": 0.1}}, "floors and ceilings: the ceilings of all arms together leave some"),
+        ({"ceilings": {"A": 0.1, "B": 0.1}}, "floors and ceilings: the ceilings of all arms add up to less"),
         ({"forget_after": 600}, "forget_after must be a number of seconds from 1200 on, not 600"),
         ({"expire_after": 0}, "expire_after must be a positive number below 1e+300, not 0"),
         ({"default_reward": 2}, "default_reward must be a number in [0, 1], not 2"),

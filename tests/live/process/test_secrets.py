@@ -29,7 +29,7 @@ def test_a_check_prints_no_password_and_says_that_nobody_proves_who_they_are(
     said = capsys.readouterr()
     assert "nats://***@n:4222" in said.out
     assert "hunter2" not in said.out + said.err
-    assert "without keys and without a secret: whoever can publish there can make up observations" in said.err
+    assert "without keys and without a secret: anyone who can publish there can make up observations" in said.err
     assert main([command, "--check", str(written(tmp_path, secret="a secret that all of them share"))]) == 0
     assert capsys.readouterr().err == ""
 

@@ -214,7 +214,7 @@ def test_what_cannot_be_said_of_a_bandit_is_refused_and_changes_nothing() -> Non
         before = member.statistics().bandits
         status, words = refused("/v1/bandits", {**new, "rewards": [0, 8]})
         assert (status, "rewards: (0.0, 9.0) before, (0.0, 8.0) now" in words) == (422, True)
-        assert refused("/v1/select", {}) == (409, "arms are of bandits here: name a `bandit`. Declared: home")
+        assert refused("/v1/select", {}) == (409, "in a fleet, arms belong to bandits: name a `bandit`. Declared: home")
         decision = client.post("/v1/select", json={"bandit": "home", "segment": "de"}).json()["id"]
         status, words = refused("/v1/reward", {"id": decision, "reward": 9.5})
         assert (status, "is not a number from 0 to 9" in words) == (409, True)
@@ -444,7 +444,7 @@ def test_it_is_not_ready_while_the_disk_takes_nothing(served: Served, monkeypatc
     assert unready.json() == {
         "title": "Service Unavailable",
         "status": 503,
-        "detail": "the disk does not take what is decided: whoever runs the sidecar finds more in its log",
+        "detail": "decisions cannot be written to disk: the operator of the sidecar finds more in its log",
         "type": "about:blank",
     }
     assert served.client.post("/v1/arms", json={"arm": "violet"}).status_code == 503

@@ -198,7 +198,7 @@ def test_a_bug_is_told_to_the_log_and_not_to_the_client(
         {
             "title": "Internal Server Error",
             "status": 500,
-            "detail": "the sidecar failed at this request, which is a bug of cobandit: whoever runs it finds it in its "
+            "detail": "the sidecar failed at this request, which is a bug in cobandit: its operator finds it in its "
             "log",
             "type": "about:blank",
         },

@@ -47,8 +47,8 @@ def test_without_the_token_nothing_is_done(method: str, path: str, served: Serve
             {
                 "title": "Unauthorized",
                 "status": 401,
-                "detail": "this needs the sidecar's token, as `Authorization: Bearer ...`: whoever runs the sidecar "
-                "knows where it is, for its first line says so",
+                "detail": "this needs the sidecar's token, as `Authorization: Bearer ...`: the sidecar's first line "
+                "of output says where it is",
                 "type": "about:blank",
             },
         )

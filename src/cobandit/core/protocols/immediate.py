@@ -1,4 +1,4 @@
-"""Immediate broadcast (IBC, Remark 5): nobody waits to be asked.
+"""Immediate broadcast (IBC, Remark 5): agents share without being asked.
 
 A buffer is shared as soon as it reaches its threshold, and a share that arrives asks for nothing. `demanded` then means
 only "the peer is here". The paper does not print it; this is Algorithm 1's machine with another table.
@@ -24,23 +24,23 @@ IMMEDIATE = Protocol(
     rule=(
         (
             "Immediate broadcast: an agent sends what it has observed as soon as enough of it waits, "
-            "whether or not the other has any use for it. Nobody asks, and nobody answers."
+            "whether the other can use it or not. There are no requests and no answers."
         ),
     ),
     says={
         (Input.OBSERVATION, True, True): "{pulled}. {Wait}, which is enough: it shares at once, asked or not.",
-        (Input.OBSERVATION, True, False): "{pulled}. Only {of}: it keeps on collecting.",
+        (Input.OBSERVATION, True, False): "{pulled}. Only {of}, so it keeps collecting.",
         (Input.OBSERVATION, False, None): "{pulled}. {Other} is away: {wait} for its return.",
-        (Input.SHARE, None, None): "{got}, and learns from it. Nothing was asked.",
+        (Input.SHARE, None, None): "{got} and learns from it. This requests nothing.",
     },
 )
 
 
 def immediate(threshold: Threshold | None = None, *, literal_notices: bool = False) -> Sharing:
-    """Broadcast at once (IBC, Remark 5), or as soon as the threshold is reached.
+    """Broadcast each observation at once (IBC, Remark 5), or as soon as the threshold is reached.
 
     Args:
-        threshold: How much a buffer must hold: one observation by default.
+        threshold: How many observations a buffer must hold before it is shared; one by default.
         literal_notices: As for `on_demand`.
     """
     return Sharing(IMMEDIATE.table, checked_threshold(threshold), None, literal_notices)

@@ -1,6 +1,6 @@
 """On-demand communication (ODC): Algorithm 1 of the paper, and the last paragraph of Section 3.1 for the notices.
 
-A share is itself the request for one. So who decides rarely asks rarely, and is told rarely.
+A share is itself a request for one. So an agent that decides rarely asks rarely and is told rarely.
 """
 
 from cobandit.core.exchange import Sharing
@@ -24,33 +24,33 @@ ON_DEMAND = Protocol(
     title="on demand",
     told="They talk on demand (ODC)",
     rule=(
-        "What an agent observes **waits**, for each other agent, until it is shared.",
-        "It is shared when two things hold: the other **has asked**, and as much waits as the **threshold** says.",
+        "What an agent observes **waits**, separately for each other agent, until it is shared.",
+        "It is shared once two things hold: the other **has asked**, and enough waits to reach the **threshold**.",
         (
-            "A share carries all that waits, and **is itself the request** for a share of the other. "
-            "So who decides rarely asks rarely, and is told rarely."
+            "A share carries everything that waits, and **is itself the request** for a share in return. "
+            "So an agent that decides rarely asks rarely and is told rarely."
         ),
     ),
     says={
         (Input.OBSERVATION, True, True): (
             "{pulled}. {Asked} and {wait}, which reaches the threshold of {needed}: it shares {them}, "
-            "and with that asks {other} for a share."
+            "which also asks {other} for a share."
         ),
-        (Input.OBSERVATION, True, False): "{pulled}. {Other} has asked, but only {of}: it keeps on collecting.",
+        (Input.OBSERVATION, True, False): "{pulled}. {Other} has asked, but only {of}, so it keeps collecting.",
         (Input.OBSERVATION, False, True): (
-            "{pulled}. {Wait}, enough for a share, but {other} has not asked since the last one: "
-            "it keeps on collecting."
+            "{pulled}. {Wait}, enough for a share, but {other} has not asked since the last one, "
+            "so it keeps collecting."
         ),
         (Input.OBSERVATION, False, False): (
-            "{pulled}. {Other} has not asked since the last share, and {of}: it keeps on collecting."
+            "{pulled}. {Other} has not asked since the last share, and {of}, so it keeps collecting."
         ),
         (Input.SHARE, None, True): (
             "{got}. That asks for a share, and {wait}, which reaches the threshold of {needed}: "
             "it answers at once with {them}."
         ),
         (Input.SHARE, None, False): (
-            "{got}. That asks for a share, but {only}: it notes that {other} has asked, "
-            "and collects until it can share."
+            "{got}. That asks for a share, but {only}: it notes that {other} has asked "
+            "and keeps collecting until it can share."
         ),
         (Input.JOIN, None, None): "{heard} again. That counts as asking: what waits may go with the next pull.",
     },
@@ -66,13 +66,13 @@ def on_demand(
     loss_tolerant: bool | RetryTimers = False,
     literal_notices: bool = False,
 ) -> Sharing:
-    """Talk on demand (ODC, Algorithm 1).
+    """Share on demand (ODC, Algorithm 1).
 
     Args:
-        threshold: How much a buffer must hold: one observation by default.
-        loss_tolerant: Whether messages may be lost, and if you like how long to wait before one is repeated. The paper
-            assumes that none is.
-        literal_notices: Whether an elimination is told only to agents that have the arm, as Algorithm 5 prints it.
+        threshold: How many observations a buffer must hold before it is shared; one by default.
+        loss_tolerant: Whether the protocol must survive lost messages: `True`, or `RetryTimers` to choose how long to
+            wait before repeating one. The paper assumes that no message is lost.
+        literal_notices: Whether to announce an elimination only to agents that have the arm, as Algorithm 5 is printed.
     """
     if not isinstance(loss_tolerant, bool | RetryTimers):
         raise LocalError(f"loss_tolerant must be True, False or RetryTimers(...), not {loss_tolerant!r}")

@@ -9,9 +9,9 @@ SILENT = Protocol(
     word="none",
     title="no communication",
     told="They do not talk: each learns alone",
-    rule=("Nobody sends anything. Each agent learns from what it pulls itself.",),
+    rule=("Agents send nothing. Each learns from its own pulls only.",),
     says={
-        (Input.OBSERVATION, None, None): "{pulled}. Nobody talks here: it learns alone.",
+        (Input.OBSERVATION, None, None): "{pulled}. There is no communication: it learns alone.",
         (Input.LEAVE, None, None): "{heard}.",
         (Input.JOIN, None, None): "{heard} again.",
     },

@@ -61,16 +61,16 @@ export function armsSection(keys) {
 /** What the whiskers tell. It depends on the policy, and a group may have several. */
 export function whiskers(policy) {
   if (/^thompson$/i.test(policy)) return "two standard deviations of its posterior each way (about 95 %)";
-  if (/thompson/i.test(policy)) return "the interval that its policy has";
-  return "the confidence interval by which its policy decides (wider than 95 %)";
+  if (/thompson/i.test(policy)) return "the interval of its policy";
+  return "the confidence interval its policy decides by (wider than 95 %)";
 }
 
 function note(frame) {
-  if (frame.arms.length === 0) return "No arms are known yet. They come with the first member that answers.";
+  if (frame.arms.length === 0) return "No arms are known yet. They appear when the first member answers.";
   const left = frame.arms_left_out ? ` ${plural(frame.arms_left_out, "arm")} with less traffic are not listed.` : "";
-  if (frame.observations === 0) return `No observations yet: nothing is known of any arm.${left}`;
+  if (frame.observations === 0) return `No observations yet: nothing is known about any arm.${left}`;
   const all = plural(frame.arms.length + frame.arms_left_out, "arm");
-  return `${plural(frame.candidates, "candidate is", "candidates are")} left of ${all}.${left}`;
+  return `${plural(frame.candidates, "candidate")} left of ${all}.${left}`;
 }
 
 function makeRow(arm) {

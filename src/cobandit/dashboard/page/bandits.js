@@ -10,7 +10,7 @@ import { letter } from "./keys.js";
 import { keyBadge, pill, setKeyBadge, setPill } from "./signs.js";
 import { ARM_STATES, look } from "./words.js";
 
-const UNNAMED = "(without a name)";
+const UNNAMED = "(unnamed)";
 const PLAIN_PARTS = ["arms-section", "traffic-section", "candidates-figure"];
 
 /** `ask(bandit, segment)` returns what the server says of a segment, or `{ problem }`. */
@@ -122,7 +122,7 @@ function summary(bandits, chosen) {
 function note(place) {
   const [low, high] = place.rewards;
   const left = place.segments_left_out ? ` ${plural(place.segments_left_out, "segment")} are not listed.` : "";
-  const off = place.control_arm === null ? "" : ` The kill switch is on, to ${clipped(place.control_arm)}.`;
+  const off = place.control_arm === null ? "" : ` The kill switch is on: all traffic goes to ${clipped(place.control_arm)}.`;
   const known = place.observations ? plural(place.observations, "observation") : "No observations yet";
   return `${known} in this segment, policy ${place.policy}, rewards from ${decimal(low, 0)} to ${decimal(high, 0)}.${off}${left}`;
 }

@@ -8,9 +8,9 @@ import { CONNECTIONS } from "./words.js";
 const WHY = {
   unreachable: "The server does not answer.",
   closed: "The server closed the connection.",
-  silent: "Nothing came from the server for too long.",
-  busy: "The server takes no more viewers just now.",
-  stopping: "The server said that it stops.",
+  silent: "The server has sent nothing for too long.",
+  busy: "The server accepts no more viewers right now.",
+  stopping: "The server is shutting down.",
 };
 
 /** The banner's words: what is the matter, what is on the page, what is done about it. `null`: no banner. Pure. */
@@ -28,13 +28,13 @@ export function banner(status, now) {
       return {
         tone: "",
         title: "This demonstration is over.",
-        text: "The numbers below are its last.",
-        button: "Look again",
+        text: "The numbers below are the last ones.",
+        button: "Try again",
       };
     case "disconnected":
       return {
         tone: "bad",
-        title: since ? `Not connected since ${since}.` : "Not connected.",
+        title: since ? `Disconnected since ${since}.` : "Disconnected.",
         text: [said(status.detail) || WHY[status.reason], since ? "The numbers below are from then." : "", again]
           .filter(Boolean)
           .join(" "),
@@ -48,7 +48,7 @@ export function banner(status, now) {
             title:
               status.reason === "answer"
                 ? "The server reports an error."
-                : "The server sent what this page does not understand.",
+                : "The server sent something this page does not understand.",
             text: `${said(status.detail)}${old} ${again}`.trim(),
             button: "Try now",
           };

@@ -39,7 +39,7 @@ export function eventsSection() {
     showIf(byId("events-note"), events.length === 0);
     say(
       byId("events-note"),
-      chosen ? `No event of the kind “${chosen}” any more.` : "Nothing has happened yet since watching began.",
+      chosen ? `No events of the kind “${chosen}” remain.` : "Nothing has happened since watching began.",
     );
     showIf(byId("events-more"), events.length > SHOWN_AT_FIRST);
     say(

@@ -95,7 +95,7 @@ export function saving({ shares, immediate }) {
   const broadcast = `immediate broadcast would have sent ${count(immediate)}`;
   if (immediate === 0) {
     const first = shares === 0 ? "No shares yet" : sent;
-    return { part: null, short: NOTHING, sentence: `${first}; there is nothing to compare with yet` };
+    return { part: null, short: NOTHING, sentence: `${first}; nothing to compare with yet` };
   }
   const part = 1 - shares / immediate;
   if (part <= 0) return { part, short: "none", sentence: `${sent}, ${broadcast}: no saving` };

@@ -18,7 +18,7 @@ export function headerSection() {
     showIf(byId("partial"), !frame.is_whole);
     say(
       byId("partial"),
-      `Only what ${frame.seen_from ?? "one member"} knows is shown so far. The others have not been asked yet.`,
+      `So far this page shows only what ${frame.seen_from ?? "one member"} knows. The other members have not been asked yet.`,
     );
   };
 }
@@ -46,14 +46,14 @@ export function figuresSection() {
     const each =
       frame.regret === null || !frame.observations
         ? ""
-        : `${decimal(frame.regret / frame.observations)} for each observation`;
+        : `${decimal(frame.regret / frame.observations)} per observation`;
     say(byId("regret-note"), each);
   };
 }
 
 function openDecisions(frame) {
   const open = present(frame).reduce((sum, member) => sum + (member.open_decisions ?? 0), 0);
-  return open ? `${count(open)} wait for their reward` : "none waits for its reward";
+  return open ? `${count(open)} waiting for a reward` : "none waiting for a reward";
 }
 
 function drawCandidates(frame) {
@@ -79,12 +79,12 @@ function drawMissing(frame) {
   const known = present(frame).filter((member) => member.missing !== null);
   const least = known.reduce((worst, member) => (worst && worst.missing >= member.missing ? worst : member), null);
   show(byId("missing"), count(least?.missing ?? null), least?.missing ?? null);
-  if (!least) say(byId("missing-note"), "nobody has answered yet");
+  if (!least) say(byId("missing-note"), "no member has answered yet");
   else if (known.length === 1) say(byId("missing-note"), "only one member has answered");
-  else if (least.missing === 0) say(byId("missing-note"), "everybody knows everything");
+  else if (least.missing === 0) say(byId("missing-note"), "all members know everything");
   else
     say(
       byId("missing-note"),
-      `at ${clipped(least.name)}, who knows least (${share(least.missing / frame.observations)} of all)`,
+      `missing at ${clipped(least.name)}, which knows least (${share(least.missing / frame.observations)} of all)`,
     );
 }

@@ -17,8 +17,8 @@ export const VIEWS = {
   heard: {
     word: "Last heard",
     explanation:
-      "How long ago the row’s member last heard the column’s. " +
-      `Hatched with a “!”: longer ago than ${STALE_AFTER_S}\u00a0s.`,
+      "How long ago the row’s member last heard from the column’s. " +
+      `Hatched with a “!”: more than ${STALE_AFTER_S}\u00a0s ago.`,
     values: (pairs) => pairs.heard_s,
     words: duration,
   },
@@ -87,7 +87,7 @@ export function summary(pairs, states) {
 function talk(pairs, here) {
   const present = pairs.names.map((name, index) => ({ name, index })).filter(({ name }) => here.has(name));
   if (pairs.names.length < 2) return "No other member yet. As soon as one joins, this shows who talks to whom.";
-  if (present.length < 2) return "Only one member has answered: nothing is known of who talks to whom.";
+  if (present.length < 2) return "Only one member has answered, so it is not known who talks to whom.";
   const heard = [];
   let all = 0;
   for (const one of present) {
@@ -98,14 +98,14 @@ function talk(pairs, here) {
       if (seconds !== null) heard.push({ one: one.name, other: other.name, seconds });
     }
   }
-  if (heard.length === 0) return "Nobody has heard anybody yet.";
+  if (heard.length === 0) return "No member has heard from another yet.";
   const longest = heard.reduce((worst, pair) => (pair.seconds > worst.seconds ? pair : worst));
   const who =
     heard.length === all
-      ? `All ${plural(present.length, "member")} here have heard each other.`
+      ? `All ${plural(present.length, "member")} here have heard from each other.`
       : `${count(heard.length)} of ${plural(all, "pair")} have talked.`;
   const [one, other] = [clipped(longest.one), clipped(longest.other)];
-  return `${who} Longest silence: ${one} has not heard ${other} for ${duration(longest.seconds)}.`;
+  return `${who} Longest silence: ${one} has not heard from ${other} for ${duration(longest.seconds)}.`;
 }
 
 /** Everything about one pair. */
@@ -113,7 +113,7 @@ export function pairWords(pairs, from, to) {
   const [one, other] = [clipped(pairs.names[from]), clipped(pairs.names[to])];
   if (from === to) return `${one}: a member does not talk to itself.`;
   const [shares, heard, lacks] = [pairs.shares, pairs.heard_s, pairs.lacks].map((rows) => rows[from][to]);
-  if (shares === null && heard === null && lacks === null) return `${one} → ${other}: nothing is known.`;
+  if (shares === null && heard === null && lacks === null) return `${one} → ${other}: nothing known.`;
   const parts = [
     shares === null ? "shares unknown" : `${plural(shares, "share")} sent`,
     lacks === null

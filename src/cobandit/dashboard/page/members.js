@@ -58,14 +58,14 @@ function note(frame) {
   const inState = (state) => frame.members.filter((member) => member.state === state).length;
   const [silent, superseded] = [inState("silent"), inState("superseded")];
   const troubled = frame.members.filter((member) => member.troubles.length > 0).length;
-  const left = frame.members_left_out ? ` ${plural(frame.members_left_out, "member")} more are not listed.` : "";
+  const left = frame.members_left_out ? ` ${count(frame.members_left_out)} more not listed.` : "";
   const alone = frame.members.length === 1 ? " No other member yet." : "";
   const parts = [
     silent ? `${plural(silent, "member")} did not answer.` : "",
     superseded ? `${plural(superseded, "member runs", "members run")} twice: stop one of the two.` : "",
     troubled ? `${plural(troubled, "member has", "members have")} troubles.` : "",
   ].filter(Boolean);
-  const fine = parts.length ? parts.join(" ") : "Everybody who is here has answered, and reports no trouble.";
+  const fine = parts.length ? parts.join(" ") : "All members here have answered and report no trouble.";
   return `${fine}${alone}${left}`;
 }
 

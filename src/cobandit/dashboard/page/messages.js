@@ -12,7 +12,7 @@ export function messagesSection() {
     onRead: (words) => {
       say(byId("messages-reading"), words);
       const isLog = byId("messages-plot").dataset.scale === "logarithmic";
-      say(byId("messages-scale"), isLog ? "The scale is logarithmic." : "");
+      say(byId("messages-scale"), isLog ? "Logarithmic scale." : "");
     },
   });
   const drawRegret = curves(byId("regret-plot"), {
@@ -25,7 +25,7 @@ export function messagesSection() {
     say(
       byId("messages-sums"),
       `In all ${plural(messages.packets, "packet")} (${bytes(messages.bytes)}) ` +
-        `for ${plural(messages.observed, "observation")}, with repetitions and acknowledgements.`,
+        `for ${plural(messages.observed, "observation")}, including repeats and acknowledgements.`,
     );
     const enough = series.at.length > 1;
     const compares = enough && series.immediate.at(-1) > 0;

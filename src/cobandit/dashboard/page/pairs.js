@@ -143,7 +143,7 @@ export function pairsSection() {
       byId("pairs-reading"),
       isOn
         ? pairWords(frame.pairs, ...read.place)
-        : "Point at a pair or tap it, or move with the arrow keys, to read it.",
+        : "Point at a pair, tap it, or use the arrow keys to read it.",
     );
     if (isOn) mark(read, "aria-label", pairWords(frame.pairs, ...read.place));
   }
@@ -155,7 +155,7 @@ export function pairsSection() {
 }
 
 function leftOut(pairs) {
-  return pairs.left_out ? ` ${plural(pairs.left_out, "member")} more have no room here.` : "";
+  return pairs.left_out ? ` ${plural(pairs.left_out, "more member", "more members")} not shown for lack of room.` : "";
 }
 
 function makeColumn(name) {

@@ -47,7 +47,9 @@ class IssuedFiles:
         except OSError as error:
             raise LocalError(f"cannot read {self.path}: {error.strerror}") from error
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise LocalError(f"{self.path} has a line that is none of cobandit's: put a copy in its place") from error
+            raise LocalError(
+                f"{self.path} has a line that cobandit did not write: restore the file from a copy"
+            ) from error
 
     def last(self, name: str) -> Issued | None:
         """Return the last file that was made for a name or prefix; `None` if there was none."""

@@ -75,7 +75,7 @@ def issue(
     check_whole("days", days, 1, MOST_DAYS)
     if may_relay and is_prefix:
         raise LocalError(
-            "a relay has a name of its own, because others must know whose word they take for everybody's: "
+            "a relay needs its own name, because others must know which relay they trust to speak for all: "
             "make its file without --prefix"
         )
     group = GroupFolder(folder)

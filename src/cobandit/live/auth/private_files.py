@@ -46,7 +46,7 @@ def warn_of_readers(path: Path, what: str, found: os.stat_result, *, may_be_writ
         return
     if mode & stat.S_IWOTH and not may_be_written:
         raise LocalError(
-            f"everybody on this computer can write to {what} {path} (mode {mode:o}), so it proves nothing: make it "
+            f"every user on this computer can write to {what} {path} (mode {mode:o}), so it proves nothing: make it "
             f"anew, and then chmod 600 {path}"
         )
     if (str(path), mode) not in _said:
@@ -58,7 +58,7 @@ def warn_of_readers(path: Path, what: str, found: os.stat_result, *, may_be_writ
 def check_free(path: Path, remedy: str) -> None:
     """Raise `LocalError` if there is such a file."""
     if path.exists():
-        raise LocalError(f"{path} is there already: {remedy}")
+        raise LocalError(f"{path} already exists: {remedy}")
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -68,7 +68,7 @@ def write_private(path: Path, content: bytes) -> None:
             try:
                 os.link(draft, path)  # unlike a rename, this fails if the file was made meanwhile
             except FileExistsError as error:
-                raise LocalError(f"{path} is there already: remove it first, or name another with --out") from error
+                raise LocalError(f"{path} already exists: remove it first, or choose another with --out") from error
     except OSError as error:
         raise LocalError(f"cannot write {path}: {error.strerror}") from error
 

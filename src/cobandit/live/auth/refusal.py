@@ -4,16 +4,16 @@ from enum import Enum
 
 
 class Refusal(Enum):
-    """Why something that came in was refused. Each is counted for itself."""
+    """Why something that came in was refused. Each reason is counted separately."""
 
-    STRANGER = "from somebody who is not known here"
+    STRANGER = "from an unknown sender"
     FOREIGN_GROUP = "of another group"
     OVERSIZED = "too large"
     MALFORMED = "not a message"
     REVOKED = "from a member whose certificate is revoked"
     FORGED = "not from whom it says it is"
     REPLAYED = "seen before"
-    ABSURD = "saying what cannot be"
+    ABSURD = "with impossible content"
     FLOOD = "too many from one sender"
     QUARANTINED = "from a sender who was wrong too often"
     FUTURE = "of a later version than this side reads"

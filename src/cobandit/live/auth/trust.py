@@ -136,7 +136,7 @@ def read_trust(path: Path, group: str, signers: Collection[bytes], remedy: str =
         content = _read.decode(first)
         found = {names(x509.load_der_x509_certificate(authority)) for authority in content.authorities}
     except (msgspec.MsgspecError, *BAD_CERTIFICATE) as error:
-        raise LocalError(f"the trust file {path} says what this version does not understand: {error}") from error
+        raise LocalError(f"the trust file {path} has content that this version does not understand: {error}") from error
     if len(content.authorities) > MAX_AUTHORITIES or found != {Names(group, None)} or content.group != group:
         raise LocalError(f"the trust file {path} does not name one or two authorities of {group!r}: {remedy}")
     if len(content.revoked) > MAX_REVOKED:

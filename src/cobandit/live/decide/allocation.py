@@ -44,7 +44,7 @@ class Allocation:
             if arm not in arms:
                 raise LocalError(f"there is a floor or ceiling for {arm!r}, which is not one of {', '.join(arms)}")
         if sum(self.ceilings.get(arm, 1.0) for arm in arms) < 1.0 - ROUNDING:
-            raise LocalError("the ceilings of all arms together leave some traffic for nobody: raise one")
+            raise LocalError("the ceilings of all arms add up to less than all traffic: raise one")
 
     def shares(self, odds: Mapping[Arm, float]) -> dict[Arm, float]:
         """Return how likely each of these arms is when the policy would choose them with these odds.

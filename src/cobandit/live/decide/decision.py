@@ -55,14 +55,14 @@ class _Signed(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """Which arm to pull, and what is needed to reward it.
+    """The arm to pull, and what is needed to reward it.
 
-    `id` is a string to keep: in a cookie, a queue, a database. `Member.update` takes either.
+    `id` is a string that you can store in a cookie, a queue or a database. `Member.update` takes either.
     """
 
     arm: Arm
     propensity: float | None
-    """How likely this arm was, given what was known; `None` if the policy draws at random and does not tell."""
+    """The probability of this arm, given what was known; `None` if the policy draws at random without giving it."""
     number: int
     at: float
     """When it was made, in seconds since 1970."""
@@ -70,11 +70,11 @@ class Decision(NamedTuple):
     bandit: str = ""
     segment: str = ""
     is_held_out: bool = False
-    """Whether it is of the hold-out: made evenly over the arms on offer, and not learned from."""
+    """Whether the decision belongs to the hold-out: drawn evenly over the arms on offer, and not learned from."""
 
     @property
     def id(self) -> str:
-        """The name of this decision, as a string that is safe in a URL."""
+        """This decision's id, as a URL-safe string."""
         return self.signer.token(self)
 
     def __reduce__(self) -> tuple[Any, ...]:

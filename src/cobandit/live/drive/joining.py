@@ -87,63 +87,67 @@ def join(
     """Join a group, from asynchronous code: `async with cobandit.join(...) as member`.
 
     Args:
-        url: Where the others are: `memory://name`, `tls://host:port`, `nats://host:port`, `mqtt://host:port`,
-            `udp://host:port`; or a transport of your own.
-        group: The group that learns together, with one bandit. Others on the same network are not heard.
+        url: The network: `memory://name`, `tls://host:port`, `nats://host:port`, `mqtt://host:port`,
+            `udp://host:port`; or your own transport.
+        group: The group that learns together, with one bandit. Other groups on the same network are not heard.
         fleet: Instead of group and arms: a fleet that learns together, with any number of bandits. Declare them with
-            `Member.bandit`; what else concerns a bandit is said there.
-        name: This member's name, unique in its group and always the same. A star, in name and state, stands for the
-            first number that no running process has taken: for worker processes that are all started alike. Then a
-            star in keys stands for it too, and a port may be given as `7100+*`, which is 7101 for the first.
-            Without a name and a state, one of the relays lends it a name: for pods, which have neither.
+            `Member.bandit`, which also takes the settings of each bandit.
+        name: This member's name, unique in its group and always the same. A star in name and state stands for the
+            first number that no running process has taken: use it for worker processes that all start the same way.
+            A star in keys then stands for the same number, and a port may be given as `7100+*`, which is 7101 for the
+            first. Without a name and a state, one of the relays lends the member a name: for pods, which have neither.
         arms: The arms that this member can serve.
-        state: The file in which it keeps what it must not forget. Without one it forgets everything when it stops.
-        policy: `"thompson"`, `"ucb"`, `"aae"`, `"kl-ucb"`; `BuiltIn("ucb", alpha=1.0)`, say, for one with parameters;
-            or a function that makes a policy for a list of arms.
-        quantum: The smallest step of a reward, the same in the whole group; for the policies that are named.
-        sharing: How it talks; `LIVE_SHARING` by default. It must be loss-tolerant, with times in seconds.
+        state: The file in which the member keeps what it must not forget. Without one, it forgets everything when it
+            stops.
+        policy: `"thompson"`, `"ucb"`, `"aae"` or `"kl-ucb"`; for one with parameters, `BuiltIn("ucb", alpha=1.0)`, for
+            example; or a function that makes a policy for a list of arms.
+        quantum: The smallest step of a reward, the same in the whole group. For policies given by name.
+        sharing: How the member communicates; `LIVE_SHARING` by default. It must be loss-tolerant, with times in
+            seconds.
         peers: For `tls` and `udp`: addresses of some other members.
-        keys: The member's key file, from `cobandit keys agent`. Read again when it changes, as the next files.
-        trust: The group's trust file, from `cobandit keys group`: what is revoked, and while the group's authority is
-            being replaced, both. Without it, certificates count until they expire.
-        secret: A secret of the whole group, instead of keys, where there is no `tls`. Of two, it sends with the first
-            and accepts both.
-        secret_file: Instead, a file with the secret, or with two, a line each.
-        floors: For some arms, the least share of decisions.
-        ceilings: For some arms, the greatest share of decisions.
-        expire_after: A decision without a reward is given up when its member has run for so many seconds since.
-        forget_after: A member that was not heard for so many seconds is taken to be gone: it is not written to any
-            more, until it is heard again. At least 1,200: each says every ten minutes that it is here.
-        default_reward: What a decision counts with that is given up; `None` to forget it.
-        holdout: The share of decisions, or of subjects, that are made evenly over the arms on offer, are logged as such
-            and not learned from: what the bandit brings more than they do is in `statistics().lift`.
-        guardrail: A second metric and the limit below which its mean must stay for every arm, such as
-            `("errors", 0.02)`; `member.report` takes its values. An arm that violates it is frozen everywhere.
+        keys: The member's key file, from `cobandit keys agent`. This file, the trust file and the secret file are
+            reread when they change.
+        trust: The group's trust file, from `cobandit keys group`. It lists what is revoked and, while the group's
+            authority is being replaced, both authorities. Without it, certificates are valid until they expire.
+        secret: A secret shared by the whole group, instead of keys, where there is no `tls`. If you pass two, the
+            member sends with the first and accepts both.
+        secret_file: Instead of `secret`: a file with the secret, or with two, one per line.
+        floors: For some arms, the smallest share of decisions.
+        ceilings: For some arms, the largest share of decisions.
+        expire_after: A decision without a reward expires once its member has run for this many seconds.
+        forget_after: A member that has not been heard for this many seconds counts as gone: it is sent nothing more
+            until it is heard again. At least 1,200, because each member says every ten minutes that it is here.
+        default_reward: The reward to count for an expired decision; `None` to drop the decision.
+        holdout: The share of decisions, or of subjects, that are made evenly over the arms on offer, marked in the log
+            and not learned from. `statistics().lift` says how much more the bandit brings.
+        guardrail: A second metric, and the limit that its mean must stay below for every arm, such as
+            `("errors", 0.02)`. Pass its values to `member.report`. An arm that violates it is frozen everywhere.
         log_limit: How many decisions the log in the state file keeps; a million by default.
-        snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
-        relay: Whether it passes on what others observed, to newcomers at once, so that what a member learned does not
-            die with its name. For members that always run, such as `cobandit relay`. With keys, its certificate must
-            say that it may (`cobandit keys agent NAME --relay`).
-        relays: Where the relays of the group are. Then this member is a leaf: it talks to relays only, so what it
-            holds and sends does not depend on how many others there are. Addresses for `tls` and `udp` (a name of the
-            DNS stands for all its addresses), names elsewhere; `["*"]` for all that say that they are here.
-        homes: How many of the relays a leaf talks to at the same time. If one is silent, it takes another.
-        lease: Of a relay: seconds after which a process that has a name from it and is not heard has lost that name.
-        flush_every: Of a member without a name of its own: seconds after which its relay hears of every reward. What
-            was rewarded since is lost if the process is killed.
-        clock: What time it is, in seconds since 1970; for tests.
-        close_on_sigterm: Let SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks are left and every
-            member is closed. For programs that do not handle the signal themselves; call it on the main thread.
+        snapshot: What to start from if the state is empty: the `member.snapshot()` of any member, or a file with it.
+        relay: Whether the member passes on what others observed, to newcomers at once, so that what a member learned
+            does not die with its name. For members that always run, such as `cobandit relay`. With keys, its
+            certificate must allow it (`cobandit keys agent NAME --relay`).
+        relays: The group's relays. Setting this makes the member a leaf: it talks only to relays, so what it stores
+            and sends does not depend on the number of other members. Give addresses for `tls` and `udp` (a DNS name
+            stands for all its addresses) and names for other networks; `["*"]` means all relays that announce
+            themselves.
+        homes: How many relays a leaf talks to at the same time. If one falls silent, the leaf picks another.
+        lease: For a relay: seconds after which a silent process loses a name that this relay lent it.
+        flush_every: For a member without its own name: seconds after which its relay has heard of every reward. Rewards
+            since then are lost if the process is killed.
+        clock: Returns the time, in seconds since 1970; for tests.
+        close_on_sigterm: Make SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks exit and every
+            member is closed. For programs that do not handle the signal themselves. Call this on the main thread.
 
     Raises:
-        LocalError: Something here is wrong, and says what to do. An unreachable network is not: the member decides, and
-            goes on trying.
+        LocalError: Something on this side is wrong; the message says what to do. An unreachable network is not an
+            error: the member decides anyway and keeps trying.
     """
     check_kinds(locals())
     group, arms = _group(group, arms, fleet)
     if fleet is not None and ((floors, ceilings, default_reward, snapshot, guardrail) != (None,) * 5 or holdout):
         raise LocalError(
-            "floors, ceilings, default_reward, holdout and guardrail are of a bandit: say them with fleet.bandit(...)"
+            "floors, ceilings, default_reward, holdout and guardrail belong to a bandit: pass them to fleet.bandit(...)"
         )
     if close_on_sigterm:
         exit_on_sigterm()
@@ -218,7 +222,7 @@ def _takes_what(other: Callable[Taken, object]) -> Callable[[Callable[..., Value
 
 @_takes_what(join)
 def connect(*arguments: Any, **options: Any) -> Member:  # noqa: ANN401  # those of `join`
-    """Join a group, from synchronous code: Flask, Django, Celery, threads. Takes what `join` takes.
+    """Join a group, from synchronous code: Flask, Django, Celery, threads. Takes the same arguments as `join`.
 
     >>> with connect("memory://docs", group="homepage", name="web-1", arms=["A", "B"]) as member:
     ...     decision = member.select_arm()
@@ -230,10 +234,10 @@ def connect(*arguments: Any, **options: Any) -> Member:  # noqa: ANN401  # those
 
 
 def check_start(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  # those of `join`
-    """Look whether a member could start from its state, and start nothing. Takes what `join` takes.
+    """Check whether a member could start from its state, without starting it. Takes the same arguments as `join`.
 
     Raises:
-        LocalError: It could not, or something in the state is damaged or missing.
+        LocalError: It could not start, or something in the state is damaged or missing.
     """
     look_at_state(join(*arguments, **options).options)
 
@@ -293,9 +297,10 @@ async def _begin(
 
 
 def reward(state: str | Path, decision: str, reward: float) -> bool:
-    """Reward a decision by its id, from another process on the same computer, whether its member runs or not.
+    """Reward a decision by its id, from another process on the same machine, whether its member is running or not.
 
-    Return whether the reward is left for the member: not if the decision has one on the disk already, or was given up.
+    Returns whether the reward was left for the member. It is not if the decision already has a reward on disk, or has
+    expired.
 
     Args:
         state: The state file of the member that decided.
@@ -303,7 +308,8 @@ def reward(state: str | Path, decision: str, reward: float) -> bool:
         reward: The reward, in the range of the decision's bandit: [0, 1] in a group with one bandit.
 
     Raises:
-        LocalError: It is not; or the file is none of a member, or knows no such bandit. Nothing changed.
+        LocalError: The reward is out of range, the file is not a member's state, or it has no such bandit. Nothing
+            changes.
     """
     from cobandit.live.store.sqlite_journal import leave_mail  # noqa: PLC0415
     from cobandit.live.store.state_file import check_reward, is_settled  # noqa: PLC0415

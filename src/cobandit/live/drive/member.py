@@ -41,16 +41,16 @@ from cobandit.values.tally import Arm
 Value = TypeVar("Value")
 
 STOP_WITHIN = 10.0
-"""Seconds that a member may take to say farewell when the interpreter ends."""
+"""Seconds that a member may take to say farewell when the interpreter exits."""
 
 
 class Member:
     """One member of a group. Every method may be called from any thread.
 
     Args:
-        node: Its network side. A member is made on the loop where that runs.
+        node: The network side of the member. The member must be created on the loop where the node runs.
         home: That loop.
-        keeper: Supplies it with names, if it has none of its own.
+        keeper: Supplies the member with names, if it has none of its own.
     """
 
     def __init__(self, node: Node, home: Background, keeper: PenKeeper | None = None) -> None:
@@ -71,12 +71,12 @@ class Member:
 
     @property
     def name(self) -> str:
-        """This member's name. One that a relay has lent may be another one later."""
+        """This member's name. A name lent by a relay may change later."""
         return self._name
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """The arms that this member knows, removed ones too."""
+        """The arms that this member knows, including removed ones."""
         return self._source.published.arms
 
     @property
@@ -86,17 +86,17 @@ class Member:
 
     @property
     def is_open(self) -> bool:
-        """Whether it decides: `False` once it is closed."""
+        """Whether the member decides: `False` once it is closed."""
         return not isinstance(self._decider, _Shut)
 
     @property
     def disk_trouble(self) -> str | None:
-        """Why the disk does not take what is decided and rewarded; `None` if it does."""
+        """Why decisions and rewards cannot be written to disk; `None` if they can."""
         return self._node.disk_trouble
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether it is a leaf, and none of its relays answers. It decides all the same."""
+        """Whether the member is a leaf and none of its relays answers. It still decides."""
         return self._node.is_cut_off
 
     # Deciding.
@@ -105,15 +105,15 @@ class Member:
         """Decide which arm to pull. Local: no I/O, and no waiting for the network.
 
         Args:
-            subject: Who it is for, if the same subject is to get the same arm again, as long as that is on offer. Kept
-                by this member, across restarts, for the 100,000 subjects seen last; and a member that has not seen
-                it draws as every other member with the same odds.
-            among: Choose one of these, if not every arm will do this time: something is sold out, or not for everybody.
-                Floors and ceilings of the others do not count then.
+            subject: Who the decision is for, if the same subject should get the same arm again while it is on offer.
+                This member remembers the 100,000 subjects seen last, across restarts. For a subject that it has not
+                seen, it makes the same draw as every other member with the same odds.
+            among: Choose one of these arms, if not every arm is possible this time: something is sold out, or not for
+                every user. Floors and ceilings of the other arms then do not count.
 
         Raises:
-            LocalError: None of the arms to choose from is on offer: they are frozen, removed, or the kill switch is on
-                to another one.
+            LocalError: None of the arms to choose from is on offer: they are frozen or removed, or the kill switch
+                points to another arm.
         """
         return self._decider.select_arm(subject, among)
 
@@ -135,27 +135,27 @@ class Member:
         holdout: float = 0.0,
         guardrail: tuple[str, float] | None = None,
     ) -> NamedBandit:
-        """Declare one of the bandits of a fleet, and return it. Members that declare the same learn together.
+        """Declare one of the bandits of a fleet and return it. Members that make the same declaration learn together.
 
-        May be called at any time, and again, with more arms. It outlives a restart: declare it again then.
+        Call it at any time, and again to add arms. What the bandit learned survives a restart; declare it again then.
 
         Args:
-            name: Its name in the fleet.
-            arms: Its arms.
-            policy: As in `join`; one for each segment.
+            name: The bandit's name in the fleet.
+            arms: The bandit's arms.
+            policy: As in `join`; one per segment.
             rewards: The smallest and the largest reward: money, seconds, anything.
             quantum: The smallest step of a reward; a millionth of the range by default.
-            window: Forget what is older: `"7d"`, or seconds.
-            half_life: Let an observation count half after this, and so on: `"2d"`, or seconds.
-            floors: For some arms, the least share of decisions, in each segment.
-            ceilings: For some arms, the greatest share.
-            default_reward: What a decision counts with that is given up; `None` to forget it.
-            max_segments: How many segments it may have at this member.
-            holdout: The share of decisions, or of subjects, that are held out, as in `join`: of all segments together.
-            guardrail: A second metric and its limit, as in `join`: of all segments together.
+            window: Forget observations older than this: `"7d"`, or seconds.
+            half_life: Halve the weight of an observation each time this has passed: `"2d"`, or seconds.
+            floors: For some arms, the smallest share of decisions in each segment.
+            ceilings: For some arms, the largest share.
+            default_reward: The reward to count for an expired decision; `None` to drop the decision.
+            max_segments: How many segments the bandit may have at this member.
+            holdout: The share of decisions, or of subjects, that are held out, as in `join`, over all segments.
+            guardrail: A second metric and its limit, as in `join`, over all segments.
 
         Raises:
-            LocalError: Something about it cannot be, or it is declared differently than before. Nothing changed.
+            LocalError: The declaration is invalid, or differs from an earlier one. Nothing changes.
         """
         self.check_open()
         if self._source.published.arms:
@@ -171,19 +171,19 @@ class Member:
 
     @property
     def is_fleet(self) -> bool:
-        """Whether it has bandits with names, and no other."""
+        """Whether the member has named bandits, and no other."""
         return not self._source.published.arms
 
     @property
     def bandits(self) -> tuple[str, ...]:
-        """The names of the bandits that are declared here."""
+        """The names of the bandits declared at this member."""
         return tuple(self.machine.bandits.declared)
 
     def declared_bandit(self, name: str) -> NamedBandit:
-        """Return a bandit that is declared here.
+        """Return a bandit that is declared at this member.
 
         Raises:
-            UnknownError: It is not.
+            UnknownError: The bandit is not declared here.
         """
         if name not in self.machine.bandits.declared:
             raise UnknownError(
@@ -193,11 +193,11 @@ class Member:
 
     @property
     def machine(self) -> Machine:
-        """What the bandits of a fleet look at, on the loop."""
+        """The machine that the bandits of a fleet read, on the loop."""
         return self._node.machine
 
     def check_choice(self, among: Collection[Arm]) -> None:
-        """Look whether `select_arm(among=...)` could choose one of these now, without deciding.
+        """Check whether `select_arm(among=...)` could choose one of these arms now, without deciding.
 
         Raises:
             LocalError: None of them is on offer.
@@ -205,18 +205,19 @@ class Member:
         self._decider.check_choice(among)
 
     def update(self, decision: Decision | str, reward: float | bool | Decimal) -> Taken:
-        """Reward a decision, given itself or its id. Counts once, however often it is repeated.
+        """Reward a decision, given as the decision or its id. It counts once, however often you repeat the call.
 
-        The decision may be of an earlier start, or of another member: then the reward is brought there.
+        The decision may be from an earlier start, or from another member; the reward is then delivered to that member.
 
         Returns:
-            What became of it, which is true if it counts or may do so later: `COUNTED` here; `ON_ITS_WAY` to another
-            member, which alone can count it; `COUNTED_BEFORE`; `GIVEN_UP`, because it is too old. `statistics()` says
-            how many wait, were brought, and were given up because their member did not come.
+            What became of the reward. The result is true if the reward counts or may count later: `COUNTED` here;
+            `ON_ITS_WAY` to another member, the only one that can count it; `COUNTED_BEFORE`; or `GIVEN_UP`, because
+            the decision is too old. `statistics()` says how many rewards are waiting, were delivered, and were given
+            up because their member did not come back.
 
         Raises:
-            LocalError: The reward is not in the range of its bandit, which is [0, 1] by default; or the id is not one;
-                or too many rewards wait for members that cannot be reached. Nothing changed.
+            LocalError: The reward is outside its bandit's range, [0, 1] by default; or the id is invalid; or too many
+                rewards are waiting for members that cannot be reached. Nothing changes.
         """
         counted: float = reward if type(reward) is float else _number(reward)
         decider = self._decider
@@ -227,7 +228,7 @@ class Member:
         return result_of(self._background.submit(self._update_at_machine(token, counted))) if taken is None else taken
 
     async def updated(self, decision: str, reward: float) -> Taken:
-        """`update` by id, from asynchronous code: the caller's loop never waits for the network or the disk."""
+        """`update` by id, from asynchronous code: your loop never waits for the network or the disk."""
         decision, reward = _id_of(decision), _number(reward)
         taken = self._update_at_decider(decision, reward)
         if taken is not None:
@@ -237,14 +238,16 @@ class Member:
     def report(self, decision: Decision | str, metric: str, value: float | bool) -> bool:
         """Report a value of the guardrail's metric for a decision, before its reward: an error, a timeout, a complaint.
 
-        Report 0, too, where nothing went wrong: the mean of what is reported is watched. It counts at once, and stays
-        if the decision is withdrawn later, or is never rewarded.
+        Also report 0 where nothing went wrong: the guardrail watches the mean of the reported values. A value counts at
+        once, and still counts if the decision is later withdrawn or never rewarded.
 
         Returns:
-            Whether it counts: once for each decision, while that waits for its reward, and not after a restart.
+            Whether the value counts: once per decision, while the decision waits for its reward, and not after a
+            restart.
 
         Raises:
-            LocalError: It is not the metric of the guardrail, or another member's decision, or no number in [0, 1].
+            LocalError: It is not the guardrail's metric, the decision is another member's, or the value is not a number
+                in [0, 1].
         """
         token = _id_of(decision)
         decider, claim = self._decider, read(token)
@@ -262,13 +265,13 @@ class Member:
         return decider.open_since(claim.number) == claim.at and decider.report(claim.number, told)
 
     def withdraw(self, decision: Decision | str) -> bool:
-        """Take a decision back that was never carried out, so that it counts neither now nor when it would expire.
+        """Take back a decision that was never carried out, so that it does not count, not even when it would expire.
 
         Returns:
-            Whether it was still open.
+            Whether the decision was still open.
 
         Raises:
-            LocalError: It is a decision of another member: only the one that decided can take it back.
+            LocalError: The decision is another member's: only the member that decided can take it back.
         """
         token = _id_of(decision)
         decider, claim = self._decider, read(token)
@@ -308,75 +311,75 @@ class Member:
 
     @plain_arguments
     def freeze_arm(self, arm: Arm) -> None:
-        """Give an arm no more traffic, here and at every member, until `unfreeze_arm`. What is known of it stays."""
+        """Stop sending traffic to an arm, at every member, until `unfreeze_arm`. What is known of it stays."""
         self.change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=True))
 
     @plain_arguments
     def unfreeze_arm(self, arm: Arm) -> None:
-        """Give an arm back to the policy, here and at every member."""
+        """Let the policy choose an arm again, at every member."""
         self.change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=False))
 
     @plain_arguments
     def kill(self, control_arm: Arm) -> None:
-        """Turn the kill switch on: every member pulls this arm and no other, until `lift`.
+        """Turn the kill switch on: every member pulls only this arm, until `lift`.
 
-        In a fleet, of every bandit that has the arm; `NamedBandit.kill` is for one of them.
+        In a fleet, this applies to every bandit that has the arm. Use `NamedBandit.kill` for a single bandit.
         """
         self.change(lambda: self._node.machine.operations.set_control_arm(control_arm))
 
     def lift(self) -> None:
-        """Turn the kill switch off, here and at every member."""
+        """Turn the kill switch off, at every member."""
         self.change(lambda: self._node.machine.operations.set_control_arm(None))
 
     @plain_arguments
     def forget(self, name: str) -> None:
-        """Say that a member is gone for good, here and everywhere: it is not written to, and not in the statistics.
+        """Declare a member gone for good, at every member: nothing is sent to it, and statistics leave it out.
 
-        What it observed stays. If it is heard again, all is as before: nothing is lost or counted twice. Members that
-        said farewell are forgotten without this, and those that were not heard for `forget_after`.
+        Its observations stay. If it is heard again, everything is as before: nothing is lost or counted twice. Members
+        that said farewell, or have been silent for `forget_after`, are forgotten without this.
         """
         check_text("the name of a member", name)
         self.change(lambda: self._node.machine.operations.set_gone(name))
 
     @plain_arguments
     def add_arm(self, arm: Arm) -> None:
-        """Offer one more arm, at this member: others may not have it, or not yet."""
+        """Offer one more arm at this member. Others may not have it, or not yet."""
         self.check_open()
         if not self._source.published.arms:
-            raise StateError("arms are of bandits with names here: declare the bandit again, with more arms")
+            raise StateError("in a fleet, arms belong to bandits: declare the bandit again, with more arms")
         check_arm(arm)
         result_of(self._background.submit(self._node.add_arm(arm)))
 
     @plain_arguments
     def remove_arm(self, arm: Arm) -> None:
-        """Offer an arm no more, at this member. What is known of it stays, and others may go on with it."""
+        """Stop offering an arm at this member. What is known of it stays, and others may continue to offer it."""
         self.change(lambda: self._node.machine.operations.remove_arm(arm))
 
     def catch_up(self) -> None:
         """Ask every other member for one share, and return at once.
 
-        Members that decide need not: with what they learn they ask for what others learned. One that only listens is
-        told nothing by members that are busy, until it asks.
+        Members that decide do not need this: by sharing what they learn, they ask for what others learned. A member
+        that only listens hears nothing from busy members until it asks.
         """
         self.change(lambda: self._node.machine.introduction.introduce())  # noqa: PLW0108  # it is looked up on the loop
 
     def statistics(self) -> Statistics:
-        """Return how this member is, as an immutable value, with a verdict on what it knows now."""
+        """Return this member's state as an immutable value, with a verdict on what it knows now."""
         self.check_open()
         return result_of(self._background.submit(self._node.fresh_statistics()))
 
     def fleet(self, wait_s: float = 2.0) -> Fleet:
-        """Ask the other members that are here how they are, and return what they and this one say.
+        """Ask the other members that are here for their statistics, and return them with this member's.
 
-        It returns as soon as all have answered; `silent` names those who have not within so many seconds. Who asks
-        while a round is under way gets the answer of that round.
+        Returns as soon as all have answered; `silent` names the members that did not answer within the given seconds.
+        A call made while a round is under way gets the answer of that round.
         """
         check_positive("wait", wait_s)
         self.check_open()
         return result_of(self._background.submit(self._node.fleet(wait_s)))
 
     def snapshot(self) -> bytes:
-        """Return all that this member knows of the arms, for another member to start from, on line or off."""
+        """Return everything this member knows about the arms, for another member to start from, online or offline."""
         machine = self._node.machine
         return self.on_loop(lambda: machine.terms.versions.layout.snapshots.encode(machine.agent.snapshot()))
 
@@ -388,18 +391,18 @@ class Member:
         return iter(DecisionLog(bandits.__getitem__, self._source.signer).read(self._node.history()))
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Send to every member that is here what it lacks, without waiting until there is enough for a share.
+        """Send every member that is here what it lacks, without waiting until there is enough for a share.
 
-        Closing does the same, for a second at most. Returns whether all have acknowledged it within so many seconds.
+        Closing does the same, for a second at most. Returns whether all acknowledged it within the given seconds.
         """
         self.check_open()
         return result_of(self._background.submit(self._node.flush(_seconds(timeout))))
 
     def sync(self, timeout: float | None = 30.0) -> None:
-        """Return when everything rewarded so far is on the disk.
+        """Wait until everything rewarded so far is on disk.
 
         Raises:
-            LocalError: The disk does not take it, or not within so many seconds. Nothing is lost: it is tried again.
+            LocalError: It could not be written, or not within the given seconds. Nothing is lost: the member retries.
         """
         self.check_open()
         seconds = None if timeout is None else _seconds(timeout)
@@ -413,7 +416,7 @@ class Member:
     # Leaving.
 
     def close(self) -> None:
-        """Say farewell, write everything down, and stop. Harmless if it is closed already."""
+        """Say farewell, write everything to disk and stop. Harmless if the member is already closed."""
         if self._shut("is closed"):
             result_of(self._background.submit(self._stop()), STOP_WITHIN, may_cancel=False)
 
@@ -457,7 +460,7 @@ class Member:
     # For the bandits of a fleet, too.
 
     def check_open(self) -> None:
-        """Raise `NotNowError` if it is closed."""
+        """Raise `NotNowError` if the member is closed."""
         if isinstance(self._decider, _Shut):
             raise NotNowError(f"{self._decider.why}: open another with cobandit.connect or cobandit.join")
 

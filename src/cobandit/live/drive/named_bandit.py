@@ -43,7 +43,7 @@ class NamedBandit:
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """The segments that are decided here: asked for, or heard of, as far as there is room."""
+        """The segments that this member decides in: used here or heard of from others, as far as there is room."""
         return tuple(segment for name, segment in tuple(self._member.desks) if name == self.name)
 
     def select_arm(
@@ -52,12 +52,12 @@ class NamedBandit:
         """Decide which arm to pull. Local: no I/O, and no waiting for the network.
 
         Args:
-            segment: For which of its segments, each of which learns for itself. It appears when it is first asked for.
-            subject: Who it is for, as in `Member.select_arm`.
-            among: Choose one of these.
+            segment: The segment to decide in. Each segment learns separately and is created on first use.
+            subject: Who the decision is for, as in `Member.select_arm`.
+            among: Choose one of these arms.
 
         Raises:
-            LocalError: There are as many segments as may be, or none of the arms to choose from is on offer.
+            LocalError: The maximum number of segments is reached, or none of the arms to choose from is on offer.
             NotNowError: The member is closed.
         """
         self._member.check_open()
@@ -69,7 +69,7 @@ class NamedBandit:
         return desk.select_arm(subject, among)
 
     def update(self, decision: Decision | str, reward: float | bool | Decimal) -> Taken:
-        """Reward a decision, given itself or its id: as `Member.update` does, which takes those of all bandits."""
+        """Reward a decision, given as the decision or its id. Like `Member.update`, which takes all bandits'."""
         return self._member.update(decision, reward)
 
     def report(self, decision: Decision | str, metric: str, value: float | bool) -> bool:
@@ -77,38 +77,38 @@ class NamedBandit:
         return self._member.report(decision, metric, value)
 
     def withdraw(self, decision: Decision | str) -> bool:
-        """Take a decision back that was never carried out."""
+        """Take back a decision that was never carried out."""
         return self._member.withdraw(decision)
 
     @plain_arguments
     def freeze_arm(self, arm: Arm) -> None:
-        """Give an arm of this bandit no more traffic, here and at every member, until `unfreeze_arm`."""
+        """Stop sending traffic to an arm of this bandit, at every member, until `unfreeze_arm`."""
         self._change(lambda: self._bandits.set_frozen(self.name, arm, is_frozen=True))
 
     @plain_arguments
     def unfreeze_arm(self, arm: Arm) -> None:
-        """Give an arm back to the policy, here and at every member."""
+        """Let the policy choose an arm again, at every member."""
         self._change(lambda: self._bandits.set_frozen(self.name, arm, is_frozen=False))
 
     @plain_arguments
     def kill(self, control_arm: Arm) -> None:
-        """Turn the kill switch of this bandit on: every member pulls this arm of it and no other, until `lift`."""
+        """Turn this bandit's kill switch on: every member pulls only this arm of it, until `lift`."""
         self._change(lambda: self._bandits.set_control_arm(self.name, control_arm))
 
     def lift(self) -> None:
-        """Turn the kill switch of this bandit off, here and at every member."""
+        """Turn this bandit's kill switch off, at every member."""
         self._change(lambda: self._bandits.set_control_arm(self.name, None))
 
     def statistics(self, segment: str = "") -> SegmentStatistics:
-        """Return what is known of a segment: all its arms, with rewards in the range of this bandit."""
+        """Return what is known about a segment: all its arms, with rewards in this bandit's range."""
         machine, segment = self._member.machine, _text(segment)
         return self._member.on_loop(lambda: segment_of(machine.agent, machine.bandits, self.name, segment))
 
     def verdict(self, segment: str = "") -> Verdict | None:
-        """Return who leads in a segment, how sure that is, what stopping now would cost; `None` if nothing is known.
+        """Return which arm leads in a segment, how sure that is and what stopping now would cost; `None` if unknown.
 
-        It is computed on the caller's thread: some milliseconds for sixteen arms. It is in the range of this bandit's
-        rewards, in words and in figures.
+        Computed on your thread, in a few milliseconds for sixteen arms. Words and figures are in the range of this
+        bandit's rewards.
         """
         verdict = self.judged(segment)[1].verdict
         return None if verdict is None else verdict.in_range(self._bandits.declared[self.name].bandit.rewards)

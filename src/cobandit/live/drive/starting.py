@@ -322,7 +322,7 @@ def checked(options: Options) -> Options:
     if options.sharing.retry is None:
         raise LocalError("live members need loss_tolerant=RetryTimers(...), in seconds: real networks lose messages")
     if ("*" in (options.name or "")) != (options.state is not None and "*" in str(options.state)):
-        raise LocalError("a star belongs into both name and state, so that every worker has its own of each")
+        raise LocalError("use a star in both name and state, so that every worker has its own name and state")
     if isinstance(options.url, str) and _STARRED_PORT.fullmatch(options.url) and "*" not in (options.name or ""):
         raise LocalError("a star in the address needs one in name and state too: it is the number that they get")
     if isinstance(options.policy, str) and policy_name(options.policy) not in POLICIES:
@@ -333,12 +333,12 @@ def checked(options: Options) -> Options:
 def _check_nameless(options: Options) -> None:
     """Refuse a member without a name that needs one."""
     if options.state is not None:
-        raise LocalError("a member with a state file needs a name, always the same: what is in the file is its own")
+        raise LocalError("a member with a state file needs a name that never changes: the file belongs to that name")
     if options.relay:
         raise LocalError("a relay needs a name, always the same, and a state file")
     if not options.relays:
         raise LocalError(
-            'a member needs a name, unique in its group; or relays=[...], of which one lends it a name (["*"] for any)'
+            'a member needs a name, unique in its group; or relays=[...], one of which lends it a name (["*"] for any)'
         )
 
 

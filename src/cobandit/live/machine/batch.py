@@ -20,44 +20,44 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     decided: tuple[Decided, ...] = ()
     settled: tuple[Settled, ...] = ()
     records: tuple[bytes, ...] = ()
-    """Inputs of the agent, to be replayed (`cobandit.codec.encode_record`)."""
+    """The agent's inputs, for a replay (`cobandit.codec.encode_record`)."""
     settings: tuple[Setting, ...] | None = None
     """The controls, if they changed."""
     rewards_kept: tuple[tuple[str, str, float], ...] = ()
-    """Rewards for other members: for whom, the token, the reward."""
+    """Rewards for other members: the member, the token, the reward."""
     rewards_gone: tuple[tuple[str, str], ...] = ()
-    """Which of those have arrived: with whom, the token."""
+    """Which of those have arrived: the member, the token."""
     trusted_since: int | None = None
-    """If others had seen what this journal had forgotten: the first start whose decisions may still be rewarded."""
+    """Set if others had seen what this journal had forgotten: the first start whose decisions may still be rewarded."""
     lived: float | None = None
-    """For how many seconds the member has run, in all its starts."""
+    """How many seconds the member has run, over all its starts."""
     pens: tuple[Pen, ...] = ()
-    """What a relay's book now says of pens that it lends (`cobandit.core.pens`)."""
+    """What a relay's book now says about pens that it lends (`cobandit.core.pens`)."""
     pens_gone: tuple[str, ...] = ()
-    """Which pens are in the book no more."""
+    """Which pens are no longer in the book."""
 
 
 class NodeState(msgspec.Struct, frozen=True, array_like=True):
-    """Everything that a member knows, at one moment."""
+    """Everything that a member knows at one moment."""
 
     agent: bytes
     """`cobandit.codec.encode_snapshot`."""
     run: int
-    """Which of its starts this is: later ones have higher numbers (`cobandit.live.store.restoring.fresh_run`)."""
+    """The number of this start; later starts have higher numbers (`cobandit.live.store.restoring.fresh_run`)."""
     secret: bytes
-    """What its decisions are signed with."""
+    """The key that signs its decisions."""
     is_clean: bool
-    """Whether it was stopped after this, with everything written down."""
+    """Whether it stopped cleanly after this, with everything written to disk."""
     settings: tuple[Setting, ...] = ()
     rewards: tuple[tuple[str, str, float], ...] = ()
     open_decisions: OpenDecisionsState = OpenDecisionsState()
     group: str = ""
     book: BookState = BookState()
-    """What a relay has lent."""
+    """The pens that a relay has lent."""
 
 
 class Mail(NamedTuple):
-    """A reward that another process left."""
+    """A reward left by another process."""
 
     number: int
     token: str

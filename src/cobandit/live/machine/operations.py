@@ -87,7 +87,7 @@ class Operations:
         """Freeze an arm, or give it back, here and everywhere."""
         if not self._agent.has_plain:
             raise StateError(
-                f"arm {arm!r} is of a named bandit: freeze it there (`cobandit control --bandit`, or fleet.bandit)"
+                f"arm {arm!r} belongs to a named bandit: freeze it there (`cobandit control --bandit`, or fleet.bandit)"
             )
         self._check_offered(arm)
         if is_frozen and not set(self.offered) - self._controls.frozen - {arm}:

@@ -134,7 +134,7 @@ class RewardsForOthers:
                 logging.ERROR,
                 LogEvent.REWARDS_GIVEN_UP,
                 peer,
-                "are given up, for nobody has come for them: statistics().rewards_given_up counts them",
+                "are given up, because their members did not come back: statistics().rewards_given_up counts them",
             )
 
     def _say_waiting(self, peer: str) -> None:

@@ -88,7 +88,7 @@ class Api:
         if wanted.bandit is None:
             if self._member.is_fleet:
                 declared = ", ".join(self._member.bandits) or "none"
-                raise StateError(f"arms are of bandits here: name a `bandit`. Declared: {declared}")
+                raise StateError(f"in a fleet, arms belong to bandits: name a `bandit`. Declared: {declared}")
             return self._member.select_arm(wanted.subject, among=wanted.among)
         bandit = self._member.declared_bandit(wanted.bandit)
         return bandit.select_arm(wanted.segment, wanted.subject, among=wanted.among)
@@ -206,7 +206,7 @@ class Api:
         if self._draining.is_set() or self._stopping.is_set() or not self._member.is_open:
             raise NotNowError("the sidecar is stopping: ask another one")
         if self._member.disk_trouble is not None:
-            raise NotNowError("the disk does not take what is decided: whoever runs the sidecar finds more in its log")
+            raise NotNowError("decisions cannot be written to disk: the operator of the sidecar finds more in its log")
         return schemas.Readiness(remark=RELAYS_SILENT if self._member.is_cut_off else None)
 
     # How.

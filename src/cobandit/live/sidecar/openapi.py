@@ -45,7 +45,7 @@ def document() -> dict[str, Any]:
             "description": DESCRIPTION,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
-        "servers": [{"url": "http://127.0.0.1:8700", "description": "The default: for programs of the same computer."}],
+        "servers": [{"url": "http://127.0.0.1:8700", "description": "The default: for programs on the same machine."}],
         "security": [{"token": []}],
         "paths": paths,
         "components": {
@@ -107,7 +107,7 @@ def _described(operation: Operation) -> dict[str, Any]:
     return described
 
 
-_ANSWERED = {200: "Done.", 201: "Done: it is new.", 204: "Done. There is nothing to say about it."}
+_ANSWERED = {200: "Done.", 201: "Done: it is new.", 204: "Done. There is no content."}
 
 
 def _answer(operation: Operation, status: int) -> dict[str, Any]:

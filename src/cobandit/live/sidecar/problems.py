@@ -106,5 +106,5 @@ async def unknown_path(request: Request, _: Exception) -> Response:
 async def failed(_: Request, error: Exception) -> Response:
     """Answer a request that met a bug of ours. What went wrong is for the log, not for the client."""
     del error
-    detail = "the sidecar failed at this request, which is a bug of cobandit: whoever runs it finds it in its log"
+    detail = "the sidecar failed at this request, which is a bug in cobandit: its operator finds it in its log"
     return answer(Refusal(500, detail, {"Connection": "close"}))  # as the server does, so nobody must send more on it

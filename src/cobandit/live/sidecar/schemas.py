@@ -68,7 +68,7 @@ Sync = Annotated[bool, Meta(description="Whether to answer only when the reward 
 
 
 class SelectRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a decision is wanted for."""
+    """A request for a decision."""
 
     subject: Subject | None = None
     among: Among | None = None
@@ -77,7 +77,7 @@ class SelectRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NewBandit(Struct, frozen=True, forbid_unknown_fields=True):
-    """A bandit of a fleet, to be declared: what `fleet.bandit` takes."""
+    """A bandit of a fleet to declare, with the arguments of `fleet.bandit`."""
 
     name: BanditName
     arms: Annotated[list[ArmName], Meta(min_length=1, max_length=MOST_ARMS)]
@@ -109,7 +109,7 @@ class Bandits(Struct, frozen=True):
 
 
 class SelectedArm(Struct, frozen=True):
-    """A decision: which arm to pull, and the id under which it is rewarded."""
+    """A decision: the arm to pull, and the id to reward it with."""
 
     id: DecisionId
     arm: ArmName
@@ -119,13 +119,13 @@ class SelectedArm(Struct, frozen=True):
 
 
 class SelectManyRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """Several decisions at once: all of them are made, or none."""
+    """A request for several decisions at once: all of them are made, or none."""
 
     requests: Annotated[list[SelectRequest], Meta(min_length=1, max_length=MOST_IN_BATCH)]
 
 
 class SelectedArms(Struct, frozen=True):
-    """Decisions, in the order in which they were wanted."""
+    """Decisions, in the order of the requests."""
 
     decisions: tuple[SelectedArm, ...]
 
@@ -162,7 +162,7 @@ class RewardOfOne(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UpdateManyRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """The rewards of several decisions: each counts for itself."""
+    """The rewards of several decisions, each handled separately."""
 
     updates: Annotated[list[RewardOfOne], Meta(min_length=1, max_length=MOST_IN_BATCH)]
     sync: Sync = False
@@ -180,7 +180,7 @@ class CountedOne(Struct, frozen=True, omit_defaults=True):
 
 
 class CountedMany(Struct, frozen=True):
-    """What became of several rewards, in the order in which they came."""
+    """What became of several rewards, in the order of the request."""
 
     results: tuple[CountedOne, ...]
 
@@ -214,7 +214,7 @@ class Reported(Struct, frozen=True):
 
 
 class Arms(Struct, frozen=True):
-    """Every arm that the member knows, as it sees them; removed ones too."""
+    """Every arm that the member knows, including removed ones, as it sees them."""
 
     arms: tuple[ArmStatistics, ...]
 
@@ -232,13 +232,13 @@ class KillSwitch(Struct, frozen=True):
 
 
 class KillSwitchOn(Struct, frozen=True, forbid_unknown_fields=True):
-    """The kill switch, to be turned on."""
+    """A request to turn the kill switch on."""
 
     control_arm: ArmName
 
 
 class FleetView(Struct, frozen=True):
-    """Everybody of the group who answered within two seconds, and what they know together."""
+    """Every member of the group that answered within two seconds, and what they know together."""
 
     group: str
     arms: tuple[FleetArm, ...]
@@ -255,13 +255,13 @@ class FleetView(Struct, frozen=True):
 
 
 class Health(Struct, frozen=True):
-    """That the process answers."""
+    """Says that the process answers."""
 
     status: Literal["alive"] = "alive"
 
 
 class Readiness(Struct, frozen=True):
-    """That the member takes decisions and rewards."""
+    """Says that the member accepts decisions and rewards."""
 
     status: Literal["ready"] = "ready"
     remark: str | None = None

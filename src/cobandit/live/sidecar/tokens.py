@@ -60,7 +60,7 @@ def find_token(serving: Serving, state: Path | None, environment: Mapping[str, s
         return Token(_read(serving.token_file, "token_file"), str(serving.token_file))
     if state is None:
         raise LocalError(
-            f"a member without a state file makes no token of its own: set {VARIABLE}, or token_file in its file"
+            f"a member without a state file cannot make its own token: set {VARIABLE}, or token_file in its file"
         )
     file = made_token_file(state)
     if not file.exists():
@@ -138,8 +138,8 @@ class TokenCheck:
         await answer(
             Refusal(
                 401,
-                "this needs the sidecar's token, as `Authorization: Bearer ...`: whoever runs the sidecar knows where "
-                "it is, for its first line says so",
+                "this needs the sidecar's token, as `Authorization: Bearer ...`: the sidecar's first line of "
+                "output says where it is",
                 {"WWW-Authenticate": 'Bearer realm="cobandit"'},
             )
         )(scope, receive, send)
@@ -156,7 +156,7 @@ class TokenCheck:
         return scheme.lower() == b"bearer" and compare_digest(token.strip(), wanted)
 
 
-_ONLY_LOOKS = "this token only looks: whoever runs the sidecar has the one that decides, rewards and operates"
+_ONLY_LOOKS = "this token is read-only: the operator of the sidecar has the one that decides, rewards and operates"
 
 
 def _read(file: Path, what: str) -> str:

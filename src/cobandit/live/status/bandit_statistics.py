@@ -26,9 +26,9 @@ class BanditStatistics(msgspec.Struct, frozen=True):
     name: _Name
     arms: tuple[_Name, ...]
     segments: int
-    """How many there are here."""
+    """The number of segments at this member."""
     observations: int
-    """All that this member knows of, inside the window."""
+    """All observations that this member knows, inside the window."""
     own_observations: int
     rewards: tuple[float, float]
     """The smallest and the largest reward."""
@@ -38,13 +38,13 @@ class BanditStatistics(msgspec.Struct, frozen=True):
     """The arm of its kill switch, or of the fleet's, if one is on."""
     frozen: tuple[_Name, ...] = ()
     lift: Lift | None = None
-    """What it brings more than its hold-out, over all segments; `None` if it has none."""
+    """How much more it brings than its hold-out, over all segments; `None` if it has no hold-out."""
     guardrail: GuardrailStatistics | None = None
-    """How its arms stand with a second metric, over all segments; `None` if none is watched."""
+    """How its arms do on the guardrail's metric, over all segments; `None` if there is no guardrail."""
     verdict: Verdict | None = None
-    """Who leads in the segment of which most is known; `None` if nothing is. Figures are shares of the range."""
+    """Which arm leads in the best-known segment; `None` if nothing is known. Figures are fractions of the range."""
     judged_segment: str = ""
-    """Which segment that is."""
+    """That segment."""
 
 
 class SegmentArm(msgspec.Struct, frozen=True):
@@ -55,7 +55,7 @@ class SegmentArm(msgspec.Struct, frozen=True):
     mean: float | None
     """In the range of the bandit's rewards; `None` if nothing is known."""
     odds: float | None
-    """How likely it is the best, as last computed; `None` if the policy has no posteriors."""
+    """The probability that it is the best, as last computed; `None` if the policy has no posteriors."""
     is_frozen: bool
 
 

@@ -18,44 +18,44 @@ class FleetArm(msgspec.Struct, frozen=True):
 
     arm: str
     observations: int
-    """As many as there must be: what those who answered observed, or what one of them knows if that is more."""
+    """At least this many exist: what the answering members observed, or what one of them knows if that is more."""
     share: float
-    """Of all that the members that answered observed themselves; in a fleet with leaves, of all that is known."""
+    """Share of what the answering members observed themselves; in a fleet with leaves, of everything known."""
     mean: float | None
     low: float | None
     high: float | None
-    """As the member sees it that knows most of this arm."""
+    """As seen by the member that knows most about this arm."""
     frozen_at: int
-    """At how many members it gets no traffic."""
+    """At how many members it is frozen and gets no traffic."""
     offered_at: int
-    """By how many members it may be chosen."""
+    """How many members may choose it."""
     p_best: float | None = None
-    """How likely it is the best of the arms on offer, as the same member says."""
+    """The probability that it is the best of the arms on offer, according to the same member."""
 
 
 class Fleet(msgspec.Struct, frozen=True):
-    """Everybody who answered."""
+    """A whole fleet: every member that answered."""
 
     group: str
     members: tuple[Statistics, ...]
-    """By name."""
+    """Ordered by name."""
     silent: tuple[str, ...]
-    """Who did not answer, though a member takes it to be present."""
+    """Members that did not answer although another member believes they are present."""
 
     @property
     def decisions(self) -> int:
-        """Of all members, each since it was started."""
+        """Decisions of all members, each since its start."""
         return sum(member.decisions for member in self.members)
 
     @property
     def observations(self) -> int:
-        """All that are known to be: of all arms, also those that a member made which did not answer."""
+        """All known observations, of all arms, including those of members that did not answer."""
         plain = sum(arm.observations for arm in self.arms())
         return plain + sum(bandit.observations for bandit in self.bandits)
 
     @property
     def bandits(self) -> list[BanditStatistics]:
-        """The bandits with names, each as the member says that knows most of it; arms that are frozen anywhere."""
+        """The named bandits, each as seen by the member that knows most about it, with arms frozen at any member."""
         said: dict[str, BanditStatistics] = {}
         for member in self.members:
             for one in member.bandits:
@@ -65,17 +65,17 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def own_observations(self) -> int:
-        """What the members that answered observed themselves: fewer, if a member is away."""
+        """Observations made by the members that answered: fewer than all if a member is away."""
         return sum(member.own_observations for member in self.members)
 
     @property
     def packets_sent(self) -> int:
-        """Of all kinds."""
+        """Packets of all kinds."""
         return sum(member.communication.sent for member in self.members)
 
     @property
     def leaves(self) -> list[PeerStatistics]:
-        """The leaves, by name, each as the relay sees it that heard it last. They do not answer for themselves."""
+        """The leaves, ordered by name, each as seen by the relay that heard it last. They do not answer themselves."""
         seen: dict[str, PeerStatistics] = {}
         for member in self.members:
             for peer in member.peers:
@@ -85,7 +85,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def gone(self) -> tuple[int, int]:
-        """How many names are gone, and how many observations of theirs are known, to the member that knows most.
+        """How many names are gone, and how many of their observations the best-informed member knows.
 
         Leaves of another relay have no link with a member that knows what they observed, and are not gone.
         """
@@ -94,29 +94,29 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Who leads, how sure that is, and what stopping now would cost: as the member says that knows most."""
+        """Which arm leads, how sure that is, and what stopping now would cost: from the best-informed member."""
         said = (member.verdict for member in self.members if member.verdict is not None)
         return max(said, key=lambda verdict: verdict.observations, default=None)
 
     @property
     def lift(self) -> Lift | None:
-        """What the bandit brings more than the hold-out, as the member says that knows most of it."""
+        """How much more the bandit brings than the hold-out, according to the best-informed member."""
         said = (member.lift for member in self.members if member.lift is not None)
         return max(said, key=lambda lift: (lift.held_out, lift.observations), default=None)
 
     @property
     def guardrail(self) -> GuardrailStatistics | None:
-        """How the arms stand with the second metric, as the member says that knows most reports."""
+        """How the arms do on the guardrail's metric, according to the member that knows most reports."""
         said = (member.guardrail for member in self.members if member.guardrail is not None)
         return max(said, key=lambda one: sum(arm.reports for arm in one.arms), default=None)
 
     @property
     def troubles(self) -> list[tuple[str, str]]:
-        """What does not work, and at whom."""
+        """What does not work, and at which member."""
         return [(member.name, trouble) for member in self.members for trouble in member.troubles]
 
     def missing(self, member: Statistics) -> int:
-        """Return how many of the group's observations, of the arms that a member has, it does not know yet."""
+        """Return how many of the group's observations a member does not know yet, of the arms that it has."""
         return missing(
             member,
             {arm.arm: arm.observations for arm in self.arms()},
@@ -124,7 +124,7 @@ class Fleet(msgspec.Struct, frozen=True):
         )
 
     def arms(self) -> list[FleetArm]:
-        """Return every arm that a member has."""
+        """Return every arm that any member has."""
         views: dict[str, list[ArmStatistics]] = {}
         for member in self.members:
             for arm in member.arms:
@@ -170,12 +170,12 @@ def _fuller(one: BanditStatistics, other: BanditStatistics) -> BanditStatistics:
 
 
 def fleet_of(group: str, members: Iterable[Statistics], asked: Collection[str] | None = None) -> Fleet:
-    """Put together what members said.
+    """Combine the members' answers.
 
     Args:
         group: The group.
-        members: What each said of itself.
-        asked: Who was asked; by default all whom some member takes to be present.
+        members: What each member says about itself.
+        asked: Which members were asked; by default all that some member believes to be present.
     """
     answered = {member.name: member for member in sorted(members, key=lambda member: member.name)}
     if asked is None:

@@ -30,29 +30,29 @@ _Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class GuardrailTerms(NamedTuple):
-    """What is watched."""
+    """The metric that is watched, and its limit."""
 
     metric: str
     limit: float
 
 
 class ArmGuardrail(msgspec.Struct, frozen=True):
-    """How one arm stands."""
+    """How one arm does on the metric."""
 
     arm: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
     reports: Annotated[int, Meta(ge=0, le=2**53)]
-    """How many are known, of the whole fleet."""
+    """The number of known reports, from the whole fleet."""
     mean: _Unit
     is_violated: bool
 
 
 class GuardrailStatistics(msgspec.Struct, frozen=True):
-    """How all arms stand."""
+    """How all arms do on the metric."""
 
     metric: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
     limit: _Unit
     arms: Annotated[tuple[ArmGuardrail, ...], Meta(max_length=MOST_ARMS)]
-    """Those of which there are reports."""
+    """The arms that have reports."""
 
 
 def checked_guardrail(given: object) -> GuardrailTerms | None:

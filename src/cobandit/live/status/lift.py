@@ -23,17 +23,17 @@ _Reward = Annotated[float, Meta(ge=-1e16, le=1e16)]
 
 
 class Lift(msgspec.Struct, frozen=True):
-    """What the bandit brings more than the hold-out, as far as a member knows."""
+    """How much more the bandit brings than the hold-out, as far as a member knows."""
 
     observations: _Count
-    """Rewards of the bandit's decisions."""
+    """The number of rewards of the bandit's decisions."""
     mean: _Reward | None
-    """In the range of the bandit's rewards, as all that follows."""
+    """In the range of the bandit's rewards, like everything that follows."""
     held_out: _Count
-    """Rewards of held-out decisions."""
+    """The number of rewards of held-out decisions."""
     held_out_mean: _Reward | None
     lift: _Reward | None
-    """The difference of the means; `None` if one of them is not known."""
+    """The difference of the means; `None` if one of them is unknown."""
     low: _Reward | None
     high: _Reward | None
     """Its 95 % interval."""

@@ -32,7 +32,7 @@ class Measured(Protocol):
 
 
 class MemberCollector(Collector):
-    """Turns the statistics of members into metrics. Register it where the metrics of your program are.
+    """Turns members' statistics into metrics. Register it with your program's metrics registry.
 
     >>> from prometheus_client import CollectorRegistry
     >>> import cobandit
@@ -47,7 +47,7 @@ class MemberCollector(Collector):
         self._members = members
 
     def describe(self) -> Iterable[Metric]:
-        """Say nothing beforehand, so that nothing is scraped while it is registered."""
+        """Describe nothing in advance, so that registering does not scrape."""
         return ()
 
     def collect(self) -> Iterator[Metric]:

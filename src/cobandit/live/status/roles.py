@@ -4,14 +4,14 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a member does for others."""
+    """A member's role in its group."""
 
     MEMBER = "member"
-    """It talks to everybody, and tells what it observed itself."""
+    """It talks to all members, and shares what it observed itself."""
     RELAY = "relay"
     """It passes on what others observed."""
     LEAF = "leaf"
-    """It talks to relays only."""
+    """It talks only to relays."""
 
 
 def role_of(*, is_relay: bool, is_leaf: bool) -> Role:

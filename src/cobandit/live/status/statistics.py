@@ -49,9 +49,9 @@ class ArmStatistics(msgspec.Struct, frozen=True):
 
     arm: Name
     observations: Count
-    """All that are known, own and received."""
+    """All known observations, own and received."""
     own_observations: Count
-    """This member's own, of every start."""
+    """This member's own observations, from all its starts."""
     mean: Unit | None
     low: Unit | None
     high: Unit | None
@@ -62,9 +62,9 @@ class ArmStatistics(msgspec.Struct, frozen=True):
     is_frozen: bool
     is_removed: bool
     p_best: Unit | None = None
-    """How likely it is the best of the arms on offer; `None` if it is not on offer, or nothing is known."""
+    """The probability that it is the best of the arms on offer; `None` if it is not on offer or nothing is known."""
     propensity: Unit | None = None
-    """How likely the next decision draws it; `None` if the policy names one arm, and draws none."""
+    """The probability that the next decision draws it; `None` if the policy picks one arm instead of drawing."""
 
 
 class PeerStatistics(msgspec.Struct, frozen=True):
@@ -72,28 +72,28 @@ class PeerStatistics(msgspec.Struct, frozen=True):
 
     name: Name
     is_present: bool
-    """Whether it has not said that it goes away."""
+    """Whether it is here: it has not said that it is leaving."""
     common_arms: Count
     heard_s: Seconds | None
-    """Seconds since it was last heard; `None` for never."""
+    """Seconds since it was last heard; `None` if never."""
     shares_sent: Count
     shares_received: Count
     repetitions: Count
-    """How often the last share was repeated so far."""
+    """How often the last share has been repeated so far."""
     held: Count
-    """How many of its observations of its present start are known here."""
+    """How many of its observations from its current start are known here."""
     lacks: Count
-    """How many of this member's observations of this start it has not acknowledged."""
+    """How many of this member's observations from the current start it has not acknowledged."""
     incarnation: Count | None = None
-    """Its start, as far as it is known: it changes when the peer restarts and may have forgotten something."""
+    """The number of its start, as far as known. It changes when the peer restarts and may have forgotten something."""
     wire_version: Count = WIRE_VERSION
-    """The version in which this member writes to it: the newest that both read, once the peer has said hello."""
+    """The wire version used to write to it: the newest that both can read, once the peer has said hello."""
     role: Role = Role.MEMBER
-    """What it says that it is."""
+    """The role that it claims."""
     observations: Count = 0
-    """How many observations of it are known here, of all its starts."""
+    """How many of its observations are known here, from all its starts."""
     lacks_settings: bool = False
-    """Whether it has not said that it has the settings that are known here."""
+    """Whether it has yet to confirm the settings known here."""
 
 
 KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
@@ -108,9 +108,9 @@ class Communication(msgspec.Struct, frozen=True):
     acknowledgements: Count = 0
     notices: Count = 0
     letters: Count = 0
-    """Control messages. The field keeps its first name, which travels and is in metrics."""
+    """Control messages. The field keeps its original name, which is on the wire and in metrics."""
     lost: Count = 0
-    """Sent, but the transport could not take it."""
+    """Sent, but not accepted by the transport."""
     bytes_sent: Count = 0
     received: Count = 0
     bytes_received: Count = 0
@@ -122,21 +122,21 @@ class Communication(msgspec.Struct, frozen=True):
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """One member, at one moment."""
+    """The state of one member at one moment."""
 
     name: Name
     group: Name
     at: Seconds
-    """When these were made, in seconds since 1970."""
+    """When these statistics were taken, in seconds since 1970."""
     uptime_s: Seconds
     incarnation: Count
     policy: Text
     decisions: Count
-    """Made since the member was started."""
+    """Decisions made since the member started."""
     own_observations: Count
-    """Rewards of this member's own decisions, of every start, that are counted."""
+    """Counted rewards of this member's own decisions, from all its starts."""
     observations: Count
-    """All that this member knows of."""
+    """All observations that this member knows."""
     open_decisions: Count
     arms: Annotated[tuple[ArmStatistics, ...], Meta(max_length=MOST_ARMS)]
     control_arm: Name | None
@@ -147,54 +147,54 @@ class Statistics(msgspec.Struct, frozen=True):
     """What was refused, by reason."""
     quarantined: Annotated[tuple[Name, ...], Meta(max_length=MOST_PEERS)]
     troubles: Annotated[tuple[Text, ...], Meta(max_length=MOST_TEXTS)]
-    """What does not work now, in words for the person who must act."""
+    """What does not work right now, in words for the person who has to act."""
     synced_batches: Count
     observed: Count = 0
-    """Rewards of this member's own decisions that were counted since the member was started."""
+    """Rewards of this member's own decisions counted since the member started."""
     immediate: Count = 0
     """Shares that immediate broadcast would have sent for those: one to each member that was here and has the arm."""
     rewards_waiting: Count = 0
-    """Rewards for other members' decisions that wait here, until those take them."""
+    """Rewards for other members' decisions that wait here until those members take them."""
     rewards_brought: Count = 0
-    """Such rewards that were taken since the start: the member that decided counts those that it can."""
+    """Such rewards delivered since the start: the member that decided counts those it can."""
     rewards_given_up: Count = 0
-    """Such rewards that were given up since the start, because their member did not come: they count nowhere."""
+    """Such rewards given up since the start because their member did not come back: they count nowhere."""
     latest_setting: Count = 0
-    """The stamp of the last setting of a control that it has heard of, in milliseconds since 1970."""
+    """The timestamp of the latest control setting it has heard of, in milliseconds since 1970."""
     settings_from: Name | None = None
-    """Who told it first, since its start, what is set; `None` if nobody has yet, and it goes by its own state."""
+    """The member that first told it the settings since its start; `None` if it still uses its own state."""
     is_superseded: bool = False
-    """Whether a newer start of this member is elsewhere: then this one decides, and does not share."""
+    """Whether a newer start of this member runs elsewhere: this one then decides but does not share."""
     certificate_s: Seconds | None = None
-    """So long the certificate that proves its name is still valid; `None` if it has none."""
+    """Seconds until the certificate that proves its name expires; `None` if it has none."""
     trust_number: Count | None = None
-    """The number of the group's trust file that it goes by; `None` if it has none."""
+    """The number of the group's trust file in use; `None` if it has none."""
     gone: Count = 0
-    """How many names are gone: those that said farewell, were not heard for long, or are known from others only."""
+    """How many names are gone: they said farewell, have long been silent, or are known only from others."""
     gone_observations: Count = 0
-    """What those observed, as far as it is known here. It counts."""
+    """How many observations of theirs are known here. They count."""
     gone_names: Annotated[tuple[Name, ...], Meta(max_length=MOST_TEXTS)] = ()
-    """Those of them that went last: at most 100."""
+    """The most recent of those names, at most 100."""
     version: Text = ""
-    """Of cobandit, at this member."""
+    """This member's version of cobandit."""
     role: Role = Role.MEMBER
-    """What it is in its group."""
+    """Its role in the group."""
     homes: Annotated[tuple[Name, ...], Meta(max_length=MOST_PEERS)] = ()
-    """Of a leaf: the relays that it talks to, and that answer."""
+    """For a leaf: the relays that it talks to and that answer."""
     rewards_handed_on: Count = 0
-    """Rewards for other members' decisions that relays took over since the start, to bring them on."""
+    """Rewards for other members' decisions that relays have taken over since the start, to deliver them."""
     bandits: Annotated[tuple[BanditStatistics, ...], Meta(max_length=MAX_BANDITS)] = ()
-    """The bandits with names that it serves."""
+    """The named bandits that it serves."""
     verdict: Verdict | None = None
-    """Who leads, how sure that is, and what stopping now would cost; `None` if nothing is known."""
+    """Which arm leads, how sure that is, and what stopping now would cost; `None` if nothing is known."""
     lift: Lift | None = None
-    """What the bandit brings more than the hold-out; `None` if there is none."""
+    """How much more the bandit brings than the hold-out; `None` if there is no hold-out."""
     guardrail: GuardrailStatistics | None = None
-    """How the arms stand with the second metric; `None` if none is watched."""
+    """How the arms do on the guardrail's metric; `None` if there is no guardrail."""
 
     @property
     def started_at(self) -> float:
-        """When the member was started, by its own clock, in seconds since 1970."""
+        """When the member started, by its own clock, in seconds since 1970."""
         return self.at - self.uptime_s
 
     def to_json(self) -> bytes:

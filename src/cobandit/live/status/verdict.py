@@ -24,24 +24,24 @@ _Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What can be said of a bandit now."""
+    """What can be said about a bandit now."""
 
     leader: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
-    """The arm with the highest mean if each is taken two standard deviations lower than it seems."""
+    """The arm with the highest lower bound: its mean minus two standard deviations."""
     p_best: _Unit
-    """How likely the leader is the best of the arms on offer."""
+    """The probability that the leader is the best of the arms on offer."""
     mean: _Unit
-    """The leader's mean, given what is known of it."""
+    """The leader's mean, given what is known about it."""
     loss: _Unit
-    """How much less a decision would bring, expected, if the leader was stayed with from now on."""
+    """The expected loss per decision if you stayed with the leader from now on."""
     is_converged: bool
     """Whether that loss is at most 1 % of the leader's mean."""
     observations: Annotated[int, Meta(ge=0)]
-    """How many were known when this was said."""
+    """How many observations were known at the time."""
     is_of_policy: bool
-    """Whether it rests on the policy's own posteriors; if not, on those that the tallies give."""
+    """Whether this uses the policy's own posteriors; otherwise it uses posteriors computed from the tallies."""
     text: Annotated[str, Meta(max_length=2000)]
-    """All of it in words."""
+    """The verdict in words."""
 
     def in_range(self, rewards: tuple[float, float]) -> "Verdict":
         """Return it with a mean and a loss in a range of rewards, of which they are shares."""

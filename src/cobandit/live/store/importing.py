@@ -23,16 +23,16 @@ ONLY_INCARNATION = 1
 def snapshot_of(
     counts: Mapping[Arm, int], sums: Mapping[Arm, float], *, source: str, quantum: float = MILLIONTH
 ) -> bytes:
-    """Return what another system counted, as a snapshot for `cobandit.join` and `cobandit.connect` to start from.
+    """Turn another system's counts into a snapshot for `cobandit.join` and `cobandit.connect` to start from.
 
-    Give the same snapshot to every member: members tell each other what they observed themselves, so one that starts
-    without it never hears of it.
+    Give the same snapshot to every member. Members tell each other only what they observed themselves, so a member that
+    starts without the snapshot never hears of it.
 
     Args:
-        counts: For each arm, how many observations there are. Every arm that members are to have; 0 is a count too.
-        sums: For each arm, the sum of their rewards, each in [0, 1].
-        source: What the counters are called. No member may have this name.
-        quantum: The smallest step of a reward, as the members have it.
+        counts: The number of observations of each arm. Include every arm that the members will have; 0 is allowed.
+        sums: The sum of the rewards of each arm, each reward in [0, 1].
+        source: A name for the counters. No member may have this name.
+        quantum: The smallest step of a reward, as configured for the members.
 
     Raises:
         LocalError: The counts and sums cannot be those of rewards in [0, 1].
@@ -68,5 +68,5 @@ def _units(arm: Arm, count: int, total: float, per_reward: int) -> int:
         return round(total * per_reward)
     raise LocalError(
         f"arm {arm!r} has {count!r} observations with rewards of {total!r} together: there must be a whole number of "
-        "them, and each reward is in [0, 1], so divide the rewards by the largest that there can be"
+        "them, and each reward is in [0, 1], so divide the rewards by the largest possible one"
     )

@@ -15,27 +15,27 @@ from cobandit.values.errors import NotNowError
 
 
 class JournalError(NotNowError):
-    """The disk does not take what it is given: full, read-only, gone. Nothing of the batch was kept."""
+    """The disk refused a write: it is full, read-only or gone. No part of the batch was kept."""
 
 
 class Stored(NamedTuple):
-    """What is found at a start."""
+    """What a journal holds at a start."""
 
     state: NodeState | None
     batches: list[Batch]
 
 
 class Journal(ABC):
-    """Keeps what a member must not forget. Its methods block; none is called by two threads at once."""
+    """Keeps what a member must not forget. Its methods block and are never called by two threads at once."""
 
     is_durable = True
-    """Whether writing takes long enough to be done beside the event loop."""
+    """Whether writing is slow enough to be done off the event loop."""
 
     name: str = "the state"
-    """What it is called in errors."""
+    """Its name in error messages."""
 
     damage: str | None = None
-    """What was wrong with it when it was opened, and what is missing since; in words for the operator."""
+    """What was wrong when it was opened, and what has been missing since, in words for the operator."""
 
     remark: str | None = None
     """What else the operator should know about it."""
@@ -45,12 +45,12 @@ class Journal(ABC):
         """Return what was written.
 
         Raises:
-            LocalError: It is damaged, or of another version.
+            LocalError: It is damaged, or has another version.
         """
 
     @abstractmethod
     def write(self, batches: Sequence[Batch], mail_done: Sequence[int] = ()) -> None:
-        """Keep these batches, all or none, and drop this mail. When it returns they survive a power failure.
+        """Keep these batches, all or none, and drop this mail. Once it returns, they survive a power failure.
 
         Raises:
             JournalError: Nothing was kept.
@@ -58,10 +58,10 @@ class Journal(ABC):
 
     @abstractmethod
     def replace(self, state: NodeState) -> None:
-        """Keep this in the place of the snapshot; batches before it are only history from now on.
+        """Replace the snapshot with this one. Earlier batches are only history from now on.
 
         Raises:
-            JournalError: All is as it was.
+            JournalError: Nothing changed.
         """
 
     @abstractmethod
@@ -70,14 +70,14 @@ class Journal(ABC):
 
     @abstractmethod
     def history(self) -> Iterator[Batch]:
-        """Return the batches with decisions or rewards that are still there, from before the snapshot too.
+        """Return the batches with decisions or rewards that are still there, including those before the snapshot.
 
-        For the log of decisions. Others may be among them.
+        For the log of decisions. Other batches may be among them.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it, so that another process may open it."""
+        """Release it, so that another process may open it."""
 
 
 MOST_BATCHES_IN_MEMORY = 10_000
@@ -87,8 +87,8 @@ class MemoryJournal(Journal):
     """Keeps everything until the process ends: for members that may forget, and for tests.
 
     Args:
-        log_limit: How many batches the log of decisions has at most.
-        is_read_again: Whether it may be read by a later start. If not, it keeps only the log.
+        log_limit: The most batches that the log of decisions keeps.
+        is_read_again: Whether a later start may read it. If not, it keeps only the log.
     """
 
     is_durable = False
@@ -100,7 +100,7 @@ class MemoryJournal(Journal):
         self._history: list[bytes] = []
 
     def take(self, stored: Stored) -> None:
-        """Hold what another journal does."""
+        """Take over the content of another journal."""
         if stored.state is not None:
             self.replace(stored.state)
         self.write(stored.batches)

@@ -153,7 +153,7 @@ def read_copy(path: str | Path) -> Copy:
     last = decode_snapshot(stored.state.agent)
     if not last.endpoint.arms:
         raise LocalError(
-            f"{path} is of a member of a fleet: members start from snapshots of groups with one bandit only"
+            f"{path} belongs to a member of a fleet: members can only start from snapshots of groups with one bandit"
         )
     newest = _brought_up_to_date(stored, last)
     snapshot = last if newest is None else newest

@@ -17,34 +17,34 @@ from cobandit.live.status.roles import Role
 from cobandit.values.errors import LocalError
 
 LARGEST_FRAME = 4 * 2**20
-"""Bytes. No transport has to carry more; a smaller limit of its own is its `largest_frame`."""
+"""In bytes. No transport has to carry more. A transport with a smaller limit sets its own `largest_frame`."""
 
 
 class Inbox(Protocol):
-    """What a transport tells the member that it works for. None of these ever raises or blocks."""
+    """What a transport reports to the member it works for. None of these methods raises or blocks."""
 
     def frame(self, frame: bytes, sender: str | None) -> None:
-        """Take a frame. The sender is a name that the transport has proved, or `None` if it cannot prove any."""
+        """Take a frame. The sender is a name that the transport has proved, or `None` if it proves no names."""
 
     def reachable(self, peer: str | None) -> None:
-        """Note that this member can now reach others: this peer, or (`None`) all who hear an announcement.
+        """Note that this member can now reach others: this peer, or (`None`) all that hear an announcement.
 
-        Called whenever a connection is made, also again, so that the member can say that it is here.
+        Called for every new connection, including reconnections, so that the member can say that it is here.
         """
 
     def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
-        """Count something that the transport did not let in.
+        """Count something that the transport refused.
 
         Args:
-            reason: Why.
-            sender: As claimed, if it claimed any.
-            host: Where it came from, if that is known. On some networks it can be made up.
+            reason: Why it was refused.
+            sender: The claimed sender, if any.
+            host: Where it came from, if known. On some networks this can be forged.
         """
 
     def trouble(self, what: str | None) -> None:
-        """Note that the network does not work, in words for the person who must act; `None` when it works again.
+        """Note that the network does not work, in words for the person who has to act; `None` when it works again.
 
-        A transport says each trouble once, however often it tries.
+        A transport reports each trouble once, however often it retries.
         """
 
 
@@ -75,28 +75,28 @@ class Transport(ABC):
 
     @property
     def is_connecting(self) -> bool:
-        """Whether nobody can be reached yet, because a server has not been."""
+        """Whether no member can be reached yet, because a server has not been reached."""
         return False
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is certain that nobody is here with whom this member talks. Most networks cannot tell."""
+        """Whether it is certain that no member that this one talks to is here. Most networks cannot tell."""
         return False
 
     @abstractmethod
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
-        """Begin to carry frames for this member.
+        """Start carrying frames for this member.
 
-        Returns soon, also if nobody can be reached: then it goes on trying, and says so with `Inbox.trouble`.
+        Returns soon, even if no member can be reached: it then keeps trying and says so with `Inbox.trouble`.
 
         Raises:
-            LocalError: Something on this side is wrong, so that trying again cannot help: a port that is taken, a
-                certificate that does not fit.
+            LocalError: Something on this side is wrong, so that retrying cannot help: a port that is taken, a
+                certificate that does not match.
         """
 
     @abstractmethod
     def send(self, receiver: str, frame: bytes) -> bool:
-        """Send a frame to one member. Never blocks. Return whether it is on its way; a frame that is not is lost.
+        """Send a frame to one member. Never blocks. Returns whether it is on its way; otherwise it is lost.
 
         Raises:
             LocalError: The frame is larger than `largest_frame`.
@@ -104,7 +104,7 @@ class Transport(ABC):
 
     @abstractmethod
     def announce(self, frame: bytes) -> None:
-        """Send a frame to every member that can be reached, known or not, but not to this one.
+        """Send a frame to every other member that can be reached, known or not.
 
         Raises:
             LocalError: The frame is larger than `largest_frame`.
@@ -112,20 +112,20 @@ class Transport(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Hand over what was sent, as far as that takes no long wait, and stop. Harmless if it is closed already."""
+        """Deliver what was sent, as far as possible without a long wait, and stop. Harmless if already closed."""
 
     def may_relay(self, sender: str) -> bool | None:
-        """Return whether the last proof of this sender's name says that it may pass on what others observed.
+        """Return whether the latest proof of this sender's name allows it to pass on what others observed.
 
-        `None` where names are not proved. A sender that has proved nothing yet may not.
+        `None` where names are not proved. A sender that has not proved its name yet may not.
         """
         del sender
         return None
 
     def veil(self, receiver: str, about: bytes, secret: bytes) -> bytes | None:
-        """Return a short secret as only a member can read it in a frame; `None` if frames are not readable by others.
+        """Encrypt a short secret so that only a member can read it in a frame; `None` if others cannot read frames.
 
-        `None`, too, where nothing is proved: then members have nothing in common that others do not have.
+        Also `None` where nothing is proved: members then share nothing that others do not have.
 
         Raises:
             NotNowError: The receiver is not known at present.
@@ -134,30 +134,30 @@ class Transport(ABC):
         return None
 
     def unveil(self, sender: str, about: bytes, said: bytes) -> bytes | None:
-        """Return what a sender has veiled for this member; `None` if it is not readable, or about something else."""
+        """Decrypt what a sender has veiled for this member; `None` if it is unreadable or about something else."""
         del sender, about, said
         return None
 
     def seek(self, places: Sequence[str]) -> None:
-        """Be in touch with the members at these places, and with nobody else: of a leaf, when its homes change.
+        """Stay in touch with the members at these places and no others. Called for a leaf when its homes change.
 
         Does nothing where a server carries frames to names.
         """
         del places
 
     def place_of(self, peer: str) -> str:
-        """Return where a peer was found: the address that was dialled, or its name where that is all there is."""
+        """Return where a peer was found: the address that was dialled, or its name if there is nothing else."""
         return peer
 
     def refresh(self) -> Reread:
-        """Read again what has changed of the files that prove who is who, and return what came of it.
+        """Reread the credential files that have changed, and return the result.
 
-        What can no longer be believed is refused from now on, and connections that were made with it end.
+        Credentials that are no longer trusted are refused from now on, and connections made with them end.
         """
         return Reread()
 
     def check_size(self, frame: bytes) -> None:
-        """Refuse a frame that this transport does not carry."""
+        """Raise if a frame is too large for this transport."""
         if len(frame) > self.largest_frame:
             raise LocalError(
                 f"a frame of {len(frame)} bytes is more than this transport carries ({self.largest_frame}): "

@@ -38,7 +38,7 @@ class MemoryTransport(Transport):
 
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         if (group, name) in self._hub.members:
-            raise LocalError(f"{name!r} is in group {group!r} of this process already: give every member its own name")
+            raise LocalError(f"{name!r} is already in group {group!r} of this process: give every member its own name")
         self._key, self._inbox = (group, name), inbox
         self._loop = asyncio.get_running_loop()
         self._hub.members[self._key] = self

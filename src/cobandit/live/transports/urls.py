@@ -81,7 +81,7 @@ def unproved(url: str | Transport, proof: Proof) -> str | None:
     if scheme not in ("nats", "mqtt", "mqtts") or proof.is_given:
         return None
     return (
-        "it talks through a server without keys and without a secret: whoever can publish there can make up "
+        "it talks through a server without keys and without a secret: anyone who can publish there can make up "
         "observations and turn the kill switch. Give it keys (`cobandit keys`) or a secret"
     )
 
@@ -101,7 +101,7 @@ def guest_transport_for(url: str, *, peers: Sequence[str] = (), proof: Proof = N
     here = parse_address(_address(url, scheme), what=f"the address after {scheme}://")
     dialled = [*([] if here.is_wildcard or not here.port else [str(here)]), *(_bare(peer) for peer in peers)]
     if not dialled:
-        raise LocalError(f"{masked(url)} is nobody's address: name a member's, such as {scheme}://10.0.0.1:7000")
+        raise LocalError(f"{masked(url)} is not a member's address: name one, such as {scheme}://10.0.0.1:7000")
     if scheme == "udp":  # answers come as datagrams, so even a guest listens
         return transport_for(f"udp://{_everywhere(dialled[0])}", peers=dialled, proof=proof)
     if proof.keys is None or proof.has_secret:

@@ -77,7 +77,7 @@ def explain(
     if slots is not None:
         check_whole("slots", slots, 1)
     if scenario.topology is not None:
-        raise LocalError("explanations show two agents of a mesh: leave the topology out")
+        raise LocalError("explanations show two agents in a mesh: leave out the topology")
     if scenario.plugged is not None:
         raise LocalError(f"{scenario.plugged.about.title} is a plug-in: explain_plugged shows how its agents talk")
     pair = chosen_pair(scenario, Tape(seed, trial), agents)

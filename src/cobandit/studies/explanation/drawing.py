@@ -72,11 +72,11 @@ class Drawing:
 
     def svg(self) -> str:
         """Return the picture."""
-        title = f"{self.names[0]} above, {self.names[1]} below: what they pulled and what they sent to each other"
+        title = f"{self.names[0]} above, {self.names[1]} below: what they pulled and what they sent each other"
         return (
             f'<svg id="timelines" viewBox="0 0 {self.width} {HEIGHT}" width="{self.width}" height="{HEIGHT}" '
             f'style="--least:{self._least_width()}px;--most:{self.width}px" '
-            f'role="img" aria-label="{escape(title)}. All of it stands in the table below.">'
+            f'role="img" aria-label="{escape(title)}. The table below lists all of it.">'
             f'<defs><clipPath id="past"><rect id="past-end" x="0" y="0" width="{self.width}" height="{HEIGHT}"/>'
             f"</clipPath></defs>{''.join(self._slots())}"
             f'<g clip-path="url(#past)">{"".join(self._buffer(0))}{"".join(self._buffer(1))}'

@@ -12,12 +12,12 @@ def legend(conversation: Conversation) -> str:
     if rules.talks:
         asked = "the other has asked" if rules.asks else "the other is here"
         items.append(('<line class="lane side-0 thick" x1="0" x2="24" y1="9" y2="9"/>', f"thick line: {asked}"))
-    shares = "share of own accord, which also asks for one" if rules.asks else "share, without being asked"
+    shares = "unprompted share, which also requests one" if rules.asks else "share, without a request"
     items += [(drawn, words or shares) for form, drawn, words in _ARROWS if form in present]
     if any(flight.is_lost for flight in conversation.flights):
         items.append(('<path class="cross" d="M6 3 18 15M6 15 18 3"/>', "lost on the way"))
     if present:
-        items.append(("", "Numbers in arrows: how many observations they carry. Slots without events are narrowed."))
+        items.append(("", "Numbers on arrows: observations carried. Slots without events are narrower."))
     lines = "".join(f"<li>{_sample(drawn)}{words}</li>" for drawn, words in items)
     return f'<ul class="legend">{lines}</ul>'
 
@@ -37,7 +37,7 @@ def _pulls(arms: Arms) -> list[tuple[str, str]]:
 
 
 _ALWAYS = (
-    ('<polygon class="buffer side-0" points="0,18 8,18 8,12 16,12 16,6 24,6 24,18"/>', "observations that wait"),
+    ('<polygon class="buffer side-0" points="0,18 8,18 8,12 16,12 16,6 24,6 24,18"/>', "observations waiting"),
     ('<line class="threshold" x1="0" x2="24" y1="9" y2="9"/>', "threshold"),
 )
 
@@ -64,7 +64,7 @@ _ARROWS = (
             '<g class="flight repetition side-0"><line class="path" x1="0" x2="16" y1="9" y2="9"/>'
             '<path class="head" d="M24 9 13 3 13 15Z"/></g>'
         ),
-        "dashed: a share again",
+        "dashed: a repeated share",
     ),
     (
         Form.ACKNOWLEDGEMENT,

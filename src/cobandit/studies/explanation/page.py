@@ -86,8 +86,8 @@ class Explanation:
         shares, immediate = sum(self.counts.shares), sum(self.counts.immediate)
         rules = self.conversation.scenario.exchange.rules
         if not rules.talks:
-            return "They do not. Each learns from its own pulls alone."
-        sent = f"{count_of(sum(self.counts.decisions), 'pull')}, and {count_of(shares, 'share')} between the two"
+            return "They do not. Each learns from its own pulls only."
+        sent = f"{count_of(sum(self.counts.decisions), 'pull')} and {count_of(shares, 'share')} between the two"
         if rules == IMMEDIATE.table:
             return f"{sent}: this is {IMMEDIATE.title}."
         return f"{sent}. {capital(IMMEDIATE.title)} would have sent {immediate:,}."
@@ -96,7 +96,7 @@ class Explanation:
 
     def _player(self, drawing: Drawing) -> str:
         moments = self.conversation.moments
-        last = self.told[-1] if self.told else Told("Neither of the two does anything.", "")
+        last = self.told[-1] if self.told else Told("Neither agent does anything.", "")
         sides = moments[-1].sides if moments else self.conversation.start
         return (
             '<div class="telling"><p id="caption" aria-live="polite">'
@@ -104,7 +104,7 @@ class Explanation:
             '<div class="controls" id="controls" role="group" aria-label="Playback" hidden>'
             '<button type="button" id="back" aria-label="Back one moment">← Back</button>'
             '<button type="button" id="play" class="main">▶ Play</button>'
-            '<button type="button" id="step" aria-label="On one moment">Step →</button>'
+            '<button type="button" id="step" aria-label="Forward one moment">Step →</button>'
             '<label class="scrub"><span class="unseen">Moment</span><input type="range" id="scrub" min="0" '
             f'max="{len(moments)}" value="{len(moments)}" step="1"></label>'
             '<output id="where" class="number"></output>'
@@ -112,10 +112,10 @@ class Explanation:
             '<option value="1" selected>1</option><option value="2">2</option><option value="4">4</option></select>'
             "</label></div>"
             f"{self._gauge(0, sides[0])}"
-            f'<div class="wide timelines" tabindex="0" role="region" aria-label="Timelines, to be scrolled">'
+            f'<div class="wide timelines" tabindex="0" role="region" aria-label="Timelines (scrollable)">'
             f"{drawing.svg()}</div>{self._gauge(1, sides[1])}"
             '<p class="soft keys" id="keys" hidden><kbd>Space</kbd> plays and pauses, <kbd>←</kbd> <kbd>→</kbd> step, '
-            "<kbd>Home</kbd> and <kbd>End</kbd> jump. A click on a moment goes there.</p>"
+            "<kbd>Home</kbd> and <kbd>End</kbd> jump. Click a moment to go to it.</p>"
             f"{legend(self.conversation)}"
         )
 
@@ -171,12 +171,12 @@ class Explanation:
             pulls = count_of(counts.decisions[side], "pull")
             yield card(f"{counts.shares[side]:,}", f"shares from {name} to {other}", f"{pulls} of {name}")
         if self.conversation.scenario.exchange.rules != IMMEDIATE.table:
-            saved = f"{counts.immediate[0]:,} and {counts.immediate[1]:,}: one for every pull that the other can use"
+            saved = f"{counts.immediate[0]:,} and {counts.immediate[1]:,}: one for each pull that the other can use"
             yield card(f"{sum(counts.immediate):,}", f"{IMMEDIATE.title} would have sent", saved)
         if counts.allowed is None:
             yield card("–", "Theorem 2 says nothing here", f"{counts.why_none}.")  # noqa: RUF001  # a dash for no number
         else:
-            most = f"each way at most {counts.allowed:,}, for these numbers of pulls"
+            most = f"at most {counts.allowed:,} each way, for these numbers of pulls"
             yield card(f"{2 * counts.allowed:,}", "shares that Theorem 2 allows", most)
         others = [
             count_of(number, noun)
@@ -189,7 +189,7 @@ class Explanation:
         ]
         if others:
             total = counts.repetitions + counts.acknowledgements + counts.notices
-            yield card(f"{total:,}", "other messages than fresh shares", f"{', '.join(others)}")
+            yield card(f"{total:,}", "messages other than fresh shares", f"{', '.join(others)}")
         if counts.lost:
             nouns = "message" if counts.lost == 1 else "messages"
             yield card(f"{counts.lost:,}", f"{nouns} lost on the way", f"of {counts.messages:,} that the two sent")
@@ -201,7 +201,7 @@ class Explanation:
             for head in ("What", "In words", "Rule", *(f"{capital(name)} keeps" for name in self.names))
         )
         return (
-            '<div class="wide events" tabindex="0" role="region" aria-label="Table of events, to be scrolled">'
+            '<div class="wide events" tabindex="0" role="region" aria-label="Table of events (scrollable)">'
             f'<table id="events"><thead><tr><th class="number">Slot</th>{heads}</tr></thead>'
             f"<tbody>{rows}</tbody></table></div>"
         )
@@ -243,26 +243,26 @@ class Explanation:
         return (
             f"<ul>{told}</ul><p>{escape(self._window())}</p><p class='soft'>Made by cobandit "
             f"{escape(cobandit.__version__)} with its readable engine, seed {conversation.seed}, trial "
-            f"{conversation.trial}. Again: <code>{escape(command)}</code></p>"
+            f"{conversation.trial}. To make it again: <code>{escape(command)}</code></p>"
         )
 
     def _window(self) -> str:
         conversation = self.conversation
-        large = f"cut there: with {len(conversation.scenario.agents):,} agents more would take too long"
+        large = f"cut there: with {len(conversation.scenario.agents):,} agents, more would take too long"
         if not conversation.moments:
             too_late = conversation.ending is Ending.LARGE
-            return f"Neither of the two does anything{f', {large}' if too_late else ' in this run'}."
+            return f"Neither agent does anything{f', {large}' if too_late else ' in this run'}."
         first, last = conversation.moments[0].slot, conversation.moments[-1].slot
         why = {
             Ending.HORIZON: "the run ends there",
-            Ending.SLOTS: "as many slots as were asked for",
-            Ending.ENOUGH: "enough to see how it goes; --slots shows more",
+            Ending.SLOTS: "the number of slots you asked for",
+            Ending.ENOUGH: "enough to see how it works; --slots shows more",
             Ending.LARGE: large,
             Ending.LIMIT: f"cut there: a page shows {MOST_MOMENTS:,} moments at most",
         }[conversation.ending]
         one, other = conversation.pair
         slots = f"slots {first:,} to {last:,} of {conversation.scenario.horizon:,}"
-        return f"Shown are the agents at positions {one} and {other} in {slots}: {why}."
+        return f"This page shows the agents at positions {one} and {other} in {slots}: {why}."
 
 
 def _fill(state: Side) -> int:

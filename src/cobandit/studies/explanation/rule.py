@@ -20,8 +20,8 @@ def rule_html(scenario: Scenario) -> str:
 def at_the_start(scenario: Scenario) -> str:
     """Return how things stand before the first pull."""
     if scenario.exchange.rules.asks:
-        return "Each counts as having been asked by the other, so each may send a first share."
-    return "Nothing waits on either side."
+        return "Each counts as asked by the other, so each may send a first share."
+    return "Nothing is waiting on either side."
 
 
 def _loss(scenario: Scenario) -> list[str]:
@@ -29,6 +29,6 @@ def _loss(scenario: Scenario) -> list[str]:
         again = "A share that is not acknowledged in time is <strong>sent again</strong>"
         return [f"Messages may be lost here. {again}, with the same number and everything new."]
     if scenario.faults.loss or scenario.faults.partitions:
-        silence = "after it each may wait for the other, so <strong>one loss can silence the two for ever</strong>"
+        silence = "each agent may then wait for the other, so <strong>one loss can silence both forever</strong>"
         return [f"Messages may be lost here, and nothing is sent again. A lost share was also a request: {silence}."]
     return []

@@ -56,16 +56,16 @@ class _Telling:
             case Cause.SHARE:
                 told = self._share()
             case Cause.ACKNOWLEDGEMENT:
-                told = Told(f"{self._got('acknowledgement')}: there is nothing left to repeat.", _tolerance(6))
+                told = Told(f"{self._got('acknowledgement')}, so there is nothing left to repeat.", _tolerance(6))
             case Cause.NOTICE:
                 told = self._notice()
             case Cause.WAKE:
-                what = f"it sends again what {self.other} has not acknowledged"
-                told = Told(f"{capital(self.me)} has pulled nothing for a while: {what}.", _tolerance(8))
+                what = f"it resends what {self.other} has not acknowledged"
+                told = Told(f"{capital(self.me)} has not pulled for a while, so {what}.", _tolerance(8))
             case Cause.LEAVE:
-                told = Told(f"{capital(self.me)} goes away, and says so.", _SECTION)
+                told = Told(f"{capital(self.me)} leaves and says so.", _SECTION)
             case Cause.JOIN:
-                told = Told(f"{capital(self.me)} is back, and says so.", _SECTION)
+                told = Told(f"{capital(self.me)} comes back and says so.", _SECTION)
         return told._replace(sentence=told.sentence + self._losses())
 
     # A pull.
@@ -77,9 +77,9 @@ class _Telling:
             pulled += f", and gives up {_list([arm_named(arm) for arm in moment.eliminated])}"
         repeated = self._sent(Form.REPETITION)
         if not moment.is_usable:
-            told = Told(f"{pulled}. {capital(self.other)} cannot pull that arm, so nothing is kept for it.", "")
+            told = Told(f"{pulled}. {capital(self.other)} cannot pull that arm, so nothing is stored for it.", "")
         elif moment.after.is_settled:
-            told = Told(f"{pulled}. Both have one candidate left, and nothing more to say.", "Section 3.3")
+            told = Told(f"{pulled}. Both have one candidate left and nothing more to say.", "Section 3.3")
         else:
             told = self._decided(Input.OBSERVATION, pulled=pulled)
         if repeated:
@@ -88,9 +88,9 @@ class _Telling:
 
     def _pull_and_repeat(self, pulled: str, repeated: Flight) -> Told:
         if self.moment.is_reached and self.moment.before.phase is Phase.WAITING:
-            waited = f"It has waited long enough to hear that share {repeated.number} arrived: it sends it again"
+            waited = f"It has waited long enough for share {repeated.number} to be acknowledged, so it sends it again"
             return Told(f"{pulled}. {waited}, with everything new since.", _tolerance(4))
-        owed = f"{capital(self.other)} has not acknowledged all that it was told: it says so again"
+        owed = f"{capital(self.other)} has not acknowledged everything it was told, so it is told again"
         return Told(f"{pulled}. {owed}, with everything new since.", _tolerance(7))
 
     # A share arrives.
@@ -105,20 +105,20 @@ class _Telling:
         if flight.number <= moment.before.heard:
             return self._share_again(got)
         if self._sent(Form.REPETITION):
-            lacks = f"{capital(self.other)} does not know all arms that it has given up: it says so again."
+            lacks = f"{capital(self.other)} does not know every arm it has given up, so it says so again."
             return Told(f"{got}. {lacks}", _tolerance(7))
         if moment.after.is_settled:
-            return Told(f"{got}. Both have one candidate left, and nothing more to say.", "Section 3.3")
+            return Told(f"{got}. Both have one candidate left and nothing more to say.", "Section 3.3")
         return self._decided(Input.SHARE, got=got)
 
     def _share_again(self, got: str) -> Told:
         if self._sent(Form.REPETITION):
-            again = "It knew that already, and its own last share has not arrived there: it sends that again."
+            again = "It already knew that. Its own last share has not arrived there, so it sends that one again."
             return Told(f"{got}. {again}", _tolerance(6))
         if self._sent(Form.ACKNOWLEDGEMENT):
-            return Told(f"{got}. It knew that already, and says so with a bare acknowledgement.", _tolerance(6))
+            return Told(f"{got}. It already knew that and replies with a bare acknowledgement.", _tolerance(6))
         rule = "numbers only grow" if self.sharing.retry is None else _tolerance(2)
-        return Told(f"{got}. It, or a later one, has come before: this one asks for nothing.", rule)
+        return Told(f"{got}. This share or a later one has arrived before, so this one requests nothing.", rule)
 
     def _notice(self) -> Told:
         assert self.flight is not None
