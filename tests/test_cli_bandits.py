@@ -242,9 +242,9 @@ def test_status_says_of_each_bandit_who_leads_also_where_only_a_relay_answers(ca
         assert said == {"home": ("A", ""), "mail": ("A", "old")}
         assert main(["status", network, "--group", "shop"]) == 0
         shown = " ".join(capsys.readouterr().out.split())
-    assert "home: A leads before B: it is the best with" in shown
-    assert "mail: in old, its largest segment: A leads before C: it is the best with" in shown
-    assert shown.count("To stop now would cost") == 2
+    assert "home: A leads B, and is the best arm with" in shown
+    assert "mail: in old, its largest segment: A leads C, and is the best arm with" in shown
+    assert shown.count("Stopping now would cost") == 2
 
 
 def test_a_group_with_one_bandit_needs_no_name_of_it(capsys: Captured) -> None:

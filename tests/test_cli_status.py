@@ -176,8 +176,8 @@ def test_the_verdict_of_who_knows_most_is_a_sentence() -> None:
     ]
     text = " ".join(fleet_lines(fleet_of("homepage", members)))
     assert (
-        "red leads before blue: it is the best with 86 %. To stop now would cost 0.00068 a decision, 1.3 % of the "
-        "0.051 expected of it: go on. By the tallies: the policy has no posteriors."
+        "red leads blue, and is the best arm with 86 % probability. Stopping now would cost 0.00068 per decision, "
+        "1.3 % of the expected 0.051: keep going. This is by the counts alone: the policy has no posteriors."
     ) in text
     assert "blue leads" not in text
 
@@ -190,7 +190,7 @@ def test_lift_and_violated_guardrails_are_lines() -> None:
         guardrail=GuardrailStatistics("errors", 0.02, arms),
     )
     text = " ".join(" ".join(fleet_lines(fleet_of("homepage", [one, statistics("web-2")]))).split())
-    assert "the hold-out 0.040: a lift of 0.060 (0.040 to 0.077): it helps." in text
+    assert "the hold-out 0.040: a lift of 0.060 (0.040 to 0.077), so it helps." in text
     assert "! arm 'blue' violates the guardrail: errors is 0.05 in 400 reports, and must stay below 0.02." in text
     assert "arm 'red'" not in text
 

@@ -184,7 +184,7 @@ def test_the_lift_says_whether_it_helps() -> None:
     helps = lift_of(Rewards(9500, 950.0, 950.0), Rewards(500, 20.0, 20.0))
     assert [helps.mean, helps.held_out_mean, helps.lift] == pytest.approx([0.1, 0.04, 0.06])
     assert helps.text == (
-        "The bandit brings 0.100 a decision, the hold-out 0.040: a lift of 0.060 (0.040 to 0.077): it helps."
+        "The bandit earns 0.100 per decision, the hold-out 0.040: a lift of 0.060 (0.040 to 0.077), so it helps."
     )
     assert lift_of(Rewards(500, 20.0, 20.0), Rewards(9500, 950.0, 950.0)).text.endswith("it harms.")
     assert lift_of(Rewards(10, 1.0, 1.0), Rewards(0, 0.0, 0.0)) == Lift(

@@ -19,17 +19,17 @@ def test_a_verdict_says_who_leads_how_sure_and_what_stopping_costs() -> None:
     assert verdict.loss == pytest.approx(0.000678, rel=0.01)
     assert odds["B"] == pytest.approx(1.0 - odds["A"])
     assert verdict.text == (
-        "A leads before B: it is the best with 86 %. To stop now would cost 0.00068 a decision, 1.3 % of the 0.051 "
-        "expected of it: go on."
+        "A leads B, and is the best arm with 86 % probability. Stopping now would cost 0.00068 per decision, 1.3 % of "
+        "the expected 0.051: keep going."
     )
 
 
 @pytest.mark.parametrize(
     ("posterior", "count", "words"),
     [
-        ((54.0, 7.0), 59, "C looks better (75 %), but it was tried only 59 times."),
-        ((2.0, 1.0), 1, "C looks better (86 %), but it was tried only 1 time."),
-        ((1.0, 1.0), 0, "C looks better (62 %), but it was never tried."),
+        ((54.0, 7.0), 59, "C looks better (75 %), but was tried only 59 times."),
+        ((2.0, 1.0), 1, "C looks better (86 %), but was tried only 1 time."),
+        ((1.0, 1.0), 0, "C looks better (62 %), but was never tried."),
     ],
 )
 def test_where_another_arm_is_more_likely_the_best_it_is_said(
@@ -64,12 +64,12 @@ def test_a_bandit_has_converged_when_stopping_costs_one_percent_at_most(
 @pytest.mark.parametrize(
     ("posteriors", "words"),
     [
-        (((501.0, 9501.0), (401.0, 9601.0)), "To stop now would cost next to nothing: it has converged."),
+        (((501.0, 9501.0), (401.0, 9601.0)), "Stopping now would cost next to nothing: it has converged."),
         (
             ((51.0, 951_000.0), (41.0, 961_000.0)),
-            "cost 0.00000069 a decision, 1.3 % of the 0.000054 expected of it: go on.",
+            "cost 0.00000069 per decision, 1.3 % of the expected 0.000054: keep going.",
         ),
-        (((3.0, 1.0), (1.0, 1.0)), "cost 0.050 a decision, 6.7 % of the 0.75 expected of it: go on."),
+        (((3.0, 1.0), (1.0, 1.0)), "cost 0.050 per decision, 6.7 % of the expected 0.75: keep going."),
     ],
 )
 def test_a_cost_is_told_as_people_write_it(posteriors: tuple[tuple[float, float], ...], words: str) -> None:
@@ -92,7 +92,7 @@ def test_one_arm_alone_needs_no_figures() -> None:
 def test_a_name_does_not_drown_the_sentence() -> None:
     verdict = judged(SOON._replace(arms=("A" * 200, "B"))).verdict
     assert verdict is not None
-    assert verdict.text.startswith("A" * 39 + "… leads before B:")
+    assert verdict.text.startswith("A" * 39 + "… leads B, and")
 
 
 def test_policies_without_posteriors_are_judged_by_their_tallies_and_it_is_said() -> None:
@@ -105,7 +105,7 @@ def test_policies_without_posteriors_are_judged_by_their_tallies_and_it_is_said(
     assert [standing.is_of_policy for standing in standings] == [True, False, False]
     assert {standing.posteriors for standing in standings} == {((4.0, 1.0), (1.25, 1.75))}
     texts = [str(judged(standing).verdict.text) for standing in standings]  # type: ignore[union-attr]
-    assert texts[1] == texts[2] == texts[0] + " By the tallies: the policy has no posteriors."
+    assert texts[1] == texts[2] == texts[0] + " This is by the counts alone: the policy has no posteriors."
 
 
 def teach(member: Member, count: int) -> Verdict:

@@ -97,7 +97,7 @@ def lift_of(bandit: Rewards, held_out: Rewards, rewards: tuple[float, float] = (
     """Return what a bandit brings more than its hold-out.
 
     >>> lift_of(Rewards(1900, 114.0, 114.0), Rewards(100, 4.0, 4.0)).text
-    'The bandit brings 0.060 a decision, the hold-out 0.040: a lift of 0.020 (-0.032 to 0.055): it may be chance.'
+    'The bandit earns 0.060 per decision, the hold-out 0.040: a lift of 0.020 (-0.032 to 0.055), which may be chance.'
 
     Args:
         bandit: Its rewards.
@@ -116,11 +116,11 @@ def lift_of(bandit: Rewards, held_out: Rewards, rewards: tuple[float, float] = (
     lift, centre = mean - held_out_mean, width * (middle - held_out_middle)
     half = width * _Z * math.sqrt(variance + held_out_variance)
     low, high = min(lift, centre - half), max(lift, centre + half)
-    sure = "it helps" if low > 0.0 else "it harms" if high < 0.0 else "it may be chance"
+    sure = "so it helps" if low > 0.0 else "so it harms" if high < 0.0 else "which may be chance"
     said = [_said(number, width) for number in (mean, held_out_mean, lift, low, high)]
     text = (
-        f"The bandit brings {said[0]} a decision, the hold-out {said[1]}: a lift of {said[2]} "
-        f"({said[3]} to {said[4]}): {sure}."
+        f"The bandit earns {said[0]} per decision, the hold-out {said[1]}: a lift of {said[2]} "
+        f"({said[3]} to {said[4]}), {sure}."
     )
     return Lift(
         observations=bandit.number,

@@ -97,8 +97,8 @@ def judged(
 
     >>> told = judged(Standing(("A", "B"), ((51.0, 951.0), (41.0, 961.0)), 2000, True)).verdict.text
     >>> print(*told.split(". "), sep=chr(10))
-    A leads before B: it is the best with 86 %
-    To stop now would cost 0.00068 a decision, 1.3 % of the 0.051 expected of it: go on.
+    A leads B, and is the best arm with 86 % probability
+    Stopping now would cost 0.00068 per decision, 1.3 % of the expected 0.051: keep going.
 
     Args:
         standing: What is known.
@@ -138,22 +138,22 @@ def _words(verdict: Verdict, standing: Standing, odds: dict[Arm, float], rewards
     width = rewards[1] - rewards[0]
     text = (
         f"{_leads(verdict, second, odds[second], standing)} "
-        f"To stop now would cost {_cost(verdict.loss * width, verdict.mean * width, rewards[0])}: "
-        f"{'it has converged' if verdict.is_converged else 'go on'}."
+        f"Stopping now would cost {_cost(verdict.loss * width, verdict.mean * width, rewards[0])}: "
+        f"{'it has converged' if verdict.is_converged else 'keep going'}."
     )
-    return text if verdict.is_of_policy else f"{text} By the tallies: the policy has no posteriors."
+    return text if verdict.is_of_policy else f"{text} This is by the counts alone: the policy has no posteriors."
 
 
 def _leads(verdict: Verdict, second: Arm, p_second: float, standing: Standing) -> str:
     """Return who leads, and how sure that is; and why another that is more likely the best does not."""
     leader, other = _short(verdict.leader), _short(second)
     if p_second <= verdict.p_best:
-        return f"{leader} leads before {other}: it is the best with {percent(verdict.p_best)}."
+        return f"{leader} leads {other}, and is the best arm with {percent(verdict.p_best)} probability."
     count = dict(zip(standing.arms, standing.counts, strict=False)).get(second)
-    tried = "less is known of it" if count is None else f"it was tried only {count:,} time{'s' * (count != 1)}"
+    tried = "less is known about it" if count is None else f"was tried only {count:,} time{'s' * (count != 1)}"
     return (
-        f"{leader} leads, and is the best with {percent(verdict.p_best)}. {other} looks better ({percent(p_second)}), "
-        f"but {'it was never tried' if count == 0 else tried}."
+        f"{leader} leads, and is the best arm with {percent(verdict.p_best)} probability. {other} looks better "
+        f"({percent(p_second)}), but {'was never tried' if count == 0 else tried}."
     )
 
 
@@ -180,13 +180,13 @@ def _cost(loss: float, mean: float, lowest: float) -> str:
     The mean is told too: it is what is expected, which is not what was observed while that is little.
 
     >>> _cost(12.5, 50.0, -50.0)
-    '12 a decision, 25 % of the 50 above -50 expected of it'
+    '12 per decision, 25 % of the expected 50 above -50'
     """
     part = loss / mean
     if part < 0.0001:
         return "next to nothing"
     above = f" above {lowest:g}" if lowest else ""
-    return f"{_rounded(loss)} a decision, {100.0 * part:.2g} % of the {_rounded(mean)}{above} expected of it"
+    return f"{_rounded(loss)} per decision, {100.0 * part:.2g} % of the expected {_rounded(mean)}{above}"
 
 
 def _rounded(amount: float) -> str:
