@@ -1,9 +1,9 @@
 """What an agent has learned, place by place: one policy for each segment of each bandit, and one for the plain bandit.
 
-A policy reads the sum of what is known of its place, inside the window. If observations fade (`Bandit.half_life`), it
-reads fewer of the older periods. A place has a policy once it is asked for: of places that others made up only what is
-known is kept. What is counted beside a bandit has none. This file knows no peers and no cells: what changes comes as
-`Change`.
+A policy reads the sum of what is known of its place inside the window. If observations fade (`Bandit.half_life`), it
+counts fewer from older periods. A place gets a policy when it is first asked for. For places that others made up, only
+the observations are kept. Counts beside a bandit have no policy. This file knows no peers and no cells: all changes
+arrive as `Change`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -34,7 +34,7 @@ class Learner:
         """What is known of each period, if older ones count less."""
 
     def observe(self, tallies: Sequence[ArmTally]) -> None:
-        """Take own observations, of the present period."""
+        """Count own observations of the present period."""
         if len(tallies) == 1 and tallies[0].observations == 1:
             self.policy.update_units(tallies[0].arm, tallies[0].reward_sum)
         else:
@@ -43,7 +43,7 @@ class Learner:
             self._part(self._present).add_all(tallies)
 
     def learn(self, period: int, tallies: Sequence[ArmTally], *, own: bool = False) -> None:
-        """Take by how much more, or less, is known of a period."""
+        """Count more, or fewer, observations of a period."""
         if self._parts is None:
             self.policy.learn(tallies, own=own)
             return
@@ -53,20 +53,20 @@ class Learner:
 
     @property
     def has_any(self) -> bool:
-        """Whether anything is known, also if it is so old that it counts for nothing at present."""
+        """Whether anything is known, even if it is so old that it counts for nothing at present."""
         if self._parts is None:
             return self.policy.tally.observations > 0
         return any(part.observations for part in self._parts.values())
 
     def turn(self, present: int) -> None:
-        """Take that another period has begun."""
+        """Begin another period."""
         self._present = present
         if self._parts is not None:
             self._parts = {period: part for period, part in self._parts.items() if part.observations}
             self._fade()
 
     def change_arms(self, arms: Sequence[Arm]) -> None:
-        """Take more arms."""
+        """Serve more arms."""
         self.policy.change_arms(arms)
         if self._parts is not None:
             before, self._parts = self._parts, {}
@@ -96,31 +96,31 @@ class Learners:
         """What is known of places that have no policy yet: by period and arm, own observations apart."""
 
     def put_plain(self, policy: Policy) -> Learner:
-        """Take the policy of the plain bandit."""
+        """Add the policy of the plain bandit."""
         learner = self._all[PLAIN] = Learner(policy, self._bandits[""], self._period_of(""))
         return learner
 
     def declare(self, bandit: str, build: Build, known: Iterable[Change]) -> None:
-        """Take how policies of a bandit are made, and all that is known of it so far."""
+        """Store how to make policies for a bandit, and all that is known of it so far."""
         is_new, self._build[bandit] = bandit not in self._build, build
         if is_new:
             self.learn(one for one in known if one.bandit == bandit)
 
     def grow(self) -> None:
-        """Take that bandits with names may have more arms."""
+        """Extend policies of named bandits that have more arms now."""
         for (bandit, _), learner in self._all.items():
             if bandit and learner.policy.arms != self._bandits[bandit].arms:
                 learner.change_arms(self._bandits[bandit].arms)
 
     def knows(self, bandit: str) -> bool:
-        """Return whether it is known how policies of a bandit are made."""
+        """Return whether it is known how to make policies for a bandit."""
         return bandit in self._build
 
     def at(self, at: At) -> Learner:
-        """Return the policy of a place, which may be new.
+        """Return the policy of a place, creating it if necessary.
 
         Raises:
-            LocalError: It is not known how policies of that bandit are made.
+            LocalError: It is not known how to make policies for that bandit.
         """
         learner = self._all.get(at)
         if learner is None:
@@ -129,10 +129,10 @@ class Learners:
         return learner
 
     def seen(self, at: At) -> Learner:
-        """Return the policy of a place, to be read only: one that is new is not kept.
+        """Return the policy of a place for reading only: a new one is not kept.
 
         Raises:
-            LocalError: It is not known how policies of that bandit are made.
+            LocalError: It is not known how to make policies for that bandit.
         """
         learner = self._all.get(at)
         if learner is None:
@@ -146,7 +146,7 @@ class Learners:
         return learner
 
     def observations(self, at: At) -> int:
-        """Return how many observations of a place are known that count."""
+        """Return how many observations of a place are known and count."""
         learner = self._all.get(at)
         if learner is not None:
             return learner.policy.tally.observations
@@ -161,7 +161,7 @@ class Learners:
 
     @property
     def waiting(self) -> dict[At, int]:
-        """The places that have none yet, and how many numbers are kept for each."""
+        """The places that have no policy yet, and how many entries are kept for each."""
         return {at: len(numbers) for at, numbers in self._waiting.items()}
 
     def has_any(self, at: At) -> bool:
@@ -170,15 +170,15 @@ class Learners:
         return at in self._waiting if learner is None else learner.has_any
 
     def drop(self, at: At) -> None:
-        """Keep no policy for a place of which nothing is known."""
+        """Drop the policy of a place of which nothing is known."""
         self._all.pop(at, None)
 
     def segments_of(self, bandit: str) -> tuple[str, ...]:
-        """Return the segments of a bandit that there are."""
+        """Return the known segments of a bandit."""
         return tuple(segment for name, segment in (*self._all, *self._waiting) if name == bandit)
 
     def learn(self, changes: Iterable[Change]) -> None:
-        """Take what is more known, or less."""
+        """Count what is more, or less, known."""
         for bandit, segment, period, tally, is_own in changes:
             at = (bandit, segment)
             if at in self._all:
@@ -187,13 +187,13 @@ class Learners:
                 waiting, key = self._waiting.setdefault(at, {}), (period, tally.arm, is_own)
                 waiting[key] = waiting[key].plus(tally) if key in waiting else tally
                 both = [(period, tally.arm, own) for own in (False, True) if (period, tally.arm, own) in waiting]
-                if not sum(waiting[one].observations for one in both):  # own ones go as anybody's
+                if not sum(waiting[one].observations for one in both):  # own ones leave a window without `is_own`
                     for one in both:
                         del waiting[one]
                 if not waiting:
                     del self._waiting[at]
 
     def turn(self) -> None:
-        """Take that periods have begun."""
+        """Begin the new periods."""
         for (bandit, _), learner in self._all.items():
             learner.turn(self._period_of(bandit))

@@ -1,4 +1,4 @@
-"""One agent: a policy that decides and an endpoint that talks. Still without clock, chance or I/O."""
+"""One agent: a policy that decides and an endpoint that talks. Still without clock, randomness or I/O."""
 
 from cobandit.agent.agent import Agent
 

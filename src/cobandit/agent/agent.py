@@ -1,8 +1,8 @@
-"""One agent: a policy that decides and an endpoint that talks. Still without clock, chance or I/O.
+"""One agent: a policy that decides and an endpoint that talks. Still without clock, randomness or I/O.
 
 The contract of every input is the same: it returns an `Outcome`; persist its records, then send its outgoing messages.
-Time is an argument; the agent only remembers when it last heard from each peer. Starting again after a stop or
-a crash is one path: `Agent.restore(snapshot, records, policy=..., sharing=...)`.
+Time is an argument; the agent only remembers when it last heard from each peer. After a stop and after a crash you
+restart the same way: `Agent.restore(snapshot, records, policy=..., sharing=...)`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -93,12 +93,12 @@ class Agent:
         self._take_endpoint(endpoint, policy)
 
     def _take_endpoint(self, endpoint: Endpoint, policy: Policy | None) -> None:
-        """Be this agent, with nothing learned yet."""
+        """Adopt an endpoint, with nothing learned yet."""
         self.endpoint, replica = endpoint, endpoint.replica
         self.peers = Peers(endpoint)
-        """Who is known, and how the links to them stand."""
+        """The known peers, and the state of their links."""
         self.knowledge = Knowledge(endpoint)
-        """All observations that are known."""
+        """All known observations."""
         self.learners = Learners(replica.bandits, replica.period_of)
         """The policies: one for each place."""
         self._plain = None if policy is None else self.learners.put_plain(policy)
@@ -281,7 +281,7 @@ class Agent:
         return self._learned(adopt(self.endpoint, told, settled, now))
 
     def _learned(self, outcome: Outcome) -> Outcome:
-        """Let the policies know what an input has brought."""
+        """Pass what an input has brought to the policies."""
         if self._plain is not None:
             self._plain.policy.learn(outcome.news)
             if outcome.returned:
@@ -463,7 +463,7 @@ class Agent:
             raise LocalError(f"only an agent that shares with loss_tolerant=True can {what}")
 
     def _time(self, now: float | None) -> float:
-        """Return the time; only agents that never wait may be spared it."""
+        """Return the time; only agents that never wait may omit it."""
         if now is None and self.sharing.retry is not None:
             raise LocalError(
                 f"{self.name} is loss-tolerant and must know the time: pass now, in the unit of its RetryTimers"

@@ -1,4 +1,4 @@
-"""What drivers may know of all that an agent knows, added up in their ways. Nothing here changes it."""
+"""Views for drivers of all that an agent knows, added up in various ways. Nothing here changes it."""
 
 from collections.abc import Collection, Iterable
 
@@ -14,9 +14,9 @@ class Knowledge:
         self._endpoint = endpoint
 
     def of_kind(self, what: str) -> Iterable[Change]:
-        """Return all that is known of one kind: what is counted beside bandits, or (nothing) what they learn from.
+        """Yield all that is known of one kind: what is counted beside bandits, or what they learn from (an empty text).
 
-        Of a bandit with a half-life, older observations count as fewer.
+        In a bandit with a half-life, older observations count as fewer.
         """
         replica = self._endpoint.replica
         for change in self.all():
@@ -29,13 +29,13 @@ class Knowledge:
             yield change
 
     def all(self) -> Iterable[Change]:
-        """Return all that is known, place by place."""
+        """Yield all that is known, place by place."""
         for key, entry in self._endpoint.replica.cells():
             yield Change(*key[3:], entry, key.agent == self._endpoint.name)
         yield from self._endpoint.totals.all()
 
     def own_by_arm(self) -> dict[Arm, int]:
-        """Return how often each arm was observed by this agent itself, in every incarnation that is known."""
+        """Return how many observations of each arm this agent itself has made, in every known incarnation."""
         counts = dict.fromkeys(self._endpoint.arms, 0)
         for key, entry in self._endpoint.replica.cells():
             if key.agent == self._endpoint.name and not (key.bandit or key.segment):
@@ -55,9 +55,9 @@ class Knowledge:
         return known, own
 
     def tallies_of(self, bandits: Collection[str]) -> dict[At, Tally]:
-        """Return what is known of each segment of some bandits, which need not be declared, as a policy would read it.
+        """Return what is known of each segment of some bandits, declared or not, as a policy would read it.
 
-        It takes as long as there are cells: not for every decision.
+        The time grows with the number of cells, so do not call it for every decision.
         """
         parts: dict[tuple[str, str, int], list[ArmTally]] = {}
         for bandit, segment, period, tally, _ in self.all():

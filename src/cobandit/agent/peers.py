@@ -1,4 +1,4 @@
-"""What drivers may know of an agent's peers: who is here, how each link stands, who lacks what. It changes nothing."""
+"""Views for drivers of an agent's peers: who is here, the state of each link, who lacks what. They change nothing."""
 
 from collections.abc import Container, Iterable, Iterator
 from itertools import islice
@@ -56,7 +56,7 @@ class Peers:
 
     @property
     def heard_of(self) -> Container[AgentId]:
-        """The names of all that have ever joined, and of all whose observations are known."""
+        """The names of all agents that have ever joined or whose observations are known."""
         return _HeardOf(self._endpoint)
 
     @property
@@ -77,12 +77,12 @@ class Peers:
 
     @property
     def gone(self) -> int:
-        """How many others are forgotten, or known only by what they observed."""
+        """How many others are forgotten, or known only by their observations."""
         endpoint = self._endpoint
         return len((endpoint.replica.agents | endpoint.forgotten.keys()) - endpoint.links.keys() - {endpoint.name})
 
     def last_forgotten(self, most: int) -> tuple[AgentId, ...]:
-        """Return who was forgotten last, the last one first."""
+        """Return the names of the last agents that were forgotten, the latest first."""
         return tuple(islice(reversed(self._endpoint.forgotten), most))
 
     def observations_of(self, agent: AgentId) -> int:
@@ -90,7 +90,7 @@ class Peers:
         return self._endpoint.replica.amount_of(agent)[1]
 
     def gone_observations(self) -> int:
-        """Return how many observations of those are known."""
+        """Return how many observations are known of agents without a link: forgotten, or known only by these."""
         here = (self._endpoint.name, *self._endpoint.links)
         replica = self._endpoint.replica
         return sum(replica.amount_of(name)[1] for name in replica.agents - set(here))
@@ -106,17 +106,17 @@ class Peers:
         return tuple(name for name, link in endpoint.links.items() if endpoint.agenda.has_unsaid(link))
 
     def acknowledged_by(self, peer: AgentId) -> int:
-        """Return up to which number of this agent's log a known peer holds what it wants."""
+        """Return the number of this agent's log up to which a known peer holds what it wants."""
         link = self._endpoint.met.get(peer)
         return 0 if link is None else link.acknowledged
 
     def held_of(self, peer: AgentId, session: int) -> int:
-        """Return up to which number of a peer's log, in this session of it, this agent holds what it wants."""
+        """Return the number of a peer's log, in the given session, up to which this agent holds what it wants."""
         link = self._endpoint.met.get(peer)
         return 0 if link is None or link.peer.session != session else link.held
 
     def last_wanted_by(self, peer: AgentId) -> int:
-        """Return the number of the last change of what a peer wants to know of observations; 0 if there is none."""
+        """Return the number of the last change of the observations that a peer wants; 0 if there is none."""
         link, replica = self._endpoint.met.get(peer), self._endpoint.replica
         if link is None:
             return 0
@@ -140,12 +140,12 @@ class Peers:
 
 
 def _last_observed(facts: Iterable[Fact]) -> int:
-    """Return the number of the first fact that is of observations; 0 if none is."""
+    """Return the number of the first fact about observations; 0 if there is none."""
     return next((fact.number for fact in facts if isinstance(fact.key, CellKey | SettledKey)), 0)
 
 
 class _HeardOf:
-    """The names of all that an endpoint has met, or has observations of."""
+    """The names of all agents that an endpoint has met, or has observations of."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint

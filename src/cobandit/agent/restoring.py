@@ -1,7 +1,7 @@
-"""An agent again, after a stop or a crash: from a snapshot, and from records, which are inputs and are played back.
+"""Rebuilding an agent after a stop or a crash, from a snapshot and from records, which are inputs to replay.
 
-This file owns what must fit a snapshot, and which input a record is. It decides nothing: an agent does with a record
-what it did with the input.
+This file checks what must fit a snapshot, and maps each record to its input. It decides nothing: the agent handles a
+record as it handled the input.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def checked(snapshot: Snapshot, policy: Policy | None, sharing: Sharing | None) -> EndpointState:
-    """Return what a snapshot keeps, unless policy or sharing cannot go on where it ends.
+    """Return the contents of a snapshot, unless policy or sharing cannot continue from it.
 
     Raises:
         LocalError: They cannot.
@@ -54,10 +54,10 @@ def checked(snapshot: Snapshot, policy: Policy | None, sharing: Sharing | None) 
 
 
 def endpoint_of(kept: EndpointState, sharing: Sharing, *, settles: bool) -> Endpoint:
-    """Return the endpoint that was kept.
+    """Return the stored endpoint.
 
     Raises:
-        LocalError: What was kept is damaged.
+        LocalError: What was stored is damaged.
     """
     try:
         endpoint = restored(kept, sharing, settles=settles)
@@ -70,12 +70,12 @@ def endpoint_of(kept: EndpointState, sharing: Sharing, *, settles: bool) -> Endp
 
 
 def replay_all(agent: "Agent", records: Iterable[InputRecord], made_under: str) -> None:
-    """Let an agent take all that happened since its snapshot.
+    """Replay to an agent all that happened since its snapshot.
 
     Args:
-        agent: As it was then.
+        agent: The agent as it was then.
         records: What happened, in order.
-        made_under: The sharing of then, in words.
+        made_under: The sharing of that time, in words.
 
     Raises:
         LocalError: The records do not fit.
@@ -85,15 +85,15 @@ def replay_all(agent: "Agent", records: Iterable[InputRecord], made_under: str) 
             raise LocalError(f"records made under {made_under} cannot be replayed under {agent.sharing!r}")
         try:
             replay(agent, record)
-        except PeerError as error:  # it was accepted once, so it is the record that is wrong
+        except PeerError as error:  # it was accepted once, so the record is wrong
             raise LocalError(f"a record does not fit the snapshot of {agent.name}: {error}") from error
 
 
 def relearn(agent: "Agent", records: Iterable[InputRecord]) -> int:
-    """Take what records tell that were made under another `sharing`: what was learned, not who was told.
+    """Learn from records that were made under another `sharing`, ignoring what they say about sending.
 
-    Own observations are all taken; what peers said up to the first word that does not fit. Begin a new incarnation
-    then: the peers return the rest.
+    All own observations are taken, and what peers said up to the first message that does not fit. Then begin a new
+    incarnation: the peers return the rest.
 
     Returns:
         How many records were left out.
@@ -111,11 +111,11 @@ def relearn(agent: "Agent", records: Iterable[InputRecord]) -> int:
 
 
 def replay(agent: "Agent", record: InputRecord) -> None:
-    """Let an agent take an input again."""
+    """Replay one input to an agent."""
     match record:
         case Observed(tallies, now, settled, elsewhere):
             agent.update_all(tallies, now, settled, elsewhere)
-        case Turned(time, now):  # of an earlier time there is a record only if it went back
+        case Turned(time, now):  # an earlier time is recorded only if it went back
             agent.turn(time, now, is_back=time < agent.calendar.time)
         case Adopted(told, settled, now):
             agent.adopt_told(told, settled, now)
@@ -140,7 +140,7 @@ def replay(agent: "Agent", record: InputRecord) -> None:
 
 
 def _check_policy(kept: EndpointState, policy: Policy | None) -> None:
-    """Refuse a policy that cannot go on where a state ends."""
+    """Refuse a policy that cannot continue from a state."""
     if policy is None:
         if kept.arms:
             raise LocalError(f"the snapshot of {kept.agent} has arms {', '.join(kept.arms)}, and there is no policy")

@@ -1,8 +1,8 @@
 """Messages, records and snapshots to bytes and back: one envelope, one checksum, one serializer.
 
-Read `format.py` first: the envelope, and what a version is. `tables.py` has the kinds, `frames.py` what is said and
-`stored.py` what is kept. Decoding is strict: damaged bytes, a foreign group, a wrong type and a missing field that has
-no default are refused with a reason. Only fields behind those that are known here are ignored: they are from later.
+Read `format.py` first: the envelope, and what a version is. `tables.py` has the kinds, `frames.py` the messages, and
+`stored.py` what is stored. Decoding is strict: damaged bytes, a foreign group, a wrong type and a missing field without
+a default are refused with a reason. Only extra fields after the known ones are ignored: they come from a later release.
 """
 
 from cobandit.codec.format import Format, NotSpokenError, Translated

@@ -1,8 +1,8 @@
-"""What was added to a shape within its version is not written where it says nothing.
+"""Fields that were added to a shape within its version are not written while they have their defaults.
 
-So what has no bandits with names and no windows is written byte for byte as before there were any, and a program that
-does not know them reads it. Reading needs nothing for it: fields that are missing behind have their defaults. This file
-knows which shapes have grown, and how many fields each had.
+So a value without named bandits and windows is written byte for byte as before these existed, and a program that does
+not know them can read it. Reading needs nothing special: missing trailing fields get their defaults. This file knows
+which shapes have grown, and how many fields each had at first.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from cobandit.core import Began, Changes, Notice, Observed, Presence, Share
 from cobandit.core.state import EndpointState, FactState, LinkState, Snapshot, TotalState
 
 _FIRST_FIELDS: dict[Any, int] = {Presence: 9, Observed: 3, Began: 4, TotalState: 4, LinkState: 16, EndpointState: 16}
-"""Of each shape that has grown, how many fields it had."""
+"""The original number of fields of each shape that has grown."""
 
 _DEFAULTS = {
     shape: tuple(shape._field_defaults[name] for name in shape._fields[count:])
@@ -20,7 +20,7 @@ _DEFAULTS = {
 
 
 def brief(value: Any) -> Any:  # noqa: ANN401  # one of these shapes
-    """Return a value without the fields behind its first ones, if they have their defaults.
+    """Return a value without its added fields, if they all have their defaults.
 
     >>> from cobandit.core import Began
     >>> brief(Began(2, 1, ("A",), 0.5))

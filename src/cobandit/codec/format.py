@@ -1,11 +1,11 @@
-"""The one envelope, and the tables of what can be in it.
+"""The one envelope, and the tables of what it may contain.
 
-Everything that leaves a program as bytes, over a network or to a disk, is a checksum of the rest and then a MessagePack
-array: the version, the group, the number of the kind, the value. The checksum and the place of the version stay as they
-are in all versions to come; the rest belongs to the version.
+Everything that leaves a program as bytes, over a network or to a disk, is a checksum of the rest followed by a
+MessagePack array: the version, the group, the number of the kind, the value. The checksum and the position of the
+version stay the same in all future versions; everything else may change with the version.
 
-A `Format` is one version: which kinds of values there are, under which numbers. `Formats` are those that a program
-reads: the newest, and the one before. This file knows no kind.
+A `Format` is one version: the kinds of values, and their numbers. `Formats` are those that a program reads: the newest,
+and the one before. This file knows no kinds.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ class Why(Enum):
 
 
 class UnreadableError(Exception):
-    """Bytes that cannot be read. The caller says it in words for the person who must act."""
+    """Bytes that cannot be read. The caller words the error for the person who must act."""
 
     def __init__(self, why: Why, what: object = None) -> None:
         super().__init__(why, what)
@@ -41,11 +41,11 @@ class UnreadableError(Exception):
 
 
 class NotSpokenError(LocalError):
-    """There is no such kind of value in that version: it was added later."""
+    """That version has no such kind of value: it was added later."""
 
 
 class Envelope(NamedTuple):
-    """What is behind the checksum."""
+    """What follows the checksum."""
 
     version: int
     group: str
@@ -54,18 +54,18 @@ class Envelope(NamedTuple):
 
 
 class Translated(NamedTuple):
-    """A kind whose bytes have another shape than the value that the program works with."""
+    """A kind whose bytes have another shape than the value that the program uses."""
 
     shape: type[Any]
     meaning: type[Any]
     read: Callable[[Any], Any] | None
-    """From the shape to the meaning; `None` if they are the same. It may raise `UnreadableError`."""
+    """Converts the shape to the meaning; `None` if they are the same. It may raise `UnreadableError`."""
     write: Callable[[Any], Any] | None
-    """From the meaning to the shape, or to anything that is written alike; `None` if they are the same."""
+    """Converts the meaning to the shape, or to anything with the same bytes; `None` if they are the same."""
 
 
 Kinds = Mapping[int, type[Any] | Translated]
-"""Which kinds there are, under which numbers. Append, never reorder: a number keeps its meaning in all its version."""
+"""The kinds by number. Append, never reorder: within a version a number keeps its meaning."""
 
 
 class Format:
@@ -73,7 +73,7 @@ class Format:
 
     Args:
         version: Its number.
-        kinds: Its kinds. A type stands for values that are written as they are.
+        kinds: Its kinds. A plain type means that its values are written as they are.
     """
 
     def __init__(self, version: int, kinds: Kinds) -> None:
@@ -89,7 +89,7 @@ class Format:
         return kind in self._writers
 
     def numbered(self, value: object) -> tuple[int, object]:
-        """Return the number of a value's kind, and what is written of it."""
+        """Return the number of a value's kind, and the form in which it is written."""
         number, translate = self._writers[type(value)]
         return number, value if translate is None else translate(value)
 
@@ -118,16 +118,16 @@ class Formats:
         self.oldest = newest if previous is None else previous
         self._of = {one.version: one for one in (self.oldest, newest)}
         self.reads = tuple(self._of)
-        """Their numbers, upwards."""
+        """Their numbers, in ascending order."""
         if previous is not None and previous.version != newest.version - 1:
             raise LocalError(f"version {previous.version} is not the one before {newest.version}")
 
     def seal(self, value: object, group: str, version: int | None) -> bytes:
-        """Return a value in its envelope, in this version.
+        """Return a value in its envelope, in the given version.
 
         Raises:
             NotSpokenError: That version has no such kind.
-            KeyError: No version has.
+            KeyError: No version has one.
         """
         one = self.newest if version is None else self._of[version]
         try:
@@ -139,7 +139,7 @@ class Formats:
         return sealed((one.version, group, kind, body))
 
     def open(self, stored: bytes, group: str) -> Any:  # noqa: ANN401  # any of the kinds
-        """Return what is in an envelope.
+        """Return the contents of an envelope.
 
         Raises:
             UnreadableError: It cannot be read.
@@ -165,19 +165,19 @@ class Formats:
 
 
 def check_bytes(stored: object) -> None:
-    """Refuse what is not bytes at all."""
+    """Refuse anything but bytes."""
     if not isinstance(stored, bytes | bytearray | memoryview):
         raise LocalError(f"only bytes can be decoded, not {stored!r}")
 
 
 def sealed(envelope: object) -> bytes:
-    """Return an envelope as bytes, behind its checksum."""
+    """Return an envelope as bytes, with its checksum in front."""
     content = write(envelope)
     return crc32(content).to_bytes(CHECKSUM) + content
 
 
 def unsealed(stored: bytes) -> bytes:
-    """Return what is behind a checksum, or refuse it if the two do not fit."""
+    """Return what follows a checksum, or refuse it if the checksum is wrong."""
     content = stored[CHECKSUM:]
     if crc32(content) != int.from_bytes(stored[:CHECKSUM]):
         raise UnreadableError(Why.DAMAGED)
@@ -188,7 +188,7 @@ def version_of(stored: bytes) -> int:
     """Return the version that bytes were written in, known here or not.
 
     Raises:
-        UnreadableError: They are damaged, or nothing of cobandit's.
+        UnreadableError: They are damaged, or not from cobandit.
     """
     return _version_in(unsealed(stored))
 

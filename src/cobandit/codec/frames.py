@@ -1,4 +1,4 @@
-"""What is said, as bytes: frames. What is wrong with one is the error of a peer, and says who must act."""
+"""Messages as bytes: frames. An error in a frame is the peer's, and its text says who must act."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -18,17 +18,17 @@ from cobandit.values.errors import (
 from cobandit.values.tally import LONGEST_NAME, Arm
 
 LARGEST_MESSAGE = 4 * 2**20
-"""Bytes. More than the facts of one message need (`cobandit.core.replica.MAX_FACTS_PER_MESSAGE`)."""
+"""Bytes: more than the facts of one message need (`cobandit.core.replica.MAX_FACTS_PER_MESSAGE`)."""
 
 
 ENVELOPE, _FACT = 1024, 64
-"""Bytes, more than enough: everything around the facts of a message but the arms' names; the numbers of one fact."""
+"""Bytes, more than enough: everything around a message's facts except the arms' names; the numbers of one fact."""
 
 
 def facts_that_fit(largest: int, arms: Iterable[Arm], bandits: Iterable[Bandit] = ()) -> int:
-    """Return how many facts a message can tell that must not be larger than so many bytes.
+    """Return how many facts fit into a message of at most this many bytes.
 
-    Whatever the names of the agents and segments are; beside the facts there is room for the arms twice, as a presence
+    This holds for any names of agents and segments. Besides the facts there is room for the arms twice, as a presence
     and as eliminations, and for the bandits.
 
     Raises:
@@ -60,20 +60,20 @@ class FrameCodec:
 
     Args:
         newest: The format of the newest version.
-        previous: That of the version before, if it is still read.
+        previous: The format of the version before, if it is still read.
     """
 
     def __init__(self, newest: Format, previous: Format | None = None) -> None:
         self._formats = Formats(newest, previous)
         self.reads = self._formats.reads
-        """The versions that are read, upwards: the first is the oldest that is also written."""
+        """The versions that are read, in ascending order. The first is the oldest that can also be written."""
 
     def encode(self, value: object, group: str = "", version: int | None = None) -> bytes:
         """Return a value as a frame, in this version or the newest.
 
         Raises:
             NotSpokenError: That version has no such kind of value.
-            LocalError: No version has, or it is too large.
+            LocalError: No version has one, or it is too large.
         """
         try:
             frame = self._formats.seal(value, group, version)
@@ -86,14 +86,14 @@ class FrameCodec:
         return frame
 
     def decode(self, frame: bytes, group: str = "") -> Any:  # noqa: ANN401  # any of the kinds
-        """Return what is in a frame.
+        """Return the contents of a frame.
 
         Raises:
-            FutureError: It is of a later version.
-            OutdatedError: It is of an earlier version than those that are read.
-            ForeignGroupError: It is of another group.
-            UnknownKindError: It is of a kind that came later in its version.
-            PeerError: It is damaged, too large, or nothing of cobandit's.
+            FutureError: It is from a later version.
+            OutdatedError: It is from an earlier version than those that are read.
+            ForeignGroupError: It is from another group.
+            UnknownKindError: Its kind was added later in its version.
+            PeerError: It is damaged, too large, or not from cobandit.
         """
         check_bytes(frame)
         if len(frame) > LARGEST_MESSAGE:
@@ -135,7 +135,7 @@ _MESSAGES = FrameCodec(_FORMAT)
 
 
 def size_of_all(messages: Sequence[Message]) -> int:
-    """Return how many bytes messages have together, each encoded for the group without a name.
+    """Return the total size of messages in bytes, each encoded for the group without a name.
 
     >>> from cobandit.core import Changes, Notice
     >>> messages = [Notice("j", "p", Changes(upto=number)) for number in range(300)]

@@ -1,8 +1,8 @@
 """Plain values to MessagePack and back: the only serializer.
 
-Reading is strict, with one exception, which is the promise that minor versions live on: the writer may know more
-fields than the reader. Fields behind those that a named tuple or a struct has here are ignored, however deep they
-are; fields that are missing behind are filled with their defaults. Nothing is executed or imported.
+Reading is strict, with one exception, which minor versions depend on: the writer may know more fields than the reader.
+Extra trailing fields of a named tuple or a struct are ignored at any depth; missing trailing fields get their defaults.
+Nothing is executed or imported.
 """
 
 from collections.abc import Callable
@@ -21,15 +21,15 @@ _read_plain = msgspec.msgpack.Decoder().decode
 _WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 Cut = Callable[[Any], Any]
-"""Returns a value, as it came, without the fields that are not known here."""
+"""Returns a decoded value without the fields that are not known here."""
 
 
 class NotSoError(Exception):
-    """The bytes are not a value of the wanted shape; the text says why."""
+    """The bytes are not a value of the expected shape; the text says why."""
 
 
 def reader(shape: type[Value]) -> Callable[[bytes | msgspec.Raw], Value]:
-    """Return what reads values of a shape, and raises `NotSoError` if the bytes are none.
+    """Return a function that reads values of a shape, and raises `NotSoError` if the bytes hold none.
 
     >>> from cobandit.values.tally import ArmTally
     >>> reader(ArmTally)(write(("A", 2, 1, 1, "from a later version")))
@@ -60,7 +60,7 @@ def reader(shape: type[Value]) -> Callable[[bytes | msgspec.Raw], Value]:
 
 @cache
 def _cut(shape: Any) -> Cut | None:  # noqa: ANN401  # whatever a type can be
-    """Return what cuts off the fields behind those of a shape; `None` if it has none. A plain tuple has no fields."""
+    """Return a function that drops a shape's extra fields; `None` if it has no fields. A plain tuple has none."""
     if get_origin(shape) in {Union, UnionType}:
         return next((cut for one in get_args(shape) if one is not NoneType and (cut := _cut(one)) is not None), None)
     fields = _fields(shape)
@@ -81,7 +81,7 @@ def _cut(shape: Any) -> Cut | None:  # noqa: ANN401  # whatever a type can be
 
 
 def _cut_inside(cuts: tuple[Cut | None, ...]) -> Cut | None:
-    """Return what cuts inside a plain tuple, and leaves one of another length for the strict reader to refuse."""
+    """Return a function that cuts inside a plain tuple. Other lengths are left for the strict reader to refuse."""
     if not any(cuts):
         return None
     return lambda value: (

@@ -1,4 +1,4 @@
-"""What is kept, as bytes: records and snapshots. What is wrong with them is an error of this side."""
+"""Stored data as bytes: records and snapshots. Anything wrong with them is an error of this side."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from cobandit.values.errors import LocalError
 
 
 class StateCodec:
-    """Values to bytes that are kept, and back, in every version that a program reads. It writes the newest.
+    """Values to stored bytes and back, in every version that a program reads. It writes the newest.
 
     Args:
         noun: What the values are, in words.
         newest: The format of the newest version.
-        previous: That of the version before, if it is still read.
+        previous: The format of the version before, if it is still read.
         cure: What to do about damaged ones, in words.
     """
 
@@ -23,13 +23,13 @@ class StateCodec:
         self.noun, self._cure = noun, cure
         self._formats = Formats(newest, previous)
         self.reads = self._formats.reads
-        """The versions that are read, upwards: the last one is written."""
+        """The versions that are read, in ascending order; the last one is written."""
 
     def encode(self, value: object) -> bytes:
         """Return a value as bytes.
 
         Raises:
-            LocalError: It is none of these.
+            LocalError: It is not one of these values.
         """
         try:
             return self._formats.seal(value, "", None)
@@ -40,7 +40,7 @@ class StateCodec:
         """Return the value in these bytes.
 
         Raises:
-            LocalError: They are damaged, or none of these, or of a version that is not read here.
+            LocalError: They are damaged, or something else, or of a version that is not read here.
         """
         check_bytes(stored)
         try:

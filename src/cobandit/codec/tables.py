@@ -1,9 +1,10 @@
-"""What the protocol says and keeps: the tables of its kinds, one for each version that is read.
+"""What agents send and store: the tables of kinds, one for each version that is read.
 
-Within a version: append, never reorder, and add fields only behind, with defaults. Anything else is a new version. Then
-the tables here are of the new one, and those of the one before stay beside them, with `Translated` for every kind whose
-shape or meaning has changed. Numbers below 16 are messages and from 32 to 63 what an agent keeps; live members have
-those from 16 (`cobandit.live.machine.control_messages`) and from 64 (`cobandit.live.machine.batch`).
+Within a version: append, never reorder, and add fields only at the end, with defaults. Anything else requires a new
+version. Then these tables become those of the new version, and those of the previous one stay beside them, with
+`Translated` for every kind whose shape or meaning has changed. Numbers below 16 are messages, and 32 to 63 are what an
+agent stores. Live members use those from 16 (`cobandit.live.machine.control_messages`) and from 64
+(`cobandit.live.machine.batch`).
 """
 
 from typing import NamedTuple
@@ -32,10 +33,10 @@ from cobandit.core import (
 from cobandit.core.state import Snapshot
 
 WIRE_VERSION = 1
-"""What is said between agents."""
+"""The version of messages between agents."""
 
 STATE_VERSION = 1
-"""What is kept. A record holds a message, so a new version of the wire is a new one of the state too."""
+"""The version of stored data. A record holds a message, so a new wire version requires a new state version."""
 
 MESSAGES: Kinds = {
     0: Translated(Share, Share, None, brief_message),
@@ -45,7 +46,7 @@ MESSAGES: Kinds = {
 
 
 class KeptMessage(NamedTuple):
-    """A message that was received, as it is kept: a message in the shapes of the state's version."""
+    """A received message as it is stored, in the shapes of the state's version."""
 
     kind: int
     body: msgspec.Raw
@@ -53,7 +54,7 @@ class KeptMessage(NamedTuple):
 
 
 def received(messages: Format) -> Translated:
-    """Return how the receipt of a message is kept, with the messages of a format."""
+    """Return how a `Received` record is stored, with the messages of a format."""
 
     def kept(record: Received) -> tuple[int, object, float]:
         return *messages.numbered(record.message), record.now

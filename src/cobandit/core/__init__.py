@@ -1,7 +1,7 @@
-"""On-demand communication, without I/O: no clock, no randomness, no logging, the standard library only.
+"""On-demand communication without I/O: no clock, no randomness, no logging, only the standard library.
 
 Read `messages.py`, `replica.py`, `exchange.py`, `protocols/on_demand.py`, `link.py` and `endpoint.py`, in this order,
-beside Algorithm 1 of the paper. `facts.py`, `peers.py` and `speech.py` are for looking things up.
+beside Algorithm 1 of the paper. Use `facts.py`, `peers.py` and `speech.py` as reference.
 """
 
 from cobandit.core.endpoint import Endpoint

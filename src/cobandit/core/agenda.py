@@ -1,14 +1,16 @@
-"""What one agent owes its peers where messages may be lost, and when it looks at that again.
+"""What one agent owes its peers where messages may be lost, and when it checks that again.
 
-Four things are said again until they are acknowledged. The last share, because it is also the request for the peer's:
-but only when a buffer is full again, so that a repetition has as much to say as a share. And without waiting for that,
-because they are *urgent*: which arms this agent has eliminated itself, what earlier incarnations observed (its own and
-the peer's), and that it is here, once it said so. A relay owes what others observed.
+Four things are repeated until they are acknowledged. The first is the last share, because it is also the request for
+the peer's. It is repeated only when a buffer is full again, so that a repetition has as much to say as a share. The
+other three do not wait for that, because they are *urgent*: the arms that this agent has eliminated itself, what
+earlier incarnations observed (its own and the peer's), and its presence, once it has announced it. A relay also owes
+what others observed.
 
-What it observes needs no repetition as long as it goes on: the next share carries everything that was not acknowledged.
-It looks at its waits with every observation. Only if it has observed nothing for long must it be woken.
+An agent's observations need no repetition as long as it keeps observing: the next share carries everything that was not
+acknowledged. The agent checks its waits with every observation. It must be woken only if it has observed nothing for a
+long time.
 
-Where no message is lost, links have no `Retransmit`, nothing is ever owed, and nobody needs to be woken.
+Where no message is lost, links have no `Retransmit`, nothing is ever owed, and no agent needs to be woken.
 """
 
 import math
@@ -43,7 +45,7 @@ class Agenda:
         """The time of the last input."""
 
     def look(self, now: float) -> None:
-        """Take the time. A wait that was computed by a clock which went back since is not trusted."""
+        """Take the time. If the clock went back, waits computed before that are no longer trusted."""
         check_time(now)
         if self.latest is not None and now < self.latest and self._tick < math.inf:
             self._next_retry = -math.inf
@@ -54,7 +56,7 @@ class Agenda:
         self.latest = now
 
     def standing(self) -> tuple[object, ...]:
-        """Return when it looks again, as one value to compare."""
+        """Return the timer's state as one value to compare."""
         return self.wake_at, self._next_retry, self.own_eliminated_at
 
     # What is owed.
@@ -76,9 +78,9 @@ class Agenda:
         return any(isinstance(fact.key, CellKey | TotalKey | SettledKey) for fact in wanted)
 
     def find_urgent(self, link: Link, *, is_met_now: bool = False) -> None:
-        """Find out up to which number of the log there is something urgent for a peer.
+        """Find the number of the log up to which something is urgent for a peer.
 
-        Who is met for the first time knows that this agent is here, or will ask: that waits for the next share.
+        A peer met for the first time knows that this agent is here, or will ask: the presence waits for the next share.
         """
         wanted = self._replica.wanted(0, link.wants, link.told_of)
         facts = (fact for fact in wanted if not (is_met_now and isinstance(fact.key, PresenceKey)))
@@ -87,14 +89,14 @@ class Agenda:
     def _urgency(self, fact: Fact) -> int:
         """Return the number of the last change of a fact that does not wait for a full buffer."""
         if isinstance(fact.key, EliminationsKey):
-            return self.own_eliminated_at  # what others eliminated, they tell themselves
+            return self.own_eliminated_at  # other agents announce their own eliminations
         present = (self._replica.agent, self._replica.incarnation)
         return 0 if isinstance(fact.key, CellKey | SettledKey) and fact.key[:2] == present else fact.number
 
-    # When to look at it.
+    # When to check it.
 
     def expect(self, link: Link, now: float) -> None:
-        """Give the peer the usual time to acknowledge something new; a wait that is under way goes on."""
+        """Give the peer the usual time to acknowledge something new; a wait that is under way continues."""
         if link.retransmit is not None:
             if link.retransmit.retry_at <= now:
                 link.retransmit.expect(now)
@@ -106,21 +108,21 @@ class Agenda:
             self.expect(link, now)
 
     def schedule(self, link: Link) -> None:
-        """Note that something is expected of a peer."""
+        """Note that something is expected from a peer."""
         if link.retransmit is not None:
             self._next_retry = min(self._next_retry, link.retransmit.retry_at)
             self._wake_by(self._flush_at(link, link.retransmit))
 
     def schedule_if_needed(self, link: Link) -> None:
-        """Note that something is expected of a peer, if anything is."""
+        """Note that something is expected from a peer, if anything is."""
         if link.retransmit is not None and (self.owes(link) or self.has_unsaid(link)):
             self.schedule(link)
 
     def observed(self, now: float) -> Iterator[Link]:
-        """Something was observed. Return the peers to whom the last share is repeated now.
+        """Handle an observation. Yield the links on which the last share is repeated now.
 
-        A share is repeated if there is as much to say as a share must have. So, but for what is urgent and for idle
-        times, an agent never speaks more often on its own accord than its buffers fill.
+        A share is repeated only if there is as much to say as a share must have. So apart from urgent facts and idle
+        times, an agent never speaks unprompted more often than its buffers fill.
         """
         self.last_observed = now
         self.wake_at = None if self._tick == math.inf else now + self._tick
@@ -133,7 +135,7 @@ class Agenda:
             self._next_retry = min(self._next_retry, retransmit.retry_at)
 
     def woken(self, now: float) -> Iterator[Link]:
-        """The time has come. Return the peers to whom the last share is repeated now, because nothing is observed."""
+        """Handle the timer. Yield the links on which the last share is repeated now, because nothing is observed."""
         self.wake_at = None
         for link, retransmit in self._retransmitting(lambda one: self.owes(one) or self.has_unsaid(one)):
             if now >= self._flush_at(link, retransmit) or now < retransmit.sent_at:
@@ -152,10 +154,10 @@ class Agenda:
                 yield link, link.retransmit
 
     def _flush_at(self, link: Link, retransmit: Retransmit) -> float:
-        """Return when an agent that observes nothing says again what a peer has not acknowledged.
+        """Return when an agent that observes nothing repeats what a peer has not acknowledged.
 
-        A newcomer hears from a relay at once what others have observed, and again as soon as the wait is over. Who is
-        quiet hears of it from a relay after a while; only if that is not acknowledged, the waits grow.
+        A relay tells a newcomer at once what others have observed, and again as soon as the wait is over. It tells a
+        quiet peer after one tick; the waits grow only if that is not acknowledged.
         """
         if link.owner.is_relay and link.urgent > link.acknowledged:
             return retransmit.retry_at
@@ -167,7 +169,7 @@ class Agenda:
         return max(retransmit.retry_at, quiet_since + self._tick)
 
     def flush_by(self, now: float) -> None:
-        """See to it that leaves which ask for nothing hear within a while of what others observed."""
+        """Make sure that leaves that ask for nothing hear within one tick what others observed."""
         if self._tick < math.inf:
             self._wake_by(now + self._tick)
 

@@ -1,6 +1,6 @@
-"""How much is held of each agent: cells, and observations in them, of all its incarnations and of each.
+"""How much is held of each agent: cells and their observations, for all its incarnations and for each one.
 
-Limits and checks ask for it with every message, so it is counted as cells grow and go.
+Limits and checks need these numbers with every message, so they are updated as cells grow and go.
 """
 
 from collections import defaultdict
@@ -26,10 +26,10 @@ class Amounts:
         self._of: defaultdict[AgentId, list[int]] = defaultdict(lambda: [0, 0])
         self._of_lives: defaultdict[tuple[AgentId, int], int] = defaultdict(int)
         self.agents: KeysView[AgentId] = self._of.keys()
-        """The names of all whose observations are held."""
+        """The names of all agents whose observations are held."""
 
     def of(self, agent: AgentId) -> tuple[int, int]:
-        """Return how many cells of an agent are held, and how many observations in them."""
+        """Return how many cells of an agent are held, and how many observations they contain."""
         cells, observations = self._of.get(agent, (0, 0))
         return cells, observations
 
@@ -38,14 +38,14 @@ class Amounts:
         return self._of_lives.get((agent, incarnation), 0)
 
     def add(self, key: CellKey, observations: int, *, is_new: bool) -> None:
-        """A cell has grown, or is there for the first time."""
+        """Count a cell that has grown, or that is new."""
         amount = self._of[key.agent]
         amount[0] += is_new
         amount[1] += observations
         self._of_lives[key[:2]] += observations
 
     def drop(self, key: CellKey, observations: int) -> None:
-        """A cell is gone."""
+        """Count a cell that is gone."""
         self.add(key, -observations, is_new=False)
         self._of[key.agent][0] -= 1
         if not self._of[key.agent][0]:

@@ -1,7 +1,7 @@
 """Which bandits an agent serves, and which of their periods count at present.
 
-It owns the definitions, the arms of each bandit, and the time by which periods are counted. It holds no cells: who asks
-drops what is over. It knows no peers.
+It owns the definitions, the arms of each bandit, and the time by which periods are counted. It holds no cells: its
+caller drops what is over. It knows no peers.
 """
 
 import math
@@ -15,12 +15,12 @@ from cobandit.values.tally import Arm, ArmTally
 
 
 class Turn(NamedTuple):
-    """What followed from it that a period has begun."""
+    """What follows when a period begins."""
 
     is_own: bool
     """Whether this incarnation has observed anything of that bandit in the period before."""
     gone: tuple[tuple[CellKey, ArmTally], ...]
-    """The cells that are outside of their windows."""
+    """The cells that are outside their windows."""
 
 
 class Calendar:
@@ -38,20 +38,20 @@ class Calendar:
 
     def __init__(self, arms: set[Arm], units_per_reward: int) -> None:
         self.bandits: dict[str, Bandit] = {"": Bandit("", (), units_per_reward)}
-        """The bandits that this agent serves, or has served: by their names, the plain one without a name."""
+        """The bandits that this agent serves or has served, by name. The plain one has no name."""
         self.time = 0.0
-        """What it was when a period last began. Within an incarnation it never goes back, or a cell would be begun
+        """The time at which a period last began. Within an incarnation it never goes back: a cell would be started
         twice."""
         self._arms: dict[str, set[Arm]] = {"": arms}
         self._periods: dict[str, int] = {"": 0}
-        """Of each bandit, the present period."""
+        """The present period of each bandit."""
         self.turns_at = math.inf
-        """When the next period begins, of any bandit."""
+        """When the next period of any bandit begins."""
         self.shortest = math.inf
-        """How long the shortest period lasts, of any bandit."""
+        """The length of the shortest period of any bandit."""
 
     def serve(self, bandits: Iterable[Bandit]) -> None:
-        """Take bandits, or more arms of them: what was checked. What is known of others stays."""
+        """Add bandits, or arms to them, that were checked. Other bandits stay known."""
         for bandit in bandits:
             self.bandits[bandit.name] = bandit
             if bandit.name:
@@ -75,7 +75,7 @@ class Calendar:
         return self._periods[bandit]
 
     def turn(self, time: float) -> set[str]:
-        """Take the time. Return of which bandits the period is another one."""
+        """Set the time. Return the bandits whose period has changed."""
         self.time, before = time, self._periods
         self._look_up()
         return {name for name, period in self._periods.items() if period != before[name]}
@@ -85,17 +85,17 @@ class Calendar:
         return period <= self._periods[bandit] - self.bandits[bandit].periods
 
     def is_ahead(self, told: Cells | CellKey) -> bool:
-        """Return whether cells are of a period that is too far ahead: their teller's clock is wrong, or this one's."""
+        """Return whether cells are from a period too far ahead: the sender's clock is wrong, or this agent's."""
         return told.bandit in self._periods and told.period > self._periods[told.bandit] + 1
 
     def is_before(self, time: float) -> bool:
-        """Return whether a time lies further back than clocks may be apart: before the last period, of some bandit."""
+        """Return whether a time is further back than clocks may differ: before the previous period of some bandit."""
         if time >= self.time:
             return False
         return any(bandit.number_at(time) < self._periods[name] - 1 for name, bandit in self.bandits.items())
 
     def counts(self, told: Cells) -> bool:
-        """Return whether cells are of a bandit that is served, and of a period that counts: the next one does too."""
+        """Return whether cells are of a served bandit and of a period that counts. The next period counts too."""
         present = self._periods.get(told.bandit)
         if present is None or (told.segment and beside(told.bandit, told.segment) not in ("", *APART)):
             return False

@@ -1,7 +1,7 @@
 """Which arms are still considered, by this agent and by the others, and when a pair has nothing left to learn.
 
-Where all agents have the same arms there is one candidate set for all (Algorithm 3): what one drops, all drop. Where
-they have different arms, everybody decides about its own (Algorithm 5), and says so.
+If all agents have the same arms, there is one candidate set for all (Algorithm 3): if one agent drops an arm, all drop
+it. If they have different arms, each agent decides about its own (Algorithm 5) and announces it.
 """
 
 from cobandit.core.facts import EliminationsKey
@@ -22,24 +22,25 @@ class Candidates:
 
     @property
     def count(self) -> int:
-        """What thresholds count by, at least one: who serves only bandits with names has no plain arms.
+        """The number of candidates that thresholds use, at least one.
 
-        With none, a threshold could be 0, and a demand would be met by a share with nothing in it, which is not sent.
+        An agent that serves only named bandits has no plain arms. A threshold could then be 0, and a demand would be
+        met by an empty share, which is never sent.
         """
         return max(1, len(self.own))
 
     @property
     def key(self) -> EliminationsKey:
-        """Under which key it is known what this agent has dropped."""
+        """The key of the fact that holds what this agent has dropped."""
         return EliminationsKey(self._members.agent, self._replica.incarnation)
 
     @property
     def eliminated(self) -> tuple[Arm, ...]:
-        """The arms that this agent no longer considers, in the order in which they went."""
+        """The arms that this agent has eliminated, in order of elimination."""
         return self._replica.eliminated(*self.key)
 
     def of(self, peer: Peer) -> frozenset[Arm]:
-        """Return the arms that a peer still considers, as far as it said (C_j' of Algorithm 5)."""
+        """Return the arms that a peer still considers, as far as it has said (C_j' of Algorithm 5)."""
         return frozenset(peer.arms).difference(self._replica.eliminated(peer.name, peer.incarnation))
 
     def are_settled(self, peer: Peer) -> bool:
@@ -55,7 +56,7 @@ class Candidates:
         return self._replica.put(self.key, gone)
 
     def follow(self, peer: Peer) -> tuple[Arm, ...]:
-        """Drop what a peer has dropped, if all have the same arms. Return which arms that were.
+        """Drop what a peer has dropped, if all have the same arms. Return these arms.
 
         Two agents may drop each other's last arm while their notices are under way, so the last candidate stays.
         """
@@ -68,7 +69,7 @@ class Candidates:
         return tuple(dropped)
 
     def follow_all(self, *, was_same: bool) -> tuple[Arm, ...]:
-        """Drop what anybody has dropped, if all have come to have the same arms. Return which arms that were."""
+        """Drop what any peer has dropped, if all have come to have the same arms. Return these arms."""
         if was_same or not self._members.same_arms:
             return ()
         return tuple(arm for peer in self._members for arm in self.follow(peer))

@@ -1,7 +1,7 @@
-"""What cannot be: what nobody can have observed, and no peer can have said, whatever the network does.
+"""What is impossible: what no agent can have observed, and no peer can have said, whatever the network does.
 
-Functions that check raise `LocalError` or `PeerError` and change nothing. A message that is only old, doubled or out of
-order is none of their business.
+Checks raise `LocalError` or `PeerError` and change nothing. They ignore messages that are only old, doubled or out of
+order.
 """
 
 from collections.abc import Sequence
@@ -34,11 +34,11 @@ from cobandit.values.errors import LocalError, PeerError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm, ArmTally
 
 SPARE_SESSIONS = 2**40
-"""Sessions that nobody is driven into by a peer who says that it knows them: an agent must always find a later one."""
+"""The highest sessions, which a peer may not claim to know: an agent must always find a later session to begin."""
 
 
 def check_observations(tallies: Sequence[ArmTally], replica: Replica, at: At = PLAIN, *, before: int = 0) -> int:
-    """Refuse own observations that cannot be, or that nobody could be told of. Return how many there are with `before`.
+    """Refuse own observations that are impossible, or that could not be sent. Return `before` plus their number.
 
     Raises:
         LocalError: There are none, the bandit or an arm is not this agent's, an arm comes twice, no rewards add up to
@@ -78,9 +78,10 @@ def check_observations(tallies: Sequence[ArmTally], replica: Replica, at: At = P
 
 
 def check_share(share: Share, agent: AgentId, *, is_tolerant: bool, is_led: bool) -> None:
-    """Refuse a share of an agent that follows other rules, or with numbers that no agent has.
+    """Refuse a share from an agent that follows other rules, or with impossible numbers.
 
-    Where no message is lost, only a relay shares nothing: the receiver's pace is that of the pair (`is_led`).
+    Where no message is lost, a share may be empty only if `is_led`: from a relay, because the receiver sets the pair's
+    pace, or if what was buffered may have left its window.
     """
     sender = share.sender
     if (share.delivery is not None) != is_tolerant:
@@ -94,7 +95,7 @@ def check_share(share: Share, agent: AgentId, *, is_tolerant: bool, is_led: bool
 
 
 def check_delivery(sender: AgentId, delivery: Delivery, agent: AgentId, session: int) -> None:
-    """Refuse sessions and receipts that no agent has."""
+    """Refuse impossible sessions and receipts."""
     receipt = delivery.receipt
     if not (0 <= delivery.session < MAX_INCARNATION and 0 <= delivery.attempt <= MAX_NUMBER):
         raise PeerError(f"{sender} speaks of itself as session {delivery.session}, attempt {delivery.attempt}")
@@ -107,7 +108,7 @@ def check_delivery(sender: AgentId, delivery: Delivery, agent: AgentId, session:
 def check_receipt(
     sender: AgentId, link: Link | None, delivery: Delivery, agent: AgentId, session: int, number: int
 ) -> None:
-    """Refuse a receipt for what an agent never said in this session, whose log has come to a number."""
+    """Refuse a receipt for what this agent never said in this session; `number` is the end of its log."""
     receipt = delivery.receipt
     if receipt.session != session:
         return
@@ -142,10 +143,10 @@ def check_words(
 
 
 def _check_speaker(sender: AgentId, speaker: Delivery | Notice | None, changes: Changes, replica: Replica) -> None:
-    """Refuse what an agent may not speak of: it speaks of itself, and of what the receiver observed; a relay of all.
+    """Refuse facts that a sender may not report. It may report its own and what the receiver observed; a relay, all.
 
-    Who has not heard yet which incarnation of the receiver is the present one may tell of that, too: nothing new. Only
-    relays tell totals.
+    A sender that has not heard of the receiver's present incarnation may report on that too, but nothing new. Only
+    relays send totals.
     """
     said, is_relay = said_by(sender, changes, replica), speaker is not None and speaker.is_introduced
     if said is not None and (speaker is None or said.session == speaker.session):
@@ -167,7 +168,7 @@ def _check_speaker(sender: AgentId, speaker: Delivery | Notice | None, changes: 
 
 
 def check_changes(changes: Changes, sender: AgentId, replica: Replica) -> None:
-    """Refuse facts that cannot be true, from any teller."""
+    """Refuse facts that cannot be true, from any sender."""
     if not 0 <= changes.base <= changes.upto <= MAX_NUMBER:
         raise PeerError(f"{sender} tells of its log from {changes.base} to {changes.upto}")
     for words in (changes.cells, changes.eliminations, changes.presences):
@@ -229,9 +230,9 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
             arm, count = entry.arm, entry.observations
             before = replica.held(told, arm)
             if not replica.has(told.bandit, arm) or 0 < count <= before.observations:
-                continue  # of no use here; or old news, which is no news, whatever it says
+                continue  # of no use here; or old news, which changes nothing whatever it says
             added = entry.minus(before)
-            # Of an incarnation that is over somebody may have lied: then the cell is passed over (`Replica.merge`).
+            # A peer may have lied about an incarnation that is over: then the cell is skipped (`Replica.merge`).
             units_per_reward = replica.units_of(told.bandit)
             is_sound = (added if is_present else entry).can_be(units_per_reward)
             if not (0 < count <= MAX_OBSERVATIONS and is_sound):
@@ -245,7 +246,7 @@ def _check_cells(changes: Changes, sender: AgentId, replica: Replica) -> None:
         held_cells, held_observations = replica.amount_of(agent)
         most = MAX_CELLS_PER_AGENT if lender_of(agent) is None else MAX_PEN_CELLS
         is_too_much = held_cells + cells > most or held_observations + observations > MAX_PER_AGENT
-        if is_too_much and agent != replica.agent:  # what this agent is told of itself, `witnesses.py` bounds
+        if is_too_much and agent != replica.agent:  # `witnesses.py` limits reports about this agent
             raise PeerError(f"{sender} tells of more than one agent can have observed: {agent}, {observations} more")
         if replica.number + observations > MAX_NUMBER // 2:
             raise PeerError(f"{sender} tells of {observations} observations: {replica.agent} has heard of too many")
@@ -262,7 +263,7 @@ def _check_total(told: Cells, sender: AgentId, replica: Replica) -> None:
 
 
 def _check_presence(link: Link | None, presence: Presence, members: Members, replica: Replica) -> None:
-    """Refuse who counts rewards otherwise, cannot be a peer, or has other arms in the same session."""
+    """Refuse a sender that counts rewards differently, cannot be a peer, or changes its arms within a session."""
     sender = presence.agent
     if presence.is_relay and presence.is_leaf:
         raise PeerError(f"{sender} says that it is a relay and a leaf, which nobody is")
@@ -290,13 +291,13 @@ def _check_presence(link: Link | None, presence: Presence, members: Members, rep
 
 
 def _plain_of(presence: Presence) -> Bandit:
-    """Return the plain bandit as a peer has it."""
+    """Return the plain bandit as a peer declares it."""
     plain = Bandit("", (), presence.units_per_reward)
     return next((bandit for bandit in presence.bandits if not bandit.name), plain)
 
 
 def check_arms(link: Link | None, arms: tuple[Arm, ...]) -> None:
-    """Refuse other arms than a known peer had: only in a later session may it serve others."""
+    """Refuse arms that differ from a known peer's: only a later session may serve others."""
     if link is not None and set(link.peer.arms) != set(arms):
         raise PeerError(
             f"{link.peer.name} joined with arms {', '.join(arms)} but had {', '.join(link.peer.arms)} before: "
@@ -305,7 +306,7 @@ def check_arms(link: Link | None, arms: tuple[Arm, ...]) -> None:
 
 
 def _check_eliminations(link: Link, changes: Changes, candidates: Candidates, *, same_arms: bool) -> None:
-    """Refuse eliminations that cannot be on a network that loses nothing. Elsewhere the arms may not be known yet."""
+    """Refuse eliminations that are impossible if no message is lost. Otherwise the arms may not be known yet."""
     for told in changes.eliminations if link.retransmit is None else ():
         left = candidates.of(link.peer).difference(told.arms)
         if not set(told.arms) <= set(link.peer.arms) or not (left or same_arms):
@@ -313,18 +314,18 @@ def _check_eliminations(link: Link, changes: Changes, candidates: Candidates, *,
 
 
 def is_heeded(link: Link, speaker: Delivery | Notice, changes: Changes) -> bool:
-    """Return whether a message is of the peer's present session, or begins a later one by introducing it.
+    """Return whether a message is from the peer's present session, or introduces a later one.
 
-    What a session wants, and why it has eliminated an arm, is not known before it has said which arms it serves.
+    Until a session has announced its arms, it is unknown what it wants, and why it has eliminated an arm.
     """
     session, known = speaker.session, link.peer.session
     if known is None and not speaker.is_introduced:
-        return True  # the driver's word is all there is
+        return True  # only the driver has reported this peer so far
     return session == known or (session > (known or -1) and any(told.session == session for told in changes.presences))
 
 
 def has_forgotten(news: News, replica: Replica) -> bool:
-    """Return whether a peer has returned what this agent's state should know: of a life that is not before it."""
+    """Return whether a peer has returned what this state should know: from its first incarnation, or a later one."""
     told = [key.incarnation for key, _ in news.cells if key.agent == replica.agent]
     return max(told) >= min(replica.lives)
 
@@ -332,11 +333,12 @@ def has_forgotten(news: News, replica: Replica) -> bool:
 def believed(
     sender: AgentId, changes: Changes, session: int | None, replica: Replica, *, is_heeded: bool, is_leaf: bool
 ) -> Changes:
-    """Return what of a message counts: of others only a relay's word, and some of it only if heeded.
+    """Return the part of a message that counts: about other agents only from a relay, and some of it only if heeded.
 
-    A leaf takes totals, and nobody's rows but its own; all others take rows, and no totals. Of a bandit with a name
-    counts what a session says that declares it as this agent does: under another definition it counts something else,
-    and one may have changed while the message was under way. A later session tells it again, unless its disk is lost.
+    A leaf takes totals, and no rows but its own; all others take rows and no totals. Cells of a named bandit count only
+    if the sender's session declares that bandit as this agent does: under another definition they count something else,
+    and either definition may have changed while the message was under way. A later session sends them again, unless its
+    disk is lost.
     """
     known = replica.presence_of(sender)
     if changes.settled and known is not None and (session or 0) < known.session:
@@ -363,17 +365,17 @@ def believed(
 
 
 def is_alike(bandit: str, said: Presence | None, session: int | None, replica: Replica) -> bool:
-    """Return whether the session that speaks has declared a bandit as it is declared here."""
+    """Return whether the sender's session has declared a bandit as it is declared here."""
     mine = replica.bandits.get(bandit)
     declared = () if said is None or session not in (None, said.session) else said.bandits
     return mine is not None and any(one.name == bandit and difference(mine, one) is None for one in declared)
 
 
 def is_mistaken(changes: Changes, members: Members, replica: Replica) -> bool:
-    """Return whether a message must be told again, because one side is mistaken.
+    """Return whether a message must be sent again, because one side is mistaken.
 
-    The sender does not know yet that the receiver is a leaf, or that it no longer is one; or the two have different
-    times, and what the sender tells is too far ahead here.
+    Either the sender does not know yet that the receiver is a leaf, or no longer is one; or the two clocks differ, and
+    the sender's cells are too far ahead here.
     """
     if any(map(replica.is_ahead, changes.cells)):
         return True
@@ -383,26 +385,26 @@ def is_mistaken(changes: Changes, members: Members, replica: Replica) -> bool:
 
 
 def is_relay(said: Presence | None, session: int | None = None) -> bool:
-    """Return whether an agent has said that it passes on what others observed: ever, or in the session that speaks."""
+    """Return whether an agent has said that it passes on what others observed: ever, or in the given session."""
     return said is not None and said.is_relay and session in (None, said.session)
 
 
 def said_by(sender: AgentId, changes: Changes, replica: Replica) -> Presence | None:
-    """Return how a sender introduces itself, or has."""
+    """Return how a sender introduces itself, or last did."""
     return changes.presences[0] if changes.presences else replica.presence_of(sender)
 
 
 def is_meant(receipt: Receipt, session: int) -> bool:
     """Return whether a share asks the present session, and not an earlier one, which may have answered already.
 
-    A peer that asked an earlier one asks again as soon as it hears of this one. A peer that has nothing of this agent's
-    yet has not been answered by anyone.
+    A peer that asked an earlier one asks again as soon as it hears of this one. A peer that holds nothing from this
+    agent yet has never been answered.
     """
     return receipt.session == session or not (receipt.number or receipt.held)
 
 
 def latest_life(receipt: Receipt, changes: Changes, replica: Replica, session: int) -> int:
-    """Return the latest session or incarnation of the receiver that a message knows and that lies ahead of it, or 0."""
+    """Return the latest session or incarnation of the receiver that a message knows and the receiver does not, or 0."""
     own = (told.incarnation for told in changes.cells if told.agent == replica.agent)
     ahead = [incarnation for incarnation in own if incarnation > replica.incarnation]
     return max((*ahead, receipt.session if receipt.session > session else 0))

@@ -1,15 +1,15 @@
 """One agent's side of the protocol: what follows from each input and each message.
 
-This is the only class of the core that a driver talks to. Inputs go in, outcomes come out; there is no clock, no chance
-and no I/O here. The endpoint does not know how arms are chosen: it counts observations, answers shares, and passes on
-which arms were eliminated.
+This is the only class of the core that a driver talks to. Inputs go in, outcomes come out; there is no clock, no
+randomness and no I/O here. The endpoint does not know how arms are chosen: it counts observations, answers shares, and
+passes on which arms were eliminated.
 
-On a reliable network every message does what the paper says, and that is all. Where messages may be lost and agents
-restart (`sharing.retry`), every message says which session speaks and what it has of the receiver's, and what was not
-acknowledged in time is said again: `retransmit.py` says when, `agenda.py` what, and `uncertain.py` how it is heard.
+On a reliable network every message does what the paper says, and no more. Where messages may be lost and agents restart
+(`sharing.retry`), every message names its sender's session and what the sender has of the receiver's. What is not
+acknowledged in time is repeated: `retransmit.py` decides when, `agenda.py` what, `uncertain.py` what follows.
 
-It is put together from parts. `peers.py` knows who is here, `speech.py` makes the messages; what follows from an input
-is decided here.
+The endpoint is assembled from parts. `peers.py` knows who is here and `speech.py` makes the messages; this file decides
+what follows from an input.
 """
 
 from collections.abc import Sequence
@@ -302,10 +302,10 @@ class Endpoint:
         return outcome if outcome.wake_at == wake_at else outcome._replace(wake_at=wake_at)
 
     def _standing(self, message: Message) -> tuple[object, ...] | None:
-        """Return all that a message can change. What leaves it as it was, such as a repetition, needs no record.
+        """Return everything that a message can change, or `None` if the message is certainly news.
 
-        `None` if the message is certainly news. When a peer was last heard does not count: a journal must not grow with
-        what others say again and again.
+        A message that leaves it unchanged, such as a repetition, needs no record. The time a peer was last heard is
+        left out: a journal must not grow because others repeat themselves.
         """
         link = self.met.get(message.sender)
         if link is None or (isinstance(message, Share) and message.number > link.shares_received):
@@ -338,32 +338,32 @@ class Endpoint:
         """The driver says that a peer is gone and can be forgotten: nothing is buffered for it or sent to it.
 
         Its observations stay, and so does the link, set aside. When the peer is heard again, both continue from there.
-        So it does not matter whether the peer is really gone, or whether others forget it too.
+        It need not really be gone, and others need not forget it. Beyond `MAX_FORGOTTEN` it only counts as away.
 
         Raises:
-            LocalError: No agent of that name has joined, messages cannot be lost here, or too many are forgotten.
+            LocalError: No agent of that name has joined, or messages cannot be lost here.
         """
         check_time(now)
         self.peers.forget(peer)
         return Outcome((Forgot(peer, now),), wake_at=self.wake_at)
 
-    # What is heard.
+    # What is received.
 
     def _receive_share(self, share: Share, now: float) -> Outcome:
-        """Take observations of a peer, and its request for this agent's (Algorithm 1, lines 15 to 21)."""
+        """Handle a share: a peer's observations, and its request for this agent's (Algorithm 1, lines 15 to 21)."""
         self.peers.check_share(share)
         if share.delivery is not None:
             return uncertain.receive_share(self, share, share.delivery, now)
         link = self.peers.admit(share.sender, share.changes, None)
         if share.number <= link.shares_received:
-            return Outcome()  # it has come before, or a later one has
+            return Outcome()  # this share, or a later one, has already arrived
         self.agenda.look(now)
         changes = share.changes
         if self.members.is_leaf:
-            changes = changes._replace(upto=share.number)  # all that is numbered where no message is lost
+            changes = changes._replace(upto=share.number)  # where no message is lost, only shares have numbers
         outcome = self.merge(link, share, changes, link.peer.session, now)  # Algorithm 1, line 16
         link.shares_received = share.number
-        # The question of lines 17 to 21 is not put to a settled pair: it has nothing left to say.
+        # A settled pair skips lines 17 to 21: it has nothing left to say.
         answer = () if self.candidates.are_settled(link.peer) else self.answer(link, now)
         return Outcome(outcome.records, answer + outcome.outgoing, *outcome[2:]) if answer else outcome
 
@@ -386,20 +386,20 @@ class Endpoint:
         heeded = link.retransmit is None or credibility.is_heeded(link, notice, notice.changes)
         outcome = self.merge(link, notice, notice.changes, notice.session, now, is_heeded=heeded)
         self.peers.take_back(link, notice.changes)
-        for presence in notice.changes.presences:  # all that is claimed is this one fact, whatever else is wanted
+        for presence in notice.changes.presences:  # a notice claims only this one fact, whatever else is wanted
             if presence.session == link.peer.session and notice.changes.base <= link.held:
                 link.held = max(link.held, notice.changes.upto)
-        if link.is_leaf and link.retransmit is not None and self.agenda.has_unsaid(link):  # it is here, so it is told
+        if link.is_leaf and link.retransmit is not None and self.agenda.has_unsaid(link):  # it is here, so send it
             outcome = outcome._replace(outgoing=(self.speech.repeat(link, now, is_answer=True), *outcome.outgoing))
         return outcome
 
     def merge(
         self, link: Link, message: Message, changes: Changes, session: int | None, now: float, *, is_heeded: bool = True
     ) -> Outcome:
-        """Take what a peer tells. Return what is new: of others, of this agent's own other incarnations.
+        """Merge what a peer reports. Return what is new: from others, and from this agent's own other incarnations.
 
-        What it has eliminated counts only if the arms are known because of which it did, and a word about itself only
-        if there is no later one.
+        The peer's eliminations count only if the arms behind them are known, and a statement about itself only if there
+        is no later one.
         """
         records, is_leaf = (Received(message, now),), self.members.is_leaf
         if self._is_plain(link.peer, changes):
@@ -418,7 +418,7 @@ class Endpoint:
         returned, also = roles.sorted_out(self.replica, own) if own else ((), ())
         is_passed_on = self.members.is_relay and bool(rows or news.settled)
         outgoing = roles.pass_on(self, link, rows, now, forwards=self.sharing.forwards) if is_passed_on else ()
-        if own:  # the others must be told
+        if own:  # the others must hear of it
             for other in self.links.values():
                 self.agenda.find_urgent(other)
             self.agenda.expect_from_all(now)
@@ -433,9 +433,9 @@ class Endpoint:
         return Outcome(records, outgoing, others, ruled_out, self.wake_at, None, returned, elsewhere + also, forgot)
 
     def _is_plain(self, peer: Peer, changes: Changes) -> bool:
-        """Return whether a message tells what its sender observed of the plain bandit in its present life, and no more.
+        """Return whether a message reports only what its sender's present incarnation observed of the plain bandit.
 
-        Most do, and nothing else can follow from one, unless this agent passes it on, or takes totals instead.
+        Most messages do. Nothing else can follow from one, unless this agent passes it on or takes totals instead.
         """
         if len(changes.cells) != 1 or changes.eliminations or changes.presences or changes.settled:
             return False

@@ -1,7 +1,7 @@
-"""When to talk: one directed pair of agents. This is the machine of Algorithm 1, and nothing else.
+"""When to talk: one directed pair of agents. This is the state machine of Algorithm 1, and nothing else.
 
-Two rules hold here. Everything that changes a pair's state is in this file. And this file does not know who is fast
-and who is slow, what is in a buffer, or who the peer is: it counts.
+Two rules hold. Everything that changes a pair's state is in this file. And this file does not know which agent is fast
+or slow, what is in a buffer, or who the peer is: it only counts.
 
 From the paper's symbols to names, for the direction from agent j to agent p:
 
@@ -10,9 +10,9 @@ From the paper's symbols to names, for the direction from agent j to agent p:
     c^(j->p)          c               1 before the first share
     f(c)              threshold       how much must be buffered before the next share
 
-What it does with an input is looked up in a table: Algorithm 1's is in `protocols/on_demand.py`, and other protocols
-are other tables over the same machine. "Reached" means buffered >= f(c), the observation at hand included. A share
-renews the buffer and moves c on. What options of a threshold change for answers is in `thresholds.py`.
+A table decides what each input does. The table of Algorithm 1 is in `protocols/on_demand.py`; other protocols are other
+tables for the same machine. "Reached" means buffered >= f(c), including the current observation. A share empties the
+buffer and advances c. A threshold may have options that treat answers differently (`thresholds.py`).
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class Sharing(NamedTuple):
     """Whether an elimination is announced only to agents that have the arm (Algorithm 5, line 9), and not to all that
     have any arm in common. Pairs with different arms may then never fall silent."""
     forwards: bool = False
-    """Whether a relay passes on to other relays what a relay has told it: where not all of them are neighbours."""
+    """Whether a relay passes on to other relays what a relay has told it: where not all relays are neighbours."""
 
     def __repr__(self) -> str:
         retry = "" if self.retry is None else f", {self.retry!r}"
@@ -43,10 +43,10 @@ class Sharing(NamedTuple):
 
 
 class Exchange:
-    """The state of one directed pair: is a share demanded, how much is buffered, which share comes next.
+    """The state of one directed pair: whether a share is demanded, how much is buffered, which share comes next.
 
-    Nobody else writes it. The first four methods are the table's inputs; the others are what a network that loses
-    messages and agents that restart bring with them.
+    No other class writes it. The first four methods are the table's inputs. The others are needed where a network loses
+    messages or agents restart.
     """
 
     __slots__ = ("answers_wait", "buffered", "c", "demanded", "rules", "shares_sent", "threshold")
@@ -61,31 +61,31 @@ class Exchange:
         self.shares_sent = 0
 
     def observe(self, candidate_count: int, observations: int = 1) -> int:
-        """Take own observations that the peer can use. Return how many to share now: the whole buffer, or none.
+        """Add own observations that the peer can use. Return how many to share now: the whole buffer, or none.
 
-        Several at once are shared at once: no answer can come between them, so there is only one demand to meet.
+        Several at once go into one share: no answer can come between them, so there is only one demand to meet.
         """
         self.buffered += observations
         return self._take(Input.OBSERVATION, candidate_count)
 
     def share_received(self, candidate_count: int) -> int:
-        """Take a share of the peer. Return how many observations to answer with: the whole buffer, or none."""
+        """Handle a share from the peer. Return how many observations to answer with: the whole buffer, or none."""
         return self._take(Input.SHARE, candidate_count)
 
     def peer_left(self) -> None:
-        """Take a leave notice."""
+        """Handle a leave notice."""
         self._take(Input.LEAVE, 1)
 
     def peer_joined(self) -> None:
-        """Take a join notice."""
+        """Handle a join notice."""
         self._take(Input.JOIN, 1)
 
     def put_off(self) -> None:
-        """Take a share of the peer that is not answered now, however much is buffered. The demand stands."""
+        """Handle a share from the peer without answering it now, however much is buffered. The demand stands."""
         self.demanded = True
 
     def ask(self) -> None:
-        """Share nothing, and ask for the peer's, as a relay does: it observes nothing, so the peer's pace decides."""
+        """Ask for the peer's share with nothing buffered. Relays observe nothing, so the peer sets the pace."""
         self.demanded, self.shares_sent = False, self.shares_sent + 1
 
     def has_reached(self, candidate_count: int) -> bool:
@@ -93,28 +93,28 @@ class Exchange:
         return self.buffered >= self.threshold.at(self.c, candidate_count)
 
     def repeat(self, candidate_count: int) -> None:
-        """Everything is sent without being demanded. If it is enough for a share, c moves on."""
+        """Note that everything is sent without a demand. If it was enough for a share, c advances."""
         self.c += self.has_reached(candidate_count)
         self.buffered = 0
 
     def renew(self, buffered: int) -> None:
-        """Begin the buffer anew: what the peer can use, or whose observations these are, has changed."""
+        """Reset the buffer, because what the peer can use, or the incarnation that observes, has changed."""
         self.buffered = buffered
 
     def start_again(self) -> None:
-        """Count shares from the first again, because a period has begun: a large threshold would delay what is new."""
+        """Reset c, because a period has begun: a large threshold would delay what is new."""
         self.c = 1
 
     def skip_to(self, shares_sent: int) -> None:
-        """Go on above a share number that the peer has seen, if this agent has forgotten that it sent as many."""
+        """Continue above a share number that the peer has seen, if this agent has forgotten that it sent so many."""
         self.shares_sent = max(self.shares_sent, shares_sent)
 
     def state(self) -> ExchangeState:
-        """Return where the pair stands."""
+        """Return the pair's state."""
         return ExchangeState(self.demanded, self.buffered, self.c, self.shares_sent)
 
     def restore(self, state: ExchangeState) -> None:
-        """Take over what `state` returned."""
+        """Restore what `state` returned."""
         self.demanded, self.buffered, self.c, self.shares_sent = state
 
     def _take(self, happened: Input, candidate_count: int) -> int:

@@ -1,8 +1,8 @@
-"""One fact: what it is about, what it says, and how a message tells it.
+"""One fact: what it is about, its value, and how a message carries it.
 
-There are cells, eliminations, presences, settled decisions of pens, and the totals of a relay. Each has a key of its
-own kind. This file does not
-know which facts an agent has, which of two values is the later one (`replica.py`), or who is told.
+There are cells, eliminations, presences, settled decisions of pens, and a relay's totals. Each kind has its own kind of
+key. This file does not know which facts an agent has, which of two values is later (`replica.py`), or who receives
+them.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from cobandit.values.tally import Arm, ArmTally
 
 
 class CellKey(NamedTuple):
-    """Whose observations, of what."""
+    """Key of a cell: whose observations, and of what."""
 
     agent: AgentId
     incarnation: int
@@ -25,20 +25,20 @@ class CellKey(NamedTuple):
 
 
 class EliminationsKey(NamedTuple):
-    """Who ruled arms out."""
+    """Key of the arms that one incarnation of an agent has eliminated."""
 
     agent: AgentId
     incarnation: int
 
 
 class PresenceKey(NamedTuple):
-    """Who is here, or is not."""
+    """Key of whether an agent is here."""
 
     agent: AgentId
 
 
 class SettledKey(NamedTuple):
-    """Which decisions of a pen are settled: of so many numbers each block has one (`settled.py`)."""
+    """Key of a block of a pen's decisions: which of them are settled (`settled.py`)."""
 
     agent: AgentId
     incarnation: int
@@ -46,7 +46,7 @@ class SettledKey(NamedTuple):
 
 
 class TotalKey(NamedTuple):
-    """What everybody has observed of an arm, added up: kept by relays, beside the cells that it is the sum of."""
+    """Key of a total: what all agents have observed of an arm. Relays keep totals beside the cells that they add up."""
 
     arm: Arm
     agent: AgentId = EVERYBODY_ELSE
@@ -60,7 +60,7 @@ Teller = tuple[AgentId, int | None]
 
 
 class Fact:
-    """The newest that is known of one key."""
+    """The latest known value of one key."""
 
     __slots__ = ("key", "number", "teller", "value")
 
@@ -71,7 +71,7 @@ class Fact:
         self.number = 0
         """The number of its last change in this agent's log."""
         self.teller = teller
-        """Who told it, in which of its sessions: that one needs no telling. `None` for what is this agent's own."""
+        """Who reported it, in which of its sessions: that peer need not get it. `None` for this agent's own facts."""
 
     @property
     def cell(self) -> ArmTally:
@@ -80,7 +80,7 @@ class Fact:
 
 
 def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
-    """Return facts as a message tells them."""
+    """Return facts as a message carries them."""
     cells: dict[tuple[AgentId, int, str, str, int], list[ArmTally]] = {}
     eliminations: list[Eliminations] = []
     presences: list[Presence] = []
@@ -106,5 +106,5 @@ def told(facts: Iterable[Fact], base: int = 0, upto: int = 0) -> Changes:
 
 
 def cell_key(told: Cells, arm: Arm) -> CellKey:
-    """Return the key of a cell that is told."""
+    """Return the key of a received cell."""
     return CellKey(told.agent, told.incarnation, arm, told.bandit, told.segment, told.period)

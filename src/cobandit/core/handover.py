@@ -1,8 +1,8 @@
-"""What a lender hands out with a pen, and how the one who gets it begins.
+"""What a lender hands out with a pen, and how the new holder begins.
 
-The new holder gets all that was ever observed with the pen, before it observes anything itself. So it goes on in the
-same incarnation, in a session of its own, and no row is added for it. It also gets the totals of everybody else, by
-which it can decide at once. This file does not know which pens there are, or how this is told.
+Before it observes anything itself, the new holder gets everything that was ever observed with the pen. So it continues
+in the same incarnation, in a session of its own, and needs no new row. It also gets the totals of all other agents, so
+it can decide well at once. This file does not know which pens there are, or how the handover is sent.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from cobandit.values.errors import PeerError
 from cobandit.values.tally import ArmTally
 
 MAX_TOTALS_HANDED_OVER = 4096
-"""Totals of bandits with names that are told with a pen."""
+"""The most totals of named bandits that are sent along with a pen."""
 
 
 class Handover(NamedTuple):
@@ -26,21 +26,21 @@ class Handover(NamedTuple):
     tallies: tuple[ArmTally, ...]
     """All that was observed with it."""
     totals: tuple[ArmTally, ...]
-    """All that everybody else has observed."""
+    """All that other agents have observed."""
     lender_session: int
     upto: int
-    """The number of the lender's log at which that was so."""
+    """The number of the lender's log at that time."""
     elsewhere: tuple[Cells, ...] = ()
-    """What was observed with it beside the plain bandit, and of bandits with names: all of it, or it would be begun
+    """What was observed with it of named bandits, segments and periods: all of it, or those cells would be started
     again."""
     totals_elsewhere: tuple[Cells, ...] = ()
-    """The same of everybody else, if it is not too much: the rest is told the usual way."""
+    """The same for all other agents, unless it is too much: then it is sent the usual way."""
     settled: tuple[SettledBlock, ...] = ()
-    """Which decisions that were made with it are settled: the holder judges them all, as long as it holds it."""
+    """Which of the decisions made with it are settled: while it holds the pen, the holder judges all of them."""
 
 
 def handed_over(endpoint: Endpoint, pen: AgentId, *, tells_elsewhere: bool = True) -> Handover:
-    """Return what a relay knows, for the next holder of a pen; without totals beside the plain bandit if so said."""
+    """Return what a relay knows for the next holder of a pen, optionally without totals beside the plain bandit."""
     replica = endpoint.replica
     told_of_pen = told(replica.facts_of(pen))
     own = tuple(entry for cells in told_of_pen.cells if _is_plain(cells) for entry in cells.tallies)
@@ -72,16 +72,16 @@ def _totals_elsewhere(endpoint: Endpoint, pen: AgentId) -> tuple[Cells, ...]:
 
 
 def holder_state(blank: EndpointState, session: int, lender: AgentId, given: Handover) -> EndpointState:
-    """Return how the holder of a pen begins.
+    """Return the initial state of a pen's holder.
 
     Args:
         blank: A fresh endpoint of that name, in the pen's incarnation.
-        session: In which the pen is lent.
-        lender: Who lent it. It needs no telling what it told.
-        given: What it told.
+        session: The session in which the pen is lent.
+        lender: Who lent it. It need not be sent what it reported.
+        given: What it reported.
 
     Raises:
-        PeerError: It told something of a period that is far ahead: the two clocks differ.
+        PeerError: It reported a period that is far ahead: the two clocks differ.
     """
     for cells in given.elsewhere:
         bandit = {one.name: one for one in blank.bandits}.get(cells.bandit)
@@ -109,13 +109,13 @@ def holder_state(blank: EndpointState, session: int, lender: AgentId, given: Han
 
 
 def _of_use(blank: EndpointState, told_cells: Iterable[Cells]) -> Iterator[tuple[tuple[str, str, int], ArmTally]]:
-    """Return what is of an arm that is served, and of a period that counts, with its place."""
+    """Yield the entries of served arms and of periods that count, with their places."""
     bandits = {one.name: one for one in blank.bandits}
     for cells in told_cells:
         bandit = bandits.get(cells.bandit)
         arms = blank.arms if not cells.bandit else () if bandit is None else bandit.arms
         if bandit is not None and cells.period <= bandit.number_at(blank.time) - bandit.periods:
-            continue  # nobody adds to it any more
+            continue  # no agent adds to it any more
         for entry in cells.tallies:
             if entry.arm in arms:
                 yield (cells.bandit, cells.segment, cells.period), entry

@@ -1,6 +1,6 @@
-"""The sentences that must always hold, in a form that every test can call.
+"""Statements that must always hold, in a form that every test can call.
 
-Each function returns the sentences that are false right now: an empty list is what everybody wants to see.
+Each function returns the statements that are false right now; an empty list means that all is well.
 """
 
 from cobandit.core.endpoint import Endpoint
@@ -10,7 +10,7 @@ from cobandit.values.tally import Tally
 
 
 def total(endpoint: Endpoint, at: At = PLAIN) -> Tally:
-    """Return all that is known of a place: own observations and everybody else's, each counted once."""
+    """Return all that is known of a place: own observations and those of all other agents, each counted once."""
     tally = Tally(endpoint.replica.arms_of(at[0]))
     tally.add_all(entry for key, entry in endpoint.replica.cells() if key[3:5] == at and entry.arm in tally.counts)
     tally.add_all(one.tally for one in endpoint.totals.all() if one[:2] == at and one.tally.arm in tally.counts)
@@ -35,14 +35,14 @@ def endpoint_violations(endpoint: Endpoint) -> list[str]:
 
 
 def _link_violations(endpoint: Endpoint) -> list[str]:
-    """Return what is wrong with what an agent keeps for its peers."""
+    """Return what is wrong with an agent's links to its peers."""
     wrong: list[str] = []
     for name, link in endpoint.links.items():
         # A relay buffers what leaves have observed, for other relays.
         most = endpoint.replica.number if endpoint.members.is_relay else endpoint.replica.observations
         if not 0 <= link.exchange.buffered <= most:
             wrong.append(f"{endpoint.name} buffers {link.exchange.buffered} observations for {name}: it made fewer")
-        # Where messages may be lost a repetition moves c on too (`Exchange.repeat`), so only the paper's counts agree.
+        # Where messages may be lost, a repetition advances c too (`Exchange.repeat`), so only the paper's counts agree.
         fewest_sent = link.exchange.c - 1 if link.retransmit is None else 0
         if link.exchange.c < 1 or link.exchange.shares_sent < fewest_sent:
             wrong.append(f"{endpoint.name} miscounts its shares to {name}")

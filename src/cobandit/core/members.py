@@ -1,6 +1,6 @@
-"""Who is here: this agent, the others of its group, which arms they serve, and which of those they have in common.
+"""Who is here: this agent, the others of its group, the arms they serve, and those they have in common.
 
-This file knows nothing of observations and of exchanges. An agent that left stays known, absent, because the others go
+This file knows nothing of observations or exchanges. An agent that left stays known, as absent, because the others go
 on buffering for it (Section 3.1, last paragraph).
 """
 
@@ -13,14 +13,14 @@ from cobandit.values.errors import LocalError, StrangerError
 from cobandit.values.tally import LONGEST_NAME, Arm, checked_arms
 
 MAX_PEERS = 100_000
-"""The largest number of other agents that one agent may know, besides those that it has forgotten."""
+"""The most other agents that one agent may know, not counting those that it has forgotten."""
 
 MAX_FORGOTTEN = 1_000_000
-"""The largest number of other agents that one agent may have forgotten."""
+"""The most other agents that one agent may have forgotten."""
 
 
 class Peer:
-    """One other agent, as seen from here."""
+    """Another agent, as seen from here."""
 
     __slots__ = (
         "arms",
@@ -40,22 +40,22 @@ class Peer:
     """The arms of the plain bandit that both sides serve."""
     common_set: frozenset[Arm]
     bandits: tuple[Bandit, ...]
-    """The other bandits that it serves, as it said."""
+    """The other bandits that it has said it serves."""
     commons: dict[str, frozenset[Arm]]
-    """The arms of those that both sides serve, where both mean the same by them."""
+    """For each of those that both sides serve and define alike: the arms in common."""
 
     def __init__(self, name: AgentId) -> None:
         self.name = name
         self.is_present = True
         self.session: int | None = None
-        """Its newest session that was heard of; `None` while the driver's word is all there is."""
+        """Its newest known session; `None` while only the driver has reported it."""
         self.incarnation = 0
         """The incarnation of that session, as far as is known."""
         self.last_heard: float | None = None
         self.bandits, self.commons = (), {}
 
     def serves(self, bandit: str, arm: Arm) -> bool:
-        """Return whether both sides serve an arm: all that this pair ever counts."""
+        """Return whether both sides serve an arm. A pair never counts any other."""
         return arm in (self.commons.get(bandit, ()) if bandit else self.common_set)
 
     @property
@@ -71,27 +71,28 @@ class Members:
         check_name("an agent's name", agent, LONGEST_NAME)
         self.agent = agent
         self.arms = checked_arms(arms) if arms else ()
-        """Those of the plain bandit. An agent that serves only bandits with names has none."""
+        """The arms of the plain bandit. An agent that serves only named bandits has none."""
         self.bandits: dict[str, Bandit] = {}
-        """The other bandits that this agent serves; and the plain one, without its arms, if that has a window."""
+        """The other bandits that this agent serves. The plain one is here too, without its arms, if it has a window."""
         self.session = session
-        """Which start of this agent's log it is. A new incarnation is a new session, and so is a new arm."""
+        """Which start of this agent's log this is. A new incarnation begins a new session, and so does a new arm."""
         self.notices = 0
-        """How often this agent said in this session that it is here, times two: a farewell has the number between."""
+        """Twice the number of times this agent has announced itself in this session; a farewell has the odd number
+        after."""
         self.is_relay = False
         """Whether this agent passes on what others observed."""
         self.is_leaf = False
-        """Whether this agent hears of others only as totals, from relays."""
+        """Whether this agent receives only totals of what others observed, from relays."""
         self.same_arms = True
-        """Whether every known agent has the same arm set: then there is one set of candidates for all."""
+        """Whether all known agents have the same arm set: then there is one set of candidates for all."""
         self.forgotten = 0
         """How many of the known agents are forgotten: see `Endpoint.forget`."""
         self._peers: dict[AgentId, Peer] = {}
         self._commons: dict[frozenset[Arm], tuple[frozenset[Arm], tuple[Arm, ...]]] = {}
-        """The arms in common, once for all peers that have the same: a large group has few different sets."""
+        """The arms in common, stored once for all peers that have the same: a large group has few different sets."""
 
     def check(self, name: AgentId, arms: Sequence[Arm], bandits: Sequence[Bandit] = ()) -> tuple[Arm, ...]:
-        """Return the arms of a peer, or say what is wrong. It may have none if there are other bandits.
+        """Return a peer's arms, or raise if something is wrong. It may have none if there are other bandits.
 
         Raises:
             LocalError: The name is this agent's own, or not a usable name; the arms are no usable arm set; or there are
@@ -109,7 +110,7 @@ class Members:
     def join(self, name: AgentId, arms: tuple[Arm, ...], bandits: tuple[Bandit, ...] | None = None) -> Peer:
         """Mark a peer as present, with these arms and bandits, which were checked. Return it.
 
-        Without a word about bandits it serves those that it has served.
+        If `bandits` is `None`, it keeps those that it served before.
         """
         peer = self._peers.get(name)
         if peer is None:
@@ -134,7 +135,7 @@ class Members:
         self._compare()
 
     def serve(self, bandits: Sequence[Bandit]) -> None:
-        """Serve these bandits, and no others with a name."""
+        """Serve these bandits, and no other named ones."""
         self.bandits = {bandit.name: bandit for bandit in bandits}
         for peer in self:
             self._set_bandits(peer)

@@ -1,13 +1,13 @@
-"""What agents say to each other, as frozen values.
+"""What agents send to each other, as immutable values.
 
-There are three messages. A `Share` carries observations and is at the same time a request for the receiver's: that is
-the idea of on-demand communication. A `Notice` says one thing at once and asks for nothing: an arm was eliminated, an
-agent joined, an agent left. An `Acknowledgement` is sent only where messages may be lost.
+There are three kinds of message. A `Share` carries observations and at the same time asks for the receiver's: that is
+the idea of on-demand communication. A `Notice` reports one thing at once and asks for nothing: an arm was eliminated,
+an agent joined, an agent left. An `Acknowledgement` is sent only where messages may be lost.
 
-What a message tells is *cumulative*: for each arm that changed, all that one incarnation of an agent ever observed of
-it. The paper sends the difference since the last share (Definition 1). The receiver computes that difference from two
-cumulative values, so on a reliable network nothing changes; but a cumulative value may come twice, or later than a
-newer one, or through a third party, and still counts once.
+The contents of a message are *cumulative*: for each arm that changed, everything that one incarnation of an agent has
+ever observed of it. The paper sends the difference since the last share (Definition 1). Here the receiver computes that
+difference from two cumulative values, so on a reliable network the result is the same. But a cumulative value may
+arrive twice, late, or through a third party, and still counts once.
 """
 
 from typing import NamedTuple
@@ -20,16 +20,16 @@ AgentId = str
 """An agent's name, unique in its group."""
 
 EVERYBODY_ELSE: AgentId = ""
-"""In place of a name, in cells that a relay tells a leaf: everybody but the receiver, added up."""
+"""Used instead of a name in cells that a relay sends to a leaf: all agents but the receiver, added up."""
 
 MAX_INCARNATION = 2**53
 """Incarnations and sessions are below this: room for milliseconds and chance. Live agents take them from a clock."""
 
 MAX_OBSERVATIONS = 2**32
-"""No count may exceed this. With the smallest quantum a reward sum and a sum of squares then still fit 64 bits."""
+"""The largest count. With the smallest quantum, reward sums and sums of squares up to this count still fit 64 bits."""
 
 MAX_NUMBER = 2**53
-"""No number of a share, a log or a notice may exceed this."""
+"""The largest number of a share, a log entry or a notice."""
 
 
 class Cells(NamedTuple):
@@ -116,7 +116,7 @@ class Share(NamedTuple):
     sender: AgentId
     receiver: AgentId
     number: int
-    """The first fresh share from this sender to this receiver has number 1, the next one 2, and so on."""
+    """Fresh shares from this sender to this receiver are numbered 1, 2, 3, and so on."""
     observations: int
     """How many of the sender's own observations it carries that no earlier share to this receiver did; in a
     repetition, how many the receiver has not acknowledged."""

@@ -1,9 +1,9 @@
 """What an input produced.
 
-Every input of an agent returns one `Outcome`; there is no queue that a caller must remember to drain. Its order is
-part of the contract: persist the records, then send the outgoing messages, then set the timer. A record says which
-input happened. An agent is deterministic, so the records since a snapshot, given back in order, rebuild it exactly, but
-for when each peer was last heard: a message that changes nothing else, such as a repetition, has no record.
+Every input of an agent returns one `Outcome`; there is no queue for the caller to drain. The order is part of the
+contract: persist the records, then send the outgoing messages, then set the timer. A record says which input happened.
+An agent is deterministic, so replaying the records since a snapshot in order rebuilds it exactly, except for the times
+when peers were last heard: a message that changes nothing else, such as a repetition, has no record.
 """
 
 from typing import NamedTuple
@@ -136,12 +136,12 @@ class Outcome(NamedTuple):
     wake_at: float | None = None
     """When to call `wake`, if nothing happens before. Replaces the time of any earlier outcome. `None` for never."""
     superseded_by: int | None = None
-    """A later session or incarnation of this agent that a peer knows: another process runs under this name, or this one
+    """A later session or incarnation of this agent that a peer knows. Another process runs under this name, or this one
     has forgotten that it did. Stop, or begin a session and an incarnation above it."""
     returned: tuple[ArmTally, ...] = ()
     """Own observations of earlier incarnations that this agent had forgotten and a peer returned, for the policy."""
     elsewhere: tuple[Change, ...] = ()
     """What is known in addition, or no longer, of bandits with a name or a window."""
     has_forgotten: bool = False
-    """Whether some of what a peer returned is of a life since the first that this agent knows. Then its state is older
-    than that; what is of an earlier life was observed before there was this state."""
+    """Whether a peer returned something from the first incarnation that this agent knows, or a later one. Then its
+    state is older than those observations. Anything earlier was observed before this state existed."""

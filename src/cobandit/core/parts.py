@@ -1,10 +1,10 @@
-"""What one message tells if there is more to tell than fits: the oldest changes, and what must not come apart.
+"""What a message carries if there is more than fits: the oldest changes, and what must stay together.
 
-What a pen observed and which of its decisions that was must come together: who knew of an observation and not that its
-decision is settled could count it again, and the other way round it would be lost. So all that is wanted of one pen is
-told in one message, also what changed later, and however small packets are: how many decisions a pen has is bounded
-(`pens.MAX_NUMBERS`). A part may thus tell more than it claims, which does no harm. This file does not know who wants
-what.
+The observations of a pen and the decisions that they belong to must arrive together. A peer that knew an observation
+but not that its decision is settled could count it again; the other way round, it would be lost. So one message carries
+all that is wanted of one pen, including later changes, and however small packets are: the number of decisions of a pen
+is limited (`pens.MAX_NUMBERS`). A part may therefore carry more than it claims, which does no harm. This file does not
+know who wants what.
 """
 
 from collections import Counter
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def part_of(replica: "Replica", wanted: list[Fact], most: int) -> tuple[list[Fact], int]:
-    """Return which facts a message tells, and up to which number of the log that is all.
+    """Return the facts for one message, and the number of the log up to which they are complete.
 
     Args:
         replica: What is known.
         wanted: What the receiver wants, the newest first.
-        most: So many facts fit. Who introduces itself does so in any case, or nothing else would be heeded.
+        most: How many facts fit. A sender's introduction goes in any case: without it nothing else would be heeded.
     """
     if len(wanted) <= most:
         return wanted, replica.number
@@ -40,7 +40,7 @@ def part_of(replica: "Replica", wanted: list[Fact], most: int) -> tuple[list[Fac
 
 
 def _chosen(wanted: list[Fact], most: int) -> list[Fact]:
-    """Return the oldest facts, oldest first, for which there is room with what they bring along; one at least."""
+    """Return the oldest facts, oldest first, that fit together with what they bring along; at least one."""
     of_each = Counter(fact.key.agent for fact in wanted if _is_of_pen(fact))
     brought: set[AgentId] = set()
     chosen: list[Fact] = []

@@ -1,8 +1,8 @@
-"""Who is here, and a link to each of them: the peers that this agent knows, has parted from, or has forgotten.
+"""Who is here, with a link to each: the peers that this agent knows, has parted from, or has forgotten.
 
-It takes what every message says of its sender: that it is here, in which session and incarnation, and what it has of
-this agent's. A peer that left stays known and is buffered for (Section 3.1, last paragraph); one that is forgotten is
-put aside, and goes on from there when it is heard again. This file does not know what a message tells of observations,
+It handles what every message says about its sender: that it is here, in which session and incarnation, and what it has
+of this agent's. A peer that left stays known and is buffered for (Section 3.1, last paragraph). A forgotten peer is put
+aside, and continues from there when it is heard again. This file does not know what a message says of observations,
 when shares are sent, or how messages are made.
 """
 
@@ -28,7 +28,7 @@ class Peers:
 
     Args:
         members: This agent, and who the others are.
-        links: The links to those that are not forgotten; the agenda looks at the same ones.
+        links: The links to those that are not forgotten, shared with the agenda.
         replica: What this agent knows.
         candidates: Which arms are still considered.
         agenda: What is owed to the peers.
@@ -47,11 +47,11 @@ class Peers:
         self.members = members
         self.links = links
         self.forgotten: dict[AgentId, Link] = {}
-        """The links to agents that are gone: as they were, and nobody looks at them before their agent is heard."""
+        """The links to forgotten agents, unchanged and unused until their agent is heard again."""
         self.met: dict[AgentId, Link] = {}
-        """All of them."""
+        """All links."""
         self.trusts = False
-        """Whether the peers are agents of one simulation: then what they say is not looked at."""
+        """Whether the peers are agents of one simulation: then their messages are not checked."""
         self._replica = replica
         self._candidates = candidates
         self._agenda = agenda
@@ -60,11 +60,11 @@ class Peers:
     # What the driver says.
 
     def join(self, name: AgentId, arms: Sequence[Arm]) -> tuple[tuple[Arm, ...], tuple[Arm, ...]]:
-        """A peer is here. Return its arms, and which arms this agent drops for that.
+        """Mark a peer as present. Return its arms, and the arms that this agent drops as a result.
 
         Raises:
             LocalError: It cannot be a peer.
-            PeerError: It is known with other arms, and only its own word changes them.
+            PeerError: It is known with other arms, and only the peer itself can change them.
         """
         names, known = self.members.check(name, arms), self.met.get(name)
         credibility.check_arms(known, names)
@@ -75,7 +75,7 @@ class Peers:
         return names, ruled_out
 
     def leave(self, name: AgentId) -> None:
-        """A peer is gone: go on buffering for it.
+        """Mark a peer as gone: keep buffering for it.
 
         Raises:
             LocalError: No agent of that name has joined.
@@ -85,7 +85,7 @@ class Peers:
         self._part(self.met[name], is_gone=True)
 
     def forget(self, name: AgentId) -> None:
-        """A peer is gone, and is put aside.
+        """Put a peer that is gone aside.
 
         Raises:
             LocalError: No agent of that name has joined, or messages cannot be lost here.
@@ -95,7 +95,7 @@ class Peers:
             raise LocalError(f"{agent} cannot forget {name!r}: it has not joined")
         if self._sharing.retry is None:
             raise LocalError(f"{agent} cannot forget {name!r}: where no message is lost, all are kept in mind")
-        if len(self.forgotten) >= MAX_FORGOTTEN:  # then it is only away
+        if len(self.forgotten) >= MAX_FORGOTTEN:  # then it only counts as away
             self._part(self.met[name], is_gone=True)
             return
         link = self.links.pop(name, None)
@@ -113,7 +113,7 @@ class Peers:
             link.forgotten_at = usable
 
     def remember(self, link: Link) -> None:
-        """A peer is heard: if it was forgotten, go on from where its link stood."""
+        """Restore the link to a peer that was heard: if it was forgotten, continue from where it stood."""
         if self.forgotten.pop(link.peer.name, None) is not None:
             self._buffer_again(link)
             link.forgotten_at, self.links[link.peer.name] = None, link
@@ -123,7 +123,7 @@ class Peers:
                 self._agenda.schedule_if_needed(link)
 
     def take_role(self, *, is_relay: bool, is_leaf: bool) -> None:
-        """Be a relay, a leaf, or neither. Nobody hears of it before it is said with `join`."""
+        """Become a relay, a leaf, or neither. No peer hears of it before `join` announces it."""
         self.members.is_relay, self.members.is_leaf = is_relay, is_leaf
         if is_relay:
             self._replica.keep_totals()
@@ -131,27 +131,27 @@ class Peers:
             self._note_role(link)
 
     def begin(self, *, is_new_life: bool) -> None:
-        """This agent begins a new session, or a new life: no peer has acknowledged anything, and nothing is held."""
+        """Begin a new session or incarnation: no peer has acknowledged anything, and nothing is held."""
         for link in self.met.values():
             link.begin()
             if is_new_life:
                 link.exchange.renew(0)
                 link.forgotten_at = None if link.forgotten_at is None else 0
 
-    # What its messages say of a peer.
+    # What messages say about a peer.
 
     def check_share(self, share: Share) -> None:
-        """Refuse a share that follows other rules, as `admit` refuses what cannot be said."""
+        """Refuse a share that follows other rules, as `admit` refuses impossible statements."""
         if not self.trusts:
-            # Of what was buffered, all may have left its window.
+            # All that was buffered may have left its window.
             is_tolerant, is_led = self._sharing.retry is not None, self._replica.forgets or self.is_relay(share.sender)
             credibility.check_share(share, self.members.agent, is_tolerant=is_tolerant, is_led=is_led)
 
     def admit(self, sender: AgentId, changes: Changes, speaker: Delivery | Notice | None) -> Link:
-        """Return the link to a sender, if it can have said this. Who introduces itself need not be known.
+        """Return the link to a sender that may say this. A sender that introduces itself need not be known.
 
         Raises:
-            PeerError: It is a stranger, or says what cannot be.
+            PeerError: It is a stranger, or says something impossible.
         """
         link, me = self.met.get(sender), self.members
         if not self.trusts:
@@ -167,7 +167,7 @@ class Peers:
         return self.met[sender]
 
     def hear(self, link: Link, delivery: Delivery, now: float) -> None:
-        """Take what every message says: who speaks, in which session, and what it has of this agent's."""
+        """Handle what every message says: who sent it, in which session, and what it has of this agent's."""
         retransmit, receipt, peer = link.retransmit, delivery.receipt, link.peer
         assert retransmit is not None
         said = self._replica.presence_of(peer.name)
@@ -181,7 +181,7 @@ class Peers:
         held = 0
         if receipt.session == self.members.session:
             retransmit.is_known, held = True, receipt.held
-        if has_restarted:  # its word counts: it may have forgotten what it had acknowledged
+        if has_restarted:  # believe it: it may have forgotten what it had acknowledged
             link.acknowledged, retransmit.seen = held, receipt.number
         else:
             link.acknowledged, retransmit.seen = max(held, link.acknowledged), max(receipt.number, retransmit.seen)
@@ -198,7 +198,7 @@ class Peers:
             self._agenda.schedule_if_needed(link)
 
     def begin_session_of(self, link: Link, session: int) -> None:
-        """The peer has begun another session: what it held, it may have forgotten."""
+        """Note that the peer has begun another session: it may have forgotten what it held."""
         is_first, link.peer.session = link.peer.session is None, session
         link.is_heard = False
         if not is_first:
@@ -207,18 +207,18 @@ class Peers:
             self._agenda.find_urgent(link)
 
     def note_incarnation(self, link: Link, news: News, now: float) -> None:
-        """Note the present incarnation of a peer. What others of it observed, the peer may have forgotten."""
+        """Note a peer's present incarnation. The peer may have forgotten what its other incarnations observed."""
         peer, said = link.peer, self._replica.presence_of(link.peer.name)
         told = {key.incarnation for key, _ in news.cells if key.agent == peer.name}
         told |= {peer.incarnation, *[key.incarnation for key in news.eliminations]}
         peer.incarnation = max(told) if said is None else said.incarnation
         if told != {peer.incarnation}:
             self._agenda.find_urgent(link)
-            if link.urgent > link.acknowledged and not self.members.is_relay:  # which tells a newcomer at once
+            if link.urgent > link.acknowledged and not self.members.is_relay:  # a relay tells a newcomer at once
                 self._agenda.expect(link, now)
 
     def meet(self, link: Link, presence: Presence) -> tuple[Arm, ...]:
-        """Take a peer's own word that it is here, or goes away. Return which arms this agent drops for that."""
+        """Handle a peer's own presence: here, or leaving. Return the arms that this agent drops as a result."""
         if presence.session != link.peer.session:
             self.begin_session_of(link, presence.session)
         dropped: tuple[Arm, ...] = ()
@@ -233,7 +233,7 @@ class Peers:
         return credibility.is_relay(self._replica.presence_of(peer))
 
     def take_back(self, link: Link, changes: Changes) -> None:
-        """Greet a forgotten peer whose last word about itself is in a message, and is that it is here."""
+        """Greet a forgotten peer if a message holds its latest presence, and that says it is here."""
         said = self._replica.presence_of(link.peer.name)
         is_here = said is not None and said.is_present and said in changes.presences
         if link.forgotten_at is not None and link.is_gone and is_here:
@@ -248,10 +248,10 @@ class Peers:
         bandits: tuple[Bandit, ...] | None = None,
         said: Presence | None = None,
     ) -> tuple[Arm, ...]:
-        """A peer is here. Return which arms this agent now drops, because all have the same arms now.
+        """Mark a peer as present. Return the arms that this agent now drops, because all have the same arms now.
 
-        What a newcomer says of itself is known before it is merged (`said`): a relay that took a leaf for a member of a
-        mesh would look through the rows of everybody for what is urgent, with each greeting.
+        What a newcomer says about itself is passed in before it is merged (`said`). A relay that took a leaf for a
+        member of a mesh would search the rows of all agents for urgent facts with each greeting.
         """
         was_same, link = self.members.same_arms, self.met.get(name)
         served_before = None if link is None else (link.peer.arms, link.peer.bandits)
@@ -269,7 +269,7 @@ class Peers:
             if (
                 peer.arms,
                 peer.bandits,
-            ) != served_before:  # as for a new peer: what it can use now, it may not have got before
+            ) != served_before:  # as for a new peer: it may now use what it could not use before
                 link.exchange.renew(self._usable_by(peer))
                 link.forgotten_at = None if link.forgotten_at is None else link.exchange.buffered
         self._note_role(link, said)
@@ -280,7 +280,7 @@ class Peers:
         return ruled_out
 
     def add_link(self, name: AgentId, arms: Sequence[Arm], bandits: tuple[Bandit, ...] = ()) -> Link:
-        """Add a link for `snapshots.restored`, which knows how it stands.
+        """Add a link for `snapshots.restored`, which knows its state.
 
         Raises:
             LocalError: It cannot be a peer.

@@ -1,9 +1,9 @@
-"""What cannot be said of a pen: cells at a relay that did not lend it, and settled decisions that cannot be.
+"""What cannot be said of a pen: cells at a relay that did not lend it, and impossible settled decisions.
 
-What a pen observed comes to a fleet through its lender alone, which judges which of its decisions are settled. So the
-one who holds a pen tells no other relay, and no relay listens. What a lender takes from a holder it must be able to
-tell other relays, in one message: else one liar would come between all of them. As in `credibility.py`, functions raise
-and change nothing.
+The observations of a pen reach a fleet only through its lender, which judges which of its decisions are settled. So a
+holder reports to no other relay, and no other relay listens. Whatever a lender accepts from a holder it must be able to
+send to other relays in one message: otherwise one liar could cut off all relays from each other. As in
+`credibility.py`, functions raise and change nothing.
 """
 
 from cobandit.core.messages import MAX_INCARNATION, AgentId, Changes
@@ -16,7 +16,7 @@ from cobandit.values.tally import LONGEST_NAME
 
 
 def check_pen(sender: AgentId, changes: Changes, replica: Replica, *, is_relay: bool) -> None:
-    """Refuse what the one who holds a pen may not say here, and what only relays say of pens."""
+    """Refuse what a pen holder may not say here, and what only relays may say of pens."""
     lender = lender_of(sender)
     is_elsewhere = lender is not None and lender != replica.agent
     if is_elsewhere and sender in {told.agent for words in (changes.cells, changes.settled) for told in words}:
@@ -29,7 +29,7 @@ def check_pen(sender: AgentId, changes: Changes, replica: Replica, *, is_relay: 
 
 
 def check_settled(changes: Changes, sender: AgentId, replica: Replica) -> None:
-    """Refuse settled decisions that cannot be, and other lives of pens than their one, from any teller."""
+    """Refuse impossible settled decisions, and any but a pen's one incarnation, from any sender."""
     for cells in changes.cells:
         if lender_of(cells.agent) is not None and cells.incarnation != incarnation_of(cells.agent):
             raise PeerError(
@@ -47,7 +47,7 @@ def check_settled(changes: Changes, sender: AgentId, replica: Replica) -> None:
             raise PeerError(f"{sender} tells which decisions of {told.agent} are settled, which is not a pen")
     for pen in {told.agent for told in changes.settled}:
         blocks = {told.block for told in changes.settled if told.agent == pen and told.bits}
-        # Relays may know of a pen what its lender has forgotten.
+        # Relays may know things about a pen that its lender has forgotten.
         most = MAX_BLOCKS if pen == sender else MAX_BLOCKS + MAX_BLOCKS // 2
         if len(blocks.union(known_blocks(replica, pen, incarnation_of(pen)))) > most:
             raise PeerError(f"{sender} tells of more settled decisions of {pen} than are kept of one pen")

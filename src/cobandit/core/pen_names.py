@@ -1,9 +1,10 @@
-"""Names of pens, from which can be read which relay lent them; and how their settled decisions are told.
+"""Names of pens, which contain the name of their lender; and how settled decisions are sent.
 
 A *pen* is the name of a process that has none of its own: `relay-a~19bfcc0-17` is number 17 of those that `relay-a`
-made in its incarnation 0x19bfcc0. So no name is ever made twice, also by a relay that has lost its disk, and that
-number is the one incarnation that a pen has. Before it may stand a prefix that certificates of such processes cover:
-`pods~relay-a~19bfcc0-17`. This file does not know which pens there are, or who holds them (`pens.py`).
+made in its incarnation 0x19bfcc0. So no name is ever made twice, even by a relay that has lost its disk. That
+incarnation number is also the only incarnation of the pen. The name may begin with a prefix that the certificates of
+such processes cover: `pods~relay-a~19bfcc0-17`. This file does not know which pens there are, or who holds them
+(`pens.py`).
 """
 
 import re
@@ -19,7 +20,7 @@ _PEN = re.compile(r"(?:[^~]+~)?([^~]+)~([0-9a-f]{1,14})-[0-9]+")
 
 
 class SettledBlock(NamedTuple):
-    """Which of some decisions of a pen are settled, as a bitmap (`settled.py`). Without bits: all before are over."""
+    """Which decisions of a block of a pen are settled: a bitmap (`settled.py`). No bits: all before it are over."""
 
     agent: str
     incarnation: int
@@ -33,11 +34,11 @@ def pen_name(lender: str, incarnation: int, number: int, prefix: str = "") -> st
     Args:
         lender: The relay that makes it.
         incarnation: The incarnation of that relay.
-        number: Which pen of that incarnation.
+        number: Which pen of that incarnation this is.
         prefix: What certificates of processes with pens cover, without the separator.
 
     Raises:
-        LocalError: The names leave no room for it.
+        LocalError: A name contains the separator, or a number is negative.
 
     >>> pen_name("relay-a", 27_000_000, 17, "pods")
     'pods~relay-a~19bfcc0-17'
@@ -52,7 +53,7 @@ def pen_name(lender: str, incarnation: int, number: int, prefix: str = "") -> st
 
 @lru_cache(4096)
 def lender_of(name: str) -> str | None:
-    """Return which relay lent a pen; `None` if it is not the name of a pen.
+    """Return which relay lent a pen; `None` if this is not the name of a pen.
 
     >>> lender_of("pods~relay-a~19bfcc0-17"), lender_of("relay-a~19bfcc0-17"), lender_of("relay-a")
     ('relay-a', 'relay-a', None)
@@ -62,7 +63,7 @@ def lender_of(name: str) -> str | None:
 
 
 def prefix_of(pen: str) -> str:
-    """Return what stands before the name of a pen, so that a certificate covers it.
+    """Return the prefix of a pen's name, which a certificate covers.
 
     >>> prefix_of("pods~relay-a~19bfcc0-17"), prefix_of("relay-a~19bfcc0-17")
     ('pods', '')
@@ -71,7 +72,7 @@ def prefix_of(pen: str) -> str:
 
 
 def incarnation_of(pen: str) -> int:
-    """Return the one incarnation in which a pen counts.
+    """Return the only incarnation in which a pen counts.
 
     >>> incarnation_of("pods~relay-a~19bfcc0-17")
     27000000
@@ -82,7 +83,7 @@ def incarnation_of(pen: str) -> int:
 
 
 def number_of(pen: str) -> int:
-    """Return which pen of that incarnation it is.
+    """Return the number of a pen within that incarnation.
 
     >>> number_of("pods~relay-a~19bfcc0-17")
     17

@@ -1,18 +1,20 @@
-"""The book of a relay that lends pens: who holds which, since when, and whose a decision's number is.
+"""The book of a relay that lends pens: who holds which since when, and who may reward a decision.
 
-A process without a name asks a relay for a *pen*. It is lent to one holder, in a session that the lender chooses. Then
+A process without a name asks a relay for a *pen*. The relay lends it to one holder, in a session that the relay
+chooses. After that it is
 
-    closed    the holder gave it back, and the lender holds all that it observed: it is handed on, with its cells
-    ended     the holder was not heard for a lease, or said that it goes on without: it is never lent again
+    closed    the holder gave it back, and the lender has all its observations: it is handed on, with its cells
+    ended     the holder was silent for a lease, or said that it continues without it: it is never lent again
 
-Only the lender takes what a pen observed, and only in the session that it lent. So a pen ends at what the lender holds,
-whatever the clocks say: what comes later is not merged. There is always one who counts with a pen: its holder while it
-is lent, and otherwise the lender, which goes on in the same cells (`whose`). Which decisions are settled is in the
-replica.
+Only the lender accepts what a pen observed, and only in the session in which it was lent. So a pen ends at what the
+lender holds, whatever the clocks say: later observations are not merged. At any time exactly one process counts with a
+pen: its holder while it is lent, and otherwise the lender, which continues in the same cells (`whose`). The replica
+knows which decisions are settled.
 
-A relay that has lost its disk does not know what it lent. A pen that is not in its book is ended for good; its numbers
-are the lender's only once all other relays have told what they know. This file knows no replica, no message and no
-clock: times are arguments, `now` for leases and `lived`, for how long the relay has run in all its starts, for ages.
+A relay that has lost its disk does not know what it lent. A pen that is not in its book has ended for good; the lender
+may reward its numbers only once all other relays have reported what they know. This file does not know replicas,
+messages or clocks. Times are arguments: `now` for leases, and `lived`, the total time that the relay has run across
+restarts, for ages.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,45 +25,45 @@ from cobandit.core.messages import AgentId
 from cobandit.core.pen_names import incarnation_of, number_of, pen_name, prefix_of
 
 LEASE = 120.0
-"""Seconds after which a holder that was not heard has lost its pen."""
+"""Seconds of silence after which a holder loses its pen."""
 
 SAY_EVERY = 40.0
-"""Seconds after which a holder says something, so that it keeps its pen."""
+"""The most seconds between two messages of a holder, which keep its pen."""
 
 MAX_PENS = 1_000_000
-"""Pens in one book, those that are over not counted."""
+"""The most pens in one book, not counting those that have ended."""
 
 MAX_ENDED = 100_000
-"""Pens in one book that are ended. Of more, the oldest leave it: whose their decisions are is known without."""
+"""The most ended pens in one book. Beyond that the oldest are removed: who rewards their decisions is known anyway."""
 
 MAX_NUMBERS = 2**15
-"""With so many decisions that are not over a holder takes another pen, and such a pen is not handed on: all that is
-wanted of one pen must fit one message (`parts.py`)."""
+"""With this many decisions above the floor, a holder takes another pen, and the pen is not handed on: everything that
+is wanted of one pen must fit one message (`parts.py`)."""
 
 MAX_PEN_CELLS = 4096
-"""No more cells of one pen are taken: all of them must fit one message, as well."""
+"""The most cells accepted for one pen: all of them must fit one message, too."""
 
 MAX_CELLS_HANDED_ON = MAX_PEN_CELLS // 4
-"""A pen with more is not handed on: the next holder needs room."""
+"""A pen with more cells is not handed on: the next holder needs room."""
 
 MAX_CELLS_HELD = 3 * MAX_PEN_CELLS // 4
-"""With so many a holder takes another pen."""
+"""With this many cells a holder takes another pen."""
 
 MAX_FIRST_NUMBER = 2**31
-"""A pen whose numbers come to this is not handed on: a new one is made."""
+"""A pen whose numbers reach this is not handed on: a new one is made."""
 
 OVER = 2**53
-"""In place of a number: above all that there can be."""
+"""Used as a number above all possible numbers."""
 
 _MARKS = 8
-"""So often in the life of a decision it is noted up to which number a pen has come."""
+"""How many times within the lifetime of a decision the highest number of a pen is noted."""
 
 MAX_MARKS = 3 * _MARKS
-"""The most of these notes that are kept of one pen, however often it is handed on."""
+"""The most such notes kept for one pen, however many times it is handed on."""
 
 
 class Phase(Enum):
-    """How a pen stands."""
+    """The state of a pen."""
 
     LENT = "lent"
     CLOSED = "closed"
@@ -77,24 +79,24 @@ class Whose(Enum):
 
 
 class Pen(NamedTuple):
-    """What the book says of one pen; and a line of the journal, which replaces what it said before."""
+    """The book's entry for one pen. In the journal, it replaces the pen's earlier entry."""
 
     name: AgentId
     phase: str
     session: int
-    """In which it is lent, or was last."""
+    """The session in which it is lent, or was last."""
     nonce: bytes
-    """Who asked for it, and with what."""
+    """Identifies the request: who asked, and a value that it made up."""
     first_number: int
-    """The holder's decisions have this number and higher ones: no earlier holder gave out such a number."""
+    """The holder's decisions are numbered from here. No earlier holder gave out such a number."""
     marks: tuple[tuple[int, float], ...] = ()
-    """Up to which number decisions had been made when the relay had run for so long, oldest first."""
+    """Pairs, oldest first: a number that decisions had reached, and how long the relay had run by then."""
     floor: int = 0
     """Decisions with lower numbers are over."""
 
 
 class BookState(NamedTuple):
-    """All of a book."""
+    """The whole book."""
 
     pens: tuple[Pen, ...] = ()
     incarnation: int = 0
@@ -107,7 +109,7 @@ class Book:
     Args:
         lender: The relay.
         state: The book as it was.
-        now: The time. Every holder has a whole lease from now on: it may have spoken while nobody listened.
+        now: The time. Every holder gets a whole lease from now on: it may have sent something while the relay was down.
         lease: Seconds.
     """
 
@@ -122,10 +124,10 @@ class Book:
         self._closed = {pen.name: None for pen in state.pens if pen.phase == Phase.CLOSED.value}
         self._ended = {pen.name: None for pen in state.pens if pen.phase == Phase.ENDED.value}
         self._unused: set[AgentId] = set()
-        """New pens that nobody has spoken with yet, since this start."""
+        """New pens that no holder has used yet, since this start."""
         self._changed: dict[AgentId, None] = {}
         self.is_complete = False
-        """Whether all other relays have told what they know, since this start."""
+        """Whether all other relays have reported what they know, since this start."""
 
     # Lending.
 
@@ -139,15 +141,15 @@ class Book:
         *,
         has_room: Callable[[AgentId], bool] = lambda _: True,
     ) -> Pen | None:
-        """Lend a closed pen, or else a new one; who asks again gets the same. `None` if there are too many.
+        """Lend a closed pen, or else a new one. A repeated request gets the same pen. `None` if there are too many.
 
         Args:
-            nonce: Who asks, and what it made up.
+            nonce: Identifies the request: who asks, and a value that it made up.
             incarnation: The lender's.
-            fresh_session: Returns a session above one, and different from all others.
+            fresh_session: Returns a session above the given one, different from all others.
             now: The time.
-            prefix: What names must begin with that the asker can prove.
-            has_room: Says whether a pen that was used before has not been used too much.
+            prefix: What names must begin with so that the asker can prove them.
+            has_room: Tells whether a used pen still has room for another holder.
         """
         if nonce in self._asked:
             return self.pens[self._asked[nonce]]
@@ -170,7 +172,7 @@ class Book:
         return lent
 
     def hears(self, name: AgentId, session: int, now: float) -> bool:
-        """Note that one speaks as a pen. Return whether it holds it, and so is to be listened to."""
+        """Note a message from a pen in a session. Return whether the sender holds the pen, and so may be heard."""
         pen = self.pens.get(name)
         if pen is None or pen.phase != Phase.LENT.value or pen.session != session:
             return False
@@ -185,13 +187,13 @@ class Book:
         return pen is not None and pen.phase == Phase.LENT.value
 
     def was_closed(self, name: AgentId, session: int) -> bool:
-        """Return whether a pen was given back by the one who held it in a session: otherwise it was not lent again."""
+        """Return whether the holder in a session gave the pen back. If it did not, the pen was never lent again."""
         pen = self.pens.get(name)
         is_last = pen is not None and pen.session == session
         return pen is not None and (session < pen.session or (is_last and pen.phase == Phase.CLOSED.value))
 
     def close(self, name: AgentId, next_number: int, lived: float, floor: int = 0) -> None:
-        """Take a pen back whose holder has told everything, and has given out no number from this one on.
+        """Take back a pen whose holder has reported everything, and has given out no number from `next_number` on.
 
         Numbers below the floor are over.
         """
@@ -205,9 +207,9 @@ class Book:
         self._note(pen._replace(phase=Phase.CLOSED.value, first_number=number, marks=marks, floor=floor))
 
     def end(self, name: AgentId, lived: float) -> None:
-        """End a pen at what the lender holds; also one that the book does not know.
+        """End a pen at what the lender holds, even one that the book does not know.
 
-        One that nobody ever spoke with leaves the book: names of askers are easily made up.
+        A pen that was never used leaves the book: names of askers are easily made up.
         """
         pen = self.pens.get(name) or Pen(name, Phase.ENDED.value, 0, b"", 0)
         self._note(pen._replace(phase=Phase.ENDED.value, marks=(*pen.marks, (OVER, lived))))
@@ -217,7 +219,7 @@ class Book:
             self._strike(next(iter(self._ended)))
 
     def silent(self, now: float) -> list[AgentId]:
-        """Return whose lease is over."""
+        """Return the pens whose lease is over."""
         found: list[AgentId] = []
         for name, heard in self._heard.items():
             if now < heard + self.lease:
@@ -229,10 +231,10 @@ class Book:
         """Return when the next lease is over."""
         return next((heard + self.lease for heard in self._heard.values()), None)
 
-    # Whose decisions are.
+    # Who rewards decisions.
 
     def whose(self, name: AgentId) -> Whose:
-        """Return who rewards decisions of a pen that this relay made: whoever counts with it, so that one does."""
+        """Return who rewards decisions of a pen that this relay made: the one process that counts with it."""
         pen = self.pens.get(name)
         if pen is None:
             is_own = incarnation_of(name) == self._incarnation and number_of(name) <= self._made
@@ -242,10 +244,10 @@ class Book:
     def age(
         self, lived: float, expire_after: float, next_number: Callable[[AgentId], int]
     ) -> list[tuple[AgentId, int]]:
-        """Note up to which number each pen has come. Return of which pens all numbers below one have become too old.
+        """Note how far each pen has come. Return the pens, each with a number below which all decisions are too old.
 
-        A decision with a lower number than one that was settled long ago was made before that. Pens of which nothing
-        can be rewarded any more, and that nobody will hold again, leave the book.
+        If a number was settled long ago, all decisions with lower numbers were made even earlier. Pens of which nothing
+        can be rewarded any more, and that will not be lent again, leave the book.
         """
         floors: list[tuple[AgentId, int]] = []
         for pen in list(self.pens.values()):
@@ -267,17 +269,17 @@ class Book:
     # What is kept.
 
     def take_changes(self) -> tuple[tuple[Pen, ...], tuple[AgentId, ...]]:
-        """Return which entries are new or other since the last time, and which are gone."""
+        """Return the entries that are new or changed since the last call, and the names of those that are gone."""
         changed, self._changed = self._changed, {}
         entries = tuple(self.pens[name] for name in changed if name in self.pens)
         return entries, tuple(name for name in changed if name not in self.pens)
 
     def state(self) -> BookState:
-        """Return all of it."""
+        """Return the whole book."""
         return BookState(tuple(self.pens.values()), self._incarnation, self._made)
 
     def _strike(self, name: AgentId) -> None:
-        """Let a pen that is ended leave the book."""
+        """Remove an ended pen from the book."""
         del self.pens[name]
         self._ended.pop(name, None)
         self._unused.discard(name)
@@ -305,9 +307,9 @@ class Book:
 
 
 def _fewer(marks: tuple[tuple[int, float], ...]) -> tuple[tuple[int, float], ...]:
-    """Return marks, without one if there are too many: the one after which the least time lies between two others.
+    """Return marks, without one if there are too many: the one whose two neighbours are closest in time.
 
-    What it was about becomes too old with the next one, a little later.
+    The decisions that it covered become too old a little later, with the next mark.
     """
     if len(marks) <= MAX_MARKS:
         return marks
@@ -316,7 +318,7 @@ def _fewer(marks: tuple[tuple[int, float], ...]) -> tuple[tuple[int, float], ...
 
 
 def replayed(state: BookState, changed: Iterable[Pen], gone: Iterable[AgentId]) -> BookState:
-    """Return a book with what a journal says happened to it since."""
+    """Return a book after the changes that a journal recorded."""
     pens = {pen.name: pen for pen in state.pens} | {pen.name: pen for pen in changed}
     for name in gone:
         pens.pop(name, None)

@@ -1,11 +1,11 @@
 """Where an observation belongs: to a bandit, to a segment of it, and to a period of time.
 
-An agent has any number of bandits, each with arms of its own, and one without a name, which is all that the paper
-knows: the *plain* one. A *segment* is a bandit inside a bandit; it needs no announcement. A bandit may have a window:
-then time is cut into periods, `floor(time / period)`, and only the last few of them count. What is outside is dropped
-by everybody by the same rule, without a message.
+An agent has any number of bandits, each with arms of its own, and one without a name, the only one in the paper: the
+*plain* one. A *segment* is a bandit inside a bandit; it needs no announcement. A bandit may have a window: then time is
+cut into periods, `floor(time / period)`, and only the last few of them count. Every agent drops what is outside by the
+same rule, without a message.
 
-This file knows no agents. Which cells there are is in `replica.py`, who wants them in `link.py`.
+This file knows no agents. `replica.py` knows which cells exist, `link.py` who wants them.
 """
 
 import math
@@ -24,25 +24,25 @@ MAX_PERIODS = 64
 """The most periods of a window."""
 
 MIN_PERIOD = 0.001
-"""No period and no half-life is shorter, so that the number of a period is below `MAX_PERIOD` at any time of day."""
+"""The shortest period or half-life, so that period numbers stay below `MAX_PERIOD` at any time of day."""
 
 MAX_PERIOD = 2**53
 """Periods are below this."""
 
 At = tuple[str, str]
-"""A bandit and a segment of it: what has a policy of its own."""
+"""A bandit and a segment of it. Each such pair has a policy of its own."""
 
 PLAIN: At = ("", "")
 
 SEPARATOR = "\x1f"
-"""Stands in no name of a bandit or an arm, nor of a segment that somebody has named."""
+"""Occurs in no name of a bandit or an arm, nor in a segment that a user has named."""
 
 HELD_OUT, GUARDRAIL = APART = ("held out", "guardrail")
-"""What is counted beside a bandit, for all its segments together, and no policy learns from. There is no more."""
+"""What is counted beside a bandit, for all its segments together. No policy learns from it. These are all kinds."""
 
 
 def apart(bandit: str, what: str) -> At:
-    r"""Return where something is counted beside a bandit, which is no segment that anybody can name.
+    r"""Return where something is counted beside a bandit. No user can name such a segment.
 
     >>> apart("", HELD_OUT), apart("home", GUARDRAIL)
     (('', 'held out'), ('home', '\x1fguardrail'))
@@ -51,7 +51,7 @@ def apart(bandit: str, what: str) -> At:
 
 
 def beside(bandit: str, segment: str) -> str:
-    """Return what is counted at a place, if it is beside its bandit; nothing if it is a segment that learns."""
+    """Return which kind of count a place is, if it is beside its bandit; nothing if it is a segment that learns."""
     if bandit and not segment.startswith(SEPARATOR):
         return ""
     return segment.removeprefix(SEPARATOR) if bandit else segment
@@ -71,17 +71,17 @@ def check_part(what: str, name: str) -> None:
 
 
 def check_arm(arm: Arm) -> None:
-    """Refuse an arm with the separator in its name: written behind those of bandit and segment it says something else.
+    """Refuse an arm whose name contains the separator: joined to those of bandit and segment, it would be misread.
 
     Raises:
-        LocalError: It has one.
+        LocalError: It does.
     """
     if isinstance(arm, str) and SEPARATOR in arm:
         raise LocalError(f"an arm must not contain the separator U+001F: {arm!r}")
 
 
 def can_be(at: At) -> bool:
-    r"""Return whether somebody may tell of this place. What this release does not know beside a bandit may be.
+    r"""Return whether a peer may report this place. Kinds beside a bandit that this release does not know are allowed.
 
     >>> can_be(("home", "de")), can_be(apart("home", "news")), can_be(("home", "a\x1fb")), can_be(("home", "\x1f"))
     (True, True, False, False)
@@ -91,20 +91,20 @@ def can_be(at: At) -> bool:
 
 
 class Bandit(NamedTuple):
-    """One bandit: what all who serve it must agree on, and the arms that one of them serves."""
+    """One bandit: the values that all its members must agree on, and the arms that one of them serves."""
 
     name: str
     arms: tuple[Arm, ...]
     units_per_reward: int
     """How many quanta its range of rewards has."""
     period: float = 0.0
-    """How long a period lasts, in the unit of the driver's calendar; 0 if there is one for ever."""
+    """How long a period lasts, in the unit of the driver's calendar; 0 if one period lasts for ever."""
     periods: int = 1
-    """How many of them count, the present one included."""
+    """How many of them count, including the present one."""
     half_life: float = 0.0
-    """After how long an observation counts half; 0 if all that are inside the window count in full."""
+    """The age at which an observation counts half; 0 if all observations inside the window count in full."""
     rewards: tuple[float, float] = (0.0, 1.0)
-    """The smallest and the largest reward. The core does not look at it; others count with another one in vain."""
+    """The smallest and the largest reward. The core does not use it; members with different ranges share nothing."""
 
     def number_at(self, time: float) -> int:
         """Return the period at a time.
@@ -115,7 +115,7 @@ class Bandit(NamedTuple):
         return int(time // self.period) if self.period else 0
 
     def reward(self, units: int) -> float:
-        """Return a reward of so many quanta, in the range of this bandit.
+        """Return the reward that this many quanta stand for, in the range of this bandit.
 
         >>> Bandit("home", ("A",), 100, rewards=(-50.0, 150.0)).reward(25)
         0.0
@@ -124,7 +124,7 @@ class Bandit(NamedTuple):
         return min(high, max(low, low + (high - low) * units / self.units_per_reward))
 
     def weight(self, age: int) -> float:
-        """Return how much an observation counts that is so many periods old."""
+        """Return how much an observation counts that is `age` periods old."""
         return 1.0 if not self.half_life else 2.0 ** (-age * self.period / self.half_life)
 
 
@@ -137,7 +137,7 @@ class Placed(NamedTuple):
 
 
 class Change(NamedTuple):
-    """By how much more, or less, is known of one arm in one place: of others, or (`is_own`) of this agent itself."""
+    """What is more, or less, known of one arm in one place: from others, or (`is_own`) from this agent itself."""
 
     bandit: str
     segment: str
@@ -158,9 +158,9 @@ def faded(tally: ArmTally, weight: float) -> ArmTally:
 
 
 def difference(mine: Bandit, theirs: Bandit) -> str | None:
-    """Return in which value two members declare one bandit differently, in words; `None` if they can share it.
+    """Return in words what two members declare differently about one bandit; `None` if they can share it.
 
-    Arms may differ: what two members have in common is shared.
+    Arms may differ: the arms that two members have in common are shared.
     """
     for name in ("rewards", "units_per_reward", "period", "periods", "half_life"):
         one, other = getattr(mine, name), getattr(theirs, name)
@@ -170,7 +170,7 @@ def difference(mine: Bandit, theirs: Bandit) -> str | None:
 
 
 def together(mine: Sequence[Bandit], theirs: Sequence[Bandit]) -> tuple[Bandit, ...]:
-    """Return the bandits of two members, each with the arms of both. Those that they declare differently are `mine`."""
+    """Return the bandits of two members, each with the arms of both. Where the declarations differ, `mine` wins."""
     found = {bandit.name: bandit for bandit in mine}
     for bandit in theirs:
         known = found.get(bandit.name, bandit)
@@ -180,10 +180,10 @@ def together(mine: Sequence[Bandit], theirs: Sequence[Bandit]) -> tuple[Bandit, 
 
 
 def check_bandits(bandits: Sequence[Bandit]) -> None:
-    """Refuse bandits that cannot be.
+    """Refuse impossible bandits.
 
     Raises:
-        LocalError: A name comes twice or is none, an arm set or a number cannot be, or there are too many.
+        LocalError: A name is repeated or not usable, an arm set or a number is impossible, or there are too many.
     """
     if len(bandits) > MAX_BANDITS:
         raise LocalError(
@@ -192,7 +192,7 @@ def check_bandits(bandits: Sequence[Bandit]) -> None:
     if len({bandit.name for bandit in bandits}) < len(bandits):
         raise LocalError("a bandit is declared twice: give each a name of its own")
     for bandit in bandits:
-        if bandit.name or bandit.arms:  # the plain one says its arms elsewhere
+        if bandit.name or bandit.arms:  # the arms of the plain one are declared elsewhere
             check_name("a bandit's name", bandit.name, LONGEST_NAME)
             check_part("a bandit's name", bandit.name)
             for arm in checked_arms(bandit.arms):
@@ -213,7 +213,7 @@ def check_bandits(bandits: Sequence[Bandit]) -> None:
 
 
 def check_next(bandits: Sequence[Bandit], known: Mapping[str, Bandit], served: Mapping[str, Bandit]) -> None:
-    """Refuse bandits that cannot follow those that there are, or have been.
+    """Refuse bandits that may not replace the present and past ones.
 
     Raises:
         LocalError: One that must stay (`known`) gets another definition, or loses arms; or the plain bandit gets a

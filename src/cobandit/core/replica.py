@@ -1,9 +1,9 @@
-"""What is known, and in which order it became known: facts, one log, and one rule for merging each kind of fact.
+"""What an agent knows, and in which order it learned it: facts, one log, and a merge rule for each kind of fact.
 
-A *cell* says what one incarnation of an agent has observed of one arm in one place (`places.py`): how often, the sum
-of the rewards, the sum of their squares. Only that incarnation ever adds to it, and a count only grows. So merging is:
-of two values of a cell, the one with the higher count is the later one. It does not matter how often a value comes, in
-which order, or through whom. The same holds for the other kinds of facts, each with its own rule:
+A *cell* records what one incarnation of an agent has observed of one arm in one place (`places.py`): the number of
+observations, the sum of the rewards, and the sum of their squares. Only that incarnation ever adds to it, and a count
+only grows. So merging is simple: of two values of a cell, the one with the higher count is later. It does not matter
+how many times a value arrives, in which order, or through whom. Other facts work the same way, each by its own rule:
 
     fact            written by              of two values, the later one is
     cell            one incarnation         the one with the higher count
@@ -11,14 +11,14 @@ which order, or through whom. The same holds for the other kinds of facts, each 
     presence        one agent               the one with the higher session, then number
     settled         a pen and its lender    both together: numbers are only ever added (settled.py)
 
-Every change of a fact, own or received, gets the next number of the *log*: observations advance it by how many are new,
-anything else by one. So what a neighbour lacks is what changed after the number that it holds. Facts are kept in the
-order of their last change, and are read from the end.
+Every change of a fact, own or received, gets the next number in the *log*. New observations advance that number by
+their count, anything else by one. So a neighbour lacks exactly what changed after the number that it holds. Facts are
+kept in the order of their last change, and read from the end.
 
-The buffer of the paper (b_n, b_mu of Algorithm 1) is not stored. It is the difference between what is in a cell now and
-what was in it when the neighbour was last told.
+The paper's buffer (b_n, b_mu of Algorithm 1) is not stored. It is the difference between the present value of a cell
+and its value when it was last sent to the neighbour.
 
-What lies outside the window of its bandit is dropped when time moves on (`turn`), and passed over when it comes later.
+Cells outside their bandit's window are dropped when time moves on (`turn`), and ignored when they arrive later.
 
 This file does not know who is present, who wants what, or when to send.
 """
@@ -41,18 +41,18 @@ from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm, ArmTally
 
 MAX_FACTS_PER_MESSAGE = 4096
-"""A message tells at most so many facts, the oldest changes first; the next one goes on from there."""
+"""The most facts in one message. The oldest changes go first, and the next message continues from there."""
 
 MAX_CELLS_PER_AGENT = 2**20
 MAX_PER_AGENT = 2**40
-"""No more cells of one agent are taken, and no more observations. Of its own earlier incarnations an agent is told half
-as many: ten thousand restarts with fifty arms, each observed in each of them."""
+"""The most cells, and the most observations, accepted for one agent. For the agent's own earlier incarnations the limit
+is half: ten thousand restarts with fifty arms, each observed in every one of them."""
 
 
 _NUMBER = attrgetter("number")
 
 Told = tuple[AgentId, int, Arm, str, str, int]
-"""What the key of a cell says, before there is a cell."""
+"""The fields of a `CellKey`, to look up a cell that may not exist yet."""
 
 
 class News(NamedTuple):
@@ -66,7 +66,7 @@ class News(NamedTuple):
 
 
 class Replica:
-    """All that one agent knows.
+    """Everything that one agent knows.
 
     >>> replica = Replica("j", 0, ("A", "B"), units_per_reward=1)
     >>> replica.observe([ArmTally("A", 1, 1, 1)])
@@ -79,9 +79,9 @@ class Replica:
         self.agent = agent
         self.incarnation = incarnation
         self.lives = {incarnation}
-        """The incarnations that this agent knows to have begun itself."""
+        """The incarnations that this agent knows it began itself."""
         self.arms = set(arms)
-        """The arms of the plain bandit that this agent serves. What it is told of others it passes over."""
+        """The arms of the plain bandit that this agent serves. Reports about other arms are ignored."""
         self.units_per_reward = units_per_reward
         self.calendar = calendar = Calendar(self.arms, units_per_reward)
         self.bandits, self.serve = calendar.bandits, calendar.serve
@@ -89,33 +89,33 @@ class Replica:
         self.period_of, self.is_ahead = calendar.period_of, calendar.is_ahead
         self.dropped = 0
         """How many observations of this incarnation are outside their windows."""
-        self.max_facts = MAX_FACTS_PER_MESSAGE  # fewer where packets are small
+        self.max_facts = MAX_FACTS_PER_MESSAGE  # lower where packets are small
         self.number = 0
-        """That of the last change."""
+        """The number of the last change."""
         self.observations = 0
         """How many observations this incarnation has made."""
         self._facts: dict[tuple[object, ...], Fact] = {}
         self._log: dict[Fact, None] = {}
         """The facts, in the order of their last change."""
         self._logs: dict[AgentId, dict[Fact, None]] = {}
-        """The same, for each agent apart."""
+        """The same, separately for each agent."""
         self._own: dict[tuple[Arm, str, str, int], Fact] = {}
-        """The cells of this incarnation, by what their keys say besides."""
+        """The cells of this incarnation, by the rest of their keys."""
         self._eliminations: dict[AgentId, Fact] = {}
         """What each agent has eliminated: only its last incarnation counts."""
         self._presences: dict[AgentId, Fact] = {}
-        """How each agent last said that it is here, or goes away."""
+        """The last presence of each agent: that it is here, or is leaving."""
         self._amounts = amounts = Amounts()
         self.agents, self.amount_of, self.observations_of = amounts.agents, amounts.of, amounts.of_life
         self.totals: RunningTotals | None = None
-        """What everybody has observed, if this agent is a relay."""
+        """What all agents have observed, if this agent is a relay."""
 
     # What this agent observes.
 
     def observe(self, tallies: Iterable[ArmTally], numbers: Iterable[SettledBlock] = (), at: At = PLAIN) -> None:
-        """Count own observations, with which `credibility.check_observations` found nothing wrong.
+        """Count own observations that passed `credibility.check_observations`.
 
-        They are of the present period. If they are of a pen's decisions, these are settled with it.
+        They belong to the present period. If they come from a pen's decisions, this also settles those decisions.
         """
         settled.merge(self, numbers, None)
         place = (*at, self.period_of(at[0]))
@@ -130,7 +130,7 @@ class Replica:
             self._grown(fact, entry)
 
     def begin(self, incarnation: int) -> None:
-        """Begin a new incarnation: what was observed so far stays as it is, in cells that grow no more."""
+        """Begin a new incarnation: existing observations stay as they are, in cells that no longer grow."""
         check_whole("incarnation", incarnation, self.incarnation + 1, MAX_INCARNATION - 1)
         if self.observations_of(self.agent, incarnation) or EliminationsKey(self.agent, incarnation) in self._facts:
             raise LocalError(f"{self.agent} has had incarnation {incarnation} before: begin another one")
@@ -145,7 +145,7 @@ class Replica:
         return self.calendar.turns_at < math.inf
 
     def turn(self, time: float) -> Turn | None:
-        """Take the time of the calendar, and drop what is outside of its window now. `None` if no period changes."""
+        """Set the calendar's time and drop what is now outside its window. Return `None` if no period changes."""
         present = {bandit for _, bandit, _, period in self._own if period == self.period_of(bandit)}
         turned = self.calendar.turn(time)
         if not turned:
@@ -158,7 +158,7 @@ class Replica:
     # What it knows.
 
     def put(self, key: Key, value: object, teller: Teller | None = None) -> int:
-        """Put down a fact that is not a cell, or replace it. Return the number of the change."""
+        """Store or replace a fact that is not a cell. Return the number of the change."""
         fact = self._facts.get(key)
         if fact is None:
             fact = self._facts[key] = Fact(key, value, teller)
@@ -177,7 +177,7 @@ class Replica:
             self.drop([fact.key])
 
     def drop(self, keys: Iterable[Key]) -> None:
-        """Know no more of these. Of the cells of a place, all must go, or all that are of others."""
+        """Forget these facts. Of the cells of a place, either all must go, or all those of other agents."""
         facts = [self._facts.pop(key) for key in keys]
         cells = [(fact, fact.key) for fact in facts if isinstance(fact.key, CellKey)]
         if self.totals is not None:
@@ -195,20 +195,20 @@ class Replica:
                 self.dropped += fact.cell.observations
 
     def value_of(self, key: Key) -> object | None:
-        """Return what is known of a key."""
+        """Return the value stored under a key."""
         fact = self._facts.get(key)
         return None if fact is None else fact.value
 
     def facts_of(self, agent: AgentId) -> Collection[Fact]:
-        """Return all that is known of an agent."""
+        """Return all facts about an agent."""
         return self._logs.get(agent, ())
 
     def eliminated(self, agent: AgentId, incarnation: int) -> tuple[Arm, ...]:
-        """Return the arms that an incarnation no longer considers, as far as is known."""
+        """Return the arms that an incarnation has eliminated, as far as is known."""
         return self.value_of(EliminationsKey(agent, incarnation)) or ()  # type: ignore[return-value]
 
     def fact(self, key: Key) -> Fact:
-        """Return a fact that is known."""
+        """Return the fact stored under a key."""
         return self._facts[key]
 
     def number_of(self, key: Key) -> int:
@@ -217,26 +217,26 @@ class Replica:
         return 0 if fact is None else fact.number
 
     def presence_of(self, agent: AgentId) -> Presence | None:
-        """Return how an agent last said that it is here, or goes away; `None` if it has said neither."""
+        """Return the last presence of an agent; `None` if it has announced none."""
         fact = self._presences.get(agent)
         return None if fact is None else fact.value  # type: ignore[return-value]
 
     def own_count(self, arm: Arm) -> int:
-        """Return how often this incarnation has observed an arm of the plain bandit, as far as it still counts."""
+        """Return this incarnation's number of observations of an arm of the plain bandit that still count."""
         return sum(fact.cell.observations for key, fact in self._own.items() if key[:2] == (arm, ""))
 
     def own_counts(self) -> Iterator[tuple[str, Arm, int]]:
-        """Return how often this incarnation has observed each arm of each bandit, place by place."""
+        """Yield the number of this incarnation's observations of each arm of each bandit, place by place."""
         for (arm, bandit, _, _), fact in self._own.items():
             yield bandit, arm, fact.cell.observations
 
     def cells(self) -> Iterator[tuple[CellKey, ArmTally]]:
-        """Return all cells."""
+        """Yield all cells."""
         for fact in self._log:
             if isinstance(fact.key, CellKey):
                 yield fact.key, fact.cell
 
-    # What it tells.
+    # What it sends.
 
     def changes(
         self,
@@ -245,9 +245,9 @@ class Replica:
         told_of: tuple[AgentId, ...] | None = None,
         receiver: AgentId = EVERYBODY_ELSE,
     ) -> Changes:
-        """Return what changed after `base` and is wanted: all of it, or as much as one message tells.
+        """Return the wanted changes after `base`: all of them, or as many as fit in one message.
 
-        Totals are those of everybody but the receiver.
+        Totals cover all agents but the receiver.
         """
         wanted = list(self.wanted(base, wants, told_of))
         if len(wanted) > 1:
@@ -260,7 +260,7 @@ class Replica:
     def wanted(
         self, base: int, wants: Callable[[Fact], bool], told_of: tuple[AgentId, ...] | None = None
     ) -> Iterator[Fact]:
-        """Return what changed after `base` and is wanted: of everybody, or of some, one by one; the newest first."""
+        """Yield the wanted facts of all agents, or of some, that changed after `base`: of each log the newest first."""
         for log in (self._log,) if told_of is None else [self._logs.get(agent, ()) for agent in told_of]:
             for fact in reversed(log):
                 if fact.number <= base:
@@ -268,15 +268,15 @@ class Replica:
                 if wants(fact):
                     yield fact
 
-    # What it is told, after `credibility.py` has looked at it.
+    # What it receives, after `credibility.py` has checked it.
 
     def held(self, told: Cells, arm: Arm) -> ArmTally:
-        """Return what is known of a cell that is told."""
+        """Return the known value of a received cell."""
         fact = self._facts.get((*told[:2], arm, *told[3:]))
         return ArmTally(arm, 0, 0, 0) if fact is None else fact.cell
 
     def merge(self, changes: Changes, teller: Teller | None) -> News:
-        """Take what was checked. Return what of it is new."""
+        """Merge changes that were checked. Return what is new."""
         numbers = settled.merge(self, changes.settled, teller)
         cells: list[tuple[CellKey, ArmTally]] = []
         for one in changes.cells:
@@ -286,7 +286,7 @@ class Replica:
             key = EliminationsKey(eliminated.agent, eliminated.incarnation)
             last = self._eliminations.get(key.agent)
             if last is not None and last.key > key:
-                continue  # a later incarnation has spoken
+                continue  # a later incarnation has eliminated arms
             known = self.eliminated(*key)
             before = set(known)
             if more := tuple(arm for arm in eliminated.arms if arm not in before):
@@ -301,7 +301,7 @@ class Replica:
         return News(tuple(cells), tuple(eliminations), tuple(presences), numbers)
 
     def merge_cells(self, told: Cells, teller: Teller | None) -> list[tuple[CellKey, ArmTally]]:
-        """Take cells, as far as they are of use. Return which grew, each by how much."""
+        """Merge cells, as far as they are of use. Return which ones grew, and by how much."""
         agent, incarnation, tallies, bandit, segment, period = told
         arms = self.arms_of(bandit) if self.is_served(told) else ()
         grown: list[tuple[CellKey, ArmTally]] = []
@@ -312,7 +312,7 @@ class Replica:
         return grown
 
     def is_served(self, told: Cells) -> bool:
-        """Return whether cells are of use here: of a bandit and a period that count, of no own life that lies ahead."""
+        """Return whether cells are useful: bandit and period count, and it is no later incarnation of this agent."""
         if told.agent == self.agent and told.incarnation > self.incarnation:
             return False
         return self.calendar.counts(told)
@@ -321,7 +321,7 @@ class Replica:
         fact = self._facts.get(told)
         added = entry if fact is None else entry.minus(fact.cell)
         if added.observations <= 0 or not added.can_be(self.units_of(told[3])):
-            return None  # old news; or one of the two is a lie, and nobody knows which
+            return None  # old news; or one of the two is a lie, with no way to tell which
         if fact is None:
             key = CellKey(*told)
             fact = self._facts[key] = Fact(key, entry, teller)
@@ -349,10 +349,10 @@ class Replica:
             log.pop(fact, None)
             log[fact] = None  # at the end
 
-    # What everybody has observed, added up.
+    # What all agents have observed, added up.
 
     def keep_totals(self) -> None:
-        """From now on, know for every arm of every place the total of all cells. It changes when one of these does."""
+        """From now on, keep for every arm of every place the total of all cells. It changes when one of them does."""
         if self.totals is None:
             self.totals = RunningTotals()
             for fact in [*self._log]:
@@ -361,16 +361,16 @@ class Replica:
             self._log = dict.fromkeys(sorted(self._log, key=_NUMBER))
 
     def forget_totals(self) -> None:
-        """Know no totals any more."""
+        """Stop keeping totals."""
         self.totals = None
         for fact in self._logs.pop(EVERYBODY_ELSE, ()):
             del self._log[fact]
 
     def facts(self) -> KeysView[Fact]:
-        """Return all that is known, in the order of its last change."""
+        """Return all facts, in the order of their last change."""
         return self._log.keys()
 
     def renumber(self, number: int) -> None:
-        """Say at which number the last change was made, when what is known is restored."""
+        """Set the number of the last change, while restoring facts."""
         fact = next(reversed(self._log))
         self.number = fact.number = number

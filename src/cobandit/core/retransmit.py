@@ -1,15 +1,15 @@
-"""When to say it again: share numbers, receipts and waits of one directed pair. Loss tolerance, and nothing else.
+"""When to repeat: share numbers, receipts and waits of one directed pair. Loss tolerance, and nothing else.
 
-The paper assumes that no message is lost. If one is, both sides wait for each other for ever. Here is what makes up
-for it, and it changes nothing as long as answers come within their time:
+The paper assumes that no message is lost. If one is, both sides wait for each other for ever. This file prevents that,
+and changes nothing as long as answers arrive in time:
 
 * Every fresh share has the next number. Only a number above every number seen so far asks for a share, so neither a
   repetition nor a duplicate can ask twice.
 * Every message carries a `Receipt`: the highest number seen from the receiver, and how far its log is held.
 * A share whose number is not acknowledged in time is repeated: the same number, the newest state. The wait adapts to
   how long the peer takes to answer, and grows with every repetition.
-* A repetition of what has arrived already is answered: with the answer again if that is what is missing, and else with
-  a bare acknowledgement, which ends the repetitions.
+* A repetition of a share that has already arrived is answered: with the answer again if that is missing, and otherwise
+  with a bare acknowledgement, which ends the repetitions.
 
 A pair is in one of three phases, seen from one side. The table is `PHASES` below.
 
@@ -24,10 +24,10 @@ A pair is in one of three phases, seen from one side. The table is `PHASES` belo
     the peer has restarted and has not seen the share     TRUSTING  WAITING
 
 The last share is repeated only while WAITING: when the wait is over, and in answer to a repetition of a peer that lacks
-it. Every other repetition that comes in is acknowledged.
+it. Every other incoming repetition is acknowledged.
 
-A link has this object where messages may be lost, and has none where they cannot: `link.py` puts the two together.
-A repetition that is itself an answer to one is acknowledged and no more (`uncertain.py`), so answers come to an end.
+A link has this object where messages may be lost, and not where they cannot: see `link.py`. A repetition that is itself
+an answer is only acknowledged (`uncertain.py`), so answers come to an end.
 """
 
 from dataclasses import dataclass
@@ -38,15 +38,15 @@ from cobandit.values.checks import check_positive, keep_plain
 from cobandit.values.errors import LocalError
 
 MEAN_GAIN, DEVIATION_GAIN, DEVIATIONS = 0.125, 0.25, 5.0
-"""How a mean wait and its deviation are learned, as TCP does (RFC 6298), and how many deviations to wait on top. TCP
-takes four; five because an answer comes when the peer decides, which is far more irregular than a network."""
+"""How a mean wait and its deviation are learned, as TCP does (RFC 6298), and how many deviations to add. TCP adds four.
+Five, because an answer comes when the peer decides, which is far more irregular than a network."""
 
 UNKNOWN = -1.0
 """Stands for a mean wait when no answer has been timed."""
 
 MAX_IN_FLIGHT = 256
-"""So many tellings to one peer are remembered until one is acknowledged. More are sent to nobody but a peer that is
-gone, and then only how many observations it lacks is known less exactly."""
+"""How many messages to one peer are remembered until one is acknowledged. Only a peer that is gone is sent more, and
+then the number of observations it lacks is merely less exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ PHASES = {
     (Phase.WAITING, Event.SEEN): Phase.TRUSTING,
     (Phase.TRUSTING, Event.FORGOTTEN): Phase.WAITING,
 }
-"""The phase after an event; where there is none, it stays."""
+"""The phase after an event; if there is no entry, the phase stays."""
 
 
 def first_wait(mean: float, deviation: float, size: float, first: float, least: float, longest: float) -> float:
@@ -155,26 +155,27 @@ class Retransmit:
         self.timers = timers
         self.phase = Phase.OPEN
         self.seen = 0
-        """The highest number of a share of this side that the peer has seen, as far as its messages say."""
+        """The highest number of this side's shares that the peer has seen, as far as its messages say."""
         self.is_known = False
         """Whether the peer has heard of this side's session. From then on it heeds no earlier one."""
         self.attempts = 0
-        """How often the last share was repeated."""
+        """How many times the last share was repeated."""
         self.can_be_timed = False
-        """Whether the next answer is surely one to the last share as it was first sent."""
+        """Whether the next answer is certainly one to the last share as it was first sent."""
         self.shared_at = 0.0
         self.sent_at = 0.0
         self.retry_at = 0.0
         self.size = 1.0
-        self.wait = timers.first  # the wait must grow even if nothing was ever shared, only said
+        self.wait = timers.first  # the wait must grow even if only notices were sent
         self.mean = UNKNOWN
         self.deviation = 0.0
         self.confirmed = 0
-        """How many of this side's observations, of this incarnation, the peer has acknowledged."""
+        """How many of this incarnation's observations the peer has acknowledged."""
         self.in_flight: dict[int, int] = {}
-        """For each number of the log up to which the peer was told and has not acknowledged: how many observations."""
+        """Unacknowledged messages: the number of the log up to which each went, and how many observations this side had
+        made."""
         self.part = 0
-        """Up to which number of the log the last message told, if it was too small for all there was to tell."""
+        """The number of the log up to which the last message went, if not everything fit."""
 
     def state(self) -> RetransmitState:
         """Return everything that is kept, as plain frozen values."""
@@ -182,7 +183,7 @@ class Retransmit:
         return RetransmitState(**{**values, "phase": self.phase.value, "in_flight": tuple(self.in_flight.items())})
 
     def restore(self, state: RetransmitState) -> None:
-        """Take over what `state` returned."""
+        """Restore what `state` returned."""
         for name in RetransmitState._fields:
             setattr(self, name, getattr(state, name))
         self.phase, self.in_flight = Phase(state.phase), dict(state.in_flight)
@@ -192,7 +193,7 @@ class Retransmit:
         self.phase = PHASES.get((self.phase, event), self.phase)
 
     def told(self, upto: int, observations: int) -> None:
-        """Note that the peer is told up to a number of the log, at which this side had made so many observations."""
+        """Note that the peer is sent the log up to a number, when this side had made this many observations."""
         self.in_flight[upto] = observations
         while len(self.in_flight) > MAX_IN_FLIGHT:
             del self.in_flight[next(iter(self.in_flight))]
@@ -203,11 +204,11 @@ class Retransmit:
         self.in_flight = {upto: observations for upto, observations in self.in_flight.items() if upto > held}
 
     def observations_at(self, held: int) -> int:
-        """Return how many observations of this side a peer has that holds the log up to a number."""
+        """Return how many of this side's observations a peer has that holds the log up to a number."""
         return max((self.confirmed, *(told for upto, told in self.in_flight.items() if upto <= held)))
 
     def forget(self, *, tells_at_once: bool = False) -> None:
-        """Begin anew: a new session has acknowledged nothing yet, and the time of a stop is not that of an answer."""
+        """Start over: a new session has acknowledged nothing yet, and the time of a restart is no answer time."""
         self.confirmed = self.part = 0
         self.can_be_timed = self.is_known = False
         self.in_flight.clear()
@@ -242,15 +243,15 @@ class Retransmit:
         return now >= self.retry_at or now < self.sent_at
 
     def quenched(self) -> None:
-        """Take a bare acknowledgement: the last share had arrived before it was repeated."""
+        """Handle a bare acknowledgement: the last share had arrived before it was repeated."""
         if self.phase is Phase.WAITING and self.attempts == 1:
             self.can_be_timed = True
 
     def answered(self, now: float) -> None:
-        """Take the answer to the last share, and learn how long it took.
+        """Handle the answer to the last share, and learn how long it took.
 
-        A repetition leaves open which of the two was answered, so such a wait is not learned from (Karn's rule), unless
-        the peer said that the first one had arrived.
+        After a repetition it is unclear which of the two was answered, so the wait is not learned from (Karn's rule),
+        unless the peer said that the first one had arrived.
         """
         if self.phase is Phase.OPEN or not self.can_be_timed:
             return
@@ -260,10 +261,10 @@ class Retransmit:
 
 
 def check_notices(*, literal: bool, retry: RetryTimers | None) -> None:
-    """Raise unless notices as Algorithm 5 prints them go with a network as the paper assumes it.
+    """Refuse notices as Algorithm 5 prints them where the network is not as the paper assumes it.
 
     Raises:
-        LocalError: They are to be literal, and messages are repeated: a repetition tells everything to everybody.
+        LocalError: They are to be literal, and messages are repeated: a repetition sends everything to all peers.
     """
     if literal and retry is not None:
         raise LocalError("literal_notices is Algorithm 5 as printed, which trusts the network: leave loss_tolerant out")

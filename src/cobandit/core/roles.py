@@ -1,7 +1,7 @@
-"""What an agent does because it is a relay, or becomes a leaf; and when a period begins.
+"""What an agent does because it is a relay, or becomes a leaf, and what follows when a period begins.
 
-A relay passes on what it hears. Who becomes a leaf knows nothing more of others row by row, because totals are of the
-same observations. This file does not know how a message is made, or when a pair talks.
+A relay passes on what it hears. An agent that becomes a leaf drops its rows of other agents, because totals cover the
+same observations. This file does not know how messages are made, or when a pair talks.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,10 +30,10 @@ def pass_on(
     *,
     forwards: bool = False,
 ) -> tuple[Message, ...]:
-    """A relay has heard something new. Leaves hear of it when they ask; other relays once it is enough for a share.
+    """Pass on news as a relay. Leaves get it when they ask, other relays once it is enough for a share.
 
-    What members of a mesh observe they tell every relay themselves, and what a relay's leaves observe it tells every
-    other relay itself. Only in a graph is that passed on as well (`Sharing.forwards`). What it adopted, nobody told it.
+    Members of a mesh send their own observations to every relay, and a relay sends those of its leaves to every other
+    relay. They are passed on further only in a graph (`Sharing.forwards`). Adopted observations have no teller.
     """
     outgoing: list[Message] = []
     endpoint.agenda.flush_by(now)
@@ -52,7 +52,7 @@ def pass_on(
 
 
 def adopt(endpoint: "Endpoint", told: Cells, settled: Sequence[SettledBlock], now: float) -> Outcome:
-    """Count what was observed with a pen that nobody holds: its lender goes on where the last holder ended."""
+    """Count observations made with a pen that no process holds: its lender continues where the last holder ended."""
     endpoint.agenda.look(now)
     news = endpoint.replica.merge(Changes(cells=(told,), settled=tuple(settled)), None)
     plain, elsewhere = sorted_out(endpoint.replica, (Change(*key[3:], entry) for key, entry in news.cells))
@@ -62,9 +62,9 @@ def adopt(endpoint: "Endpoint", told: Cells, settled: Sequence[SettledBlock], no
 
 
 def turn(endpoint: "Endpoint", time: float, now: float, *, is_back: bool = False) -> Outcome:
-    """Take the time of the calendar: what is outside of its window is dropped, and shares may be counted anew.
+    """Set the calendar's time: what is outside its window is dropped, and c may go back to 1.
 
-    It goes back only while this incarnation has observed nothing. What is too far ahead then is dropped too.
+    The time may go back only while this incarnation has observed nothing. What is then too far ahead is dropped too.
 
     Raises:
         LocalError: It has.
@@ -86,7 +86,7 @@ def turn(endpoint: "Endpoint", time: float, now: float, *, is_back: bool = False
 
 
 def sorted_out(replica: Replica, changes: Iterable[Change]) -> tuple[tuple[ArmTally, ...], tuple[Change, ...]]:
-    """Return what is of the plain bandit, if that has no window, and the rest: a segment of it is none of it."""
+    """Separate the changes of the plain bandit, unless it has a window, from the rest. Its segments are in the rest."""
     is_windowed = replica.bandits[""].period > 0.0
     plain: list[ArmTally] = []
     elsewhere: list[Change] = []
@@ -99,7 +99,7 @@ def sorted_out(replica: Replica, changes: Iterable[Change]) -> tuple[tuple[ArmTa
 
 
 def bound(replica: Replica) -> Mapping[str, Bandit]:
-    """Return the bandits that stay as they are. A relay serves what others say: what it holds anything of is bound."""
+    """Return the bandits whose definition must stay. For a relay: the plain one, and those it holds cells of."""
     if replica.totals is None:
         return replica.bandits
     held = {"", *(key.bandit for key, _ in replica.cells())}
@@ -107,7 +107,7 @@ def bound(replica: Replica) -> Mapping[str, Bandit]:
 
 
 def drop_rows(replica: Replica) -> tuple[Change, ...]:
-    """Know nothing more of what others observed, row by row. Return by how much less is known of each arm."""
+    """Drop what others observed, row by row. Return by how much less is known of each arm."""
     rows = [(key, entry) for key, entry in replica.cells() if key.agent != replica.agent]
     replica.drop([key for key, _ in rows])
     replica.forget_totals()

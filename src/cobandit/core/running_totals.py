@@ -1,8 +1,8 @@
-"""What everybody has observed, added up as it grows: for each arm of each place one total, told by a relay to leaves.
+"""Running totals of what all agents have observed: for each arm of each place one total, which a relay sends to leaves.
 
-A total is a fact beside the cells that it is the sum of, and it changes whenever one of them does, at the same number
-of the log. A leaf must not be told its own observations as those of others, so of each agent its share of every total
-is known too. This file does not know who is a leaf, what is in a log, or what a leaf does with a total (`totals.py`).
+A total is a fact beside the cells that it adds up. It changes whenever one of them does, at the same number of the log.
+A leaf must not receive its own observations as those of others, so each agent's part of every total is kept too. This
+file does not know who is a leaf, what is in a log, or what a leaf does with a total (`totals.py`).
 """
 
 from collections.abc import Iterable
@@ -12,11 +12,11 @@ from cobandit.core.messages import EVERYBODY_ELSE, AgentId, Cells
 from cobandit.values.tally import Arm, ArmTally
 
 MAX_TOTAL = 2**43
-"""No larger total is told: with the smallest quantum its sums still fit 64 bits."""
+"""The largest total that is sent: with the smallest quantum its sums still fit 64 bits."""
 
 
 class RunningTotals:
-    """What everybody has observed, as one relay knows it.
+    """What all agents have observed, as one relay knows it.
 
     >>> totals = RunningTotals()
     >>> totals.add(CellKey("j", 0, "A"), ArmTally("A", 3, 2, 2), number=3).number
@@ -28,7 +28,7 @@ class RunningTotals:
     def __init__(self) -> None:
         self._facts: dict[TotalKey, Fact] = {}
         self._shares_of: dict[AgentId, dict[TotalKey, ArmTally]] = {}
-        """What of the totals each agent has observed."""
+        """What each agent has contributed to the totals."""
 
     def add(self, cell: CellKey, added: ArmTally, number: int) -> Fact:
         """Add what a cell grew by. Return its arm's total, which thereby changes at that number of the log."""
@@ -40,7 +40,7 @@ class RunningTotals:
         return total
 
     def drop(self, cells: Iterable[CellKey]) -> list[Fact]:
-        """Know nothing more of the places of some cells, all of which are dropped. Return their totals."""
+        """Drop the totals of the places of some cells, all of which are dropped. Return these totals."""
         gone: list[Fact] = []
         for cell in cells:
             key = total_key(cell)
@@ -53,14 +53,14 @@ class RunningTotals:
         return gone
 
     def but(self, agent: AgentId, arm: Arm, bandit: str = "", segment: str = "", period: int = 0) -> ArmTally:
-        """Return what everybody but one agent has observed of an arm, in all incarnations."""
+        """Return what all agents but one have observed of an arm, in all incarnations."""
         key = TotalKey(arm, EVERYBODY_ELSE, bandit, segment, period)
         fact, nothing = self._facts.get(key), ArmTally(arm, 0, 0, 0)
         own = self._shares_of.get(agent, {}).get(key, nothing)
         return nothing if fact is None else fact.cell.minus(own)
 
     def told_to(self, agent: AgentId, facts: Iterable[Fact]) -> tuple[Cells, ...]:
-        """Return the totals among some facts as a message to one agent tells them: those of everybody else."""
+        """Return the totals among some facts as a message to one agent carries them: those of all other agents."""
         places: dict[tuple[str, str, int], list[ArmTally]] = {}
         for fact in facts:
             if isinstance(fact.key, TotalKey):
@@ -71,5 +71,5 @@ class RunningTotals:
 
 
 def total_key(cell: CellKey) -> TotalKey:
-    """Return under which key the total is known that a cell is part of."""
+    """Return the key of the total that a cell is part of."""
     return TotalKey(cell.arm, EVERYBODY_ELSE, cell.bandit, cell.segment, cell.period)

@@ -1,13 +1,13 @@
 """Which decisions of a pen are settled: rewarded, withdrawn or given up, and so never to be counted again.
 
-The decisions of a pen have running numbers. A block of them is a fact (`facts.SettledKey`) whose value is a bitmap, and
-of two values the later one is both together. What a pen observed and which numbers that was travel in the same message
-(`parts.py`): who knew the one without the other could count a reward twice, or lose it. Numbers below a *floor* are
-over: nobody rewards them any more, and their blocks are dropped, so that what is kept does not grow for ever. A floor
-only rises: over blocks in which all are settled by itself, and over those that have become too old by the word of the
-lender.
+The decisions of a pen are numbered. A block of them is a fact (`facts.SettledKey`) whose value is a bitmap, and two
+values merge by taking both together. The observations of a pen and the numbers that they belong to travel in the same
+message (`parts.py`): a peer that knew one without the other could count a reward twice, or lose it. Numbers below a
+*floor* are over: their rewards are no longer accepted, and their blocks are dropped, so that the state does not grow
+for ever. A floor only rises: by itself over blocks in which all numbers are settled, and on the lender's instruction
+over those that have become too old.
 
-This file does not know who may settle what: that is for the lender of a pen (`pens.py`).
+This file does not know who may settle what: that is up to the lender of a pen (`pens.py`).
 """
 
 from collections.abc import Iterable
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from cobandit.core.replica import Replica
 
 BLOCK = 256
-"""So many numbers have one bitmap."""
+"""How many numbers share one bitmap."""
 
 _ALL = (1 << BLOCK) - 1
 
 FLOOR = -1
-"""In place of a block's number, in a key: the first block that is not over."""
+"""Used in a key instead of a block's number: the first block that is not over."""
 
 MAX_BLOCK = 2**53 // BLOCK
-"""No block has a higher number."""
+"""The highest number of a block."""
 
 MAX_BLOCKS = 2048
 """The most blocks of one pen that are not over: all of them must fit one message (`parts.py`)."""
 
 
 def blocks_of(agent: AgentId, incarnation: int, numbers: Iterable[int]) -> tuple[SettledBlock, ...]:
-    """Return numbers as they are told.
+    """Return numbers in the form in which they are sent.
 
     >>> [(told.block, told.bits.hex()) for told in blocks_of("r~1-1", 1, [0, 1, 9, 256])]
     [(0, '0302'), (1, '01')]
@@ -52,12 +52,12 @@ def blocks_of(agent: AgentId, incarnation: int, numbers: Iterable[int]) -> tuple
 
 
 def floor_of(agent: AgentId, incarnation: int, number: int) -> SettledBlock:
-    """Return, as it is told, that all numbers below one are over: those of whole blocks."""
+    """Return the message form of a floor: all numbers below `number` are over, in whole blocks."""
     return SettledBlock(agent, incarnation, min(number // BLOCK, MAX_BLOCK), b"")
 
 
 def merge(replica: "Replica", told: Iterable[SettledBlock], teller: Teller | None) -> tuple[SettledKey, ...]:
-    """Take which numbers are settled. Return in which blocks some are new."""
+    """Merge settled numbers. Return the blocks in which some are new."""
     news: list[SettledKey] = []
     for agent, incarnation, block, bits in told:
         floor = _floor(replica, agent, incarnation)
@@ -82,7 +82,7 @@ def merge(replica: "Replica", told: Iterable[SettledBlock], teller: Teller | Non
 
 
 def _first_open(replica: "Replica", agent: AgentId, incarnation: int, block: int) -> int:
-    """Return the first block, from one on, in which not all numbers are settled."""
+    """Return the first block, from `block` on, in which not all numbers are settled."""
     while replica.value_of(SettledKey(agent, incarnation, block)) == _ALL:
         block += 1
     return block
@@ -102,7 +102,7 @@ def is_over(replica: "Replica", agent: AgentId, incarnation: int, number: int) -
 
 
 def has_room(replica: "Replica", agent: AgentId, incarnation: int, number: int) -> bool:
-    """Return whether a number can be settled that is not yet: the signer may have made it up."""
+    """Return whether there is room to settle a number that is not settled yet: its signer may have made it up."""
     block = number // BLOCK
     if not 0 <= block <= MAX_BLOCK:
         return False
@@ -132,7 +132,7 @@ def _floor(replica: "Replica", agent: AgentId, incarnation: int) -> int:
 
 
 def known_blocks(replica: "Replica", agent: AgentId, incarnation: int) -> list[int]:
-    """Return the blocks of which some numbers are settled, and that are not over."""
+    """Return the blocks that hold settled numbers and are not over."""
     keys = (fact.key for fact in replica.facts_of(agent))
     return [
         key.block

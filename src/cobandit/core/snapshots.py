@@ -1,4 +1,4 @@
-"""How an endpoint stands, as plain values: for drivers, who look into nothing else, and for what is kept."""
+"""The state of an endpoint as plain values: for drivers, which use nothing else of it, and for storage."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -18,13 +18,13 @@ from cobandit.values.tally import Arm
 
 
 class LinkView(NamedTuple):
-    """How a link stands, for drivers: nobody else looks into it."""
+    """The state of a link, for drivers: they do not use the link itself."""
 
     peer: AgentId
     arms: tuple[Arm, ...]
     common: tuple[Arm, ...]
     candidates: frozenset[Arm]
-    """The arms that the peer still considers, as far as it said (C_j' of Algorithm 5)."""
+    """The arms that the peer still considers, as far as it has said (C_j' of Algorithm 5)."""
     is_present: bool
     session: int | None
     incarnation: int
@@ -51,7 +51,7 @@ class LinkView(NamedTuple):
 
 
 def view(endpoint: Endpoint, peer: AgentId) -> LinkView:
-    """Return how the link to a peer stands.
+    """Return the state of the link to a peer.
 
     Raises:
         StrangerError: No agent of that name has joined.
@@ -119,7 +119,7 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
 
     Raises:
         LocalError: The state is damaged, or was made with another `loss_tolerant`.
-        PeerError: One of the facts in it cannot be true.
+        PeerError: One of its facts cannot be true.
     """
     endpoint = Endpoint(
         state.agent,
@@ -170,7 +170,7 @@ def restored(state: EndpointState, sharing: Sharing, *, settles: bool = False) -
 
 
 def facts_state(replica: Replica) -> tuple[FactState, ...]:
-    """Return all that is known as plain values, in the order of its last change."""
+    """Return all facts as plain values, in the order of their last change."""
     return tuple(
         FactState(fact.number, fact.teller, told([fact]))
         for fact in replica.facts()
@@ -179,7 +179,7 @@ def facts_state(replica: Replica) -> tuple[FactState, ...]:
 
 
 def restore_facts(replica: Replica, number: int, facts: Iterable[FactState]) -> None:
-    """Take over what `facts_state` returned, and up to which number the log had come.
+    """Restore what `facts_state` returned; `number` is the end of the log.
 
     Raises:
         LocalError: A fact is there twice, or out of order.
@@ -218,7 +218,7 @@ def link_state(link: Link) -> LinkState:
 
 
 def restore_link(link: Link, state: LinkState) -> None:
-    """Take over what `link_state` returned."""
+    """Restore what `link_state` returned."""
     for name in ("is_present", "session", "incarnation", "last_heard"):
         setattr(link.peer, name, getattr(state, name))
     for name in ("shares_received", "acknowledged", "held", "urgent", "is_gone", "is_heard"):

@@ -1,8 +1,8 @@
 """How this agent's messages are made: shares, repetitions of the last one, acknowledgements and notices.
 
-Each says what its receiver wants and has not acknowledged. Where messages may be lost, each also says which session
-speaks and what it has of the receiver's, and sending it is noted on the agenda. This file does not know when to share,
-which the exchange of a pair decides, and takes nothing from what is heard.
+Each carries what its receiver wants and has not acknowledged. Where messages may be lost, each also names its sender's
+session and says what the sender has of the receiver's, and sending it is noted on the agenda. This file does not know
+when to share, which a pair's exchange decides, and does not handle what is received.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from cobandit.core.replica import Replica
 
 
 class Speech:
-    """What one agent says."""
+    """What one agent sends."""
 
     def __init__(self, members: Members, replica: Replica, candidates: Candidates, agenda: Agenda) -> None:
         self._members = members
@@ -33,18 +33,18 @@ class Speech:
         return Presence(me.agent, me.session, me.notices, replica.incarnation, True, me.arms, *role, bandits)
 
     def put_presence(self, links: Iterable[Link]) -> int:
-        """Put down that this agent is here, which is urgent for every peer. Return the number of the change."""
+        """Store this agent's presence, which is urgent for every peer. Return the number of the change."""
         number = self._replica.put(PresenceKey(self._members.agent), self.presence())
         for link in links:
             link.urgent = number
         return number
 
     def notice(self, peer: Peer, changes: Changes) -> Notice:
-        """Tell a peer something at once."""
+        """Make a notice for a peer."""
         return Notice(self._members.agent, peer.name, changes, self._members.session, self._is_introduced())
 
     def share(self, link: Link, observations: int, now: float) -> Share:
-        """Send a share, which the exchange has decided on."""
+        """Make a share that the exchange has decided on."""
         if link.retransmit is not None:
             c = max(1, link.exchange.c - 1)
             link.retransmit.shared(link.exchange.threshold.at(c, self._candidates.count), now)
@@ -52,7 +52,7 @@ class Speech:
         return self._say(link, observations)
 
     def repeat(self, link: Link, now: float, *, is_answer: bool = False) -> Share:
-        """Send the last share again: the same number, the newest state."""
+        """Make the last share again: the same number, the newest state."""
         assert link.retransmit is not None
         carried = self._replica.observations - link.retransmit.confirmed
         link.exchange.repeat(self._candidates.count)
@@ -61,7 +61,7 @@ class Speech:
         return self._say(link, carried, is_answer=is_answer)
 
     def next_part(self, link: Link, now: float) -> tuple[Message, ...]:
-        """Go on at once if a message was too small for all there is to tell, and the peer now has what was in it."""
+        """Continue at once if not everything fit into a message, and the peer now has what was in it."""
         assert link.retransmit is not None
         if not 0 < link.retransmit.part <= link.acknowledged:
             return ()
@@ -83,7 +83,7 @@ class Speech:
         return Share(self._members.agent, link.peer.name, link.exchange.shares_sent, observations, changes, delivery)
 
     def acknowledge(self, link: Link) -> Acknowledgement:
-        """Say what this agent has of the peer's, and no more."""
+        """Make a message that only says what this agent has of the peer's."""
         return Acknowledgement(self._members.agent, link.peer.name, self._delivery(link))
 
     def _delivery(self, link: Link, attempt: int = 0, *, is_answer: bool = False) -> Delivery:

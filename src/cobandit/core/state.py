@@ -1,6 +1,7 @@
-"""An endpoint's state as plain frozen values: what a snapshot is made of.
+"""An endpoint's state as plain frozen values: what a snapshot consists of.
 
-Only shapes are here; the classes that they describe fill and read them. A change of any shape is a new state version.
+Only the shapes are here; the classes that they describe fill and read them. Changing any shape requires a new state
+version.
 """
 
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from cobandit.values.tally import Arm, ArmTally
 
 
 class FactState(NamedTuple):
-    """One fact: the number of its last change, who told it in which session, and what it says."""
+    """One fact: the number of its last change, who reported it in which session, and its value."""
 
     number: int
     teller: tuple[AgentId, int | None] | None
@@ -19,7 +20,7 @@ class FactState(NamedTuple):
 
 
 class ExchangeState(NamedTuple):
-    """Where one directed pair stands."""
+    """The state of one directed pair."""
 
     demanded: bool
     buffered: int
@@ -70,19 +71,19 @@ class LinkState(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What one peer says of one life that this agent has forgotten."""
+    """What one peer says about one incarnation that this agent has forgotten."""
 
     peer: AgentId
     told: Cells
 
 
 class TotalState(NamedTuple):
-    """What one relay last said that everybody else has observed of one arm."""
+    """What one relay last said that all other agents have observed of one arm."""
 
     relay: AgentId
     session: int
     upto: int
-    """The number of the relay's log at which it said so."""
+    """The number of the relay's log at that time."""
     tally: ArmTally
     bandit: str = ""
     segment: str = ""
@@ -90,7 +91,7 @@ class TotalState(NamedTuple):
 
 
 class EndpointState(NamedTuple):
-    """All of one endpoint."""
+    """The whole state of one endpoint."""
 
     agent: AgentId
     incarnation: int
@@ -109,15 +110,15 @@ class EndpointState(NamedTuple):
     totals: tuple[TotalState, ...] = ()
     lives: tuple[int, ...] = ()
     bandits: tuple[Bandit, ...] = ()
-    """The bandits that it serves besides; and the plain one, without its arms, if that has a window."""
+    """The other bandits that it serves; also the plain one, without its arms, if it has a window."""
     retired: tuple[Bandit, ...] = ()
-    """Those that it has served."""
+    """The bandits that it has served before."""
     time: float = 0.0
-    """What the calendar said when a period last began."""
+    """The time of the calendar when a period last began."""
     dropped: int = 0
     """How many own observations of the incarnation are outside their windows."""
     max_facts: int | None = None
-    """How many facts one message tells at most, if packets are small."""
+    """The most facts in one message, if packets are small."""
 
 
 class Snapshot(NamedTuple):

@@ -1,13 +1,13 @@
 """How many observations a buffer must hold before it may be shared: f(c) of the paper.
 
-A threshold is a positive, non-decreasing function of the share number c = 1, 2, 3, ... It may also use how many
-candidate arms are left. This file owns those functions and nothing else. They saturate, so that a pair that has
+A threshold is a positive, non-decreasing function of the share number c = 1, 2, 3, ... It may also depend on how many
+candidate arms are left. This file contains those functions and nothing else. They saturate, so that a pair that has
 talked for years neither overflows nor slows down.
 
-Three options change what the paper prints, and all are off by default. `answers_advance=False`: a share sent in answer
-does not move c on. `answers_wait=False`: an answer needs one observation, and not f(c). `phases=True` of `Geometric`:
-every pair of agents has a phase theta in [1, 2), and f(c) = theta base^(c-1), so that pairs of equal speed do not all
-exchange at the same moments.
+Three options change what the paper prints; all are off by default. `answers_advance=False`: a share sent in answer does
+not advance c. `answers_wait=False`: an answer needs one observation, not f(c). `phases=True` of `Geometric`: every pair
+of agents has a phase theta in [1, 2), and f(c) = theta base^(c-1), so that pairs of equal speed do not all exchange at
+the same moments.
 """
 
 import hashlib
@@ -19,16 +19,16 @@ from cobandit.values.checks import check_whole, keep_plain, plain
 from cobandit.values.errors import LocalError
 
 LARGEST_THRESHOLD = 2**62
-"""Thresholds stop growing here: no agent will ever buffer as much, and it still fits 64 bits."""
+"""Thresholds stop growing here: no agent will ever buffer that much, and it still fits 64 bits."""
 
 TABULATED_SHARES = 4096
-"""How many values of a user's own function are taken."""
+"""How many values of a user's own function are computed."""
 
 PHASE_BITS = 16
 """A phase is one of 2^16 steps from 1 to 2, so that all arithmetic on it fits 64 bits."""
 
 TRIED_SHARES = 64
-"""How many values of a threshold class are looked at before it is used."""
+"""How many values of a threshold class are checked before it is used."""
 
 _DOUBLINGS_TO_LARGEST = 62
 
@@ -99,7 +99,7 @@ class Geometric:
         return min(power, self.cap)
 
     def between(self, one: str, other: str) -> Threshold:
-        """Return the threshold of the pair of these two agents, the same in both directions."""
+        """Return the threshold for a pair of agents, the same in both directions."""
         if not self.phases:
             return self
         return _Phased(self, (phase_key(one) + phase_key(other)) % (1 << PHASE_BITS))
@@ -198,19 +198,19 @@ class FromFunction:
 
 
 def answers_wait(threshold: Threshold) -> bool:
-    """Return whether an answer waits for f(c) observations; a threshold that does not say so is as the paper prints."""
+    """Return whether an answer waits for f(c) observations. By default it does, as the paper prints it."""
     return bool(getattr(threshold, "answers_wait", True))
 
 
 def threshold_between(threshold: Threshold, one: str, other: str) -> Threshold:
-    """Return the threshold of the pair of two agents: with phases each pair has its own."""
+    """Return the threshold for a pair of agents: with phases each pair has its own."""
     return threshold.between(one, other) if isinstance(threshold, Geometric) else threshold
 
 
 def is_bounded(threshold: Threshold) -> bool:
     """Return whether every share takes f(c) observations out of its sender's buffer, as Theorem 2 counts.
 
-    With a constant f it does not matter whether answers advance c, and with f = 1 not whether they wait.
+    With a constant f it does not matter whether answers advance c; with f = 1, nor whether they wait.
     """
     is_constant = isinstance(threshold, Constant)
     waits = answers_wait(threshold) or (is_constant and threshold.at(1, 1) == 1)

@@ -1,14 +1,14 @@
-"""What others have observed, as a leaf knows it: of each of its relays the newest total, and of those the larger one.
+"""What others have observed, as a leaf knows it: the newest total of each of its relays, and of those the larger one.
 
-A leaf needs no row for each agent of a fleet. A relay tells it, for every arm of every place, the total of everybody
-but the leaf. Each such total is true: all those observations were made, by others. So the totals of two relays must
-never be added, for they are about the same observations; of two the one with the higher count knows more, and a leaf
-uses that. So two homes are as safe as one, and changing homes is nothing special.
+A leaf needs no row for each agent of a fleet. For every arm of every place, a relay sends it the total of all agents
+but the leaf. Each such total is true: others made all those observations. But the totals of two relays cover the same
+observations and must never be added. Of two, the one with the higher count knows more, and a leaf uses that. So two
+homes are as safe as one, and changing homes is nothing special.
 
-Of one relay the newest word counts, by its session and the number of its log, also if it is less than before: a relay
-that has lost its disk begins anew, and what it says then must not be hidden behind what it once knew.
+Of one relay the newest statement counts, by its session and the number of its log, even if it is lower than before: a
+relay that has lost its disk starts over, and its new totals must not be hidden behind what it once knew.
 
-Totals of a period that is over are dropped, as all cells of it are (`replica.py`).
+Totals of a period that is over are dropped, like all its cells (`replica.py`).
 
 This file does not know what an agent has observed itself, who may speak, or when.
 """
@@ -38,28 +38,28 @@ class Totals:
     def __init__(self) -> None:
         self._heard: dict[AgentId, dict[Place, TotalState]] = {}
         self.number = 0
-        """How often something here has changed."""
+        """How many times something here has changed."""
 
     def at(self, place: Place) -> ArmTally:
-        """Return what others have observed of an arm in a place: the word of the relay that knows most."""
+        """Return what others have observed of an arm in a place: the total of the relay that knows most."""
         known = [heard[place].tally for heard in self._heard.values() if place in heard]
         return max(known, key=lambda tally: tally[1:], default=ArmTally(place[3], 0, 0, 0))
 
     def all(self) -> tuple[Change, ...]:
-        """Return what others have observed of each arm, as far as there is anything."""
+        """Return what others have observed of each arm that has any such observations."""
         places = dict.fromkeys(place for heard in self._heard.values() for place in heard)
         return tuple(Change(*place[:3], self.at(place)) for place in places)
 
     def heard(
         self, relay: AgentId, session: int, base: int, upto: int, tallies: Iterable[tuple[Place, ArmTally]]
     ) -> tuple[Change, ...]:
-        """Take a relay's word. Return by how much it changes what is used, which may be downwards.
+        """Take totals from a relay. Return how they change the totals in use, which may go down.
 
         Args:
-            relay: Who speaks.
-            session: In which session.
-            base: From which number of its log on: with 0 it tells everything that it has.
-            upto: Up to which number.
+            relay: The sender.
+            session: Its session.
+            base: The number of its log where the report begins; with 0 it covers everything that it has.
+            upto: The number where it ends.
             tallies: The totals of the arms that have changed in between.
         """
         heard = self._heard.setdefault(relay, {})
@@ -84,9 +84,9 @@ class Totals:
     def take(
         self, peer: AgentId, changes: Changes, session: int | None, replica: Replica
     ) -> tuple[Changes, tuple[Change, ...]]:
-        """Take the totals that are of use out of what a relay tells.
+        """Take the useful totals out of what a relay sends.
 
-        Return the rest, and by how much they change what is used.
+        Return the rest, and how they change the totals in use.
         """
         totals = [told for told in changes.cells if told.agent == EVERYBODY_ELSE]
         if not totals:
@@ -105,18 +105,18 @@ class Totals:
         return tuple(map(_less, gone))
 
     def clear(self) -> tuple[Change, ...]:
-        """Forget everything that was heard. Return by how much less is known of each arm."""
+        """Forget all totals. Return by how much less is known of each arm."""
         used = self.all()
         self._heard.clear()
         self.number += 1
         return tuple(map(_less, used))
 
     def state(self) -> tuple[TotalState, ...]:
-        """Return everything that was heard and counts."""
+        """Return all totals that were received and still count."""
         return tuple(one for heard in self._heard.values() for one in heard.values())
 
     def restore(self, state: Iterable[TotalState]) -> None:
-        """Take over what `state` returned."""
+        """Restore what `state` returned."""
         for one in state:
             place = (one.bandit, one.segment, one.period, one.tally.arm)
             self._heard.setdefault(one.relay, {})[place] = one

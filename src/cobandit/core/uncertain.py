@@ -1,11 +1,11 @@
-"""What a share and an acknowledgement do where messages may be lost. Loss tolerance and nothing else.
+"""What a share and an acknowledgement do where messages may be lost. Loss tolerance, and nothing else.
 
-Every message then says which session speaks and what it has of the receiver's (`Delivery`). So a share is fresh, and
-asks for one of this agent's as in Algorithm 1, or it is a repetition, and is answered with what was lost. What a
-session that is over has observed counts; what it asks for does not.
+There every message names its sender's session and says what the sender has of the receiver's (`Delivery`). So a share
+is either fresh and asks for one of this agent's, as in Algorithm 1, or it is a repetition and is answered with what was
+lost. The observations of a session that is over count; its requests do not.
 
-When something is said again is decided in `retransmit.py` and `agenda.py`; where nothing is lost, `endpoint.py` needs
-none of this.
+`retransmit.py` and `agenda.py` decide when to repeat something. Where nothing is lost, `endpoint.py` needs none of
+this.
 """
 
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def receive_share(endpoint: "Endpoint", share: Share, delivery: Delivery, now: float) -> Outcome:
-    """Take a share with which nothing is wrong: fresh, repeated, late or doubled."""
+    """Handle a valid share: fresh, repeated, late or doubled."""
     if later := _superseded_by(endpoint, share.sender, delivery, share.changes):
         return Outcome(superseded_by=later)
     link, speech = endpoint.peers.admit(share.sender, share.changes, delivery), endpoint.speech
@@ -31,10 +31,10 @@ def receive_share(endpoint: "Endpoint", share: Share, delivery: Delivery, now: f
     if heeded:
         endpoint.peers.hear(link, delivery, now)
     outcome = endpoint.merge(link, share, share.changes, delivery.session, now, is_heeded=heeded)
-    if not heeded:  # what it observed counts, what it asks for does not; it may not know of a later session
+    if not heeded:  # its observations count, its request does not; it may not know of a later session
         is_over = delivery.session < (link.peer.session or 0)
         return outcome._replace(outgoing=((speech.acknowledge(link),) if is_over else ()) + outcome.outgoing)
-    # What a sender takes to be wanted depends on the session of the receiver that it knows.
+    # What a sender believes to be wanted depends on the receiver's session that it knows.
     is_taken = endpoint.witnesses.is_whole
     is_taken = is_taken and not credibility.is_mistaken(share.changes, endpoint.members, endpoint.replica)
     if is_taken and delivery.receipt.session == endpoint.session and share.changes.base <= link.held:
@@ -47,7 +47,7 @@ def receive_share(endpoint: "Endpoint", share: Share, delivery: Delivery, now: f
 
 
 def _take_fresh(endpoint: "Endpoint", link: Link, share: Share, delivery: Delivery, now: float) -> tuple[Message, ...]:
-    """Take a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
+    """Handle a fresh share: it asks for one of this agent's (Algorithm 1, lines 17 to 21)."""
     retransmit = link.retransmit
     assert retransmit is not None
     if delivery.receipt.number >= link.exchange.shares_sent:
@@ -65,10 +65,10 @@ def _take_fresh(endpoint: "Endpoint", link: Link, share: Share, delivery: Delive
 
 
 def take_repetition(endpoint: "Endpoint", link: Link, delivery: Delivery, now: float) -> tuple[Message, ...]:
-    """Answer what was said again: with the answer again, if that is what was lost.
+    """Answer a repetition: with the answer again, if that was lost.
 
-    What is itself an answer is only acknowledged. Otherwise two agents that share often would go on answering old
-    repetitions with new ones, and every doubled message would double what follows from it.
+    A repetition that is itself an answer is only acknowledged. Otherwise two agents that share often would go on
+    answering old repetitions with new ones, and every doubled message would double what follows from it.
     """
     assert link.retransmit is not None
     is_lacking = delivery.receipt.number < link.exchange.shares_sent
@@ -81,10 +81,10 @@ def take_repetition(endpoint: "Endpoint", link: Link, delivery: Delivery, now: f
 
 
 def receive_acknowledgement(endpoint: "Endpoint", message: Acknowledgement, now: float) -> Outcome:
-    """Take what a peer says it has of this agent's, and no more.
+    """Handle a message that only says what a peer has of this agent's.
 
     Raises:
-        PeerError: Messages are not lost here, or it says what cannot be.
+        PeerError: Messages are not lost here, or it says something impossible.
     """
     delivery, nothing = message.delivery, Changes()
     if endpoint.sharing.retry is None:
@@ -107,7 +107,7 @@ def _knows_more_eliminations(endpoint: "Endpoint", link: Link) -> bool:
 
 
 def _superseded_by(endpoint: "Endpoint", sender: AgentId, delivery: Delivery, changes: Changes) -> int:
-    """Return which later session or incarnation of this agent a message knows, or 0. Strangers' words are none."""
+    """Return the later session or incarnation of this agent that a message knows, or 0. Strangers are not believed."""
     credibility.check_delivery(sender, delivery, endpoint.name, endpoint.session)
     is_known = sender in endpoint.met or any(told.agent == sender for told in changes.presences)
     if not is_known:

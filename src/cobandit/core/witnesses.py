@@ -1,12 +1,13 @@
-"""What peers say that this agent observed in a life which it has forgotten: one may lie, so two must say so.
+"""What peers say that this agent observed in an incarnation it has forgotten. A peer may lie, so two must agree.
 
-An agent whose disk was lost or rolled back gets its own observations back from peers. But a peer can make up a life
-that never was. So what is told of an incarnation that this agent does not know to have begun is a *claim*: it is kept
-apart, and counts as far as two peers vouch for it. That is, for each cell, the largest from which another peer's can
-have grown. A relay's word is enough, for it may speak of anybody, and so is that of the only peer there is.
+An agent whose disk was lost or rolled back gets its own observations back from peers. But a peer can make up an
+incarnation that never existed. So a report about an incarnation that this agent does not know it began is a *claim*. It
+is kept apart, and counts only as far as two peers vouch for it: for each cell, up to the largest claim from which
+another peer's claim can have grown. A relay's report is enough by itself, because a relay may report on any agent. So
+is that of the only peer there is.
 
-There is room for so many claims of one peer. What it tells beyond that is passed over, and must be told again: then
-the agent does not say that it holds it. This file does not know what a message is, or who is present.
+There is room for a limited number of claims of each peer. More are ignored and must be sent again; then the agent does
+not say that it holds them. This file does not know what a message is, or who is present.
 """
 
 from collections import Counter
@@ -20,46 +21,46 @@ from cobandit.core.state import Claim
 from cobandit.values.tally import ArmTally
 
 MAX_CLAIMED = 2**16
-"""How many cells are kept that one peer alone tells of."""
+"""The most cells kept that only one peer reports."""
 
 MAX_CLAIMED_BY_ALL = 2**19
-"""How many are kept of all peers together."""
+"""The most such cells kept of all peers together."""
 
 
 class Vouched(NamedTuple):
-    """What of a peer's words counts."""
+    """The part of a peer's report that counts."""
 
     cells: tuple[Cells, ...]
-    """What the peer itself told."""
+    """What the peer itself reported."""
     confirmed: tuple[Claim, ...]
-    """What others had told before, and counts because of it."""
+    """What others had reported before, and counts because of it."""
     is_whole: bool
     """Whether all of it counts or is kept."""
 
 
 class Witnesses:
-    """One agent's forgotten lives, as others tell them."""
+    """One agent's forgotten incarnations, as reported by others."""
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
         self._claims: dict[CellKey, dict[AgentId, ArmTally]] = {}
-        """For each cell, what each peer says of it beyond what is held."""
+        """For each cell, what each peer claims beyond what is held."""
         self._amounts: Counter[AgentId] = Counter()
         """How many cells are kept of each peer."""
         self.number = 0
-        """How often something here has changed."""
+        """How many times something here has changed."""
         self.is_whole = True
-        """Whether all of the last words that were merged counts or is kept."""
+        """Whether everything in the report merged last counts or is kept."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What single peers say."""
+        """The claims that single peers have made."""
         return tuple(
             Claim(peer, _told(key, entry)) for key, said in self._claims.items() for peer, entry in said.items()
         )
 
     def restore(self, claims: Iterable[Claim]) -> None:
-        """Take over what `claims` returned."""
+        """Restore what `claims` returned."""
         for peer, told in claims:
             for entry in told.tallies:
                 self._keep(cell_key(told, entry.arm), peer, entry)
@@ -71,7 +72,7 @@ class Witnesses:
             self.number += 1
 
     def merge(self, peer: AgentId, changes: Changes, session: int | None, *, is_enough: bool) -> News:
-        """Merge what counts of a peer's words, and what others had said before that counts because of it."""
+        """Merge what counts of a peer's report, and what others had reported before that counts because of it."""
         cells, confirmed, self.is_whole = self.heard(peer, changes.cells, is_enough=is_enough)
         news = self._replica.merge(changes._replace(cells=cells), (peer, session))
         for claim in confirmed:
@@ -80,12 +81,12 @@ class Witnesses:
         return news
 
     def heard(self, peer: AgentId, cells: tuple[Cells, ...], *, is_enough: bool) -> Vouched:
-        """Take a peer's words. Return what counts.
+        """Take a peer's report. Return what counts.
 
         Args:
-            peer: Who speaks.
-            cells: What it tells, which `credibility` found possible.
-            is_enough: Whether its word is enough.
+            peer: Who reports.
+            cells: What it reports, after the checks of `credibility`.
+            is_enough: Whether its report is enough by itself.
         """
         counts: list[Cells] = []
         confirmed: list[Claim] = []
@@ -115,7 +116,7 @@ class Witnesses:
                 yield cell_key(told, entry.arm), entry
 
     def _vouched_for(self, key: CellKey) -> Claim | None:
-        """Return the largest cell from which that of another peer can have grown."""
+        """Return the largest claim from which another peer's can have grown."""
         said = sorted(self._claims.get(key, {}).items(), key=lambda one: one[1].observations, reverse=True)
         for place, (peer, entry) in enumerate(said):
             if any(self._can_follow(key, entry, more) for _, more in said[:place]):
@@ -126,12 +127,12 @@ class Witnesses:
         return more.minus(entry).can_be(self._replica.units_of(key.bandit))
 
     def _has_room_for(self, key: CellKey, entry: ArmTally) -> bool:
-        """Return whether that much more of this agent can be held, and leaves it room to observe something itself."""
+        """Return whether this agent can hold that much more about itself, and still has room to observe something."""
         cells, observations = self._replica.amount_of(key.agent)
         return 2 * cells < MAX_CELLS_PER_AGENT and 2 * (observations + entry.observations) <= MAX_PER_AGENT
 
     def _keep(self, key: CellKey, peer: AgentId, entry: ArmTally) -> bool:
-        """Keep a claim. Return whether it is kept, or was."""
+        """Keep a claim. Return whether it is kept, now or already."""
         known = self._claims.get(key, {}).get(peer)
         if known is not None and known.observations >= entry.observations:
             return True

@@ -1,4 +1,4 @@
-"""What to pull. Policies know tallies, not peers; one file each."""
+"""Policies choose what to pull. They know tallies, not peers; one file each."""
 
 from cobandit.policies.aae import AAE
 from cobandit.policies.base import IndexPolicy, Policy

@@ -1,10 +1,10 @@
 """What every policy is: a rule that chooses an arm from what is known about the arms.
 
 A policy knows tallies, not peers. It has a tally of everything known (own and received), the number of its own pulls,
-and the arms it still considers. Nothing else may influence a choice, so a policy can be rebuilt from those three at
-any time. One that needs more, such as the weights of EXP3, says so (`stateful`): it changes its state in `noticed`
-alone, and `state` gives it as plain values, with which it can be rebuilt all the same.
-`cobandit.testing.check_policy` holds every policy to that.
+and the arms it still considers. Nothing else may influence a choice, so a policy can be rebuilt from those three at any
+time. A policy that needs more, such as the weights of EXP3, declares it (`stateful`): it changes its state only in
+`noticed`, and `state` returns it as plain values, from which the policy can still be rebuilt.
+`cobandit.testing.check_policy` checks this for any policy.
 """
 
 import math
@@ -165,7 +165,7 @@ class Policy(ABC):
 
 
 def variance_of(mean: float, squares: float, count: float) -> float:
-    """Return the variance of rewards with this mean and these squares added up; rounding never makes it negative.
+    """Return the variance of rewards with this mean and sum of squares; rounding never makes it negative.
 
     >>> variance_of(mean=0.5, squares=3.0, count=8)
     0.125
@@ -174,7 +174,7 @@ def variance_of(mean: float, squares: float, count: float) -> float:
 
 
 def no_number(arm: Arm, count: int) -> LocalError:
-    """Return the error of an index that is not a number."""
+    """Return the error for an index that is not a number."""
     times = "1 observation" if count == 1 else f"{count} observations"
     return LocalError(f"the index of arm {arm!r} with {times} is not a number (NaN): let the index function return one")
 
@@ -196,7 +196,7 @@ class IndexPolicy(Policy):
             if not count:
                 return arm
             index = self.index(sums[arm] / (count * per_reward), count, budget)
-            if math.isnan(index):  # nothing compares with it: it would never be chosen, or hide the others
+            if math.isnan(index):  # comparisons with it are false: it would never be chosen, or hide the others
                 raise no_number(arm, count)
             if index > best_index:
                 best, best_index = arm, index

@@ -1,14 +1,14 @@
 """How sure is sure: the delta behind a confidence interval.
 
 The paper's interval is CI = sqrt(alpha log(1/delta) / (2 n)) (Equation 1), and it uses three different deltas. This
-file owns log(1/delta) for each of them. The count behind delta is taken before the decision and is at least one.
+file defines log(1/delta) for each of them. The count behind delta is taken before the decision and is at least one.
 
 * `own`: delta = 1/n_j, the agent's own number of pulls (the pseudo code; the published tables were made with it). An
   agent that pulls rarely but receives much has intervals that are far too narrow.
 * `own+2`: delta = 1/(n_j + 2). A second reading of the pseudo code: a counter that starts at one and is raised before
   it is used. Its intervals always have a width, so AAE eliminates with it from the first decision on.
-* `observed`: delta = 1/(all observations that the agent holds). Safe for late and slow agents, needs no horizon. The
-  default.
+* `observed`: delta = 1/(all observations that the agent holds). Safe for late and slow agents, and needs no horizon.
+  This is the default.
 * `Horizon(n)`: delta = 1/n for UCB and 1/n^2 for AAE, with n the number of decisions of all agents together (the
   theorems).
 """
@@ -40,7 +40,7 @@ Confidence = NamedConfidence | Horizon
 
 
 def checked_confidence(confidence: Confidence) -> Confidence:
-    """Return a known confidence, or say which there are."""
+    """Return the confidence if it is valid, or raise an error that lists the valid ones."""
     if confidence not in NAMED and not isinstance(confidence, Horizon):
         raise LocalError(f"confidence {confidence!r} is not {', '.join(map(repr, NAMED))} or Horizon(decisions)")
     return confidence

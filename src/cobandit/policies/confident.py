@@ -1,4 +1,4 @@
-"""What policies with confidence intervals have in common: how much to explore, and how sure is sure."""
+"""What policies with confidence intervals share: how much to explore, and how sure is sure."""
 
 from collections.abc import Sequence
 
@@ -40,7 +40,7 @@ class Confident(Policy):
         self.confidence = checked_confidence(confidence)
 
     def budget(self) -> float:
-        """Return alpha log(1/delta), which all intervals of a decision have in common."""
+        """Return alpha log(1/delta), which all intervals of a decision share."""
         return self.alpha * log_inverse_delta(
             self.confidence, self.own_pulls, self.tally.observations, self.horizon_power
         )

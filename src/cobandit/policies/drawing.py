@@ -1,7 +1,7 @@
-"""What policies that draw have in common: a seed, and a draw for every arm at every decision.
+"""What policies that draw share: a seed, and a draw for every arm at every decision.
 
-Chance is a function here: the draw depends on the seed, the number of own pulls and the arm's position, so the same
-evidence and the same seed give the same arm, and a restart does not disturb the sequence.
+Randomness is a pure function here: the draw depends on the seed, the number of own pulls and the arm's position. So the
+same evidence and the same seed give the same arm, and a restart does not disturb the sequence.
 """
 
 from abc import abstractmethod
@@ -15,7 +15,7 @@ from cobandit.values.tally import Arm
 
 
 class Drawing(Policy):
-    """Pulls the candidate with the highest draw. A subclass gives `draw`.
+    """Pulls the candidate with the highest draw. A subclass defines `draw`.
 
     Args:
         arms: The names of the arms.

@@ -40,5 +40,5 @@ class FromIndex(Confident, IndexPolicy):
         self._index = index
 
     def index(self, mean: float, count: int, budget: float) -> float:
-        """Return what the function says."""
+        """Return what the function returns."""
         return self._index(mean, count, budget)

@@ -1,7 +1,7 @@
 """KL-UCB: upper confidence bounds from the Kullback-Leibler divergence (Garivier and Cappe, 2011).
 
-For rewards in [0, 1] its bound is never above that of UCB with the same budget, and much below it for means near 0 or
-1, which is where click-through rates live.
+For rewards in [0, 1] its bound is never above that of UCB with the same budget, and much lower for means near 0 or 1,
+such as click-through rates.
 """
 
 import math

@@ -1,10 +1,10 @@
-"""How likely each arm is the best one, given what is known of all: the odds of probability matching.
+"""How likely each arm is to be the best one, given all that is known: the odds of probability matching.
 
 The mean of an arm is uncertain: Beta(a, b). Let F be its distribution function, f its density, and H the product of all
 F, which is the distribution of the highest mean. If the highest is x, then it is the mean of arm i with likelihood
 r_i(x) = h_i(x) / (sum of all h at x), where h = f / F. So P(arm i is best) is the integral of r_i dH: a sum over points
-of [0, 1] that lie densely where H rises. Every point gives away exactly its part of H, so the odds add up to one. There
-is no chance in it: the same posteriors give the same odds.
+of [0, 1] that are dense where H rises. Every point distributes exactly its part of H, so the odds add up to one.
+Nothing here is random: the same posteriors give the same odds.
 """
 
 import math
@@ -20,7 +20,7 @@ LARGEST_STEP = 1 / 64
 """Between two neighbouring points H rises by no more than this."""
 
 LARGEST_DOUBT = 1 / 1024
-"""Nor is it open, for more of H than this, whose part is whose: where r changes, points lie closer."""
+"""The largest part of H whose distribution among the arms may stay unclear: where r changes, points are denser."""
 
 _LARGE = 5.0
 _MOST_HALVINGS = 40
@@ -28,20 +28,20 @@ _NEVER = 1e-15
 
 
 class _Mean(NamedTuple):
-    """What is known of a mean, of which there may be several alike."""
+    """A posterior of a mean, and how many arms share it."""
 
     a: float
     b: float
     alike: int
     log_scale: float
     highest: float
-    """It is practically never above this."""
+    """The mean is practically never above this."""
 
 
 class _Point(NamedTuple):
     x: float
     below: float
-    """H: how likely all means are below x."""
+    """H: the probability that all means are below x."""
     rates: list[float]
     """r, of the means that reach so far. Empty where it is not known."""
 
@@ -51,7 +51,7 @@ def best_odds(posteriors: Sequence[Posterior], rest: Callable[[], object] = lamb
 
     Args:
         posteriors: What is known of each mean.
-        rest: Called now and then, every millisecond or so, for threads that must let others have their turn.
+        rest: Called about every millisecond, for threads that must let others run.
 
     >>> [round(odds, 2) for odds in best_odds([(51.0, 951.0), (41.0, 961.0)])]  # 50 and 40 clicks, of 1000 each
     [0.86, 0.14]
@@ -81,7 +81,7 @@ def best_odds(posteriors: Sequence[Posterior], rest: Callable[[], object] = lamb
 
 
 def _is_coarse(low: _Point, high: _Point) -> bool:
-    """Return whether a point between these two would tell more."""
+    """Return whether a point between these two would help."""
     rise = high.below - low.below
     if rise > LARGEST_STEP:
         return True
@@ -96,7 +96,7 @@ def _mean(a: float, b: float, alike: int) -> _Mean:
 
 
 def highest_of(a: float, b: float) -> float:
-    """Return what a draw from Beta(a, b) is practically never above."""
+    """Return a value that a draw from Beta(a, b) practically never exceeds."""
     n, middle = a + b, a / (a + b)
     return middle + 7.0 * math.sqrt(middle * (1.0 - middle) / n) + 12.0 / n
 
@@ -105,7 +105,7 @@ def _point(x: float, means: list[_Mean], least: float, most: float) -> _Point:
     log_x, log_y = math.log(x), math.log1p(-x)
     below, rates, total = 1.0, [], 0.0
     for a, b, alike, log_scale, highest in means:
-        if x > highest:  # so are all that follow
+        if x > highest:  # and all means that follow are lower still
             break
         density = math.exp(log_scale + (a - 1.0) * log_x + (b - 1.0) * log_y)
         distribution = _below(x, a, b, density)
@@ -119,7 +119,7 @@ def _point(x: float, means: list[_Mean], least: float, most: float) -> _Point:
 
 
 def beta_below(x: float, a: float, b: float) -> float:
-    """Return how likely a draw from Beta(a, b) is below x, to within 0.0002, for a and b of at least one and 0 < x < 1.
+    """Return the probability that a Beta(a, b) draw is below x, to within 0.0002, for a and b >= 1 and 0 < x < 1.
 
     >>> round(beta_below(0.3, 40.0, 60.0), 4), round(beta_below(0.3, 1.0, 2.0), 4)  # exactly 0.0176 and 0.51
     (0.0176, 0.51)
@@ -131,8 +131,8 @@ def beta_below(x: float, a: float, b: float) -> float:
 def _below(x: float, a: float, b: float, density: float) -> float:
     """Return the same, given the density at x.
 
-    While a or b is small, one is added to it, and what that takes away or adds is given back:
-    I_x(a, b) = I_x(a + 1, b) + f x y / a = I_x(a, b + 1) - f x y / b, where f is the density of Beta(a, b).
+    While a or b is small, one is added to it and the difference is corrected: I_x(a, b) = I_x(a + 1, b) + f x y / a =
+    I_x(a, b + 1) - f x y / b, where f is the density of Beta(a, b).
     """
     y, given_back = 1.0 - x, 0.0
     part = density * x * y
@@ -150,7 +150,7 @@ def _below(x: float, a: float, b: float, density: float) -> float:
 def _normal_below(x: float, a: float, b: float) -> float:
     """Return the same by the normal approximation of Peizer and Pratt (1968), which costs the same for all a and b.
 
-    It is off by less than 0.0002 once a and b are at least five.
+    Its error is less than 0.0002 once a and b are at least five.
     """
     y, n = 1.0 - x, a + b - 1.0
     s, t = b - 0.5, a - 0.5
@@ -161,6 +161,6 @@ def _normal_below(x: float, a: float, b: float) -> float:
 
 def _skew(ratio: float) -> float:
     u = 1.0 - ratio
-    if abs(u) < 0.001:  # where the quotient below would be of two numbers that are nearly zero
+    if abs(u) < 0.001:  # where the quotient below would be of two numbers near zero
         return u / 3.0 + u * u / 6.0
     return (1.0 - ratio * ratio + 2.0 * ratio * math.log(ratio)) / (u * u)

@@ -1,13 +1,13 @@
-"""Thompson sampling with normal posteriors, whose width comes from the variance that was seen.
+"""Thompson sampling with normal posteriors, whose width comes from the observed variance.
 
-Thompson sampling with a Beta posterior takes every reward for a coin. Rewards that vary less than a coin are then
-explored for too long. Here the mean of an arm is normal, with the mean and the variance of what was observed, and of
-one reward of 0 and one of 1 before that (shares of the range), so that nothing is ever certain:
+Thompson sampling with a Beta posterior treats every reward as a coin flip. Rewards that vary less than a coin are then
+explored for too long. Here the mean of an arm is normal. Its mean and variance come from the observations and from one
+prior reward of 0 and one of 1 (shares of the range), so that nothing is ever certain:
 
     m = (1 + sum) / (n + 2),  v = ((1 + sum of squares) / (n + 2) - m^2) / (n + 3).
 
-For rewards that are 0 or 1 these are mean and variance of the Beta posterior, to the last digit. Gaussian posteriors
-for bounded rewards are analysed by Agrawal and Goyal (2013), unknown variances by Honda and Takemura (2014).
+For rewards that are 0 or 1 these are the mean and the variance of the Beta posterior, to the last digit. Gaussian
+posteriors for bounded rewards are analysed by Agrawal and Goyal (2013), unknown variances by Honda and Takemura (2014).
 """
 
 import math
@@ -33,7 +33,7 @@ def normal_variance(mean: float, squares: float, count: float) -> float:
 
 
 def normal_thompson_index(rewards: float, squares: float, count: float, key: int) -> float:
-    """Draw a mean from the posterior of an arm with these rewards, and these squares, over this many observations."""
+    """Draw a mean from an arm's posterior, given the sums of its rewards and squares over `count` observations."""
     mean = normal_mean(rewards, count)
     return mean + math.sqrt(normal_variance(mean, squares, count)) * normal(key)
 
@@ -55,7 +55,7 @@ class NormalThompson(Drawing):
     """
 
     def posteriors(self) -> list[Posterior]:
-        """Return for every candidate the Beta distribution with the mean and the variance of its posterior."""
+        """Return a Beta distribution for every candidate with the mean and the variance of its posterior."""
         found = []
         for arm in self.candidates:
             count = self.tally.counts[arm]

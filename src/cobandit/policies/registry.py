@@ -1,4 +1,4 @@
-"""The policies that come with cobandit: the only list of them, and how files and arguments name one."""
+"""The policies that come with cobandit: the only list of them, and how files and arguments name them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ from cobandit.values.tally import Arm
 _CONFIDENT: dict[str, type[Confident]] = {"ucb": UCB, "aae": AAE, "kl-ucb": KLUCB, "ucb-v": UCBV}
 THOMPSON = "thompson"
 DRAWING: dict[str, type[Drawing]] = {THOMPSON: Thompson, "normal-thompson": NormalThompson}
-"""Those that draw. They have neither alpha nor a confidence."""
+"""The policies that draw. They have neither alpha nor a confidence."""
 
 POLICIES = (*_CONFIDENT, *DRAWING)
-"""Their names. The paper's comes first, and is what a simulation takes unless it is told."""
+"""Their names. The paper's comes first; simulations use it by default."""
 
 _OTHER_SPELLINGS = {"klucb": "kl-ucb", "ucbv": "ucb-v"}
 
 
 def policy_name(written: str) -> str:
-    """Return the name of a policy in the spelling that cobandit uses; what is no name stays as it is.
+    """Return the name of a policy in cobandit's spelling; any other text stays as it is.
 
     >>> policy_name("klucb"), policy_name("ucb")
     ('kl-ucb', 'ucb')
@@ -72,7 +72,7 @@ class BuiltIn:
 
     @property
     def exploration(self) -> float:
-        """The alpha in use: the one given, or the policy's usual one; policies that draw have none."""
+        """The alpha in use: the given one, or the policy's usual one; 0 for policies that draw."""
         if self.name in DRAWING:
             return 0.0
         return _CONFIDENT[self.name].usual_alpha if self.alpha is None else self.alpha

@@ -1,11 +1,11 @@
 """Can we stop? Which arm to stay with, and what that would cost, given what is known of all arms' means.
 
-The leader is the arm with the highest mean if each is taken two standard deviations lower than it seems: an arm of
-which little is known does not lead, however promising it is. If arm l is stayed with, a decision brings less than with
-the best one by max(0, M - m), where m is the mean of l and M the highest of the others. Let F be the distribution
-function of m and G that of M, which is the product of the others'. Then the expected loss is the integral of F (1 - G):
-how likely x is above the mean of l and below the highest. This file owns that integral; `matching.py` has the odds that
-an arm is the best.
+The leader is the arm with the highest mean after lowering each by two standard deviations. So an arm of which little is
+known does not lead, however promising it is. Staying with arm l costs max(0, M - m) per decision, compared with the
+best arm, where m is the mean of l and M the highest of the others. Let F be the distribution function of m and G that
+of M, which is the product of the others'. Then the expected loss is the integral of F (1 - G): the probability that x
+is above the mean of l and below the highest. This file computes that integral; `matching.py` has the odds that an arm
+is the best.
 """
 
 import math
@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from cobandit.policies.matching import Posterior, beta_below, highest_of
 
 CONVERGED = 0.01
-"""A bandit has converged when staying with its leader is expected to cost at most so much of the leader's mean."""
+"""A bandit has converged when staying with its leader is expected to cost at most this part of the leader's mean."""
 
 MOST_SEEDED = 8
-"""Around the means of so many of those that may be better there are points from the beginning."""
+"""For how many of the arms that may be better the integral has points around their means from the start."""
 
 _PRECISION = 0.001
 _SMALLEST = 1e-9
@@ -26,7 +26,7 @@ _BREAKS = (-8.0, -6.0, -4.5, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.5, 6.0, 8.0
 
 
 def leader_of(posteriors: Sequence[Posterior]) -> int:
-    """Return which of these arms leads.
+    """Return the index of the leading arm.
 
     >>> leader_of([(51.0, 951.0), (41.0, 961.0), (1.0, 4.0)])  # 50 and 40 clicks of 1000 each, and none of 3
     0
@@ -35,7 +35,7 @@ def leader_of(posteriors: Sequence[Posterior]) -> int:
 
 
 def expected_loss(posteriors: Sequence[Posterior], leader: int, rest: Callable[[], object] = lambda: None) -> float:
-    """Return how much less a decision is expected to bring if the leader is stayed with than if the best arm was known.
+    """Return how much a decision is expected to lose if we stay with the leader instead of the (unknown) best arm.
 
     >>> round(expected_loss([(51.0, 951.0), (41.0, 961.0)], 0), 5)
     0.00068
@@ -79,7 +79,7 @@ def _around(a: float, b: float) -> list[float]:
 def _integral(function: Callable[[float], float], points: Sequence[float]) -> float:
     """Return the integral of a function between the first and the last point, by Simpson's rule where it is smooth.
 
-    Cells are halved until the two halves say what the whole said.
+    Cells are halved until the two halves agree with the whole.
     """
     values = [function(x) for x in points]
     rough = sum(

@@ -1,8 +1,8 @@
 """Thompson sampling: pull the arm whose mean, drawn from its posterior, is highest (Thompson, 1933).
 
-The posterior of an arm is Beta(1 + rewards, 1 + observations - rewards), from a uniform prior. Rewards between 0 and
-1 count by their size. An arm of which nothing is known may be the best, so it is explored. Live members use the
-posteriors alone (`matching.py`).
+The posterior of an arm is Beta(1 + rewards, 1 + observations - rewards), from a uniform prior. Rewards between 0 and 1
+count by their size. An arm of which nothing is known may be the best, so it is explored. Live members use only the
+posteriors (`matching.py`).
 """
 
 from cobandit.policies.drawing import Drawing

@@ -38,7 +38,7 @@ class UCB(Confident, IndexPolicy):
     """
 
     def __init_subclass__(cls) -> None:
-        """Let a subclass with an index of its own be chosen by it."""
+        """Let a subclass that defines its own index choose by it."""
         super().__init_subclass__()
         if "index" in vars(cls) and "select_arm" not in vars(cls):
             cls.select_arm = IndexPolicy.select_arm  # type: ignore[method-assign]
@@ -46,8 +46,8 @@ class UCB(Confident, IndexPolicy):
     def select_arm(self) -> Arm:
         """Return the candidate with the highest index.
 
-        The loop of `IndexPolicy` with the index written out, to the same bit: live members decide with it in their
-        request path, and calls are most of what a decision costs.
+        This is the loop of `IndexPolicy` with the index written out, and gives bit-identical results. Live members run
+        it in their request path, and calls are most of what a decision costs.
         """
         counts, sums, per_reward = self.tally.counts, self.tally.sums, self.quantum.per_reward
         half_budget = 0.5 * self.budget()

@@ -1,8 +1,9 @@
 """UCB-V: upper confidence bounds that know the variance (Audibert, Munos and Szepesvari, 2009).
 
 Their Equation 1: mean + sqrt(2 V E / n) + 3 b E / n, where V is the variance of the n rewards seen, b the range of
-rewards, and E the exploration. Rewards are shares of their range here, so b is 1, and E = alpha log(1/delta); the paper
-has E = zeta log t with zeta = 1.2. Arms that hardly vary need few pulls with it: revenue or latency, not clicks alone.
+rewards, and E the exploration. Here rewards are shares of their range, so b is 1, and E = alpha log(1/delta); the paper
+has E = zeta log t with zeta = 1.2. Arms that hardly vary need few pulls with it. That suits revenue or latency, not
+only clicks.
 """
 
 import math

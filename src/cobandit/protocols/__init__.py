@@ -1,8 +1,8 @@
 """Ways to talk as plug-ins of the simulator: a plain class for each, one instance for each node of a run.
 
-`node.py` is what such a class sees and may do, `ledger.py` keeps observations so that nothing counts twice,
-`plug_in.py` puts a class and its parameters into a scenario, `registry.py` is the only list of those that come with
-cobandit. What decides by a table over the machine of Algorithm 1 is in `cobandit.core.protocols`.
+`node.py` defines what such a class sees and may do, `ledger.py` keeps observations so that nothing counts twice,
+`plug_in.py` puts a class and its parameters into a scenario, and `registry.py` is the only list of the plug-ins that
+come with cobandit. Protocols that are tables for the machine of Algorithm 1 are in `cobandit.core.protocols`.
 """
 
 from cobandit.protocols.ledger import Cell, Ledger

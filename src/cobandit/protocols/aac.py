@@ -1,4 +1,4 @@
-"""Accuracy-adaptive communication on demand (AAC): an arm is told when it is known much better than before.
+"""Accuracy-adaptive communication on demand (AAC): an arm is shared when it is known much better than before.
 
 Wang, Chen, Liu, Yang, Hajiesmaili, Towsley and Lui, "Asynchronous multi-agent bandits: fully distributed vs.
 leader-coordinated algorithms", Proc. ACM Meas. Anal. Comput. Syst. 9(1) (SIGMETRICS), 2025. The trigger is that of Yang
@@ -8,18 +8,18 @@ communication costs", arXiv 2308.04314, 2023. No code is public; the rule is fro
     source                                               here
     radius sqrt(2 log T / n), clipped at 1               `accuracy.radius`, n is all that is known of the arm
     each agent holds a token of every other agent        `_asked`: the neighbours whose tokens are here
-    at each active round, return held tokens             `observed`: a notice to everybody whose message came in since
+    at each active round, return held tokens             `observed`: a notice to each neighbour whose message came since
     pull, update                                         the engine
     if alpha radius_now(k) <= radius at the last sharing `_is_due`, for the arm that was pulled
     send arm k and the token to peers whose token        `_tell`: what is due goes with the token; nothing more goes
     is held here                                         there until it returns
 
 What the slides leave open, decided here: a message that waits for a token leaves when the token returns (`release`), as
-an answer does in Algorithm 1 of the on-demand paper. If somebody else tells an arm, that counts as its last sharing
-(`others_count`), so that not everybody passes on the same news. Tokens that return are notices: they are no
+an answer does in Algorithm 1 of the on-demand paper. If another agent shares an arm, that counts as its last sharing
+(`others_count`), so that agents do not all pass on the same news. Returned tokens are notices: they are not
 communications, but they count in agent-rounds. Tokens return after the pull of the round, not before it.
 
-Deviations: what is told of an arm are cumulative sums by agent: own ones where everybody talks to everybody, else all
+Deviations: a message about an arm holds cumulative sums by agent. In a mesh these are the sender's own; in a graph, all
 that the neighbour has not told itself.
 """
 
@@ -34,13 +34,13 @@ from cobandit.values.tally import Arm
 
 
 class AccuracyAdaptive:
-    """Tell an arm when it is known alpha times as well as when it was last told, to neighbours whose token is here.
+    """Share an arm with neighbours whose token is here, when it is known alpha times as well as when last shared.
 
     Args:
         node: The node.
         alpha: How many times as accurate; at least 1. The authors' runs have 6.
-        release: Whether what waits for a token leaves when it returns.
-        others_count: Whether an arm that somebody else tells counts as told.
+        release: Whether a message that waits for a token leaves when it returns.
+        others_count: Whether an arm that another agent shares counts as shared.
     """
 
     about = About(
@@ -63,14 +63,14 @@ class AccuracyAdaptive:
             raise LocalError(f"alpha must be at least 1, not {alpha!r}: an arm does not get less accurate")
         self.node, self.alpha, self.release, self.others_count = node, alpha, release, others_count
         self._told_at = dict.fromkeys(node.arms, 1.0)
-        """The radius of each arm when it was last told."""
+        """The radius of each arm when it was last shared."""
         self._asked = set(node.neighbours)
         self._held: list[int] = []
-        """Whose tokens are to be returned."""
+        """Whose tokens must be returned."""
         self._due: dict[int, list[Arm]] = {neighbour: [] for neighbour in node.neighbours}
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Return tokens, and tell the arm if it is due."""
+        """Return tokens, and share the arm if it is due."""
         for neighbour in self._held:
             self.node.send(neighbour, None, kind="notice")
         self._held.clear()
@@ -103,7 +103,7 @@ class AccuracyAdaptive:
         return radius(self.node.policy.tally.counts[arm], self.node.horizon)
 
     def _tell(self, neighbour: int) -> None:
-        """Tell a neighbour the arms that are due, with its token."""
+        """Send a neighbour the arms that are due, with its token."""
         node, due = self.node, self._due[neighbour]
         cells = [cell for cell in node.ledger.cells() if cell.arm in due and self._is_own_part(cell.source, neighbour)]
         if cells:

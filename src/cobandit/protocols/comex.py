@@ -1,4 +1,4 @@
-"""ComEx: agents tell only what they observe while they explore.
+"""ComEx: agents share only what they observe while they explore.
 
 Madhushani and Leonard, "When to call your neighbor? Strategic communication in cooperative stochastic bandits", arXiv
 2110.04396, 2021.
@@ -9,9 +9,9 @@ Madhushani and Leonard, "When to call your neighbor? Strategic communication in 
     when it explores, it sends (arm, reward) to neighbours    `observed`
     estimates use own and received observations               the policy's tally
 
-Deviations: which index chooses is the scenario's policy (the paper has UCB). An arm without observations is explored;
-of equal means the first is the best. What is told are single observations and not sums, because those made without
-exploring are never told: so a message that comes twice would count twice.
+Deviations: the scenario's policy provides the index (the paper has UCB). An arm without observations counts as
+explored; of equal means the first is the best. Messages carry single observations and not sums, because those made
+without exploring are never shared. So a message that arrives twice would count twice.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from cobandit.values.tally import Arm, ArmTally
 
 
 class ComEx:
-    """Tell neighbours an observation, if it was made while exploring."""
+    """Share an observation with neighbours if it was made while exploring."""
 
     about = About(
         word="comex",
@@ -41,14 +41,14 @@ class ComEx:
         self._explores = False
 
     def select_arm(self) -> Arm:
-        """Return what the policy chooses, and note whether that explores."""
+        """Return the policy's choice, and note whether it explores."""
         policy = self.node.policy
         arm = policy.select_arm()
         self._explores = policy.tally.counts[arm] == 0 or arm != max(policy.candidates, key=policy.mean)
         return arm
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Tell it, if it was explored."""
+        """Share it, if it was made while exploring."""
         if self._explores:
             units = self.node.policy.quantum.units(reward)
             for neighbour in self.node.neighbours:

@@ -1,8 +1,7 @@
-"""Averaging over a graph: a number at every node, and in every round each moves towards its neighbours'.
+"""Averaging over a graph: every node has a number, and in every round each number moves towards its neighbours'.
 
-P = I - L / (d_max + 1), with the graph's Laplacian L and its largest degree: symmetric and doubly stochastic, so that
-the sum over all nodes stays what it is. Agents know the largest degree, and where it is said the second eigenvalue of
-P.
+P = I - L / (d_max + 1), with the graph's Laplacian L and its largest degree. P is symmetric and doubly stochastic, so
+the sum over all nodes stays the same. Agents know the largest degree and, where stated, the second eigenvalue of P.
 """
 
 import math
@@ -18,18 +17,18 @@ _EXACT = 1e-9
 
 
 class Rounds:
-    """What neighbours told, by round: in a slot some tell before others have ended the round before."""
+    """Messages from neighbours by round: within a slot, some nodes send before others have ended the previous round."""
 
     def __init__(self) -> None:
         self._heard: dict[int, dict[int, Vector]] = {}
 
     def take(self, sender: int, message: tuple[int, Vector]) -> None:
-        """Keep what a neighbour told: the number of the round, and its vector."""
+        """Store a neighbour's message: the number of the round, and its vector."""
         number, vector = message
         self._heard.setdefault(number, {})[sender] = vector
 
     def of(self, number: int) -> dict[int, Vector]:
-        """Return what was told in a round, by neighbour."""
+        """Return the vectors received in a round, by neighbour."""
         return self._heard.get(number, {})
 
     def end(self, number: int) -> None:
@@ -38,12 +37,12 @@ class Rounds:
 
 
 def step_of(graph: Sequence[Sequence[int]]) -> float:
-    """Return the weight of a neighbour: one over the largest degree and one."""
+    """Return the weight of a neighbour: 1 / (largest degree + 1)."""
     return 1.0 / (1 + max(map(len, graph), default=0))
 
 
 def mixed(own: Vector, heard: Mapping[int, Vector], step: float) -> Vector:
-    """Return P x at one node, from its own x and what it heard from its neighbours.
+    """Return P x at one node, from its own x and those of its neighbours.
 
     >>> mixed([1.0], {1: [4.0], 2: [1.0]}, step=1 / 3)
     [2.0]

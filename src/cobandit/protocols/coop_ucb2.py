@@ -11,9 +11,9 @@ Bayesian algorithms", CDC 2016; "Distributed cooperative decision making in mult
         ln(t-1) / n), G(eta) = 1 - eta^2 / 16, f(t) = sqrt(ln t)
     in the first rounds every agent pulls each arm once          an arm of which nothing is known has the highest index
 
-Deviations: agents are asynchronous, and who does not pull in a slot has xi = r = 0 and still averages. Rewards are 0 or
-1, so sigma is 1/2 by default. The papers' simulations set gamma close to 1; it must be above 1. Logarithms are of at
-least 2.
+Deviations: agents are asynchronous, and an agent that does not pull in a slot has xi = r = 0 and still averages.
+Rewards are 0 or 1, so sigma is 1/2 by default. The papers' simulations set gamma close to 1; it must be above 1.
+Arguments of logarithms are at least 2.
 """
 
 import math
@@ -34,7 +34,7 @@ class CoopUcb2:
         node: The node.
         gamma: How much to explore, above 1.
         eta: Between 0 and 4.
-        sigma: How far rewards spread: 1/2 for rewards from 0 to 1.
+        sigma: How widely rewards spread: 1/2 for rewards from 0 to 1.
     """
 
     about = About(
@@ -60,14 +60,14 @@ class CoopUcb2:
         self._place = {arm: place for place, arm in enumerate(node.arms)}
         self._step = step_of(node.graph())
         self._told: Vector = [0.0] * (2 * len(node.arms))
-        """What it told in this slot: counts, then sums."""
+        """What it sent in this slot: counts, then sums."""
         self._fresh: Vector = [0.0] * (2 * len(node.arms))
         self._rounds, self._round = Rounds(), 0
         """A round is a slot: its number is the slot."""
         node.wake_in(1)
 
     def tick(self) -> None:
-        """Average what was told in the slot before, add own news, and tell that."""
+        """Average the messages of the previous slot, add own news, and send the result."""
         self._told = [value + news for value, news in zip(self._estimates(), self._fresh, strict=True)]
         self._fresh = [0.0] * len(self._fresh)
         self._rounds.end(self._round)
@@ -77,11 +77,11 @@ class CoopUcb2:
         self.node.wake_in(1)
 
     def received(self, sender: int, message: Any) -> None:
-        """Keep what a neighbour tells."""
+        """Store a neighbour's message."""
         self._rounds.take(sender, message)
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Keep it for the next slot."""
+        """Keep the observation for the next slot."""
         self._fresh[self._place[arm]] += 1.0
         self._fresh[len(self._place) + self._place[arm]] += reward
 

@@ -15,10 +15,10 @@ program (damaru2/decentralized-bandits) was read beside the paper.
     y_(r+1) = (2 w_r/(|lambda_2| w_(r+1))) P y_r                   `_mix`
               - (w_(r-1)/w_(r+1)) y_(r-1); y_1 = P y_0
 
-Deviations: agents are asynchronous: who does not pull in a slot adds nothing, and still mixes. P = I - L/(d_max + 1) on
-every graph (the program has another matrix for grids, which are not regular). Where P averages in one round (lambda_2 =
-0, as with everybody connected to everybody) C is 1. Until an arm has come through a stage, its own pulls over N stand
-in for alpha and a, as at the paper's beginning. Rewards are 0 or 1, so sigma is 1/2 by default.
+Deviations: agents are asynchronous: one that does not pull in a slot adds nothing, and still mixes. P = I - L/(d_max +
+1) on every graph (the program has another matrix for grids, which are not regular). Where P averages in one round
+(lambda_2 = 0, as in a complete graph) C is 1. Until an arm has come through a stage, its own pulls over N stand in for
+alpha and a, as at the paper's beginning. Rewards are 0 or 1, so sigma is 1/2 by default.
 """
 
 import math
@@ -39,7 +39,7 @@ class Dducb:
         node: The node.
         eta: How much to explore, above 1; the authors' runs have 2.
         epsilon: How exact an average must be at the end of a stage; the authors' runs have 1/22.
-        sigma: How far rewards spread: 1/2 for rewards from 0 to 1.
+        sigma: How widely rewards spread: 1/2 for rewards from 0 to 1.
     """
 
     about = About(
@@ -70,15 +70,15 @@ class Dducb:
         self._round = 0
         none = [0.0] * (2 * len(node.arms))
         self._known, self._fresh = none, list(none)  # delta and d; gamma and c
-        self._before, self._mixing = none, none  # y of the round before, and of this one: beta and b
+        self._before, self._mixing = none, none  # y of the previous round, and of this one: beta and b
         self._rounds, self._slot = Rounds(), 0
-        """What was told in each slot, and in which one this node told last."""
+        """The messages of each slot, and the slot in which this node last sent."""
         self._counted = 0
-        """How many slots what is known is of: the paper's s over N."""
+        """How many slots the known observations cover: the paper's s over N."""
         node.wake_in(1)
 
     def tick(self) -> None:
-        """Mix what was told in the slot before; at the end of a stage count it; tell what is mixed."""
+        """Mix the messages of the previous slot, count the result if a stage ends, and send what is mixed."""
         self._mix()
         if self._round == self.stage:
             self._end_stage()
@@ -89,11 +89,11 @@ class Dducb:
         self.node.wake_in(1)
 
     def received(self, sender: int, message: Any) -> None:
-        """Keep what a neighbour tells."""
+        """Store a neighbour's message."""
         self._rounds.take(sender, message)
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Keep it for the next stage."""
+        """Keep the observation for the next stage."""
         self._fresh[self._place[arm]] += 1.0
         self._fresh[len(self._place) + self._place[arm]] += reward
 

@@ -1,4 +1,4 @@
-"""DPE2: one leader explores, and tells the others its best arm when that changes.
+"""DPE2: one leader explores, and announces its best arm when that changes.
 
 Wang, Proutiere, Ariu, Jedra and Russo, "Optimal algorithms for multiplayer multi-armed bandits", AISTATS 2020. The
 authors' program (rssalessio/DPE, class GraphDPE) was read beside the paper.
@@ -13,9 +13,9 @@ authors' program (rssalessio/DPE, class GraphDPE) was read beside the paper.
     follower: passes on what has a later stamp                `received`, to its neighbours but the sender
 
 Deviations: t is the leader's number of pulls. The program looks for B before it looks for the best arm, and has the
-best arm in B, so it is played twice in a round; here the best arm comes first, as in the paper. Its followers send in
-every round; here they pass a stamp on once, and not at all where everybody hears the leader. Followers' pulls teach
-nobody.
+best arm in B, so that arm is played twice in a round; here the best arm comes first, as in the paper. Its followers
+send in every round; here they pass a stamp on once, and not at all where all hear the leader. No agent learns from
+followers' pulls.
 """
 
 import math
@@ -57,10 +57,10 @@ class LeaderFollower:
         self._round = list(node.arms)
         """What the leader still plays in this round; at first every arm."""
         self.totals: dict[Arm, list[float]] = {arm: [0.0, 0.0] for arm in node.arms}
-        """What leaders observed of each arm: how often, and the sum of the rewards."""
+        """What leaders observed of each arm: the number of pulls, and the sum of the rewards."""
 
     def take_over(self, totals: dict[Arm, list[float]]) -> None:
-        """Lead from now on, with what leaders before have observed."""
+        """Lead from now on, with the observations of earlier leaders."""
         self.leads, self.totals = True, totals
         unknown = [arm for arm, (count, _) in totals.items() if not count]
         if unknown:
@@ -69,11 +69,11 @@ class LeaderFollower:
             self.best = self._next_round()
 
     def select_arm(self) -> Arm:
-        """Return what comes next in the leader's round; a follower plays the best arm."""
+        """Return the next arm of the leader's round; a follower plays the best arm."""
         return self._round[0] if self.leads else self.best
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Go on in the round; after it, look for the best arm again."""
+        """Continue the round; after it, look for the best arm again."""
         if not self.leads:
             return
         self.totals[arm][0] += 1.0
@@ -86,7 +86,7 @@ class LeaderFollower:
                 self._pass_on()
 
     def received(self, sender: int, message: Any) -> None:
-        """Follow, and pass it on, if it is later than what is known."""
+        """Follow a message that is later than what is known, and pass it on."""
         stamp, arm = message
         if stamp > self.stamp and arm in self.node.arms:
             self.best, self.stamp = arm, stamp

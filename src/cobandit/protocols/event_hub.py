@@ -1,4 +1,4 @@
-"""An event-triggered hub: an agent synchronises when its own news are worth it.
+"""An event-triggered hub: an agent synchronises when its own news is worth it.
 
 He, Wang, Min and Gu, "A simple and provably efficient algorithm for asynchronous federated contextual linear bandits",
 NeurIPS 2022 (FedLinUCB); Li and Wang, "Asynchronous upper confidence bound algorithms for federated linear bandits",
@@ -12,7 +12,7 @@ AISTATS 2022 (Async-LinUCB). K arms are K orthogonal contexts: Sigma_m = diag(kn
     the server sends Sigma_ser, b_ser back; the agent takes them  `synchronise`: the total of the others comes down
 
 Deviations: Li and Wang have a second trigger, at the server, for a download to every agent; this is the form of He et
-al., in which a download answers an upload. `hub.py` says in which form sums travel. With delay a download may come in
+al., in which a download answers an upload. `hub.py` says in which form sums travel. With delay a download may arrive
 after further pulls; what it brings counts as known from then on.
 """
 
@@ -30,8 +30,8 @@ class EventHub:
 
     Args:
         node: The node.
-        alpha: How much news must be worth; 1 by default, which is about twice as much as was known.
-        weight: Lambda: as if every arm had been observed so often at first.
+        alpha: How much the news must be worth; 1 by default, which is about twice as much as was known.
+        weight: Lambda: as if every arm had this many observations at the start.
     """
 
     about = About(
@@ -58,13 +58,13 @@ class EventHub:
         self._fresh = dict.fromkeys(node.arms, 0)
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Upload when it is worth it, and the hub is there."""
+        """Upload when it is worth it and the hub is there."""
         self._fresh[arm] += 1
         if self._is_worth_it() and upload(self.node):
             self._fresh = dict.fromkeys(self.node.arms, 0)
 
     def received(self, sender: int, message: Any) -> None:
-        """Take a download, or at the hub an upload."""
+        """Handle a download, or at the hub an upload."""
         synchronise(self.node, sender, message)
 
     def _is_worth_it(self) -> bool:

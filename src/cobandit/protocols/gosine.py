@@ -1,4 +1,4 @@
-"""GosInE: agents play few arms each, and now and then ask a neighbour at random for its best arm's name.
+"""GosInE: agents play few arms each, and occasionally ask a random neighbour for the name of its best arm.
 
 Chawla, Sankararaman, Ganesh and Shakkottai, "The gossiping insert-eliminate algorithm for multi-agent bandits", AISTATS
 2020. The authors' program (ronshee/gosine, Synch.py) was read beside the paper.
@@ -7,13 +7,13 @@ Chawla, Sankararaman, Ganesh and Shakkottai, "The gossiping insert-eliminate alg
     sticky arms: ceil(K/N) from i ceil(K/N) on; then U and L  `_sets`
     UCB over the set: mean + sqrt(alpha ln t / n), own pulls  `_index`
     phase j ends after slot j^3                               `tick`, at the beginning of slot j^3
-    of U and L keep the one that was played more              `_end_phase`
+    of U and L keep the one that was played more              `_end_phases`
     ask a neighbour at random                                 a notice to `node.pick`
     it answers with the arm that it played most in the phase  `received`: a share with the arm's name
     if that is not in the set, it takes the place of L        `received`
 
-Deviations: agents are asynchronous, so t is the agent's own number of pulls, and slots end phases for all. With more
-than K arms in a set, it has K. alpha is 4 as in the program (the paper asks for more than 3).
+Deviations: agents are asynchronous, so t is the agent's own number of pulls, and slots end phases for all. A set that
+would have more than K arms has K. alpha is 4 as in the program (the paper asks for more than 3).
 """
 
 import math
@@ -60,7 +60,7 @@ class Gosine:
         """Sticky arms, then U and L."""
         self._played: Counter[Arm] = Counter()
         self._best = self._set[0]
-        """The arm that it played most in the last phase that is over."""
+        """The arm that it played most in the last finished phase."""
         node.wake_in(self._end() - node.slot)
 
     def tick(self) -> None:
@@ -71,7 +71,7 @@ class Gosine:
         self.node.wake_in(self._end() - self.node.slot)
 
     def received(self, sender: int, message: Any) -> None:
-        """Answer with the best arm; or take one in the place of L."""
+        """Answer with the best arm; or let a received one replace L."""
         if message is None:
             self._end_phases()
             self.node.send(sender, self._best)
@@ -79,7 +79,7 @@ class Gosine:
             self._set[-1] = message
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Count what is played in a phase."""
+        """Count an arm played in this phase."""
         self._played[arm] += 1
 
     def select_arm(self) -> Arm:

@@ -1,17 +1,18 @@
-"""Gossip: now and then an agent tells a neighbour at random all that it has not told it.
+"""Gossip: occasionally an agent sends a random neighbour everything that it has not sent it.
 
 Demers et al., "Epidemic algorithms for replicated database maintenance", PODC 1987 (push and push-pull anti-entropy);
-Boyd, Ghosh, Prabhakar and Shah, "Randomized gossip algorithms", IEEE Transactions on Information Theory 52(6), 2006
-(a node wakes, and talks to one neighbour at random).
+Boyd, Ghosh, Prabhakar and Shah, "Randomized gossip algorithms", IEEE Transactions on Information Theory 52(6), 2006 (a
+node wakes, and talks to one neighbour at random).
 
     source                                                here
     Boyd, Section I-A: a node's clock ticks               after every `period` own pulls (`observed`)
-    Boyd: it contacts a neighbour with probability P_ij   `node.pick(node.here)`: each that is here, as likely
-    Demers, Section 1.3, push: send what the other lacks  `news_for`: what changed since it was last told, but by itself
+    Boyd: it contacts a neighbour with probability P_ij   `node.pick(node.here)`: each that is here is equally likely
+    Demers, Section 1.3, push: send what the other lacks  `news_for`: what changed since the last message, but not by it
     Demers, push-pull: the other sends its part, too      with `pull`, the receiver of a first message answers
 
 Deviations: Boyd averages numbers; here observations are passed on, by agent and arm, so that nothing counts twice.
-Demers compares whole databases; a node here sends what it has not sent to this neighbour, who may know it from others.
+Demers compares whole databases; a node here sends what it has not sent to this neighbour, which may know it from
+others.
 """
 
 from typing import Any
@@ -27,8 +28,8 @@ class Gossip:
 
     Args:
         node: The node.
-        period: After how many own pulls an agent talks.
-        pull: Whether who is told answers with what it has not told.
+        period: How many own pulls lie between two messages.
+        pull: Whether the receiver answers with what it has not sent.
     """
 
     about = About(
@@ -55,14 +56,14 @@ class Gossip:
             self._push(self.node.pick(self.node.here), asks=self.pull)
 
     def received(self, sender: int, message: Any) -> None:
-        """Learn, and answer who asks."""
+        """Learn, and answer if asked."""
         asks, cells = message
         self.node.learn(cells, sender)
         if asks:
             self._push(sender, asks=False)
 
     def _push(self, to: int, *, asks: bool) -> None:
-        """Tell what is new; who asks does so with empty hands, too, and an answer without news is not sent."""
+        """Send what is new. A request is sent even without news; an answer without news is not sent."""
         cells = self.node.news_for(to)
         if cells or asks:
             self.node.send(to, (asks, cells), observations=sum(cell.observations for cell in cells))

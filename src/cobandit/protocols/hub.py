@@ -1,7 +1,7 @@
-"""A synchronisation with a hub: own news go up, and what everybody else has observed comes down.
+"""Synchronisation with a hub: own news goes up, and the observations of all other agents come down.
 
-Sums are cumulative, and the total that comes down leaves out the agent's own part: so a message may come late, twice or
-never, and nothing counts twice. When to synchronise is in `periodic_hub.py` and `event_hub.py`.
+Sums are cumulative, and the total that comes down leaves out the agent's own part. So a message may arrive late, twice
+or never, and nothing counts twice. `periodic_hub.py` and `event_hub.py` decide when to synchronise.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ def upload(node: Node) -> bool:
 
 
 def synchronise(node: Node, sender: int, cells: Any) -> None:
-    """Take what came from the hub; or, as the hub, take what came from an agent and answer with all others' totals."""
+    """Handle cells from the hub; or, as the hub, handle an agent's cells and answer with the total of all others."""
     node.learn(cells, sender)
     if node.is_hub:
         total = node.ledger.total(node.position, node.arms, without=sender)

@@ -1,8 +1,8 @@
-"""What a node knows of who observed what, as numbers that only grow: so that nothing counts twice.
+"""What a node knows of who observed what, as numbers that only grow, so that nothing counts twice.
 
-A cell is all that one source has observed of one arm. A source is an agent, or a hub that tells the total of others.
-Of two values of a cell the one with more observations is the later one. So messages may come late, twice or in another
-order, and a lost one is made good by the next that tells the same cell. This file knows no policy and no network.
+A cell is all that one source has observed of one arm. A source is an agent, or a hub that sends the total of others. Of
+two values of a cell, the one with more observations is later. So messages may arrive late, twice or out of order, and
+the next message with the same cell makes up for a lost one. This file knows no policy and no network.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cobandit.values.tally import Arm, ArmTally
 
 NOBODY = -1
-"""Who told a cell that the node itself counts."""
+"""The teller of a cell that the node itself counts."""
 
 
 class Cell(NamedTuple):
@@ -36,10 +36,10 @@ class Ledger:
 
     def __init__(self) -> None:
         self.changes = 0
-        """How many changes there were; `news` takes such a number."""
+        """How many changes there have been; `news` takes such a number."""
         self._cells: dict[tuple[int, Arm], Cell] = {}
         self._changed: dict[tuple[int, Arm], tuple[int, int]] = {}
-        """By cell: the number of its last change, and who told it."""
+        """For each cell: the number of its last change, and who reported it."""
 
     def add(self, source: int, arm: Arm, reward_sum: int, square_sum: int) -> None:
         """Count one observation of a source. Called by its own node."""

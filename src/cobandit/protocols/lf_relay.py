@@ -1,4 +1,4 @@
-"""LF-Relay: a leader explores and recommends, as in DPE2, and from batch to batch the leader is drawn anew.
+"""LF-Relay: a leader explores and recommends, as in DPE2, and a new leader is drawn for every batch.
 
 Wang, Chen, Liu, Yang, Hajiesmaili, Towsley and Lui, "Asynchronous multi-agent bandits: fully distributed vs.
 leader-coordinated algorithms", SIGMETRICS 2025. No code is public; the rule is from the authors' slides (12 to 16).
@@ -8,14 +8,14 @@ Tsallis-INF: Zimmert and Seldin, JMLR 22(28), 2021, Algorithm 1 with importance 
     one leader explores, and recommends an arm; the others     `dpe2.py`
     pull it
     S = 64 M^3 batches of T / S slots, one leader in each      `_batch`: at least one slot
-    reward of a leader: in how many slots it was active        `_end_batch`: loss = 1 - own pulls / slots of the batch
+    reward of a leader: in how many slots it was active        `tick`: loss = 1 - own pulls / slots of the batch
     Tsallis-INF: w_i = 4 (eta_t (L_i - x))^-2, sum 1,          `odds`: x by Newton's method
     eta_t = 2 / sqrt(t); L_i += loss / w_i for the leader i
 
-What the slides leave open, decided here: the leader itself draws its successor, from its own chance. If it stays the
-same, nothing is sent. Otherwise it tells the new leader all that leaders have learned: sums of every arm, the estimates
-L, the best arm and the stamp; and the others who leads now, with the best arm. Only leaders' pulls teach. A batch ends
-with its slots, whether or not its leader was ever active. A message that is lost may leave nobody or two in the lead.
+What the slides leave open, decided here: the leader itself draws its successor, from its own chance. If it draws
+itself, nothing is sent. Otherwise it sends the new leader all that leaders have learned: the sums of every arm, the
+estimates L, the best arm and the stamp. It tells the others only the best arm and the stamp. Only leaders' pulls teach.
+A batch ends with its slots, whether or not its leader was ever active. A lost message may leave no leader, or two.
 """
 
 import math
@@ -30,11 +30,11 @@ from cobandit.values.errors import LocalError
 from cobandit.values.tally import Arm
 
 _STEPS = 100
-"""Newton's method converges in a few."""
+"""Newton's method converges in a few steps."""
 
 
 class LeaderRelay:
-    """Leader and followers, and a leader that is drawn anew from batch to batch.
+    """Leader and followers, with a new leader drawn for every batch.
 
     Args:
         node: The node.
@@ -63,23 +63,23 @@ class LeaderRelay:
         self._batch = max(1, node.horizon // (batches or 64 * node.agents**3))
         self._losses = [0.0] * node.agents
         self._terms = 1
-        """How many batches there have been, this one included."""
+        """How many batches there have been, including this one."""
         self._odds = [1.0 / node.agents] * node.agents
         self._active = 0
         if self._play.leads:
             node.wake_in(self._batch)
 
     def select_arm(self) -> Arm:
-        """Return what the leader explores, or the best arm."""
+        """Return the arm that the leader explores, or the best arm."""
         return self._play.select_arm()
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Lead on; a follower learns nothing from its pulls."""
+        """Continue to lead; a follower learns nothing from its pulls."""
         self._active += 1
         self._play.observed(arm, reward)
 
     def tick(self) -> None:
-        """End the batch, if it is led from here: draw the next leader, and hand over."""
+        """End a batch that this node leads: draw the next leader, and hand over."""
         if not self._play.leads:
             return
         me = self.node.position

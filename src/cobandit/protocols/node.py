@@ -1,7 +1,7 @@
 """What a protocol sees of the world, and all that it may do there: one node of a run, an agent or a hub.
 
-A node has no clock, no network and no chance of its own making. The engine tells it the slot, takes what it wants to
-send, and wakes it when it asks for that. Everything refused is refused here, with the node's name.
+A node has no clock, no network and no randomness of its own making. The engine sets the slot, collects what it wants to
+send, and wakes it when it asks for that. All refusals happen here, and name the node.
 """
 
 import math
@@ -21,10 +21,10 @@ NoteKind = Literal["share", "notice"]
 """A share counts as a communication in the sense of the paper's C; notices are counted separately."""
 
 LARGEST_MESSAGE = 2**24
-"""Bytes of a message."""
+"""The largest message, in bytes."""
 
 ENVELOPE = 14
-"""Bytes around the content of a message: as many as the project's own wire format takes for checksum, version, kind,
+"""Bytes around the content of a message: as many as the project's own wire format needs for checksum, version, kind,
 sender, receiver and number, with names of one character."""
 
 One = TypeVar("One")
@@ -41,7 +41,7 @@ class Note(NamedTuple):
     observations: int
     content: bytes
     presence: bool | None = None
-    """Whether the sender is here, if the note says that and nothing else."""
+    """Whether the sender is here, if the note says only that."""
 
     @property
     def size(self) -> int:
@@ -71,26 +71,26 @@ class Node:
 
     def __init__(self, place: Place, policy: Policy) -> None:
         self.position = place.position
-        """Positions stand for nodes everywhere: agents come first, in the order of the scenario, then hubs."""
+        """Positions identify nodes everywhere: agents come first, in the order of the scenario, then hubs."""
         self.name = place.names[place.position]
         self.agents = place.agents
         """How many agents there are."""
         self.is_hub = place.position >= place.agents
         """Whether it never decides."""
         self.neighbours = place.neighbours
-        """To whom it may send, in order."""
+        """The nodes to which it may send, in order."""
         self.here = place.neighbours
-        """Those of them that are not known to be away."""
+        """Its neighbours that are not known to be away."""
         self.arms = place.arms
         self.horizon = place.horizon
         self.slot = 0
-        """The slot; the engine moves it on."""
+        """The slot; the engine advances it."""
         self.policy = policy
         """Chooses, unless the protocol has a `select_arm`. Own pulls are counted in it before `observed`."""
         self.ledger = Ledger()
         """Who observed what. Own pulls are counted in it before `observed`."""
         self.is_mesh = place.is_mesh
-        """Whether everybody talks to everybody, so that nobody needs to pass anything on."""
+        """Whether all nodes talk to each other, so that nothing needs to be passed on."""
         self.graph = place.graph
         """Returns the neighbours of every node, for protocols whose agents know the whole network."""
         self.wake_at: int | None = None
@@ -218,5 +218,5 @@ def best_arm(indices: Mapping[Arm, float]) -> Arm:
 
 
 def decoded(note: Note) -> Any:  # any plain value
-    """Return what a note says."""
+    """Return the content of a note."""
     return msgspec.msgpack.decode(note.content)

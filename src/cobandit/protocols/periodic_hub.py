@@ -1,8 +1,9 @@
-"""A periodic hub: after every so many pulls an agent sends its news to the hub, and gets what all others observed.
+"""A periodic hub: after a fixed number of pulls an agent sends its news to the hub, and gets what all others observed.
 
-The form that federated averaging has for bandits: McMahan, Moore, Ramage, Hampson and Aguera y Arcas, "Communication-
-efficient learning of deep networks from decentralized data", AISTATS 2017 (E local steps between two synchronisations);
-Shi and Shen, "Federated multi-armed bandits", AAAI 2021 (clients, a server, synchronisation in phases).
+The form that federated averaging has for bandits: McMahan, Moore, Ramage, Hampson and Aguera y Arcas,
+"Communication-efficient learning of deep networks from decentralized data", AISTATS 2017 (E local steps between two
+synchronisations); Shi and Shen, "Federated multi-armed bandits", AAAI 2021 (clients, a server, synchronisation in
+phases).
 
     source                                         here
     every P rounds all agents synchronise          after every `period` own pulls an agent does (`observed`): agents are
@@ -10,7 +11,8 @@ Shi and Shen, "Federated multi-armed bandits", AAAI 2021 (clients, a server, syn
     each sends what it observed since the last     `upload`: its own cells that changed
     the server adds up, and sends the sum to all   `synchronise` at the hub: the total of the others, to who asked
 
-Deviations: `hub.py` says in which form sums travel. While the hub is away news wait, and go with the first pull after.
+Deviations: `hub.py` says in which form sums travel. While the hub is away, news waits, and goes with the first pull
+after that.
 """
 
 from typing import Any
@@ -27,7 +29,7 @@ class PeriodicHub:
 
     Args:
         node: The node.
-        period: After how many own pulls.
+        period: How many own pulls lie between two synchronisations.
     """
 
     about = About(
@@ -50,11 +52,11 @@ class PeriodicHub:
         self._fresh = 0
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Upload when it is time, and the hub is there."""
+        """Upload when it is time and the hub is there."""
         self._fresh += 1
         if self._fresh >= self.period and upload(self.node):
             self._fresh = 0
 
     def received(self, sender: int, message: Any) -> None:
-        """Take a download, or at the hub an upload."""
+        """Handle a download, or at the hub an upload."""
         synchronise(self.node, sender, message)

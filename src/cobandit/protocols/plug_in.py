@@ -1,4 +1,4 @@
-"""A protocol of a scenario: its class, its parameters and what is to be known about it, checked when it is made."""
+"""A protocol of a scenario: its class, its parameters and its description, checked when it is made."""
 
 import inspect
 import typing
@@ -55,8 +55,8 @@ class PlugIn:
         """Its description; a class without one is described by its name."""
         return about(self.build)
 
-    def __call__(self, node: Node) -> Any:  # a class of anybody
-        """Return the instance of a node."""
+    def __call__(self, node: Node) -> Any:  # any user's class
+        """Return the instance for a node."""
         return self.build(node, **self.parameters)
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ def parameters_of(build: type[Any]) -> dict[str, inspect.Parameter]:
 
 
 def _checked(what: str, value: object, kind: Any) -> object:  # an annotation
-    """Return a value of the kind that a parameter is declared with. Of other kinds the class itself must judge."""
+    """Return a value of the declared kind of its parameter. The class itself must check other kinds."""
     kinds = set(typing.get_args(kind)) if isinstance(kind, UnionType) else {kind}
     if value is None and NoneType in kinds:
         return None

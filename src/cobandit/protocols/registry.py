@@ -1,4 +1,4 @@
-"""Which protocols come as plug-ins. One more is one more file and one more name here; `register` takes one of yours."""
+"""Which protocols come as plug-ins. To add one, add a file and a name here; for one of your own, call `register`."""
 
 from importlib import import_module
 from typing import Any
@@ -19,10 +19,10 @@ from cobandit.protocols.tcom import Tcom
 from cobandit.values.errors import LocalError
 
 PLUG_INS: dict[str, type[Any]] = {}
-"""By their words in scenario files."""
+"""By their names in scenario files."""
 
 BY_TABLE = ("odc", "ibc", "none")
-"""The words of protocols that are tables (`cobandit.core.protocols`)."""
+"""The names of protocols that are tables (`cobandit.core.protocols`)."""
 
 
 def register(build: type[Any]) -> None:
@@ -44,7 +44,7 @@ def register(build: type[Any]) -> None:
 
 
 def class_named(text: str) -> type[Any]:
-    """Return the class that is named as `module:Class`.
+    """Return the class named by `module:Class`.
 
     Raises:
         LocalError: There is no such module or class.

@@ -10,9 +10,9 @@ No code is public; the rule is from the authors' slides (8 to 10).
     lower bound, and tell the others                       a notice with the arm to every neighbour
     if the pulled arm is alpha times as accurate, ...      `aac.py`, with what the slides leave open
 
-Deviations: who hears that an arm is eliminated drops it, too, and does not pass that on (on a graph everybody draws its
-own conclusion, as with AAE). The last candidate stays. Round-robin goes on after the arm that was pulled last, in the
-order of the arm set.
+Deviations: an agent that hears of an elimination drops the arm too, and does not pass that on (on a graph each agent
+draws its own conclusion, as with AAE). The last candidate stays. Round-robin continues after the arm that was pulled
+last, in the order of the arm set.
 """
 
 from typing import Any
@@ -29,9 +29,9 @@ class EliminateAdaptively:
 
     Args:
         node: The node.
-        alpha: How many times as accurate an arm must have become to be told; the authors' runs have 6.
-        release: Whether what waits for a token leaves when it returns.
-        others_count: Whether an arm that somebody else tells counts as told.
+        alpha: How many times as accurate an arm must have become to be shared; the authors' runs have 6.
+        release: Whether a message that waits for a token leaves when it returns.
+        others_count: Whether an arm that another agent shares counts as shared.
     """
 
     about = About(
@@ -53,7 +53,7 @@ class EliminateAdaptively:
         """The position of the arm that was pulled last."""
 
     def select_arm(self) -> Arm:
-        """Return the candidate that comes next."""
+        """Return the next candidate."""
         arms, count = self.node.arms, len(self.node.arms)
         turn = (arms[(self._last + step) % count] for step in range(1, count + 1))
         return next(arm for arm in turn if arm in self.node.policy.candidates)
@@ -67,7 +67,7 @@ class EliminateAdaptively:
         self._sharing.observed(arm, reward)
 
     def received(self, sender: int, message: Any) -> None:
-        """Drop an arm, or take what AAC says."""
+        """Drop an arm, or handle a message of AAC."""
         if not isinstance(message, str):
             self._sharing.received(sender, message)
         elif message in self.node.policy.candidates and len(self.node.policy.candidates) > 1:

@@ -1,4 +1,4 @@
-"""TCOM: an arm is told to all when what is buffered of it has grown by a factor, unless the arm is surely the best.
+"""TCOM: an arm is shared with all when its buffer has grown by a factor, unless the arm is surely the best.
 
 Wang, Yang, Chen, Liu, Hajiesmaili, Towsley and Lui, "Achieving near-optimal individual regret and low communications in
 multi-agent bandits", ICLR 2023; the lines are those of Algorithm 1 in the authors' slides.
@@ -32,7 +32,7 @@ from cobandit.values.tally import Arm
 
 
 class Tcom:
-    """Tell an arm to all when what is buffered of it has grown by the factor beta, unless it is surely the best.
+    """Share an arm with all when its buffer has grown by the factor beta, unless it is surely the best.
 
     Args:
         node: The node.
@@ -62,10 +62,10 @@ class Tcom:
         self._buffered = dict.fromkeys(node.arms, 0)
         """N: own pulls of each arm while it was not surely the best."""
         self._told_at = dict.fromkeys(node.arms, 0)
-        """N when the arm was last told."""
+        """N when the arm was last shared."""
 
     def observed(self, arm: Arm, reward: float) -> None:
-        """Tell the arm, if enough of it is buffered."""
+        """Share the arm, if enough of it is buffered."""
         if not self._is_open(arm):
             return
         self._buffered[arm] += 1

@@ -1,1 +1,1 @@
-"""Plain values and what they must be: tallies, quanta, chance, checks, extras, errors. They know nobody."""
+"""Plain values and the checks on them: tallies, quanta, chance, checks, extras, errors. They know no other package."""

@@ -1,12 +1,12 @@
-"""How much of something may happen: so much at once, and so much a second. It has no clock."""
+"""How much of something may happen: a burst, and a rate per second. It has no clock."""
 
 
 class Allowance:
-    """What is left of a limit that fills up again with time.
+    """What is left of a limit that refills with time.
 
     Args:
         per_second: How much comes back each second.
-        at_once: How much there is at most, and at the beginning.
+        at_once: The maximum, and the initial amount.
 
     >>> allowance = Allowance(per_second=1.0, at_once=2.0)
     >>> [allowance.take(now) for now in (0.0, 0.0, 0.0, 1.0)]
@@ -20,7 +20,7 @@ class Allowance:
         self.seen_at: float | None = None
 
     def take(self, now: float, amount: float = 1.0) -> bool:
-        """Take some of it if there is enough. Return whether there is."""
+        """Take some of it if there is enough. Return whether there was."""
         self._fill(now)
         if self.left < amount:
             return False
@@ -28,13 +28,13 @@ class Allowance:
         return True
 
     def wait(self, now: float, amount: float = 1.0) -> float:
-        """Take some of it, now or in advance. Return how many seconds to wait until it is there."""
+        """Take some of it, now or in advance. Return how many seconds to wait until it is available."""
         self._fill(now)
         self.left -= amount
         return max(0.0, -self.left / self.per_second)
 
     def is_full(self, now: float) -> bool:
-        """Return whether it is as at the beginning, so that it need not be remembered."""
+        """Return whether it is as full as at the start, so that it need not be remembered."""
         self._fill(now)
         return self.left >= self.at_once
 

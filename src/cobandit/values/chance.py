@@ -1,12 +1,12 @@
 """Chance as a pure function: the same key and counter give the same number, in any order, on any machine.
 
-This file owns randomness and refuses to hold any: there is no generator object and no state. A stream is a 64-bit key,
-and its n-th number is a hash of (key, n). So two engines can walk the same run in different orders, many workers can
-share one seed, and a run over eight million slots stores nothing.
+This file provides randomness but holds none: there is no generator object and no state. A stream is a 64-bit key, and
+its n-th number is a hash of (key, n). So two engines can walk the same run in different orders, many workers can share
+one seed, and a run over eight million slots stores nothing.
 
 The hash is SplitMix64 (Steele, Lea and Flood, 2014): `uniform(key, 1), uniform(key, 2), ...` is the output of a
-SplitMix64 generator whose state starts at `key`. The scalar functions below are written so that a compiler may take
-them unchanged, given unsigned 64-bit arguments; that is why they mask instead of relying on Python's big integers.
+SplitMix64 generator whose state starts at `key`. The scalar functions below are written so that a compiler can use them
+unchanged with unsigned 64-bit arguments. That is why they mask instead of relying on Python's big integers.
 """
 
 import math

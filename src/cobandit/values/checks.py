@@ -1,7 +1,7 @@
-"""What a plain value must be, said once: whole numbers and probabilities from users.
+"""Checks of plain values from users, in one place: whole numbers, probabilities, times, names.
 
-Types are hints in Python; values that reach the doors of this package are looked at all the same. Numbers of NumPy
-become Python's at the door (`plain`), because behind it a product must not overflow and bytes are made of numbers.
+In Python, types are only hints, so values that enter this package are checked anyway. NumPy's numbers are converted to
+Python's on entry (`plain`): inside, products must not overflow, and numbers are written as bytes.
 """
 
 import math
@@ -22,9 +22,9 @@ _NUMBERS, _USUAL_NUMBERS = int | float | Real, frozenset((int, float))
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # whatever a user passes
-    """Return a number or a string of NumPy as Python's, an array as a tuple of them; anything else as it is.
+    """Return NumPy's numbers and strings as Python's, and arrays as tuples; anything else as it is.
 
-    So are strings of classes of their own, which nobody could write down, and decimals and fractions: floats.
+    Strings of a subclass, which could not be serialized, become plain strings; decimals and fractions become floats.
 
     >>> from decimal import Decimal
     >>> from numpy import array, int64, str_
@@ -46,7 +46,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # whatever a user passes
 def _as_float(value: Decimal | Fraction) -> float:
     try:
         return float(value)
-    except (OverflowError, ValueError):  # too large, or a NaN that signals
+    except (OverflowError, ValueError):  # too large, or a signaling NaN
         return math.nan
 
 
@@ -61,7 +61,7 @@ def keep_plain(owner: object, *names: str) -> None:
 
 
 def plain_arguments(function: Callable[_Parameters, _Returned]) -> Callable[_Parameters, _Returned]:
-    """Return the same function, which takes numbers and arrays of NumPy, too."""
+    """Return the same function, made to accept NumPy's numbers and arrays too."""
 
     @wraps(function)
     def with_plain(*arguments: _Parameters.args, **options: _Parameters.kwargs) -> _Returned:
@@ -93,7 +93,7 @@ def check_probability(what: str, value: object) -> None:
 
 
 def check_time(now: object) -> None:
-    """Raise `LocalError` unless the value can be a time: a finite number of whatever unit the caller uses."""
+    """Raise `LocalError` unless the value can be a time: a finite number in the caller's unit."""
     if not (is_number(now) and -math.inf < now < math.inf):  # type: ignore[operator]
         raise LocalError(f"now must be a finite number, not {now!r}")
 
@@ -116,13 +116,13 @@ def check_text(what: str, value: object) -> None:
 
 
 def check_name(what: str, value: object, longest: int) -> None:
-    """Raise `LocalError` unless the value is a string that UTF-8 writes in a usable number of bytes."""
+    """Raise `LocalError` unless the value is a string of 1 to `longest` bytes in UTF-8."""
     if not is_name(value, longest):
         raise LocalError(f"{what} must be a string of 1 to {longest} bytes in UTF-8, not {value!r}")
 
 
 def is_name(value: object, longest: int) -> bool:
-    """Return whether the value is a string that UTF-8 writes in a usable number of bytes.
+    """Return whether the value is a string of 1 to `longest` bytes in UTF-8.
 
     >>> is_name("\u00fc" * 100, 200), is_name("\u00fc" * 101, 200), is_name("", 200)
     (True, False, False)

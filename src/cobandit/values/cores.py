@@ -1,7 +1,7 @@
 """How many processors this process may use: the default number of workers.
 
-A machine may have more than a process gets: `taskset` and schedulers of clusters bind it to some, and a container has a
-quota of time (cgroup v2).
+A machine may have more processors than a process may use: `taskset` and cluster schedulers bind it to some of them, and
+a container has a time quota (cgroup v2).
 """
 
 import math
@@ -13,13 +13,13 @@ _OF_THIS_PROCESS = Path("/proc/self/cgroup")
 
 
 def core_count() -> int:
-    """Return how many processors this process may use, at least one. A part of one counts as one."""
+    """Return how many processors this process may use, at least one. A fraction counts as a whole one."""
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, math.ceil(min(bound, _quota())))
 
 
 def _quota() -> float:
-    """Return how many seconds of processors this process gets in a second: the least of its group and those above."""
+    """Return how many processor-seconds this process gets per second: the minimum over its group and those above."""
     try:
         lines = _OF_THIS_PROCESS.read_text().splitlines()
     except (OSError, UnicodeDecodeError):
@@ -32,5 +32,5 @@ def _quota_of(group: Path) -> float:
     try:
         quota, period = (group / "cpu.max").read_text().split()
         return int(quota) / int(period)
-    except (OSError, ValueError, ZeroDivisionError):  # it has none, or "max"
+    except (OSError, ValueError, ZeroDivisionError):  # no quota, or "max"
         return math.inf

@@ -2,10 +2,10 @@
 
 Every error that this package raises on purpose is one of two kinds, and its text says what to do:
 
-* `LocalError`: the caller of this process passed something that cannot be right. Fix the call.
-* `PeerError`: another agent sent something that cannot be right. Fix, or stop talking to, that agent.
+* `LocalError`: the caller in this process passed something that cannot be right. Fix the call.
+* `PeerError`: another agent sent something that cannot be right. Fix that agent, or stop talking to it.
 
-In both cases the input that raised has changed nothing.
+In both cases the input that raised the error has changed nothing.
 """
 
 

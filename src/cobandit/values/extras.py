@@ -1,6 +1,6 @@
-"""Packages that only parts of cobandit need: which extra brings each, and what is said where one is missing.
+"""Packages that only parts of cobandit need: which extra brings each, and the error where one is missing.
 
-This file knows their names and imports none of them. It is the one place that tells people to install something.
+This file knows their names and imports none of them. It is the only place that tells people to install something.
 """
 
 from types import TracebackType
@@ -28,15 +28,15 @@ EXTRAS = {
     "starlette": "serve",
     "uvicorn": "serve",
 }
-"""The smallest extra that brings a package, by the name that is imported. What works without it, such as uvloop, is not
-here."""
+"""The smallest extra that brings each package, by import name. Packages that are merely useful, such as uvloop, are not
+listed."""
 
 
 class needed_by:  # noqa: N801 - it is read as a verb: with needed_by("a plot"): import matplotlib
-    """Say which extra is missing, where an import in this block finds a package of an extra missing.
+    """Name the missing extra if an import in this block fails for lack of a package of an extra.
 
-    The outermost block has the word, because it knows best what was wanted. If another module is missing, its error
-    stays as it is.
+    The outermost block wins, because it knows best what was wanted. If another module is missing, its error is left
+    unchanged.
 
     >>> with needed_by("a key"):
     ...     raise ModuleNotFoundError("No module named 'cryptography'", name="cryptography")
@@ -53,12 +53,12 @@ class needed_by:  # noqa: N801 - it is read as a verb: with needed_by("a plot"):
         self._what, self._extra = what, extra
 
     def __enter__(self) -> None:
-        """Go in."""
+        """Enter the block."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Tell a package of an extra from anything else."""
+        """Replace the error if a package of an extra is missing."""
         if isinstance(error, ModuleNotFoundError) and (smallest := extra_of(error)) is not None:
             extra = self._extra or smallest
             raise MissingExtraError(

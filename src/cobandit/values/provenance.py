@@ -1,10 +1,10 @@
-"""Where something of a user's own comes from: its name, its parameters and a hash of its source.
+"""Where a user's own code comes from: its name, its parameters and a hash of its source.
 
-A result that was made with a policy, an index or a schedule of your own says with which one. The hash covers the source
-of the function or class, its defaults, what it closes over, and, as far as its source names them, functions, classes
-and constants of your own modules. Comments and layout do not matter. What is installed (the standard library, packages,
-cobandit) goes by its name: versions are told elsewhere. A lambda has no name and shares its line with others, so it has
-no hash; nor has anything whose source cannot be read.
+A result made with your own policy, index or schedule records which one it was. The hash covers the source of the
+function or class, its defaults, what it closes over, and the functions, classes and constants of your own modules that
+its source names. Comments and layout do not matter. Installed code (the standard library, packages, cobandit) is
+identified by its name: versions are recorded elsewhere. A lambda has no hash, because it has no name and shares its
+line with other code. Nor has anything whose source cannot be read.
 """
 
 import ast
@@ -21,18 +21,18 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 MAX_PARAMETER = 200
-"""Characters of a parameter that is told in full; of a longer one a hash is told."""
+"""The longest parameter, in characters, that is recorded in full; a longer one is recorded as a hash."""
 
 _PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
 class _UntoldError(Exception):
-    """Nobody can tell what this is."""
+    """There is no way to tell what this is."""
 
 
 def source_hash(thing: object) -> str | None:
-    """Return a hash of the source of a function, a class or an object, with all that it depends on; nothing if unknown.
+    """Return a hash of the source of a function, a class or an object, with all its dependencies; `None` if unknown.
 
     >>> source_hash(lambda mean, count, budget: mean) is None
     True
@@ -50,7 +50,7 @@ def source_hash(thing: object) -> str | None:
 
 
 def provenance(thing: object) -> dict[str, Any]:
-    """Return the name, the parameters and the hash of something of a user's own, as plain JSON values."""
+    """Return the name, the parameters and the hash of a user's own code, as plain JSON values."""
     kind: Any = thing if hasattr(thing, "__qualname__") else type(thing)
     if isinstance(thing, functools.partial):
         told = {
@@ -114,7 +114,7 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[str]:  # noqa: ANN401, PLR091
 
 
 def _source(thing: Any, seen: set[int]) -> Iterator[str]:  # noqa: ANN401
-    """Yield the source of a function or class of the user's, and what it depends on."""
+    """Yield the source of a user's function or class, and what it depends on."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(thing)))
     yield ast.unparse(tree)
     names: dict[str, object] = dict(vars(sys.modules[thing.__module__]))

@@ -1,8 +1,8 @@
 """Rewards as exact integers.
 
-A reward is a real number in [0, 1]. Sums of floats depend on the order of addition, and two agents that merged the same
-observations in different orders would disagree in the last bits for ever. So a group declares a *quantum*, the
-smallest step of a reward, and everything behind the door counts whole quanta. This file owns that conversion.
+A reward is a real number in [0, 1]. Sums of floats depend on the order of addition, so two agents that merged the same
+observations in different orders would disagree in the last bits for ever. Therefore a group declares a *quantum*, the
+smallest step of a reward, and everything inside counts whole quanta. This file does that conversion.
 """
 
 from functools import cache
@@ -19,12 +19,12 @@ MILLIONTH = 1e-6
 SMALLEST_QUANTUM = 1e-9
 
 LARGEST_SQUARE = 2**30
-"""No reward has more units of squares than this. With 2^32 observations their sum still fits 64 bits."""
+"""The largest number of square units of a reward. With 2^32 observations their sum still fits 64 bits."""
 
 
 @cache
 def square_unit(per_reward: int) -> int:
-    """Return how many squared quanta are one unit of a sum of squares: one, unless the sum would not fit 64 bits.
+    """Return how many squared quanta make one unit of a sum of squares: one, unless the sum would not fit 64 bits.
 
     >>> square_unit(1), square_unit(100), square_unit(1_000_000)
     (1, 1, 932)
@@ -59,7 +59,7 @@ class Quantum:
         """One unit of a sum of squares, as a square of a reward."""
 
     def square(self, units: int) -> int:
-        """Return the square of a reward of so many quanta, in units of squares, rounded down.
+        """Return the square of a reward of `units` quanta, in units of squares, rounded down.
 
         >>> Quantum(0.01).square(25), Quantum(1e-6).square(1_000_000)
         (625, 1072961373)
@@ -74,8 +74,7 @@ class Quantum:
         """
         check_probability("a reward", reward)
         units = round(float(reward) * self.per_reward)
-        # With a quantum of 1 rounding would turn any half-way reward into a lie, so the declaration is taken at its
-        # word.
+        # With a quantum of 1, rounding would falsify any reward in between, so the declaration is taken literally.
         if self.per_reward == 1 and units != reward:
             raise LocalError(f"reward {reward!r} is neither 0 nor 1, as a quantum of 1 declares: use a smaller quantum")
         return units

@@ -1,7 +1,7 @@
 """The declared range of a reward: money, cost, latency, of either sign.
 
-Behind the door rewards are shares of their range, from 0 (the lowest) to 1 (the highest), because the formulas of all
-policies are for [0, 1]. This file owns the way there and back. How a share is counted is in `cobandit.values.quantum`.
+Inside, rewards are shares of their range, from 0 (the lowest) to 1 (the highest), because the formulas of all policies
+are for [0, 1]. This file converts both ways. `cobandit.values.quantum` defines how a share is counted.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from cobandit.values.checks import is_number, keep_plain
 from cobandit.values.errors import LocalError
 
 LARGEST_REWARD = 1e12
-"""No reward is larger, in either direction: a million times a million."""
+"""The largest reward in either direction: a million times a million."""
 
 SMALLEST_RANGE = 1e-9
 
@@ -57,19 +57,19 @@ class RewardRange:
             raise LocalError(f"{what} must be a number in [{self.low:g}, {self.high:g}], not {value!r}")
 
     def share_of(self, reward: float) -> float:
-        """Return where a reward of the range lies in it: 0 is the lowest, 1 the highest."""
+        """Return the position of a reward in the range: 0 is the lowest, 1 the highest."""
         return (reward - self.low) / self.width
 
     def reward_of(self, share: float) -> float:
-        """Return the reward that lies there."""
+        """Return the reward at a position in the range."""
         return self.low + share * self.width
 
 
 def as_range(value: object) -> RewardRange:
-    """Return the range that a value says: a `RewardRange`, or its two ends.
+    """Return the range that a value describes: a `RewardRange`, or its two ends.
 
     Raises:
-        LocalError: It says none.
+        LocalError: It describes none.
     """
     if isinstance(value, tuple | list) and len(value) == 2:
         return RewardRange(*value)
@@ -79,4 +79,4 @@ def as_range(value: object) -> RewardRange:
 
 
 UNIT = RewardRange()
-"""Rewards from 0 to 1: what is meant if nothing else is said."""
+"""Rewards from 0 to 1: the default."""

@@ -1,8 +1,8 @@
-"""Per-arm counts and reward sums: the one data type that everybody shares.
+"""Per-arm counts and reward sums: the one data type that all parts share.
 
-A tally says, for each arm of a fixed set, how many observations there are, what their rewards add up to, and what the
-squares of their rewards add up to. It does not know whose observations they are, when they were made, or what they are
-for. All of them are whole numbers (see `cobandit.values.quantum`), so adding, subtracting and comparing is exact.
+For each arm of a fixed set, a tally holds the number of observations, the sum of their rewards, and the sum of the
+squares of their rewards. It does not know whose observations they are, when they were made, or what they are for. All
+of these are whole numbers (see `cobandit.values.quantum`), so adding, subtracting and comparing are exact.
 """
 
 from collections import Counter
@@ -30,10 +30,10 @@ class ArmTally(NamedTuple):
     observations: int
     reward_sum: int
     square_sum: int
-    """In the unit of `square_unit`. Where a reward is one quantum or none, it equals `reward_sum`."""
+    """In the unit of `square_unit`. If rewards are 0 or 1 quantum, it equals `reward_sum`."""
 
     def plus(self, other: "ArmTally") -> "ArmTally":
-        """Return both together."""
+        """Return the sum of both."""
         arm, count, total, squares = self
         return ArmTally(arm, count + other[1], total + other[2], squares + other[3])
 
@@ -55,7 +55,7 @@ class ArmTally(NamedTuple):
             0 <= total <= count * per_reward
             and 0 <= squares * unit <= total * per_reward
             and (squares + rounding) * unit * count >= total * total
-            and (unit > 1 or squares >= total)  # of whole numbers no square is below its root
+            and (unit > 1 or squares >= total)  # a whole number's square is never below it
         )
 
 
@@ -127,7 +127,7 @@ class Tally:
 
 
 def checked_arms(arms: Sequence[Arm]) -> tuple[Arm, ...]:
-    """Return the arm set as a tuple, or say what is wrong with it.
+    """Return the arm set as a tuple, or raise an error that says what is wrong with it.
 
     Raises:
         LocalError: The set is empty or too large, a name is doubled, or a name is not a usable string.

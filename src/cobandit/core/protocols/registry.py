@@ -1,4 +1,4 @@
-"""Which protocols there are. One more is one more file and one more name here; `register` takes one of your own."""
+"""Which protocols there are. To add one, add a file and a name here; for one of your own, call `register`."""
 
 from cobandit.core.exchange import Sharing
 from cobandit.core.protocols.immediate import IMMEDIATE
@@ -10,14 +10,14 @@ from cobandit.core.thresholds import Constant, Threshold
 from cobandit.values.errors import LocalError
 
 PROTOCOLS: dict[str, Protocol] = {}
-"""By their words in scenario files."""
+"""By their names in scenario files."""
 
 
 def register(protocol: Protocol) -> None:
-    """Add a protocol: from now on scenario files may name it, and reports and explanations know its words.
+    """Add a protocol: from now on scenario files may name it, and reports and explanations know its texts.
 
     Raises:
-        LocalError: Its word or its table is another protocol's.
+        LocalError: Another protocol has the same word or table.
     """
     for known in PROTOCOLS.values():
         if protocol.word == known.word or protocol.table == known.table:
@@ -26,7 +26,7 @@ def register(protocol: Protocol) -> None:
 
 
 def protocol_of(table: Rules) -> Protocol:
-    """Return the protocol that a table belongs to. A table that nobody registered gets general words."""
+    """Return the protocol that a table belongs to. An unregistered table gets general texts."""
     for protocol in PROTOCOLS.values():
         if protocol.table == table:
             return protocol
@@ -37,10 +37,10 @@ def protocol_of(table: Rules) -> Protocol:
 def sharing_by(
     protocol: Protocol, threshold: Threshold, retry: RetryTimers | None = None, *, literal_notices: bool = False
 ) -> Sharing:
-    """Return how to talk by a protocol. Where nothing is ever shared, every threshold is the same one.
+    """Return a `Sharing` for a protocol. If it never shares, its threshold makes no difference and is always the same.
 
     Raises:
-        LocalError: Literal notices are asked for where messages are repeated.
+        LocalError: Literal notices are requested where messages are repeated.
     """
     check_notices(literal=literal_notices, retry=retry)
     return Sharing(protocol.table, threshold if protocol.table.talks else Constant(1), retry, literal_notices)

@@ -1,8 +1,8 @@
-"""What decides when to talk, as data: a table with a row for every case, and the words that belong to it.
+"""The rules for when to talk, as data: a table with a row for every case, and the texts that go with it.
 
-A case is what happened to a directed pair, whether a share is demanded, and whether the buffer has reached its
-threshold, the observation at hand included. A table says what is demanded after it and whether the buffer is shared.
-A share renews the buffer and moves c on (`Exchange`).
+A case consists of what happened to a directed pair, whether a share is demanded, and whether the buffer has reached its
+threshold, including the current observation. A table says what is demanded afterwards and whether the buffer is shared.
+A share empties the buffer and advances c (`Exchange`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ Case = tuple[Input, bool, bool]
 """What happened, whether a share is demanded, and whether the buffer has reached its threshold."""
 
 Cases = tuple[Input, bool | None, bool | None]
-"""Several of them: `None` stands for "any"."""
+"""Several cases at once: `None` stands for "any"."""
 
 
 class Rule(NamedTuple):
@@ -39,7 +39,7 @@ class Rule(NamedTuple):
     demanded_after: bool | None
     shares: bool
     lines: str = ""
-    """The lines of the protocol's source that say so."""
+    """The lines of the protocol's source that state this rule."""
 
 
 class Step(NamedTuple):
@@ -67,7 +67,7 @@ class Rules(dict[Case, Step]):
 
     @property
     def asks(self) -> bool:
-        """Whether a share asks for one in return. If none does, `demanded` means only "the peer is here"."""
+        """Whether a share asks for one in return. If not, `demanded` means only "the peer is here"."""
         return any(
             step.shares or step.demanded > demanded
             for (happened, demanded, _), step in self.items()
@@ -79,8 +79,8 @@ def rules(name: str, *rows: Rule) -> Rules:
     """Expand rows into a complete table.
 
     Raises:
-        LocalError: A case is left open or decided twice, less than the threshold is shared, or a notice looks at a
-            buffer: it comes without an observation, and nobody would send the share.
+        LocalError: A case is left open or decided twice, less than the threshold is shared, or a notice depends on a
+            buffer: it comes without an observation, and no agent would send the share.
     """
     table = Rules(name)
     for row in rows:
@@ -115,7 +115,7 @@ class Protocol:
     title: str
     """Its name in a sentence."""
     told: str
-    """How agents talk, as a sentence without its end."""
+    """How agents talk, as a sentence without its full stop."""
     rule: tuple[str, ...]
     """The whole rule in a few sentences, **so** where it matters."""
     says: Mapping[Cases, str] = field(default_factory=dict)
@@ -123,12 +123,12 @@ class Protocol:
 
     They may use {pulled}, {got} or {heard} (what happened), {other}, {asked} (that the other has), {wait} and {of} (how
     much waits, alone and beside the threshold), {only} (the same, or that nothing does), {needed} (the threshold) and
-    {them} (what is shared). With a capital a sentence can begin with it.
+    {them} (what is shared). Capitalise a name to begin a sentence with it.
     """
     source: str = ""
-    """Where the rule is printed; its title, if it is not."""
+    """Where the rule is printed. Without it, the title is cited."""
     theorems: tuple[int, ...] = ()
-    """Which theorems of the paper bound it: 1 its regret, 2 its shares."""
+    """The theorems of the paper that bound it: 1 its regret, 2 its shares."""
     tolerant: bool = False
     """Whether it may be combined with loss tolerance."""
 
@@ -148,7 +148,7 @@ class Protocol:
         return f"{self.source}, {lines}" if lines else self.source or self.title
 
     def sentence(self, case: Case) -> str:
-        """Return what an explanation says in a case, as a text to be filled."""
+        """Return the explanation of a case, as a template to fill in."""
         for cases, text in self.says.items():
             if case in _each(cases):
                 return text
