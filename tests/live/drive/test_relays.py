@@ -11,6 +11,7 @@ from cobandit.live.auth.keys import issue, make_group
 from cobandit.live.auth.refusal import Refusal
 from cobandit.live.decide.clock import Clock
 from cobandit.live.drive.clock import VirtualClock
+from cobandit.live.drive.joining import check_start
 from cobandit.live.machine import control_messages
 from cobandit.live.machine.machine import Machine
 from cobandit.live.machine.sharing import LIVE_SHARING
@@ -132,3 +133,12 @@ def test_a_member_without_such_a_certificate_cannot_start_as_a_relay(tmp_path: P
     keys = issue("ann", tmp_path)
     with pytest.raises(LocalError, match="ann is to be a relay, and its certificate does not say that it may"):
         connect("tls://127.0.0.1:0", group="g", name="ann", arms=ARMS, keys=keys, relay=True)
+
+
+def test_a_refused_relay_leaves_no_state_file_and_a_check_refuses_it_too(tmp_path: Path) -> None:
+    make_group("g", tmp_path)
+    keys, state = issue("ann", tmp_path), tmp_path / "ann.db"
+    for begin in (connect, check_start):
+        with pytest.raises(LocalError, match="ann is to be a relay, and its certificate does not say that it may"):
+            begin("tls://127.0.0.1:0", group="g", name="ann", arms=ARMS, keys=keys, relay=True, state=state)
+    assert not state.exists()

@@ -109,7 +109,8 @@ async def start(options: Options, home: Background, versions: Versions = PRESENT
 def _check_before_files(options: Options) -> None:
     """Refuse what would be refused after the state file was opened: what is refused must leave no file."""
     if not isinstance(options.url, Transport) and "*" not in f"{options.url}{options.proof.keys}":
-        transport_for(options.url, peers=options.peers, proof=options.proof, relays=options.relays)
+        transport = transport_for(options.url, peers=options.peers, proof=options.proof, relays=options.relays)
+        _check_role(options, options.name, transport)
     if options.floors or options.ceilings:
         Allocation(options.floors, options.ceilings).check(options.arms)
 
@@ -213,6 +214,7 @@ def look_at_state(options: Options) -> None:
     from cobandit.live.store.sqlite_journal import check_whole, read_stored  # noqa: PLC0415
 
     assert options.state is not None
+    _check_before_files(options)
     journal, path = MemoryJournal(), Path(options.state)
     if path.is_file() and path.stat().st_size:  # an empty one is as good as none
         check_whole(path)
@@ -221,7 +223,7 @@ def look_at_state(options: Options) -> None:
     _restored(options, journal, PRESENT.layout)
 
 
-def _check_role(options: Options, name: str, transport: Transport) -> None:
+def _check_role(options: Options, name: str | None, transport: Transport) -> None:
     if options.relay and transport.own_may_relay is False:
         raise LocalError(
             f"{name} is to be a relay, and its certificate does not say that it may: make one with "
