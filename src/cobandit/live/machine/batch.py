@@ -1,6 +1,6 @@
-"""What a machine hands out to be kept, and gets back at a start: batches, its whole state; and the mail of others.
+"""What a machine hands out to be stored, and gets back at a start: batches, its whole state, and mail from others.
 
-How they are kept is in `cobandit.live.store`.
+`cobandit.live.store` stores them.
 """
 
 from typing import NamedTuple
@@ -24,17 +24,17 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     settings: tuple[Setting, ...] | None = None
     """The controls, if they changed."""
     rewards_kept: tuple[tuple[str, str, float], ...] = ()
-    """Rewards for other members: for whom, the token, the reward."""
+    """Rewards for other members: the member, the token, the reward."""
     rewards_gone: tuple[tuple[str, str], ...] = ()
-    """Which of those have arrived: with whom, the token."""
+    """The rewards for other members that have arrived: the member, the token."""
     trusted_since: int | None = None
-    """If others had seen what this journal had forgotten: the first start whose decisions may still be rewarded."""
+    """The first start whose decisions may still be rewarded, if others had seen what this journal had forgotten."""
     lived: float | None = None
-    """For how many seconds the member has run, in all its starts."""
+    """How many seconds the member has run, over all its starts."""
     pens: tuple[Pen, ...] = ()
-    """What a relay's book now says of pens that it lends (`cobandit.core.pens`)."""
+    """The changed entries of a relay's book of pens (`cobandit.core.pens`)."""
     pens_gone: tuple[str, ...] = ()
-    """Which pens are in the book no more."""
+    """The pens that have left the book."""
 
 
 class NodeState(msgspec.Struct, frozen=True, array_like=True):
@@ -43,21 +43,21 @@ class NodeState(msgspec.Struct, frozen=True, array_like=True):
     agent: bytes
     """`cobandit.codec.encode_snapshot`."""
     run: int
-    """Which of its starts this is: later ones have higher numbers (`cobandit.live.store.restoring.fresh_run`)."""
+    """The number of this start. Later ones have higher numbers (`cobandit.live.store.restoring.fresh_run`)."""
     secret: bytes
-    """What its decisions are signed with."""
+    """The key that signs its decisions."""
     is_clean: bool
-    """Whether it was stopped after this, with everything written down."""
+    """Whether it was stopped after this, with everything written to disk."""
     settings: tuple[Setting, ...] = ()
     rewards: tuple[tuple[str, str, float], ...] = ()
     open_decisions: OpenDecisionsState = OpenDecisionsState()
     group: str = ""
     book: BookState = BookState()
-    """What a relay has lent."""
+    """The pens that a relay has lent."""
 
 
 class Mail(NamedTuple):
-    """A reward that another process left."""
+    """A reward that another process has left for this one."""
 
     number: int
     token: str
@@ -78,7 +78,7 @@ def decode_batch(stored: bytes) -> Batch:
     """Return the batch in these bytes.
 
     Raises:
-        LocalError: They are damaged, or of a version that is not read here.
+        LocalError: They are damaged, or their version cannot be read here.
     """
     batch: Batch = BATCHES.decode(stored)
     return batch
@@ -93,7 +93,7 @@ def decode_state(stored: bytes) -> NodeState:
     """Return the state in these bytes.
 
     Raises:
-        LocalError: They are damaged, or of a version that is not read here.
+        LocalError: They are damaged, or their version cannot be read here.
     """
     state: NodeState = STATES.decode(stored)
     return state
