@@ -1,7 +1,7 @@
 """Joining a group: `cobandit.join` and `cobandit.connect`, and `cobandit.reward` for processes without a member.
 
-This file owns what a caller may say about a member, in one `Options` value. What a member can do is in `member.py`; how
-it comes to be is in `starting.py`.
+This file owns the options of a member, collected in one `Options` value. `member.py` owns what a member can do, and
+`starting.py` how it is started.
 """
 
 import asyncio
@@ -89,55 +89,56 @@ def join(
     Args:
         url: Where the others are: `memory://name`, `tls://host:port`, `nats://host:port`, `mqtt://host:port`,
             `udp://host:port`; or a transport of your own.
-        group: The group that learns together, with one bandit. Others on the same network are not heard.
-        fleet: Instead of group and arms: a fleet that learns together, with any number of bandits. Declare them with
-            `Member.bandit`; what else concerns a bandit is said there.
-        name: This member's name, unique in its group and always the same. A star, in name and state, stands for the
-            first number that no running process has taken: for worker processes that are all started alike. Then a
-            star in keys stands for it too, and a port may be given as `7100+*`, which is 7101 for the first.
-            Without a name and a state, one of the relays lends it a name: for pods, which have neither.
+        group: The group that learns together, with one bandit. Other groups on the same network are ignored.
+        fleet: A fleet that learns together, instead of group and arms. It has any number of bandits, which you declare
+            with `Member.bandit`, together with their own options.
+        name: This member's name, unique in its group and always the same. A star in name and state stands for the
+            first number that no running process has taken, for worker processes that are all started alike. Then a
+            star in keys stands for it too, and a port may be given as `7100+*`, which is 7101 for the first process.
+            Without name and state, a relay lends the member a name: for pods, which have neither.
         arms: The arms that this member can serve.
-        state: The file in which it keeps what it must not forget. Without one it forgets everything when it stops.
-        policy: `"thompson"`, `"ucb"`, `"aae"`, `"kl-ucb"`; `BuiltIn("ucb", alpha=1.0)`, say, for one with parameters;
-            or a function that makes a policy for a list of arms.
-        quantum: The smallest step of a reward, the same in the whole group; for the policies that are named.
-        sharing: How it talks; `LIVE_SHARING` by default. It must be loss-tolerant, with times in seconds.
+        state: The file in which it keeps its state. Without one, it forgets everything when it stops.
+        policy: `"thompson"`, `"ucb"`, `"aae"`, `"kl-ucb"`; a policy with parameters, such as
+            `BuiltIn("ucb", alpha=1.0)`; or a function that makes a policy for a list of arms.
+        quantum: The smallest step of a reward, the same in the whole group. Applies to named policies.
+        sharing: How it shares; `LIVE_SHARING` by default. It must be loss-tolerant, with times in seconds.
         peers: For `tls` and `udp`: addresses of some other members.
-        keys: The member's key file, from `cobandit keys agent`. Read again when it changes, as the next files.
-        trust: The group's trust file, from `cobandit keys group`: what is revoked, and while the group's authority is
-            being replaced, both. Without it, certificates count until they expire.
-        secret: A secret of the whole group, instead of keys, where there is no `tls`. Of two, it sends with the first
-            and accepts both.
-        secret_file: Instead, a file with the secret, or with two, a line each.
+        keys: The member's key file, from `cobandit keys agent`. This file and the ones below are read again when they
+            change.
+        trust: The group's trust file, from `cobandit keys group`. It says what is revoked and, while the group's
+            authority is being replaced, names both authorities. Without it, certificates count until they expire.
+        secret: A secret of the whole group, instead of keys, where there is no `tls`. Of two secrets, it sends with
+            the first and accepts both.
+        secret_file: A file with the secret, or with two, one on each line.
         floors: For some arms, the least share of decisions.
         ceilings: For some arms, the greatest share of decisions.
-        expire_after: A decision without a reward is given up when its member has run for so many seconds since.
-        forget_after: A member that was not heard for so many seconds is taken to be gone: it is not written to any
-            more, until it is heard again. At least 1,200: each says every ten minutes that it is here.
-        default_reward: What a decision counts with that is given up; `None` to forget it.
-        holdout: The share of decisions, or of subjects, that are made evenly over the arms on offer, are logged as such
-            and not learned from: what the bandit brings more than they do is in `statistics().lift`.
+        expire_after: How many seconds the member runs until it gives up a decision without a reward.
+        forget_after: Seconds of silence after which a member counts as gone. Nothing is sent to it until it is heard
+            again. At least 1,200, because members announce themselves every ten minutes.
+        default_reward: What a decision counts with when it is given up; `None` to forget it.
+        holdout: The share of decisions, or of subjects, that choose evenly from the arms on offer. They are logged as
+            held out, and not learned from. `statistics().lift` says how much more the bandit brings.
         guardrail: A second metric and the limit below which its mean must stay for every arm, such as
             `("errors", 0.02)`; `member.report` takes its values. An arm that violates it is frozen everywhere.
         log_limit: How many decisions the log in the state file keeps; a million by default.
         snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
         relay: Whether it passes on what others observed, to newcomers at once, so that what a member learned does not
             die with its name. For members that always run, such as `cobandit relay`. With keys, its certificate must
-            say that it may (`cobandit keys agent NAME --relay`).
-        relays: Where the relays of the group are. Then this member is a leaf: it talks to relays only, so what it
-            holds and sends does not depend on how many others there are. Addresses for `tls` and `udp` (a name of the
-            DNS stands for all its addresses), names elsewhere; `["*"]` for all that say that they are here.
-        homes: How many of the relays a leaf talks to at the same time. If one is silent, it takes another.
-        lease: Of a relay: seconds after which a process that has a name from it and is not heard has lost that name.
-        flush_every: Of a member without a name of its own: seconds after which its relay hears of every reward. What
-            was rewarded since is lost if the process is killed.
-        clock: What time it is, in seconds since 1970; for tests.
-        close_on_sigterm: Let SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks are left and every
-            member is closed. For programs that do not handle the signal themselves; call it on the main thread.
+            allow it (`cobandit keys agent NAME --relay`).
+        relays: Where the relays of the group are. With relays, this member is a leaf: it talks only to relays, so what
+            it holds and sends does not depend on the number of other members. Addresses for `tls` and `udp` (a DNS
+            name stands for all its addresses), names elsewhere; `["*"]` for all relays that announce themselves.
+        homes: How many relays a leaf talks to at the same time. If one is silent, the leaf takes another.
+        lease: For a relay: seconds of silence after which a process loses the name that the relay lent it.
+        flush_every: For a member without a name of its own: seconds after which its relay receives every reward. If
+            the process is killed, later rewards are lost.
+        clock: The clock, in seconds since 1970; for tests.
+        close_on_sigterm: Make SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks are left and
+            members are closed. For programs that do not handle the signal themselves. Call it on the main thread.
 
     Raises:
-        LocalError: Something here is wrong, and says what to do. An unreachable network is not: the member decides, and
-            goes on trying.
+        LocalError: An option is wrong; the message says what to do. An unreachable network raises nothing: the member
+            decides, and keeps trying.
     """
     check_kinds(locals())
     group, arms = _group(group, arms, fleet)
@@ -181,7 +182,7 @@ def join(
 
 
 def _group(group: str | None, arms: Sequence[Arm] | None, fleet: str | None) -> tuple[str, tuple[Arm, ...]]:
-    """Return the name of the group, and the arms of its one bandit, if it has one."""
+    """Return the name of the group, and the arms of its only bandit, if it has one."""
     if fleet is not None:
         if group is not None or arms is not None:
             raise LocalError("say fleet=..., for many bandits, or group=... and arms=[...], for one; not both")
@@ -230,16 +231,16 @@ def connect(*arguments: Any, **options: Any) -> Member:  # noqa: ANN401  # those
 
 
 def check_start(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  # those of `join`
-    """Look whether a member could start from its state, and start nothing. Takes what `join` takes.
+    """Check whether a member could start from its state, without starting it. Takes what `join` takes.
 
     Raises:
-        LocalError: It could not, or something in the state is damaged or missing.
+        LocalError: It could not, or part of the state is damaged or missing.
     """
     look_at_state(join(*arguments, **options).options)
 
 
 class Joining:
-    """A member that is about to start: use it with `async with`, or await it."""
+    """A member that is about to start. Use it with `async with`, or await it."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -262,7 +263,7 @@ class Joining:
             return await asyncio.wrap_future(starting)
         except asyncio.CancelledError:
             if starting.done() and not starting.cancelled() and starting.exception() is None:
-                await starting.result().aclose()  # it was there already, and nobody else knows of it
+                await starting.result().aclose()  # it had already started, unknown to any caller
             raise
 
     async def __aenter__(self) -> Member:
@@ -277,7 +278,7 @@ class Joining:
 
 
 def _asker(options: Options, node: Node | None) -> PenAsker:
-    """Return one who asks for a pen: for the arms and bandits that the process has now."""
+    """Return an asker for a pen, for the arms and bandits that the process has now."""
     per_reward = builder(options)(options.arms).quantum.per_reward if options.arms else 1
     arms = options.arms if node is None else node.machine.agent.arms
     bandits = () if node is None else tuple(one.bandit for one in node.machine.bandits.declared.values())
@@ -295,7 +296,8 @@ async def _begin(
 def reward(state: str | Path, decision: str, reward: float) -> bool:
     """Reward a decision by its id, from another process on the same computer, whether its member runs or not.
 
-    Return whether the reward is left for the member: not if the decision has one on the disk already, or was given up.
+    Return whether the reward was left for the member. It is not if the decision already has one on the disk, or was
+    given up.
 
     Args:
         state: The state file of the member that decided.
@@ -303,7 +305,7 @@ def reward(state: str | Path, decision: str, reward: float) -> bool:
         reward: The reward, in the range of the decision's bandit: [0, 1] in a group with one bandit.
 
     Raises:
-        LocalError: It is not; or the file is none of a member, or knows no such bandit. Nothing changed.
+        LocalError: The reward is out of range, the file is not a member's, or it knows no such bandit. Nothing changed.
     """
     from cobandit.live.store.sqlite_journal import leave_mail  # noqa: PLC0415
     from cobandit.live.store.state_file import check_reward, is_settled  # noqa: PLC0415

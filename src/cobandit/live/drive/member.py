@@ -1,9 +1,9 @@
-"""What a member can do, for humans. Every method may be called from any thread.
+"""The interface of a member. Every method may be called from any thread.
 
-A member decides here and now, on the caller's thread, and learns with the others in the background. This file is the
-door; what happens behind it is in `cobandit.live.decide` (deciding) and `node.py` (the network). It refuses to look
-into the machine, which is the loop's: what it reads from a caller's thread never changes, or is published (`Known`),
-or is asked for on the loop.
+A member decides immediately, on the caller's thread, and learns with the others in the background. This file is the
+facade. Behind it are `cobandit.live.decide` (deciding) and `node.py` (the network). It never reads the machine
+directly, because that belongs to the loop. What it reads from a caller's thread is constant, published (`Known`), or
+fetched on the loop.
 """
 
 import asyncio
@@ -41,14 +41,14 @@ from cobandit.values.tally import Arm
 Value = TypeVar("Value")
 
 STOP_WITHIN = 10.0
-"""Seconds that a member may take to say farewell when the interpreter ends."""
+"""How many seconds a member may take for its farewell when the interpreter ends."""
 
 
 class Member:
     """One member of a group. Every method may be called from any thread.
 
     Args:
-        node: Its network side. A member is made on the loop where that runs.
+        node: Its network side. A member is created on the loop where that runs.
         home: That loop.
         keeper: Supplies it with names, if it has none of its own.
     """
@@ -59,10 +59,10 @@ class Member:
         self._name, self._group = machine.terms.name, machine.terms.group
         self._clock, self._expire_after = machine.clock, machine.terms.expire_after
         self._source = machine.decider
-        """Publishes what the machine knows, also when this member is closed."""
+        """Publishes what the machine knows, even after this member is closed."""
         self._decider: Decider | _Shut = machine.decider
         self.desks = machine.decider.desks
-        """Where bandits with names are decided."""
+        """The desks of named bandits, by place."""
         self._background = home
         self._forget_end = at_end(self.close)
         if keeper is not None:
@@ -71,17 +71,17 @@ class Member:
 
     @property
     def name(self) -> str:
-        """This member's name. One that a relay has lent may be another one later."""
+        """This member's name. A name lent by a relay may change."""
         return self._name
 
     @property
     def arms(self) -> tuple[Arm, ...]:
-        """The arms that this member knows, removed ones too."""
+        """The arms that this member knows, including removed ones."""
         return self._source.published.arms
 
     @property
     def offered_arms(self) -> tuple[Arm, ...]:
-        """The arms that this member serves: all but the removed ones."""
+        """The arms that this member serves: all except removed ones."""
         return self._source.published.offered
 
     @property
@@ -91,12 +91,12 @@ class Member:
 
     @property
     def disk_trouble(self) -> str | None:
-        """Why the disk does not take what is decided and rewarded; `None` if it does."""
+        """Why the disk does not accept decisions and rewards; `None` if it does."""
         return self._node.disk_trouble
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether it is a leaf, and none of its relays answers. It decides all the same."""
+        """Whether this is a leaf and none of its relays answers. It decides all the same."""
         return self._node.is_cut_off
 
     # Deciding.
@@ -105,15 +105,17 @@ class Member:
         """Decide which arm to pull. Local: no I/O, and no waiting for the network.
 
         Args:
-            subject: Who it is for, if the same subject is to get the same arm again, as long as that is on offer. Kept
-                by this member, across restarts, for the 100,000 subjects seen last; and a member that has not seen
-                it draws as every other member with the same odds.
-            among: Choose one of these, if not every arm will do this time: something is sold out, or not for everybody.
-                Floors and ceilings of the others do not count then.
+            subject: Who the decision is for, if the same subject should get the same arm again as long as it is on
+            offer.
+                This member remembers the 100,000 subjects seen last, across restarts. A member that has not seen a
+                subject draws the same arm as all members with the same odds.
+            among: Choose one of these, if only some arms will do this time, for example because something is sold out.
+                Floors and ceilings of the other arms are ignored then.
 
         Raises:
-            LocalError: None of the arms to choose from is on offer: they are frozen, removed, or the kill switch is on
-                to another one.
+            LocalError: None of the arms to choose from is on offer: they are frozen or removed, or the kill switch is
+            on
+                to another arm.
         """
         return self._decider.select_arm(subject, among)
 
@@ -135,27 +137,27 @@ class Member:
         holdout: float = 0.0,
         guardrail: tuple[str, float] | None = None,
     ) -> NamedBandit:
-        """Declare one of the bandits of a fleet, and return it. Members that declare the same learn together.
+        """Declare one of the bandits of a fleet, and return it. Members with the same declaration learn together.
 
-        May be called at any time, and again, with more arms. It outlives a restart: declare it again then.
+        May be called at any time, and again with more arms. The bandit outlives a restart, but must be declared again.
 
         Args:
             name: Its name in the fleet.
             arms: Its arms.
-            policy: As in `join`; one for each segment.
+            policy: As in `join`. Each segment has its own.
             rewards: The smallest and the largest reward: money, seconds, anything.
             quantum: The smallest step of a reward; a millionth of the range by default.
-            window: Forget what is older: `"7d"`, or seconds.
-            half_life: Let an observation count half after this, and so on: `"2d"`, or seconds.
+            window: Forget older observations: `"7d"`, or seconds.
+            half_life: Halve the weight of an observation whenever this time has passed: `"2d"`, or seconds.
             floors: For some arms, the least share of decisions, in each segment.
             ceilings: For some arms, the greatest share.
-            default_reward: What a decision counts with that is given up; `None` to forget it.
-            max_segments: How many segments it may have at this member.
-            holdout: The share of decisions, or of subjects, that are held out, as in `join`: of all segments together.
-            guardrail: A second metric and its limit, as in `join`: of all segments together.
+            default_reward: What a decision counts with when it is given up; `None` to forget it.
+            max_segments: How many segments the bandit may have at this member.
+            holdout: The share of decisions, or of subjects, that are held out, as in `join`, over all segments.
+            guardrail: A second metric and its limit, as in `join`, over all segments.
 
         Raises:
-            LocalError: Something about it cannot be, or it is declared differently than before. Nothing changed.
+            LocalError: The declaration is invalid, or differs from an earlier one. Nothing changed.
         """
         self.check_open()
         if self._source.published.arms:
@@ -171,19 +173,19 @@ class Member:
 
     @property
     def is_fleet(self) -> bool:
-        """Whether it has bandits with names, and no other."""
+        """Whether it has only named bandits."""
         return not self._source.published.arms
 
     @property
     def bandits(self) -> tuple[str, ...]:
-        """The names of the bandits that are declared here."""
+        """The names of the bandits declared here."""
         return tuple(self.machine.bandits.declared)
 
     def declared_bandit(self, name: str) -> NamedBandit:
         """Return a bandit that is declared here.
 
         Raises:
-            UnknownError: It is not.
+            UnknownError: It is not declared.
         """
         if name not in self.machine.bandits.declared:
             raise UnknownError(
@@ -193,11 +195,11 @@ class Member:
 
     @property
     def machine(self) -> Machine:
-        """What the bandits of a fleet look at, on the loop."""
+        """The machine, which the bandits of a fleet use on the loop."""
         return self._node.machine
 
     def check_choice(self, among: Collection[Arm]) -> None:
-        """Look whether `select_arm(among=...)` could choose one of these now, without deciding.
+        """Check whether `select_arm(among=...)` could choose one of these now, without deciding.
 
         Raises:
             LocalError: None of them is on offer.
@@ -207,16 +209,16 @@ class Member:
     def update(self, decision: Decision | str, reward: float | bool | Decimal) -> Taken:
         """Reward a decision, given itself or its id. Counts once, however often it is repeated.
 
-        The decision may be of an earlier start, or of another member: then the reward is brought there.
+        The decision may be from an earlier start or another member. In the latter case the reward is sent there.
 
         Returns:
-            What became of it, which is true if it counts or may do so later: `COUNTED` here; `ON_ITS_WAY` to another
+            What became of the reward. True if it counts, or may count later: `COUNTED` here; `ON_ITS_WAY` to another
             member, which alone can count it; `COUNTED_BEFORE`; `GIVEN_UP`, because it is too old. `statistics()` says
-            how many wait, were brought, and were given up because their member did not come.
+            how many wait, were delivered, and were given up because their member did not return.
 
         Raises:
-            LocalError: The reward is not in the range of its bandit, which is [0, 1] by default; or the id is not one;
-                or too many rewards wait for members that cannot be reached. Nothing changed.
+            LocalError: The reward is outside the range of its bandit, which is [0, 1] by default; the id is invalid; or
+                too many rewards wait for members that cannot be reached. Nothing changed.
         """
         counted: float = reward if type(reward) is float else _number(reward)
         decider = self._decider
@@ -227,7 +229,7 @@ class Member:
         return result_of(self._background.submit(self._update_at_machine(token, counted))) if taken is None else taken
 
     async def updated(self, decision: str, reward: float) -> Taken:
-        """`update` by id, from asynchronous code: the caller's loop never waits for the network or the disk."""
+        """`update` by id, for asynchronous code. The caller's loop never waits for the network or the disk."""
         decision, reward = _id_of(decision), _number(reward)
         taken = self._update_at_decider(decision, reward)
         if taken is not None:
@@ -237,14 +239,15 @@ class Member:
     def report(self, decision: Decision | str, metric: str, value: float | bool) -> bool:
         """Report a value of the guardrail's metric for a decision, before its reward: an error, a timeout, a complaint.
 
-        Report 0, too, where nothing went wrong: the mean of what is reported is watched. It counts at once, and stays
-        if the decision is withdrawn later, or is never rewarded.
+        Also report 0 where nothing went wrong, because the mean of all reports is watched. A report counts at once, and
+        stays even if the decision is withdrawn later or never rewarded.
 
         Returns:
             Whether it counts: once for each decision, while that waits for its reward, and not after a restart.
 
         Raises:
-            LocalError: It is not the metric of the guardrail, or another member's decision, or no number in [0, 1].
+            LocalError: It is not the guardrail's metric, the decision is another member's, or the value is not in [0,
+            1].
         """
         token = _id_of(decision)
         decider, claim = self._decider, read(token)
@@ -262,13 +265,13 @@ class Member:
         return decider.open_since(claim.number) == claim.at and decider.report(claim.number, told)
 
     def withdraw(self, decision: Decision | str) -> bool:
-        """Take a decision back that was never carried out, so that it counts neither now nor when it would expire.
+        """Withdraw a decision that was never carried out, so that it counts neither now nor when it would expire.
 
         Returns:
             Whether it was still open.
 
         Raises:
-            LocalError: It is a decision of another member: only the one that decided can take it back.
+            LocalError: The decision is another member's. Only the member that decided can withdraw it.
         """
         token = _id_of(decision)
         decider, claim = self._decider, read(token)
@@ -278,7 +281,7 @@ class Member:
         return decider.open_since(claim.number) == claim.at and decider.withdraw(claim.number)
 
     def _update_at_decider(self, token: str, reward: float) -> Taken | None:
-        """Reward a decision by its id if that needs no waiting; `None` if only the network side can tell."""
+        """Reward a decision by its id if that needs no waiting; `None` if only the network side can judge it."""
         decider, claim = self._decider, read(token)
         is_own = claim.member == decider.signer.name
         if is_own:
@@ -292,11 +295,11 @@ class Member:
         return None
 
     def _settled_before(self, at: float) -> Taken:
-        """Say of a decision which was made then, and is not open, what that means for its reward."""
+        """Return what becomes of a reward for a decision from that time that is no longer open."""
         return Taken.GIVEN_UP if self._clock.now() - at >= self._expire_after else Taken.COUNTED_BEFORE
 
     async def _update_at_machine(self, token: str, reward: float) -> Taken:
-        """Reward a decision by its id, on the loop. What is for another member waits for no step."""
+        """Reward a decision by its id, on the loop. Rewards for other members need not wait for a step."""
         node, member = self._node, read(token).member
         if node.machine.terms.name in (member, lender_of(member)):
             return await node.act(lambda: take_reward(node.machine, token, float(reward)))
@@ -308,7 +311,7 @@ class Member:
 
     @plain_arguments
     def freeze_arm(self, arm: Arm) -> None:
-        """Give an arm no more traffic, here and at every member, until `unfreeze_arm`. What is known of it stays."""
+        """Stop all traffic to an arm, here and at every member, until `unfreeze_arm`. What is known about it stays."""
         self.change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=True))
 
     @plain_arguments
@@ -318,9 +321,9 @@ class Member:
 
     @plain_arguments
     def kill(self, control_arm: Arm) -> None:
-        """Turn the kill switch on: every member pulls this arm and no other, until `lift`.
+        """Turn the kill switch on: every member pulls only this arm, until `lift`.
 
-        In a fleet, of every bandit that has the arm; `NamedBandit.kill` is for one of them.
+        In a fleet, this affects every bandit that has the arm; `NamedBandit.kill` affects one.
         """
         self.change(lambda: self._node.machine.operations.set_control_arm(control_arm))
 
@@ -330,17 +333,17 @@ class Member:
 
     @plain_arguments
     def forget(self, name: str) -> None:
-        """Say that a member is gone for good, here and everywhere: it is not written to, and not in the statistics.
+        """Declare a member gone for good, here and everywhere: nothing is sent to it, and the statistics omit it.
 
-        What it observed stays. If it is heard again, all is as before: nothing is lost or counted twice. Members that
-        said farewell are forgotten without this, and those that were not heard for `forget_after`.
+        Its observations stay. If it is heard again, all is as before: nothing is lost or counted twice. Members that
+        said farewell, and those that were silent for `forget_after`, are forgotten without this.
         """
         check_text("the name of a member", name)
         self.change(lambda: self._node.machine.operations.set_gone(name))
 
     @plain_arguments
     def add_arm(self, arm: Arm) -> None:
-        """Offer one more arm, at this member: others may not have it, or not yet."""
+        """Offer another arm at this member. Others may not have it, or not yet."""
         self.check_open()
         if not self._source.published.arms:
             raise StateError("arms are of bandits with names here: declare the bandit again, with more arms")
@@ -349,34 +352,34 @@ class Member:
 
     @plain_arguments
     def remove_arm(self, arm: Arm) -> None:
-        """Offer an arm no more, at this member. What is known of it stays, and others may go on with it."""
+        """Stop offering an arm at this member. What is known about it stays, and others may keep using it."""
         self.change(lambda: self._node.machine.operations.remove_arm(arm))
 
     def catch_up(self) -> None:
         """Ask every other member for one share, and return at once.
 
-        Members that decide need not: with what they learn they ask for what others learned. One that only listens is
-        told nothing by members that are busy, until it asks.
+        Members that decide need not call this: as they learn, they ask for what others learned. A member that only
+        listens gets nothing from busy members until it asks.
         """
-        self.change(lambda: self._node.machine.introduction.introduce())  # noqa: PLW0108  # it is looked up on the loop
+        self.change(lambda: self._node.machine.introduction.introduce())  # noqa: PLW0108  # looked up on the loop
 
     def statistics(self) -> Statistics:
-        """Return how this member is, as an immutable value, with a verdict on what it knows now."""
+        """Return this member's status as an immutable value, with a verdict on what it knows now."""
         self.check_open()
         return result_of(self._background.submit(self._node.fresh_statistics()))
 
     def fleet(self, wait_s: float = 2.0) -> Fleet:
-        """Ask the other members that are here how they are, and return what they and this one say.
+        """Ask the other present members for their status, and return it together with this member's.
 
-        It returns as soon as all have answered; `silent` names those who have not within so many seconds. Who asks
-        while a round is under way gets the answer of that round.
+        Returns as soon as all have answered; `silent` names those that have not within this many seconds. A call during
+        a round that is under way gets the answer of that round.
         """
         check_positive("wait", wait_s)
         self.check_open()
         return result_of(self._background.submit(self._node.fleet(wait_s)))
 
     def snapshot(self) -> bytes:
-        """Return all that this member knows of the arms, for another member to start from, on line or off."""
+        """Return what this member knows about the arms, as a start for another member, online or offline."""
         machine = self._node.machine
         return self.on_loop(lambda: machine.terms.versions.layout.snapshots.encode(machine.agent.snapshot()))
 
@@ -388,9 +391,9 @@ class Member:
         return iter(DecisionLog(bandits.__getitem__, self._source.signer).read(self._node.history()))
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Send to every member that is here what it lacks, without waiting until there is enough for a share.
+        """Send all present members what they lack, without waiting for a full share.
 
-        Closing does the same, for a second at most. Returns whether all have acknowledged it within so many seconds.
+        Closing does the same, for at most a second. Returns whether all have acknowledged it within this many seconds.
         """
         self.check_open()
         return result_of(self._background.submit(self._node.flush(_seconds(timeout))))
@@ -399,26 +402,26 @@ class Member:
         """Return when everything rewarded so far is on the disk.
 
         Raises:
-            LocalError: The disk does not take it, or not within so many seconds. Nothing is lost: it is tried again.
+            LocalError: The disk does not accept it, or not in time. Nothing is lost: the member tries again.
         """
         self.check_open()
         seconds = None if timeout is None else _seconds(timeout)
         result_of(self._background.submit(self._node.synced()), seconds)
 
     async def synced(self) -> None:
-        """`sync`, from asynchronous code."""
+        """`sync`, for asynchronous code."""
         self.check_open()
         await asyncio.wrap_future(self._background.submit(self._node.synced()))
 
     # Leaving.
 
     def close(self) -> None:
-        """Say farewell, write everything down, and stop. Harmless if it is closed already."""
+        """Say farewell, write everything to disk, and stop. Does nothing if the member is closed already."""
         if self._shut("is closed"):
             result_of(self._background.submit(self._stop()), STOP_WITHIN, may_cancel=False)
 
     async def aclose(self) -> None:
-        """`close`, from asynchronous code."""
+        """`close`, for asynchronous code."""
         if self._shut("is closed"):
             await asyncio.shield(asyncio.wrap_future(self._background.submit(self._stop())))
 
@@ -439,7 +442,7 @@ class Member:
         await self._node.stop()
 
     def _move_to(self, node: Node) -> None:
-        """Go on as another member, under the next name that was lent. Decisions made before are that one's."""
+        """Continue as another member, under the next lent name. Earlier decisions belong to the previous one."""
         self._node, self._source = node, node.machine.decider
         self.desks = node.machine.decider.desks
         if not isinstance(self._decider, _Shut):
@@ -447,22 +450,22 @@ class Member:
         self._name = node.machine.terms.name
 
     def _shut(self, why: str) -> bool:
-        """Decide no more. Return whether it did until now."""
+        """Stop deciding. Return whether it was deciding until now."""
         was_open = not isinstance(self._decider, _Shut)
         self._decider = _Shut(f"the member {self.name!r} {why}")
         self._forget_end()
         _MEMBERS.discard(self)
         return was_open
 
-    # For the bandits of a fleet, too.
+    # Also for the bandits of a fleet.
 
     def check_open(self) -> None:
-        """Raise `NotNowError` if it is closed."""
+        """Raise `NotNowError` if the member is closed."""
         if isinstance(self._decider, _Shut):
             raise NotNowError(f"{self._decider.why}: open another with cobandit.connect or cobandit.join")
 
     def on_loop(self, work: Callable[[], Value]) -> Value:
-        """Look at something where it lives."""
+        """Read something on the loop."""
         self.check_open()
 
         async def run() -> Value:
@@ -471,7 +474,7 @@ class Member:
         return result_of(self._background.submit(run()))
 
     def change(self, work: Callable[[], Value]) -> Value:
-        """Change something where it lives, between two steps."""
+        """Change something on the loop, between two steps."""
         self.check_open()
         return result_of(self._background.submit(self._node.act(work)))
 
@@ -485,12 +488,12 @@ def _check_genuine(token: str, signer: Signer) -> None:
 
 
 class _Shut:
-    """Stands where a decider was: every use says why there is none."""
+    """Replaces a closed member's decider: every use raises an error that says why."""
 
     def __init__(self, why: str) -> None:
         self.why = why
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever was wanted
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever was requested
         raise NotNowError(f"{self.why}: open another with cobandit.connect or cobandit.join")
 
 
@@ -506,7 +509,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def _id_of(decision: object) -> str:
-    """Return the id of a decision, which may be given itself."""
+    """Return the id of a decision, which may be given as a decision or as its id."""
     if isinstance(decision, Decision):
         return decision.id
     if not isinstance(decision, str):
@@ -515,14 +518,14 @@ def _id_of(decision: object) -> str:
 
 
 def _seconds(timeout: object) -> float:
-    """Return how long to wait, as threads can."""
+    """Return a timeout that threads accept."""
     seconds = plain(timeout)
     if not (is_number(seconds) and seconds >= 0.0):
         raise LocalError(f"timeout must be a number of seconds, not {timeout!r}")
     return float(min(seconds, threading.TIMEOUT_MAX))
 
 
-def _number(value: Any) -> Any:  # noqa: ANN401  # refused where it is counted, if it is none
-    """Return a number of any kind as Python's: clicked or not, decimals, and those of NumPy."""
+def _number(value: Any) -> Any:  # noqa: ANN401  # values that are not numbers are refused where they would count
+    """Return a number of any kind as Python's: booleans, decimals, and NumPy's numbers."""
     value = plain(value)
     return float(value) if isinstance(value, bool) else value

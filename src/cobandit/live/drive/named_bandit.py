@@ -1,7 +1,7 @@
-"""One bandit of a fleet, for humans. Every method may be called from any thread.
+"""The interface of one bandit of a fleet. Every method may be called from any thread.
 
-It decides here and now, as a member with one bandit does; all bandits of a member share its links, its journal and its
-name. This file owns no state but which bandit it is.
+It decides immediately, like a member with one bandit. All bandits of a member share its links, its journal and its
+name. The only state of this file is which bandit it is.
 """
 
 from collections.abc import Callable, Collection
@@ -33,7 +33,7 @@ class NamedBandit:
 
     @property
     def _bandits(self) -> Bandits:
-        """Those of its member, which is another one after a change of a name that was lent."""
+        """The bandits of its member, which changes when a lent name changes."""
         return self._member.machine.bandits
 
     @property
@@ -43,7 +43,7 @@ class NamedBandit:
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """The segments that are decided here: asked for, or heard of, as far as there is room."""
+        """The segments that are decided here: those requested and, as far as there is room, those of other members."""
         return tuple(segment for name, segment in tuple(self._member.desks) if name == self.name)
 
     def select_arm(
@@ -52,12 +52,12 @@ class NamedBandit:
         """Decide which arm to pull. Local: no I/O, and no waiting for the network.
 
         Args:
-            segment: For which of its segments, each of which learns for itself. It appears when it is first asked for.
-            subject: Who it is for, as in `Member.select_arm`.
+            segment: The segment to decide for. Each learns for itself, and appears when it is first requested.
+            subject: Who the decision is for, as in `Member.select_arm`.
             among: Choose one of these.
 
         Raises:
-            LocalError: There are as many segments as may be, or none of the arms to choose from is on offer.
+            LocalError: The bandit has the maximum number of segments, or no arm to choose from is on offer.
             NotNowError: The member is closed.
         """
         self._member.check_open()
@@ -69,20 +69,20 @@ class NamedBandit:
         return desk.select_arm(subject, among)
 
     def update(self, decision: Decision | str, reward: float | bool | Decimal) -> Taken:
-        """Reward a decision, given itself or its id: as `Member.update` does, which takes those of all bandits."""
+        """Reward a decision, given itself or its id, like `Member.update`, which takes decisions of all bandits."""
         return self._member.update(decision, reward)
 
     def report(self, decision: Decision | str, metric: str, value: float | bool) -> bool:
-        """Report a value of the metric of this bandit's guardrail, as `Member.report` does."""
+        """Report a value of this bandit's guardrail metric, like `Member.report`."""
         return self._member.report(decision, metric, value)
 
     def withdraw(self, decision: Decision | str) -> bool:
-        """Take a decision back that was never carried out."""
+        """Withdraw a decision that was never carried out."""
         return self._member.withdraw(decision)
 
     @plain_arguments
     def freeze_arm(self, arm: Arm) -> None:
-        """Give an arm of this bandit no more traffic, here and at every member, until `unfreeze_arm`."""
+        """Stop all traffic to an arm of this bandit, here and at every member, until `unfreeze_arm`."""
         self._change(lambda: self._bandits.set_frozen(self.name, arm, is_frozen=True))
 
     @plain_arguments
@@ -92,29 +92,29 @@ class NamedBandit:
 
     @plain_arguments
     def kill(self, control_arm: Arm) -> None:
-        """Turn the kill switch of this bandit on: every member pulls this arm of it and no other, until `lift`."""
+        """Turn this bandit's kill switch on: every member pulls only this arm of it, until `lift`."""
         self._change(lambda: self._bandits.set_control_arm(self.name, control_arm))
 
     def lift(self) -> None:
-        """Turn the kill switch of this bandit off, here and at every member."""
+        """Turn this bandit's kill switch off, here and at every member."""
         self._change(lambda: self._bandits.set_control_arm(self.name, None))
 
     def statistics(self, segment: str = "") -> SegmentStatistics:
-        """Return what is known of a segment: all its arms, with rewards in the range of this bandit."""
+        """Return what is known about a segment: all its arms, with rewards in the range of this bandit."""
         machine, segment = self._member.machine, _text(segment)
         return self._member.on_loop(lambda: segment_of(machine.agent, machine.bandits, self.name, segment))
 
     def verdict(self, segment: str = "") -> Verdict | None:
-        """Return who leads in a segment, how sure that is, what stopping now would cost; `None` if nothing is known.
+        """Return who leads in a segment, how sure that is, and what stopping would cost; `None` if nothing is known.
 
-        It is computed on the caller's thread: some milliseconds for sixteen arms. It is in the range of this bandit's
-        rewards, in words and in figures.
+        It is computed on the caller's thread, which takes some milliseconds for sixteen arms. It is in the range of
+        this bandit's rewards, in words and in figures.
         """
         verdict = self.judged(segment)[1].verdict
         return None if verdict is None else verdict.in_range(self._bandits.declared[self.name].bandit.rewards)
 
     def judged(self, segment: str = "") -> tuple[SegmentStatistics, Judgement]:
-        """Return what is known of a segment, and what can be said of it."""
+        """Return what is known about a segment, and the judgement on it."""
         machine, segment = self._member.machine, _text(segment)
 
         def known() -> tuple[SegmentStatistics, Standing, tuple[float, float]]:

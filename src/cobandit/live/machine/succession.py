@@ -23,7 +23,7 @@ class Succession:
         or because time must go back."""
 
     def meet(self, session: int, message: Share | Acknowledgement) -> None:
-        """Judge a later session or incarnation of this member that a peer knows: of an earlier process, or a running one.
+        """Judge a later session or incarnation of this member that a peer knows, of an earlier or a running process.
 
         If the peer had heard of this session before, the other process has spoken since, so this one is the older.
         Otherwise the other may be long gone, and the clock here is behind or the disk has forgotten. Then this member
