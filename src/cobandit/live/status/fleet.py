@@ -1,4 +1,4 @@
-"""A whole fleet at one moment: what its members said of themselves, added up. Values only."""
+"""A whole fleet at one moment: the statistics of its members, combined. Values only."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping
@@ -18,44 +18,46 @@ class FleetArm(msgspec.Struct, frozen=True):
 
     arm: str
     observations: int
-    """As many as there must be: what those who answered observed, or what one of them knows if that is more."""
+    """The least number there can be: what the members that answered observed, or what one of them knows if that is
+    more."""
     share: float
-    """Of all that the members that answered observed themselves; in a fleet with leaves, of all that is known."""
+    """The share of all own observations of the members that answered; in a fleet with leaves, of all known
+    observations."""
     mean: float | None
     low: float | None
     high: float | None
-    """As the member sees it that knows most of this arm."""
+    """As seen by the member that knows most about this arm."""
     frozen_at: int
     """At how many members it gets no traffic."""
     offered_at: int
-    """By how many members it may be chosen."""
+    """At how many members it may be chosen."""
     p_best: float | None = None
-    """How likely it is the best of the arms on offer, as the same member says."""
+    """How likely it is the best of the arms on offer, according to the same member."""
 
 
 class Fleet(msgspec.Struct, frozen=True):
-    """Everybody who answered."""
+    """All members that answered."""
 
     group: str
     members: tuple[Statistics, ...]
-    """By name."""
+    """Ordered by name."""
     silent: tuple[str, ...]
-    """Who did not answer, though a member takes it to be present."""
+    """The members that did not answer, although some member takes them to be present."""
 
     @property
     def decisions(self) -> int:
-        """Of all members, each since it was started."""
+        """The decisions of all members, each since its start."""
         return sum(member.decisions for member in self.members)
 
     @property
     def observations(self) -> int:
-        """All that are known to be: of all arms, also those that a member made which did not answer."""
+        """All known observations of all arms, including those of members that did not answer."""
         plain = sum(arm.observations for arm in self.arms())
         return plain + sum(bandit.observations for bandit in self.bandits)
 
     @property
     def bandits(self) -> list[BanditStatistics]:
-        """The bandits with names, each as the member says that knows most of it; arms that are frozen anywhere."""
+        """The named bandits, each as the member that knows most about it sees it, with arms frozen anywhere."""
         said: dict[str, BanditStatistics] = {}
         for member in self.members:
             for one in member.bandits:
@@ -65,17 +67,17 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def own_observations(self) -> int:
-        """What the members that answered observed themselves: fewer, if a member is away."""
+        """The own observations of the members that answered. Fewer than all if a member is away."""
         return sum(member.own_observations for member in self.members)
 
     @property
     def packets_sent(self) -> int:
-        """Of all kinds."""
+        """Packets of all kinds."""
         return sum(member.communication.sent for member in self.members)
 
     @property
     def leaves(self) -> list[PeerStatistics]:
-        """The leaves, by name, each as the relay sees it that heard it last. They do not answer for themselves."""
+        """The leaves, by name, each as seen by the relay that heard it last. They do not answer for themselves."""
         seen: dict[str, PeerStatistics] = {}
         for member in self.members:
             for peer in member.peers:
@@ -85,38 +87,38 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def gone(self) -> tuple[int, int]:
-        """How many names are gone, and how many observations of theirs are known, to the member that knows most.
+        """How many names are gone, and how many of their observations are known, at the member that knows most.
 
-        Leaves of another relay have no link with a member that knows what they observed, and are not gone.
+        Leaves of another relay are not gone, even if they have no link with a member that knows their observations.
         """
         here = [leaf for leaf in self.leaves if leaf.is_present]
         return max((_gone_for(member, here) for member in self.members), default=(0, 0))
 
     @property
     def verdict(self) -> Verdict | None:
-        """Who leads, how sure that is, and what stopping now would cost: as the member says that knows most."""
+        """Who leads, how sure that is, and what stopping now would cost, as seen by the member that knows most."""
         said = (member.verdict for member in self.members if member.verdict is not None)
         return max(said, key=lambda verdict: verdict.observations, default=None)
 
     @property
     def lift(self) -> Lift | None:
-        """What the bandit brings more than the hold-out, as the member says that knows most of it."""
+        """How much more the bandit brings than the hold-out, as seen by the member that knows most about it."""
         said = (member.lift for member in self.members if member.lift is not None)
         return max(said, key=lambda lift: (lift.held_out, lift.observations), default=None)
 
     @property
     def guardrail(self) -> GuardrailStatistics | None:
-        """How the arms stand with the second metric, as the member says that knows most reports."""
+        """The standing of the arms in the second metric, as seen by the member that knows the most reports."""
         said = (member.guardrail for member in self.members if member.guardrail is not None)
         return max(said, key=lambda one: sum(arm.reports for arm in one.arms), default=None)
 
     @property
     def troubles(self) -> list[tuple[str, str]]:
-        """What does not work, and at whom."""
+        """What does not work, with the member concerned."""
         return [(member.name, trouble) for member in self.members for trouble in member.troubles]
 
     def missing(self, member: Statistics) -> int:
-        """Return how many of the group's observations, of the arms that a member has, it does not know yet."""
+        """Return how many of the group's observations of a member's arms the member does not know yet."""
         return missing(
             member,
             {arm.arm: arm.observations for arm in self.arms()},
@@ -124,7 +126,7 @@ class Fleet(msgspec.Struct, frozen=True):
         )
 
     def arms(self) -> list[FleetArm]:
-        """Return every arm that a member has."""
+        """Return all arms of all members."""
         views: dict[str, list[ArmStatistics]] = {}
         for member in self.members:
             for arm in member.arms:
@@ -134,11 +136,11 @@ class Fleet(msgspec.Struct, frozen=True):
         known = sum(arm.observations for arm in arms)
         if not (known and self.leaves):
             return arms
-        # Leaves do not answer for themselves: what they observed is what is known.
+        # Leaves do not answer for themselves. Their observations are only in what others know.
         return [msgspec.structs.replace(arm, share=arm.observations / known) for arm in arms]
 
     def to_json(self) -> bytes:
-        """Return this as JSON, with the arms as the group sees them."""
+        """Return the fleet as JSON, with the arms as the group sees them."""
         return msgspec.json.encode(
             {
                 "group": self.group,
@@ -154,7 +156,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
 
 def _fuller(one: BanditStatistics, other: BanditStatistics) -> BanditStatistics:
-    """Return what the one says of a bandit that knows more; of hold-out and guardrail, what either says."""
+    """Return the statistics of the one that knows more, with hold-out and guardrail from either."""
     less, more = sorted((one, other), key=lambda said: (said.observations, said.segments))
     return msgspec.structs.replace(
         more,
@@ -170,12 +172,12 @@ def _fuller(one: BanditStatistics, other: BanditStatistics) -> BanditStatistics:
 
 
 def fleet_of(group: str, members: Iterable[Statistics], asked: Collection[str] | None = None) -> Fleet:
-    """Put together what members said.
+    """Combine what members said.
 
     Args:
         group: The group.
-        members: What each said of itself.
-        asked: Who was asked; by default all whom some member takes to be present.
+        members: The statistics of each.
+        asked: The members that were asked; by default all that some member takes to be present.
     """
     answered = {member.name: member for member in sorted(members, key=lambda member: member.name)}
     if asked is None:
@@ -184,24 +186,24 @@ def fleet_of(group: str, members: Iterable[Statistics], asked: Collection[str] |
 
 
 def expected_of(member: Statistics) -> set[str]:
-    """Return who answers for itself, of those whom a member takes to be present. For leaves their relays answer."""
+    """Return which members that one takes to be present answer for themselves. Relays answer for leaves."""
     return {peer.name for peer in member.peers if peer.is_present and peer.role is not Role.LEAF}
 
 
 def missing(member: Statistics, observations: Mapping[str, int], bandits: Mapping[str, int]) -> int:
-    """Return how many observations a member lacks, of the arms and of the bandits that it has.
+    """Return how many observations a member lacks, of its arms and its bandits.
 
     Args:
         member: The member.
-        observations: How many there are of each arm.
-        bandits: How many there are of each bandit with a name.
+        observations: How many there are, by arm.
+        bandits: How many there are, by named bandit.
     """
     arms = sum(max(0, observations.get(arm.arm, 0) - arm.observations) for arm in member.arms)
     return arms + sum(max(0, bandits.get(one.name, 0) - one.observations) for one in member.bandits)
 
 
 def _gone_for(member: Statistics, here: list[PeerStatistics]) -> tuple[int, int]:
-    """Return how many names are gone, as a member knows, and what they observed, but for leaves that are here."""
+    """Return how many names are gone at a member, and how many observations they made, except for present leaves."""
     known = {member.name, *(peer.name for peer in member.peers)}
     elsewhere = [leaf for leaf in here if leaf.name not in known] if member.role is not Role.LEAF else []
     observations = sum(leaf.observations for leaf in elsewhere)
@@ -209,7 +211,7 @@ def _gone_for(member: Statistics, here: list[PeerStatistics]) -> tuple[int, int]
 
 
 def _is_nearer(one: PeerStatistics, other: PeerStatistics) -> bool:
-    """Return whether one relay knows more of a leaf than another: that it is there, or that it was heard later."""
+    """Return whether one relay knows more about a leaf than another: that it is present, or was heard later."""
     age = [math.inf if seen.heard_s is None else seen.heard_s for seen in (one, other)]
     return (not one.is_present, age[0]) < (not other.is_present, age[1])
 

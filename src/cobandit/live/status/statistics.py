@@ -1,6 +1,6 @@
-"""How a member is: immutable values for people, pages and metrics. Made on the network side, read anywhere.
+"""The status of a member: immutable values for people, pages and metrics. Created on the network side, read anywhere.
 
-The same shapes travel to `cobandit status`, as MessagePack, and can be written as JSON (`to_json`).
+The same structures travel to `cobandit status` as MessagePack, and can be written as JSON (`to_json`).
 """
 
 import math
@@ -27,21 +27,21 @@ from cobandit.values.errors import PeerError
 from cobandit.values.tally import LONGEST_NAME, MOST_ARMS, Arm
 
 MOST_COUNTED = 2**53
-"""No count, no sum and no incarnation is larger: what a browser, too, holds exactly."""
+"""Upper limit of all counts, sums and incarnations, which a browser can still represent exactly."""
 
 LONGEST_TEXT = 10_000
 MOST_TEXTS = 1000
 MOST_PEERS = 10_000
 
 MAX_GONE_NAMED = 100
-"""So many of those that are gone are named."""
+"""How many members that are gone are listed by name."""
 
 Count = Annotated[int, Meta(ge=0, le=MOST_COUNTED)]
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 Text = Annotated[str, Meta(max_length=LONGEST_TEXT)]
 Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 Seconds = Annotated[float, Meta(ge=0.0, le=1e12)]
-# Statistics come from others, too: what cannot be is refused when they are decoded.
+# Statistics also come from other members, so impossible values are refused when they are decoded.
 
 
 class ArmStatistics(msgspec.Struct, frozen=True):
@@ -49,14 +49,14 @@ class ArmStatistics(msgspec.Struct, frozen=True):
 
     arm: Name
     observations: Count
-    """All that are known, own and received."""
+    """All known observations, own and received."""
     own_observations: Count
-    """This member's own, of every start."""
+    """This member's own observations, over all starts."""
     mean: Unit | None
     low: Unit | None
     high: Unit | None
-    """The policy's confidence interval, or two standard deviations of its posterior each way, cut to [0, 1]; `None` if
-    nothing is known or the policy has neither."""
+    """The upper end of an interval that begins at `low`: the policy's confidence interval, or two standard deviations
+    of its posterior each way, cut to [0, 1]; `None` if nothing is known or the policy has neither."""
     is_candidate: bool
     """Whether the policy may still choose it."""
     is_frozen: bool
@@ -64,7 +64,7 @@ class ArmStatistics(msgspec.Struct, frozen=True):
     p_best: Unit | None = None
     """How likely it is the best of the arms on offer; `None` if it is not on offer, or nothing is known."""
     propensity: Unit | None = None
-    """How likely the next decision draws it; `None` if the policy names one arm, and draws none."""
+    """How likely the next decision draws it; `None` if the policy names one arm and does not draw."""
 
 
 class PeerStatistics(msgspec.Struct, frozen=True):
@@ -72,32 +72,32 @@ class PeerStatistics(msgspec.Struct, frozen=True):
 
     name: Name
     is_present: bool
-    """Whether it has not said that it goes away."""
+    """Whether it has not said farewell."""
     common_arms: Count
     heard_s: Seconds | None
     """Seconds since it was last heard; `None` for never."""
     shares_sent: Count
     shares_received: Count
     repetitions: Count
-    """How often the last share was repeated so far."""
+    """How often the last share has been repeated so far."""
     held: Count
-    """How many of its observations of its present start are known here."""
+    """How many of its observations from its present start are known here."""
     lacks: Count
-    """How many of this member's observations of this start it has not acknowledged."""
+    """How many of this member's observations from this start it has not acknowledged."""
     incarnation: Count | None = None
-    """Its start, as far as it is known: it changes when the peer restarts and may have forgotten something."""
+    """Its incarnation, as far as it is known. It changes when the peer restarts and may have forgotten something."""
     wire_version: Count = WIRE_VERSION
     """The version in which this member writes to it: the newest that both read, once the peer has said hello."""
     role: Role = Role.MEMBER
-    """What it says that it is."""
+    """The role that it claims."""
     observations: Count = 0
-    """How many observations of it are known here, of all its starts."""
+    """How many of its observations are known here, over all its starts."""
     lacks_settings: bool = False
-    """Whether it has not said that it has the settings that are known here."""
+    """Whether it has not confirmed that it has the settings known here."""
 
 
 KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
-"""What packets are, as `Communication` counts them."""
+"""The kinds of packets that `Communication` counts."""
 
 
 class Communication(msgspec.Struct, frozen=True):
@@ -108,16 +108,16 @@ class Communication(msgspec.Struct, frozen=True):
     acknowledgements: Count = 0
     notices: Count = 0
     letters: Count = 0
-    """Control messages. The field keeps its first name, which travels and is in metrics."""
+    """Control messages. The field keeps its original name, which is used on the wire and in metrics."""
     lost: Count = 0
-    """Sent, but the transport could not take it."""
+    """Packets that the transport could not take."""
     bytes_sent: Count = 0
     received: Count = 0
     bytes_received: Count = 0
 
     @property
     def sent(self) -> int:
-        """All packets sent."""
+        """The number of packets sent."""
         return self.shares + self.repetitions + self.acknowledgements + self.notices + self.letters
 
 
@@ -127,16 +127,16 @@ class Statistics(msgspec.Struct, frozen=True):
     name: Name
     group: Name
     at: Seconds
-    """When these were made, in seconds since 1970."""
+    """When these were created, in seconds since 1970."""
     uptime_s: Seconds
     incarnation: Count
     policy: Text
     decisions: Count
-    """Made since the member was started."""
+    """Decisions since the member started."""
     own_observations: Count
-    """Rewards of this member's own decisions, of every start, that are counted."""
+    """Counted rewards for this member's own decisions, over all starts."""
     observations: Count
-    """All that this member knows of."""
+    """All observations that this member knows."""
     open_decisions: Count
     arms: Annotated[tuple[ArmStatistics, ...], Meta(max_length=MOST_ARMS)]
     control_arm: Name | None
@@ -144,61 +144,61 @@ class Statistics(msgspec.Struct, frozen=True):
     peers: Annotated[tuple[PeerStatistics, ...], Meta(max_length=MOST_PEERS)]
     communication: Communication
     refused: Annotated[dict[Name, Count], Meta(max_length=MOST_TEXTS)]
-    """What was refused, by reason."""
+    """The number of refusals, by reason."""
     quarantined: Annotated[tuple[Name, ...], Meta(max_length=MOST_PEERS)]
     troubles: Annotated[tuple[Text, ...], Meta(max_length=MOST_TEXTS)]
     """What does not work now, in words for the person who must act."""
     synced_batches: Count
     observed: Count = 0
-    """Rewards of this member's own decisions that were counted since the member was started."""
+    """Rewards for this member's own decisions that were counted since it started."""
     immediate: Count = 0
-    """Shares that immediate broadcast would have sent for those: one to each member that was here and has the arm."""
+    """Shares that immediate broadcast would have sent for those: one to each present member that has the arm."""
     rewards_waiting: Count = 0
-    """Rewards for other members' decisions that wait here, until those take them."""
+    """Rewards for other members' decisions that wait here until those members take them."""
     rewards_brought: Count = 0
-    """Such rewards that were taken since the start: the member that decided counts those that it can."""
+    """Rewards for others that were delivered since the start. The member that decided counts those that it can."""
     rewards_given_up: Count = 0
-    """Such rewards that were given up since the start, because their member did not come: they count nowhere."""
+    """Rewards for others that were given up since the start because their member did not return. They count nowhere."""
     latest_setting: Count = 0
-    """The stamp of the last setting of a control that it has heard of, in milliseconds since 1970."""
+    """The stamp of the latest known setting of a control, in milliseconds since 1970."""
     settings_from: Name | None = None
-    """Who told it first, since its start, what is set; `None` if nobody has yet, and it goes by its own state."""
+    """The first member to send its settings since the start; `None` if none has, so that it uses its own state."""
     is_superseded: bool = False
-    """Whether a newer start of this member is elsewhere: then this one decides, and does not share."""
+    """Whether a newer start of this member runs elsewhere. This one then decides, but does not share."""
     certificate_s: Seconds | None = None
-    """So long the certificate that proves its name is still valid; `None` if it has none."""
+    """How many seconds the certificate that proves its name remains valid; `None` if it has none."""
     trust_number: Count | None = None
-    """The number of the group's trust file that it goes by; `None` if it has none."""
+    """The number of the group's trust file that it uses; `None` if it has none."""
     gone: Count = 0
-    """How many names are gone: those that said farewell, were not heard for long, or are known from others only."""
+    """How many names are gone: they said farewell, were silent for long, or are known only from others."""
     gone_observations: Count = 0
-    """What those observed, as far as it is known here. It counts."""
+    """How many observations of theirs are known here. They count."""
     gone_names: Annotated[tuple[Name, ...], Meta(max_length=MOST_TEXTS)] = ()
-    """Those of them that went last: at most 100."""
+    """The most recently gone of them: at most 100."""
     version: Text = ""
-    """Of cobandit, at this member."""
+    """The version of cobandit at this member."""
     role: Role = Role.MEMBER
-    """What it is in its group."""
+    """Its role in its group."""
     homes: Annotated[tuple[Name, ...], Meta(max_length=MOST_PEERS)] = ()
-    """Of a leaf: the relays that it talks to, and that answer."""
+    """For a leaf: the relays that it talks to, and that answer."""
     rewards_handed_on: Count = 0
-    """Rewards for other members' decisions that relays took over since the start, to bring them on."""
+    """Rewards for other members' decisions that relays took over since the start, to deliver them."""
     bandits: Annotated[tuple[BanditStatistics, ...], Meta(max_length=MAX_BANDITS)] = ()
-    """The bandits with names that it serves."""
+    """The named bandits that it serves."""
     verdict: Verdict | None = None
     """Who leads, how sure that is, and what stopping now would cost; `None` if nothing is known."""
     lift: Lift | None = None
-    """What the bandit brings more than the hold-out; `None` if there is none."""
+    """How much more the bandit brings than the hold-out; `None` if there is none."""
     guardrail: GuardrailStatistics | None = None
-    """How the arms stand with the second metric; `None` if none is watched."""
+    """The standing of the arms in the second metric; `None` if none is watched."""
 
     @property
     def started_at(self) -> float:
-        """When the member was started, by its own clock, in seconds since 1970."""
+        """When the member started, by its own clock, in seconds since 1970."""
         return self.at - self.uptime_s
 
     def to_json(self) -> bytes:
-        """Return this as JSON."""
+        """Return the statistics as JSON."""
         return msgspec.json.encode(self)
 
 
@@ -214,7 +214,7 @@ def decode_statistics(content: bytes) -> Statistics:
     """Return the statistics in these bytes.
 
     Raises:
-        PeerError: There are none.
+        PeerError: They are not statistics.
     """
     try:
         statistics = _read(content)
@@ -234,14 +234,14 @@ def arms_of(
     p_best: Mapping[Arm, float],
     propensities: Mapping[Arm, float] | None,
 ) -> tuple[ArmStatistics, ...]:
-    """Return every arm of an agent.
+    """Return the statistics of every arm of an agent.
 
     Args:
         agent: The agent.
         frozen: The arms that are frozen.
         removed: The arms that are removed.
         p_best: How likely some of them are the best.
-        propensities: How likely the next decision draws them; `None` if it draws none.
+        propensities: How likely the next decision draws each; `None` if the policy does not draw.
     """
     policy, own = agent.policy, agent.knowledge.own_by_arm()
     posteriors = dict(zip(policy.candidates, policy.posteriors() or (), strict=False))
@@ -256,7 +256,7 @@ def arms_of(
 
 
 def _unit(value: float | None) -> float | None:
-    """Return a likelihood without what rounding did to it."""
+    """Return a probability without rounding errors."""
     return None if value is None else min(1.0, max(0.0, value))
 
 
@@ -291,13 +291,13 @@ def _arm(
 def peers_of(
     agent: Agent, now: float, version_for: Callable[[str], int], lacks_settings: Callable[[str], bool]
 ) -> tuple[PeerStatistics, ...]:
-    """Return every peer of an agent.
+    """Return the statistics of every peer of an agent.
 
     Args:
         agent: The agent.
         now: The time.
-        version_for: Says in which version a peer is written to.
-        lacks_settings: Says whether a peer has other settings.
+        version_for: Returns the version in which to write to a peer.
+        lacks_settings: Returns whether a peer has other settings.
     """
     peers = []
     for link in map(agent.peers.link, agent.peers):

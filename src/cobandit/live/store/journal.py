@@ -1,9 +1,8 @@
-"""What a member keeps on its disk, and the promise of every journal: what was written is there, whole, after any crash.
+"""What a member keeps on its disk, and what every journal guarantees: what was written survives any crash, intact.
 
-A journal holds one snapshot and the batches since. A batch is everything that happened in one step of a node: one
-write, one sync, however many observations are in it. It also holds a mailbox, into which other processes may put
-rewards for this member's decisions, whether it runs or not. `cobandit.testing.check_journal` holds every journal to
-this.
+A journal holds one snapshot and the batches since. A batch is everything that happened in one step of a node: one write
+and one sync, however many observations it contains. The journal also has a mailbox, in which other processes may leave
+rewards for this member's decisions, whether it runs or not. `cobandit.testing.check_journal` checks these guarantees.
 """
 
 from abc import ABC, abstractmethod
@@ -15,27 +14,27 @@ from cobandit.values.errors import NotNowError
 
 
 class JournalError(NotNowError):
-    """The disk does not take what it is given: full, read-only, gone. Nothing of the batch was kept."""
+    """The disk does not accept data: it is full, read-only, or gone. Nothing of the batch was kept."""
 
 
 class Stored(NamedTuple):
-    """What is found at a start."""
+    """What a start finds in the journal."""
 
     state: NodeState | None
     batches: list[Batch]
 
 
 class Journal(ABC):
-    """Keeps what a member must not forget. Its methods block; none is called by two threads at once."""
+    """Keeps a member's state. Its methods block, and are never called by two threads at once."""
 
     is_durable = True
-    """Whether writing takes long enough to be done beside the event loop."""
+    """Whether writing takes so long that it must happen outside the event loop."""
 
     name: str = "the state"
-    """What it is called in errors."""
+    """Its name in errors."""
 
     damage: str | None = None
-    """What was wrong with it when it was opened, and what is missing since; in words for the operator."""
+    """What was wrong when it was opened, and what has been missing since, in words for the operator."""
 
     remark: str | None = None
     """What else the operator should know about it."""
@@ -50,7 +49,7 @@ class Journal(ABC):
 
     @abstractmethod
     def write(self, batches: Sequence[Batch], mail_done: Sequence[int] = ()) -> None:
-        """Keep these batches, all or none, and drop this mail. When it returns they survive a power failure.
+        """Keep these batches, all or none, and drop this mail. When it returns, they survive a power failure.
 
         Raises:
             JournalError: Nothing was kept.
@@ -58,37 +57,37 @@ class Journal(ABC):
 
     @abstractmethod
     def replace(self, state: NodeState) -> None:
-        """Keep this in the place of the snapshot; batches before it are only history from now on.
+        """Replace the snapshot. Earlier batches are only history from now on.
 
         Raises:
-            JournalError: All is as it was.
+            JournalError: Nothing has changed.
         """
 
     @abstractmethod
     def mail(self) -> list[Mail]:
-        """Return what other processes left, oldest first."""
+        """Return the rewards that other processes left, oldest first."""
 
     @abstractmethod
     def history(self) -> Iterator[Batch]:
-        """Return the batches with decisions or rewards that are still there, from before the snapshot too.
+        """Yield the remaining batches with decisions or rewards, including those from before the snapshot.
 
-        For the log of decisions. Others may be among them.
+        Used for the log of decisions. There may be other batches among them.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it, so that another process may open it."""
+        """Close it, so that another process may open it."""
 
 
 MOST_BATCHES_IN_MEMORY = 10_000
 
 
 class MemoryJournal(Journal):
-    """Keeps everything until the process ends: for members that may forget, and for tests.
+    """Keeps everything until the process ends. For members that may forget, and for tests.
 
     Args:
-        log_limit: How many batches the log of decisions has at most.
-        is_read_again: Whether it may be read by a later start. If not, it keeps only the log.
+        log_limit: Maximum number of batches in the log of decisions.
+        is_read_again: Whether a later start may read it. If not, it keeps only the log.
     """
 
     is_durable = False
@@ -100,7 +99,7 @@ class MemoryJournal(Journal):
         self._history: list[bytes] = []
 
     def take(self, stored: Stored) -> None:
-        """Hold what another journal does."""
+        """Take the content of another journal."""
         if stored.state is not None:
             self.replace(stored.state)
         self.write(stored.batches)
