@@ -1,10 +1,10 @@
-"""Why something that came in was refused: by a transport, a seal or a member."""
+"""Why something that arrived was refused: by a transport, a seal or a member."""
 
 from enum import Enum
 
 
 class Refusal(Enum):
-    """Why something that came in was refused. Each is counted for itself."""
+    """Why something that arrived was refused. Each reason is counted separately."""
 
     STRANGER = "from somebody who is not known here"
     FOREIGN_GROUP = "of another group"
