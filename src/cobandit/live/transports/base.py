@@ -1,10 +1,10 @@
-"""What every transport is: something that carries frames between named members of one group.
+"""The contract of a transport: it carries frames between named members of one group.
 
-A transport may lose frames, double them, delay them and let them overtake each other; the protocol does not mind. What
-it must not do: block, deliver to the wrong member, damage a frame or glue two together, or fail because the other side
-is not there. `cobandit.testing.check_transport` holds every transport to that.
+A transport may lose frames, duplicate, delay and reorder them; the protocol copes. It must not block, deliver to the
+wrong member, damage a frame or merge two, or fail because the other side is absent. `cobandit.testing.check_transport`
+checks this for every transport.
 
-Everything here happens on the thread of one event loop. A transport knows nothing of what frames say.
+Everything here runs on the thread of one event loop. A transport does not know what frames contain.
 """
 
 from abc import ABC, abstractmethod
@@ -17,34 +17,34 @@ from cobandit.live.status.roles import Role
 from cobandit.values.errors import LocalError
 
 LARGEST_FRAME = 4 * 2**20
-"""Bytes. No transport has to carry more; a smaller limit of its own is its `largest_frame`."""
+"""Bytes. No transport has to carry more. A transport with a smaller limit says so in its `largest_frame`."""
 
 
 class Inbox(Protocol):
-    """What a transport tells the member that it works for. None of these ever raises or blocks."""
+    """The callbacks from a transport to its member. None of them ever raises or blocks."""
 
     def frame(self, frame: bytes, sender: str | None) -> None:
-        """Take a frame. The sender is a name that the transport has proved, or `None` if it cannot prove any."""
+        """Take a frame. The sender is a name that the transport has proved, or `None` if it cannot prove names."""
 
     def reachable(self, peer: str | None) -> None:
-        """Note that this member can now reach others: this peer, or (`None`) all who hear an announcement.
+        """Note that this member can now reach others: this peer, or (`None`) all that hear an announcement.
 
-        Called whenever a connection is made, also again, so that the member can say that it is here.
+        Called whenever a connection is made, including each reconnection, so that the member can announce itself.
         """
 
     def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
-        """Count something that the transport did not let in.
+        """Count something that the transport refused.
 
         Args:
-            reason: Why.
-            sender: As claimed, if it claimed any.
-            host: Where it came from, if that is known. On some networks it can be made up.
+            reason: The reason.
+            sender: The sender's name as claimed, if any.
+            host: Where it came from, if known. On some networks this can be forged.
         """
 
     def trouble(self, what: str | None) -> None:
         """Note that the network does not work, in words for the person who must act; `None` when it works again.
 
-        A transport says each trouble once, however often it tries.
+        A transport reports each trouble once, however often it retries.
         """
 
 
@@ -54,49 +54,51 @@ class Transport(ABC):
     largest_frame: int = LARGEST_FRAME
 
     valid_until: float | None = None
-    """When what proves this member's name expires, in seconds since 1970; `None` if it never does."""
+    """When the proof of this member's name expires, in seconds since 1970; `None` if it never does."""
 
     own_may_relay: bool | None = None
-    """Whether what proves this member's name says that it may pass on what others observed; `None` if nothing does."""
+    """Whether the proof of this member's name allows it to pass on observations of others; `None` if there is no
+    proof."""
 
     role: Role = Role.MEMBER
-    """What this member is in its group; set before it is opened. Where announcements reach many, those of leaves need
-    not reach leaves, and leaves need not hear those of others than relays."""
+    """This member's role in its group; set before opening. Where announcements reach many members, those of leaves need
+    not reach leaves, and leaves need only hear those of relays."""
 
     on_gone: Callable[[str], None] | None = None
-    """Called with the name of a member to which something was sent, if the network says that nobody has that name at
-    present; set before it is opened. Most networks cannot tell, and it may be over in a moment."""
+    """Called with the name of a member to which something was sent, if the network reports that name as absent; set
+    before opening. Most networks cannot tell, and the absence may be over in a moment."""
 
     has_files: bool = False
-    """Whether there are files that `refresh` looks at."""
+    """Whether there are files for `refresh` to check."""
 
     trust_number: int | None = None
-    """The number of the group's trust file that is in use; `None` if there is none."""
+    """The number of the group's trust file in use; `None` if there is none."""
 
     @property
     def is_connecting(self) -> bool:
-        """Whether nobody can be reached yet, because a server has not been."""
+        """Whether no member can be reached yet, because a server has not been."""
         return False
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is certain that nobody is here with whom this member talks. Most networks cannot tell."""
+        """Whether it is certain that no member is present that this one talks to. Most networks cannot tell."""
         return False
 
     @abstractmethod
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         """Begin to carry frames for this member.
 
-        Returns soon, also if nobody can be reached: then it goes on trying, and says so with `Inbox.trouble`.
+        Returns soon, even if no member can be reached. It then keeps trying, and reports this with `Inbox.trouble`.
 
         Raises:
-            LocalError: Something on this side is wrong, so that trying again cannot help: a port that is taken, a
-                certificate that does not fit.
+            LocalError: Something on this side is wrong, so that retrying cannot help: a port that is taken, a
+            certificate
+                that does not fit.
         """
 
     @abstractmethod
     def send(self, receiver: str, frame: bytes) -> bool:
-        """Send a frame to one member. Never blocks. Return whether it is on its way; a frame that is not is lost.
+        """Send a frame to one member. Never blocks. Return whether it is on its way; otherwise it is lost.
 
         Raises:
             LocalError: The frame is larger than `largest_frame`.
@@ -104,7 +106,7 @@ class Transport(ABC):
 
     @abstractmethod
     def announce(self, frame: bytes) -> None:
-        """Send a frame to every member that can be reached, known or not, but not to this one.
+        """Send a frame to every reachable member, known or not, except this one.
 
         Raises:
             LocalError: The frame is larger than `largest_frame`.
@@ -112,10 +114,10 @@ class Transport(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Hand over what was sent, as far as that takes no long wait, and stop. Harmless if it is closed already."""
+        """Deliver what was sent, as far as that is quick, and stop. Does nothing if it is closed already."""
 
     def may_relay(self, sender: str) -> bool | None:
-        """Return whether the last proof of this sender's name says that it may pass on what others observed.
+        """Return whether the last proof of this sender's name allows it to pass on observations of others.
 
         `None` where names are not proved. A sender that has proved nothing yet may not.
         """
@@ -123,9 +125,9 @@ class Transport(ABC):
         return None
 
     def veil(self, receiver: str, about: bytes, secret: bytes) -> bytes | None:
-        """Return a short secret as only a member can read it in a frame; `None` if frames are not readable by others.
+        """Return a short secret so that only its receiver can read it in a frame; `None` if others cannot read frames.
 
-        `None`, too, where nothing is proved: then members have nothing in common that others do not have.
+        Also `None` where nothing is proved, because members then share no key that others do not have.
 
         Raises:
             NotNowError: The receiver is not known at present.
@@ -134,30 +136,30 @@ class Transport(ABC):
         return None
 
     def unveil(self, sender: str, about: bytes, said: bytes) -> bytes | None:
-        """Return what a sender has veiled for this member; `None` if it is not readable, or about something else."""
+        """Return what a sender veiled for this member; `None` if it is unreadable, or the context differs."""
         del sender, about, said
         return None
 
     def seek(self, places: Sequence[str]) -> None:
-        """Be in touch with the members at these places, and with nobody else: of a leaf, when its homes change.
+        """Stay in touch with the members at these places, and no others. Used by a leaf when its homes change.
 
         Does nothing where a server carries frames to names.
         """
         del places
 
     def place_of(self, peer: str) -> str:
-        """Return where a peer was found: the address that was dialled, or its name where that is all there is."""
+        """Return where a peer was found: the address that was dialled, or its name if there is no address."""
         return peer
 
     def refresh(self) -> Reread:
-        """Read again what has changed of the files that prove who is who, and return what came of it.
+        """Read changed files that prove names again, and return the result.
 
-        What can no longer be believed is refused from now on, and connections that were made with it end.
+        What can no longer be believed is refused from now on, and connections based on it end.
         """
         return Reread()
 
     def check_size(self, frame: bytes) -> None:
-        """Refuse a frame that this transport does not carry."""
+        """Refuse a frame that is too large for this transport."""
         if len(frame) > self.largest_frame:
             raise LocalError(
                 f"a frame of {len(frame)} bytes is more than this transport carries ({self.largest_frame}): "
@@ -166,5 +168,5 @@ class Transport(ABC):
 
 
 def hears(receiver: Role, sender: Role) -> bool:
-    """Return whether a member hears the announcements of another: a leaf hears relays only."""
+    """Return whether a member hears the announcements of another: a leaf hears only relays."""
     return receiver is not Role.LEAF or sender is Role.RELAY
