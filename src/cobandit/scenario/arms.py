@@ -1,8 +1,7 @@
 """The arms of a world: their names, their means, how they pay, in which range, and how their means change.
 
-An arm of the paper pays 1 or 0, with a fixed mean; that is what stands here if nothing else is said. Means and
-rewards are in the same unit, whatever the range; shares of the range are behind the door
-(`cobandit.values.reward_range`).
+By default, an arm is as in the paper: it pays 1 or 0, with a fixed mean. Means and rewards are in the same unit,
+whatever the range. Only the inside of the program uses shares of the range (`cobandit.values.reward_range`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,14 +22,14 @@ from cobandit.values.tally import MOST_ARMS, Arm, checked_arms
 
 @dataclass(frozen=True)
 class Arms:
-    """Named arms with their means. They pay 1 with that probability, and 0 otherwise, unless they pay in another way.
+    """Named arms with their means. By default, they pay 1 with that probability, and 0 otherwise.
 
     Args:
-        names: What the arms are called.
+        names: The names of the arms.
         means: The mean of each, in units of the reward.
         rewards: The range of rewards: a `RewardRange`, or its two ends.
         pays: How the arms pay: one for all, or one for each.
-        changes: How the means change with time; they do not, by default.
+        changes: How the means change with time; by default, they do not.
 
     >>> arms = Arms.of([0.2, 0.7])
     >>> arms.names, arms.best(arms.names)
@@ -66,7 +65,7 @@ class Arms:
                 f"{len(self.names)} arms but {len(self.pays)} ways to pay: give one for all, or one for each"
             )
         else:
-            alike = all(pay == self.pays[0] for pay in self.pays)  # equal arms are written in one way
+            alike = all(pay == self.pays[0] for pay in self.pays)  # equal arms are written in the same way
             object.__setattr__(self, "pays", self.pays[0] if alike else tuple(self.pays))
         for name, mean, pay in zip(self.names, self.means, self.each_pays, strict=True):
             if not isinstance(pay, KINDS):
@@ -102,7 +101,7 @@ class Arms:
     def paying(
         cls, pays: Sequence[ByValues], names: Sequence[Arm] = (), *, rewards: RewardRange | tuple[float, float] = UNIT
     ) -> "Arms":
-        """Return arms whose means follow from what they pay: `Discrete` or `Replay`.
+        """Return arms that pay from values, whose means follow from these: `Discrete` or `Replay`.
 
         >>> Arms.paying([Discrete((0.0, 9.0), (0.5, 0.5)), Replay((1.0, 2.0))], rewards=(0, 10)).means
         (4.5, 1.5)
@@ -128,7 +127,7 @@ class Arms:
 
     @classmethod
     def replay(cls, path: Path | str, *, rewards: RewardRange | tuple[float, float] = UNIT) -> "Arms":
-        """Read a log with the columns `arm` and `reward`: an arm pays what the log has of it (`Replay`)."""
+        """Read a log with the columns `arm` and `reward`. Each arm pays its rewards in the log (`Replay`)."""
         logs = log_rows(path, read_csv(path, ("arm", "reward")), as_number)
         return cls.paying(list(logs.values()), list(logs), rewards=rewards)
 
@@ -139,21 +138,21 @@ class Arms:
 
     @property
     def are_binary(self) -> bool:
-        """Whether all arms pay the highest or the lowest reward, and nothing between."""
+        """Whether all arms pay only the highest or the lowest reward."""
         return isinstance(self.pays, Bernoulli)
 
     @property
     def quantum(self) -> float:
-        """The smallest step of a reward, as a share of the range: what policies of this world count in."""
+        """The smallest step of a reward, as a share of the range. Policies of this world count in it."""
         return BERNOULLI if self.are_binary else MILLIONTH
 
     @property
     def expected(self) -> tuple[float, ...]:
-        """What each arm pays on average (at first, if means change): its mean, or what clipping makes of it."""
+        """What each arm pays on average (at first, if means change): its mean, or the mean after clipping."""
         return self.expected_of(self.means)
 
     def expected_of(self, means: Sequence[float]) -> tuple[float, ...]:
-        """Return what each arm pays on average when arms have these means."""
+        """Return what each arm pays on average with these means."""
         return tuple(
             mean if isinstance(pay, ByValues) else pay.expected(mean, self.rewards)
             for mean, pay in zip(means, self.each_pays, strict=True)
@@ -166,7 +165,7 @@ class Arms:
         return course_of(self.changes, self.names, self.means, self.rewards, horizon)
 
     def told(self, units: int) -> float:
-        """Return a reward that was counted in quanta as people know it, to six digits.
+        """Return a reward in quanta as people write it, to six digits.
 
         >>> Arms.of([3.0], rewards=(-5.0, 5.0)).told(1), Arms.of([0.5]).told(1)
         (5.0, 1)
@@ -180,7 +179,7 @@ class Arms:
         return self.means[self.names.index(arm)]
 
     def best(self, names: Sequence[Arm]) -> float:
-        """Return the most that one of these arms pays on average."""
+        """Return the highest average reward of these arms."""
         expected = self.expected
         return max(expected[self.names.index(name)] for name in names)
 

@@ -1,7 +1,7 @@
-"""What a network does to messages: it loses, doubles, delays and reorders them, and it falls apart.
+"""What a network does to messages: it loses, duplicates, delays and reorders them, and splits into parts.
 
-What befalls a message depends on a stream of chance of its own, keyed by who sends it to whom and by its number between
-the two. So two engines meet the same network.
+The fate of a message depends on its own stream of randomness, whose key is its sender, its receiver and its number
+between the two. So both engines get the same network.
 """
 
 from dataclasses import dataclass
@@ -10,19 +10,20 @@ from cobandit.values.checks import check_probability, check_whole, keep_plain
 from cobandit.values.errors import LocalError
 
 LONGEST_HOLDUP = 2**30
-"""The longest that a message can be late, in slots."""
+"""The longest delay of a message, in slots."""
 
 LOST, DOUBLED, FIRST_COPY, SECOND_COPY = 0, 1, 2, 5
-"""Which numbers of a message's stream say whether it is lost, whether it comes twice, and (three each) how late."""
+"""The numbers in a message's stream that decide whether it is lost, whether it arrives twice, and (three each) how
+late."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """From slot `start` until just before slot `stop`, nothing that the ones send reaches the others.
+    """From slot `start` until just before slot `stop`, messages between two sides are lost, both ways or one way.
 
     Args:
         start: The first slot in which messages are lost.
-        stop: The first slot in which they are not lost any more.
+        stop: The first slot in which they are no longer lost.
         senders: Agents on one side, by position.
         receivers: Agents on the other side.
         one_way: Whether messages from the receivers to the senders still pass.
@@ -57,15 +58,15 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """What a network does to messages. Without arguments, nothing.
+    """What a network does to messages. Without arguments, it does nothing.
 
     Args:
         loss: The probability that a message is lost.
         duplication: The probability that a message that is not lost arrives twice.
-        jitter: Every copy takes up to so many slots longer than `delay`, each number of slots as likely.
+        jitter: Each copy takes longer than `delay` by up to this many slots, uniformly distributed.
         reordering: The probability that a copy is held back further, so that later ones overtake it.
-        held_back: By how many slots at most, each as likely.
-        partitions: When who cannot reach whom.
+        held_back: By how many slots at most, uniformly distributed.
+        partitions: Which agents cannot reach which, and when.
     """
 
     loss: float = 0.0
@@ -88,7 +89,7 @@ class Faults:
 
     @property
     def are_none(self) -> bool:
-        """Whether the network is as the paper wants it."""
+        """Whether the network is as the paper assumes."""
         return self.lose_nothing and not (self.duplication or self.jitter or self.reordering)
 
     @property
@@ -102,7 +103,7 @@ class Faults:
 
 
 def holdup(jitter: int, reordering: float, held_back: int, late: float, is_held: float, how_long: float) -> int:
-    """Return how many slots later than usual a copy arrives, from three numbers of chance.
+    """Return how many slots later than usual a copy arrives, given three random numbers.
 
     >>> holdup(4, 0.1, 16, late=0.5, is_held=0.7, how_long=0.5), holdup(4, 0.1, 16, late=0.5, is_held=0.0, how_long=0.5)
     (2, 11)

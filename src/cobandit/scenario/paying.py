@@ -1,8 +1,8 @@
-"""How arms pay: the distribution of a reward, given the mean that the arm has at the moment.
+"""How arms pay: the distribution of a reward, given the arm's mean at the moment.
 
-An arm of the paper pays 1 or 0. Others pay any number in the range of rewards: by a Beta or a normal distribution, from
-a list of values, by a function of yours, or what a log has. This file says what each of them is; the draw itself is in
-`cobandit.scenario.drawing`, because both engines use it.
+An arm in the paper pays 1 or 0. Others pay any number in the range of rewards: from a Beta or a normal distribution,
+from a list of values, from a function of yours, or from a log. This file defines these ways.
+`cobandit.scenario.drawing` draws, because both engines use it.
 """
 
 import math
@@ -18,7 +18,7 @@ from cobandit.values.errors import LocalError
 from cobandit.values.reward_range import RewardRange
 
 MAX_LOG_ROWS = 1_000_000
-"""Rewards of one arm in a log, and values of a discrete one."""
+"""Maximum number of rewards of one arm in a log, and of values of a discrete one."""
 
 LEAST_CONCENTRATION = 1e-3
 MOST_CONCENTRATION = 1e9
@@ -26,12 +26,12 @@ MOST_CONCENTRATION = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Bernoulli:
-    """The highest reward or the lowest, with the probability that makes the arm's mean. What arms do by default."""
+    """The highest or the lowest reward, with the probability that gives the arm its mean. The default."""
 
     law: ClassVar[int] = drawing.BERNOULLI
 
     def spread(self, _: RewardRange) -> float:
-        """Return the number that the draw needs beside the mean: none."""
+        """Return the parameter that the draw needs besides the mean: none."""
         return 0.0
 
     def expected(self, mean: float, _: RewardRange) -> float:
@@ -44,7 +44,7 @@ class Beta:
     """A Beta distribution over the range: Beta(m c, (1 - m) c), where m is the place of the mean in the range.
 
     Args:
-        concentration: c, the more, the closer rewards are to their mean; 2 with a mean in the middle is uniform.
+        concentration: c. The higher, the closer rewards are to their mean; 2 with a mean in the middle is uniform.
     """
 
     concentration: float
@@ -70,9 +70,9 @@ class Beta:
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """A normal distribution round the arm's mean, clipped to the range: what lies outside becomes the nearest end.
+    """A normal distribution around the arm's mean, clipped to the range: values outside become the nearest end.
 
-    So an arm near an end pays on average a little less, or more, than its mean says; regret goes by what it pays.
+    So an arm near an end pays on average a little more or less than its mean. Regret uses what it pays.
 
     Args:
         sd: The standard deviation before clipping, in units of the reward.
@@ -107,7 +107,7 @@ class Discrete:
 
     Args:
         values: The rewards.
-        chances: How likely each is; they add up to 1.
+        chances: The probability of each; they add up to 1.
 
     >>> Discrete((0.0, 1.0, 5.0), (0.7, 0.2, 0.1)).mean
     0.7
@@ -132,18 +132,18 @@ class Discrete:
 
     @property
     def mean(self) -> float:
-        """What it pays on average."""
+        """The average reward."""
         return math.fsum(value * chance for value, chance in zip(self.values, self.chances, strict=True))
 
     @property
     def cumulative(self) -> tuple[float, ...]:
-        """How likely the reward is one of the first so many values; the last is certain, whatever rounding did."""
+        """The probability that the reward is among the first n values, for each n. The last is 1, despite rounding."""
         return (*tuple(accumulate(self.chances))[:-1], 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The rewards of a log. Each agent reads them in order, from a place of its own that the tape draws, and round.
+    """The rewards of a log. Each agent reads them in order, cyclically, from its own place, which the tape draws.
 
     Args:
         log: The rewards of this arm, in the order of the log.
@@ -160,17 +160,17 @@ class Replay:
 
     @property
     def mean(self) -> float:
-        """What it pays on average."""
+        """The average reward."""
         return math.fsum(self.log) / len(self.log)
 
 
 @dataclass(frozen=True, slots=True)
 class OwnReward:
-    """A function of yours. Both engines run it; the compiled one takes numbers and the functions of `math` only.
+    """A function of yours. Both engines run it; the compiled one allows only numbers and functions of `math`.
 
     Args:
-        function: Takes the luck of the pull, a number from 0 to 1, the slot, and the arm's mean in that slot. Returns
-            the reward. That it pays that mean on average is your promise: regret goes by it.
+        function: Takes the luck of the pull (a number from 0 to 1), the slot, and the arm's mean in that slot. Returns
+            the reward. You promise that it pays that mean on average; regret relies on it.
 
     >>> exponential = OwnReward(lambda luck, slot, mean: min(200.0, -mean * math.log(1.0 - luck)))
     >>> exponential.function(0.5, 0, 10.0) < 10.0
@@ -185,7 +185,7 @@ class OwnReward:
             raise LocalError(f"a reward of your own must be a function of luck, slot and mean, not {self.function!r}")
 
     def spread(self, _: RewardRange) -> float:
-        """Return the number that the draw needs beside the mean: none."""
+        """Return the parameter that the draw needs besides the mean: none."""
         return 0.0
 
     def expected(self, mean: float, _: RewardRange) -> float:
@@ -194,10 +194,10 @@ class OwnReward:
 
 
 ByMean = Bernoulli | Beta | Normal | OwnReward
-"""What pays by the arm's mean, which may change."""
+"""Ways to pay by the arm's mean, which may change."""
 
 ByValues = Discrete | Replay
-"""What has a mean of its own."""
+"""Ways to pay that have their own mean."""
 
 Pay = ByMean | ByValues
 BERNOULLI_PAY = Bernoulli()
@@ -205,7 +205,7 @@ KINDS = (Bernoulli, Beta, Normal, Discrete, Replay, OwnReward)
 
 
 def bad_reward(arm: str, reward: object, rewards: RewardRange) -> LocalError:
-    """Return the error of a user's function whose reward is outside the range."""
+    """Return the error for a user's function that returned a reward outside the range."""
     return LocalError(
         f"the reward function of arm {arm!r} returned {reward!r}, but rewards are numbers in [{rewards.low:g}, "
         f"{rewards.high:g}]: let it return one, or declare a wider range"

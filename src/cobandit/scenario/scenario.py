@@ -1,6 +1,6 @@
 """A world as data: arms, agents and when they decide, how they choose, how they talk.
 
-A scenario holds no chance and no state. Together with a seed and a trial number (`cobandit.scenario.tape`) it
+A scenario has no randomness and no state. Together with a seed and a trial number (`cobandit.scenario.tape`), it
 determines a run.
 """
 
@@ -33,7 +33,7 @@ LONGEST_HORIZON = 2**40
 LONGEST_DELAY = 2**30
 MOST_AGENTS = 100_000
 MAX_LEAVES = 1_000_000
-"""With relays there may be more agents: nobody keeps anything for each of the others."""
+"""Maximum number of agents with relays. It is higher, because no agent keeps anything for each of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class AgentSpec:
 
     Args:
         schedule: When it decides.
-        start: The first slot in which it may decide. Before it the agent is silent; the others know of it.
+        start: The first slot in which it may decide. Before it the agent is silent, but the others know it.
         stop: The first slot in which it no longer decides.
         arms: The arms that it can pull; all arms of the world by default.
         absences: When it is away, with notices.
         policy: How it chooses, if not as the scenario says.
-        settings: Settings of its own for a policy of yours: passed on to the function that builds it, by name.
+        settings: Its own settings for a policy of yours, passed by name to the function that builds it.
     """
 
     schedule: Schedule
@@ -95,7 +95,8 @@ class AgentSpec:
 
 
 BuildPolicy = Callable[..., Policy]
-"""Returns a fresh policy for an agent with these arms; the number is that agent's own seed. Settings come by name."""
+"""Returns a fresh policy for an agent with these arms. The number is the agent's own seed. Settings are passed by
+name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class IndexFunction:
     Args:
         index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index.
         alpha: How much to explore.
-        confidence: What delta is.
+        confidence: The kind of delta.
 
     >>> greedy = IndexFunction(lambda mean, count, budget: mean + 1.0 / count)
     >>> greedy(["A", "B"], seed=1).select_arm()
@@ -122,7 +123,7 @@ class IndexFunction:
         checked_confidence(self.confidence)
 
     def __call__(self, arms: Sequence[Arm], seed: int, quantum: float = BERNOULLI) -> Policy:  # noqa: ARG002
-        """Return a fresh policy: for rewards that are 0 or 1, unless the quantum says otherwise. It uses no chance."""
+        """Return a fresh policy, for rewards of 0 or 1 unless the quantum says otherwise. It is deterministic."""
         return FromIndex(arms, index=self.index, alpha=self.alpha, confidence=self.confidence, quantum=quantum)
 
 
@@ -131,20 +132,20 @@ class Scenario:
     """A world, ready to be run.
 
     Args:
-        horizon: How many slots there are.
+        horizon: The number of slots.
         arms: The arms, their means and how they pay.
         agents: The agents, in the order in which they decide inside a slot.
         policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1; for arms that
-            pay in another way, one with a quantum of 1e-6, which counts shares of their range.
+            pay in another way, a policy with a quantum of 1e-6, which counts shares of their range.
         sharing: How they talk: `on_demand(...)`, `immediate(...)`, `silent()`, or a `plug_in(...)`.
         delay: How many slots a message takes; 0 means within the slot.
         faults: What the network does to messages; nothing by default.
-        topology: Who talks to whom: `Relays(...)` or a `Graph`; everybody to everybody by default.
+        topology: Who talks to whom: `Relays(...)` or a `Graph`; by default, every agent to every other.
         luck: What the luck of a reward belongs to: `"pull"`, the n-th pull of an agent, whatever the arm; or `"arm"`,
             its n-th pull of that arm, so that two algorithms on the same tape see the same rewards of an arm
             (docs/experiments.md).
-        forgetting: What counts of the past, for everybody: `Forgetting(window=...)` or `Forgetting(half_life=...)`, in
-            slots; everything by default (docs/drift.md).
+        forgetting: What part of the past counts, for all agents: `Forgetting(window=...)` or
+            `Forgetting(half_life=...)`, in slots; everything by default (docs/drift.md).
     """
 
     horizon: int
@@ -184,7 +185,7 @@ class Scenario:
         for position, agent in enumerate(self.agents):
             if agent.arms is not None and not set(agent.arms) <= set(self.arms.names):
                 raise LocalError(f"agent {position} has arms {agent.arms!r}: name some of {', '.join(self.arms.names)}")
-        _ = self.course  # it may leave the range, and says so
+        _ = self.course  # raises if it leaves the range
         self._check_forgetting()
         if isinstance(self.sharing, PlugIn):
             _check_plug_in(self, self.sharing)
@@ -220,10 +221,10 @@ class Scenario:
 
     @property
     def exchange(self) -> Sharing:
-        """How agents talk, if by a table over the machine of Algorithm 1.
+        """How agents talk, if they use a table over the machine of Algorithm 1.
 
         Raises:
-            LocalError: They talk by a plug-in, which has no table.
+            LocalError: They use a plug-in, which has no table.
         """
         if isinstance(self.sharing, PlugIn):
             raise LocalError(f"{self.sharing.about.title} is a plug-in, and has no table of demands and thresholds")
@@ -231,12 +232,12 @@ class Scenario:
 
     @property
     def plugged(self) -> PlugIn | None:
-        """The plug-in by which agents talk, if they talk by one."""
+        """The plug-in by which agents talk, if they use one."""
         return self.sharing if isinstance(self.sharing, PlugIn) else None
 
     @property
     def layout(self) -> Topology | None:
-        """Who talks to whom: the topology, or agents round the hubs that a plug-in brings."""
+        """Who talks to whom: the topology, or the agents around the hubs of a plug-in."""
         if self.topology is None and isinstance(self.sharing, PlugIn) and self.sharing.hubs:
             return Relays(self.sharing.hubs, homes=self.sharing.hubs)
         return self.topology
@@ -248,12 +249,12 @@ class Scenario:
 
     @property
     def relay_count(self) -> int:
-        """How many relays or hubs there are."""
+        """The number of relays or hubs."""
         return self.layout.count if isinstance(self.layout, Relays) else 0
 
     @property
     def node_count(self) -> int:
-        """How many agents and relays there are. The positions of relays come after those of the agents."""
+        """The number of agents and relays. Positions of relays come after those of agents."""
         return len(self.agents) + self.relay_count
 
     def arms_of(self, agent: int) -> tuple[Arm, ...]:
@@ -266,10 +267,10 @@ class Scenario:
         return self.agents[agent].policy or self.policy
 
     def new_policy(self, agent: int, seed: int) -> Policy:
-        """Return a fresh policy of an agent, which counts rewards as the arms pay them.
+        """Return a fresh policy for an agent, which counts rewards as the arms pay them.
 
         Raises:
-            LocalError: A policy of the user's counts in another quantum.
+            LocalError: A user's policy counts in another quantum.
         """
         build, arms, settings = self.policy_of(agent), self.arms_of(agent), dict(self.agents[agent].settings)
         if isinstance(build, BuiltIn | IndexFunction):
@@ -288,7 +289,7 @@ class Scenario:
         return policy
 
     def peers_of(self, position: int) -> Iterator[int]:
-        """Return whom an agent or a relay knows, in order."""
+        """Yield the positions that an agent or a relay knows, in order."""
         leaves = len(self.agents)
         match self.layout:
             case Relays() as relays:
@@ -304,7 +305,7 @@ class Scenario:
                 yield from (peer for peer in range(leaves) if peer != position)
 
     def node_name(self, position: int) -> str:
-        """Return what a node is called: agents by their positions, relays and hubs by theirs among themselves."""
+        """Return the name of a node: agents are named by position, relays and hubs by position among themselves."""
         leaves = len(self.agents)
         return str(position) if position < leaves else relay_name(position - leaves)
 
@@ -314,12 +315,12 @@ Peers = Callable[[], tuple[tuple[int, ...], ...]]
 
 
 def peers_of_all(scenario: Scenario) -> Peers:
-    """Return a function that finds out the neighbours of every node, once, if it is asked at all."""
+    """Return a function that computes the neighbours of every node on its first call."""
     return cache(lambda: tuple(tuple(scenario.peers_of(position)) for position in range(scenario.node_count)))
 
 
 def relay_name(relay: int) -> str:
-    """Return what a relay is called: agents are called by their positions."""
+    """Return the name of a relay. Agents are named by their positions."""
     return f"relay-{relay}"
 
 
@@ -329,7 +330,7 @@ def _check_policy(what: str, policy: object) -> None:
 
 
 def _check_plug_in(scenario: Scenario, plugged: PlugIn) -> None:
-    """Raise unless the plug-in fits the network, and takes its parameters: its first instance is made, and dropped."""
+    """Raise unless the plug-in fits the network and accepts its parameters. Creates, and drops, its first instance."""
     if scenario.relay_count != plugged.hubs:
         raise LocalError(
             f"{plugged.about.title} needs hubs: {plugged.hubs}, but the topology has {scenario.relay_count}: "
@@ -341,7 +342,7 @@ def _check_plug_in(scenario: Scenario, plugged: PlugIn) -> None:
 
 
 def place_of(scenario: Scenario, position: int, names: Sequence[str], chance_key: int, graph: Peers) -> Place:
-    """Return where a node of a plug-in stands."""
+    """Return the place of a plug-in's node."""
     peers = tuple(scenario.peers_of(position))
     arms = scenario.arms_of(position)
     is_mesh = scenario.layout is None

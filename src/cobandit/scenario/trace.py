@@ -1,6 +1,6 @@
-"""What happened in a run, as integer rows: the common language of every engine.
+"""What happened in a run, as integer rows: a common format for all engines.
 
-Two engines agree when their traces are equal, row by row. Agents and arms stand as positions; what a column means
+Two engines agree if their traces are equal, row by row. Agents and arms are given as positions. The meaning of a column
 depends on the kind of the row.
 
     kind         agent      other       a                b                   c
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 
 class Kind(IntEnum):
-    """What a row tells."""
+    """The event in a row."""
 
     DECISION = 0
     SHARE = 1
@@ -34,7 +34,7 @@ class Kind(IntEnum):
 
 
 class Row(NamedTuple):
-    """One thing that happened."""
+    """One event."""
 
     slot: int
     kind: int
@@ -48,13 +48,13 @@ class Row(NamedTuple):
 def transcript(
     rows: Iterable[Row], agents: Sequence[str], arms: Sequence[str], *, reward: Callable[[int], float] = int
 ) -> str:
-    """Return a trace as lines that a person can read.
+    """Return a trace as lines for people.
 
     Args:
         rows: The trace.
-        agents: What the agents are called.
-        arms: What the arms are called.
-        reward: From the quanta of a row to what people call that reward, such as `Arms.told`.
+        agents: The names of the agents.
+        arms: The names of the arms.
+        reward: Converts the quanta of a row to a reward as people write it, such as `Arms.told`.
 
     >>> print(transcript([Row(3, Kind.DECISION, 0, 1, 1, 1, 0)], agents=["j"], arms=["A", "B"]))
     slot 3: j pulls B, reward 1
