@@ -1,7 +1,7 @@
-"""What many trials measured: frames, and what is made from them.
+"""The measurements of many trials: frames, and what is derived from them.
 
-The frames are the result (`frames.py`); the summary, comparisons, tables, plots and files are made from them. How
-trials are run is in `cobandit.simulator.simulate`, how files stay whole in `cobandit.simulator.store`.
+The frames are the result (`frames.py`). The summary, comparisons, tables, plots and files are derived from them.
+`cobandit.simulator.simulate` runs trials, and `cobandit.simulator.store` keeps files whole.
 """
 
 import importlib
@@ -48,39 +48,39 @@ QUANTITIES = (
     "realised_regret",
     "dynamic_regret",
 )
-"""What a summary tells, each with `mean`, `sd`, `low` and `high`."""
+"""The quantities of a summary, each with `mean`, `sd`, `low` and `high`."""
 
 _METADATA = b"cobandit"
 
 
 @dataclass(frozen=True)
 class About:
-    """Where results come from: enough to run them again."""
+    """The origin of results: enough to run them again."""
 
     scenarios: Mapping[str, Mapping[str, Any]]
-    """Each scenario by its name, with the keys of a scenario file. Something of your own has its name, its parameters
-    and a hash of its source there (`cobandit.values.provenance`)."""
+    """Each scenario by its name, with the keys of a scenario file. Parts of your own are given by name, parameters and
+    a hash of their source (`cobandit.values.provenance`)."""
     trials: int
     seed: int
     checkpoints: tuple[int, ...]
     engine: str
     """`compiled` or `reference`; both, if some scenarios have no compiled form."""
     versions: Mapping[str, str]
-    """Of `cobandit`, `python`, `numpy` and `numba`."""
+    """The versions of `cobandit`, `python`, `numpy` and `numba`."""
     keep: tuple[str, ...] = ()
-    """The frames that were asked for."""
+    """The frames that were requested."""
     first_trial: int = 0
     """The number of the first trial; the others follow it."""
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What a sweep varied, by scenario; empty unless it is one."""
+    """The varied parameters of a sweep, by scenario; empty if it is not a sweep."""
 
     @property
     def identity(self) -> store.Identity:
-        """What must be equal for a run to be the same, whatever the number of trials.
+        """What must be equal for two runs to be the same, apart from the number of trials.
 
-        Both engines give the same numbers. Their trials are kept apart all the same: a folder says which engine it
-        comes from, and a comparison of the two must not show one of them twice. A sweep may get more points, so its
-        scenarios are not in here: each is compared by its name.
+        Both engines give the same numbers. Their trials are kept apart all the same: a folder records its engine, and a
+        comparison of the two must not show one of them twice. A sweep may get more points, so its scenarios are not
+        included; each is compared by its name.
         """
         scenarios = {name: dict(scenario) for name, scenario in self.scenarios.items()}
         identity = {
@@ -97,45 +97,47 @@ class About:
 
     @property
     def varied(self) -> list[str]:
-        """The names of what a sweep varied."""
+        """The names of the varied parameters of a sweep."""
         return list(next(iter(self.parameters.values()), {}))
 
 
 MOST_NAMED = 4
-"""Of more scenarios than this, a representation has the number."""
+"""If there are more scenarios than this, a representation shows only their number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """What the trials of one or several scenarios measured. `cobandit.simulate` and `cobandit.sweep` return it.
+    """The measurements of one or several scenarios, returned by `cobandit.simulate` and `cobandit.sweep`.
 
-    In a sweep every frame has what was varied as columns after `scenario`.
+    In a sweep, every frame has the varied parameters as columns after `scenario`.
     """
 
     trials: pd.DataFrame
     """A row per scenario and trial: `decisions`, `shares`, `notices`, `retries`, `acknowledgements`, `messages` (all of
-    these but notices), `agent_rounds` (slots in which an agent sent anything, added up), `bytes`, `definition_bits`
-    (Definition 1), `staleness`, `group_regret` (pseudo-regret), `realised_regret`, which has the luck of rewards in it
-    (`cobandit.simulator.result`), and `dynamic_regret`: against the best arm of the moment, where means change."""
+    these except notices), `agent_rounds` (slots in which an agent sent anything, added up), `bytes`, `definition_bits`
+    (Definition 1), `staleness`, `group_regret` (pseudo-regret), `realised_regret`, which contains the luck of rewards
+    (`cobandit.simulator.result`), and `dynamic_regret`: relative to the best arm of the moment, if means change."""
     agents: pd.DataFrame
     """A row per scenario, trial and agent: `decisions`, `regret` (pseudo-regret), `realised_regret`, `dynamic_regret`,
     `shares_sent`, `shares_received`, `notices_sent`."""
     over_time: pd.DataFrame
-    """A row per scenario, trial and checkpoint, of all before it: `slot`, `decisions`, `group_regret` (pseudo-regret),
-    `dynamic_regret`, `shares`, `messages`, `agent_rounds`, `bytes`, `staleness`. Empty without checkpoints."""
+    """A row per scenario, trial and checkpoint, with sums of all before it: `slot`, `decisions`, `group_regret`
+    (pseudo-regret), `dynamic_regret`, `shares`, `messages`, `agent_rounds`, `bytes`, `staleness`. Empty without
+    checkpoints."""
     arms: pd.DataFrame
     """A row per scenario, trial and arm: `pulls` and `rewards` of all agents together."""
     pulls: pd.DataFrame
-    """If asked for: a row per scenario, trial, agent and arm that it pulled: `pulls`, `rewards`."""
+    """On request: a row per scenario, trial, agent and arm that it pulled: `pulls`, `rewards`."""
     links: pd.DataFrame
-    """If asked for: a row per scenario, trial, sender and receiver between whom anything was sent: `shares`, `notices`,
+    """On request: a row per scenario, trial, sender and receiver between which anything was sent: `shares`, `notices`,
     `retries`, `acknowledgements`. Relays come after the agents."""
     agents_over_time: pd.DataFrame
-    """If asked for: a row per scenario, trial, checkpoint and agent, of all before it: `decisions`, `regret`."""
+    """On request: a row per scenario, trial, checkpoint and agent, with sums of all before it: `decisions`,
+    `regret`."""
     about: About
 
     def __repr__(self) -> str:
-        """Return what it is about, without its frames."""
+        """Return a representation without the frames."""
         about, names = self.about, list(self.about.scenarios)
         what = ", ".join(map(repr, names)) if len(names) <= MOST_NAMED else f"{len(names)} scenarios"
         return f"<Results of {what}: trials {about.trials}, seed {about.seed}, engine {about.engine}>"
@@ -156,7 +158,7 @@ class Results:
     def summary(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Return, by scenario and quantity, the mean over trials, its sd, and the 95 % interval `low` to `high`.
 
-        Where agents tell each other no observations, nobody knows their staleness: it is left out.
+        If agents send each other no observations, their staleness is unknown and left out.
         """
         found = {
             name: {quantity: self.estimate(name, quantity) for quantity in self.quantities}
@@ -169,11 +171,11 @@ class Results:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """What a summary tells. Results of earlier versions have fewer of them."""
+        """The quantities of the summary. Results of earlier versions have fewer."""
         return tuple(quantity for quantity in QUANTITIES if quantity in self.trials)
 
     def estimate(self, scenario: str, quantity: str) -> Estimate:
-        """Return the mean over trials of a quantity. All but realised regret cannot be negative, nor can their ends."""
+        """Return the mean over trials of a quantity. Only realised regret, and the ends of its interval, can be negative."""
         least = None if quantity == "realised_regret" else 0.0
         return estimate(self.trial_values(scenario, quantity), least=least)
 
@@ -189,10 +191,10 @@ class Results:
         return values
 
     def compare(self, one: str, other: str, quantity: str = "group_regret") -> Comparison:
-        """Compare a quantity of two scenarios trial by trial: they ran on the same tapes.
+        """Compare a quantity of two scenarios trial by trial. They ran on the same tapes.
 
         Raises:
-            LocalError: There is no such scenario or quantity, or there is a single trial.
+            LocalError: There is no such scenario or quantity, or only one trial.
 
         >>> from cobandit import silent, simulate
         >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
@@ -214,13 +216,13 @@ class Results:
         return latex_table(self, quantities)
 
     def plot_regret(self, path: Path | str | None = None, *, log: str = "") -> "Chart":
-        """Draw the group regret: over time if there are checkpoints, else at the end of the trials.
+        """Draw the group regret: over time if there are checkpoints, otherwise at the end of the trials.
 
         Every plot returns a matplotlib `Figure` that shows itself in a notebook. Its `savefig` writes PDF, SVG and PNG
-        with text as text. Colours, markers and lines differ, so that it can be read in grey and by everybody.
+        with text as text. Colours, markers and lines differ, so that all readers can read it, also in grey.
 
         Args:
-            path: Save it there, too: the suffix says as what.
+            path: Also save it there; the suffix determines the format.
             log: Which axes are logarithmic: `"x"`, `"y"`, `"xy"`, or none.
 
         Raises:
@@ -229,18 +231,18 @@ class Results:
         return _written(_charts().over_time(self, "group_regret", log), path)
 
     def plot_communication(self, path: Path | str | None = None, *, log: str = "") -> "Chart":
-        """Draw the shares sent, the messages with observations: over time if there are checkpoints, else at the end.
+        """Draw the shares sent, the messages with observations: over time with checkpoints, otherwise at the end.
 
         The arguments are those of `plot_regret`.
         """
         return _written(_charts().over_time(self, "shares", log), path)
 
     def plot_agents(self, path: Path | str | None = None) -> "Chart":
-        """Draw the regret of each agent at the end of the trials; save it, too, if a path is given."""
+        """Draw the regret of each agent at the end of the trials. If a path is given, also save the figure."""
         return _written(_charts().by_agent(self), path)
 
     def plot_pareto(self, path: Path | str | None = None) -> "Chart":
-        """Draw group regret against messages, a point for each scenario; save it, too, if a path is given.
+        """Draw group regret against messages, with a point for each scenario. If a path is given, also save the figure.
 
         Both axes are logarithmic. A point is dominated, and hollow, if another scenario has no more of both on average,
         and less of one.
@@ -248,15 +250,15 @@ class Results:
         return _written(_charts().pareto(self), path)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the means of each scenario."""
+        """Return the representation for a notebook: the means of each scenario."""
         return summary_html(self)
 
     def report(self, path: Path | str | None = None, *, subject: str | None = None) -> str:
-        """Return a report for people as one HTML page that needs no other file; write it too if a path is given.
+        """Return a report for people as one HTML page without other files. If a path is given, also write it.
 
         Args:
             path: Where to write it.
-            subject: The scenario that it is about, if the others are only there to be compared with.
+            subject: The scenario that the report is about, if the others are only for comparison.
 
         Raises:
             LocalError: The page cannot be written, or there is no such scenario.
@@ -270,14 +272,14 @@ class Results:
 
     @classmethod
     def merge(cls, *parts: "Results | Path | str") -> "Results":
-        """Return the results of several runs as one: of other scenarios, or of other trials of the same ones.
+        """Return the results of several runs as one: of different scenarios, or of different trials of the same ones.
 
         Args:
             parts: Results, or folders of results. Together they must have the same trials of every scenario, without a
                 gap: see `first_trial` of `cobandit.simulate`.
 
         Raises:
-            LocalError: They do not belong together; the text says why.
+            LocalError: They do not belong together; the message says why.
         """
         from cobandit.simulator.merging import merged  # noqa: PLC0415  # it makes results, too
 
@@ -286,10 +288,10 @@ class Results:
     def save(self, folder: Path | str) -> None:
         """Write the results as Parquet files, each with the scenarios, the seed and the versions inside.
 
-        A folder that is not empty is refused, unless it holds the same run with no more trials.
+        A folder that is not empty is refused, unless it contains the same run with no more trials.
 
         Raises:
-            LocalError: The folder holds something else, cannot be read or cannot be written.
+            LocalError: The folder contains something else, or cannot be read or written.
         """
         about = asdict(self.about)
         metadata = {_METADATA: json.dumps(about).encode()}
@@ -306,10 +308,10 @@ class Results:
 
     @classmethod
     def load(cls, folder: Path | str) -> "Results":
-        """Read results that `save`, or a run with `out`, has written; those of earlier versions have fewer columns.
+        """Read results written by `save`, or by a run with `out`. Those of earlier versions have fewer columns.
 
         Raises:
-            LocalError: The folder holds no complete result, or a file of it is damaged.
+            LocalError: The folder contains no complete result, or a file in it is damaged.
         """
         files, told = store.load(Path(folder))
         try:
@@ -359,6 +361,6 @@ def _written(chart: "Chart", path: Path | str | None) -> "Chart":
     if path is not None:
         try:
             chart.savefig(path)
-        except (OSError, ValueError) as error:  # a ValueError is a suffix that no picture has
+        except (OSError, ValueError) as error:  # a ValueError is an unknown suffix
             raise LocalError(f"cannot write {path}: {error}") from error
     return chart

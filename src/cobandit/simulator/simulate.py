@@ -1,7 +1,7 @@
-"""Run many trials and keep what they measured: `cobandit.simulate`.
+"""Runs many trials and keeps their measurements: `cobandit.simulate`.
 
-This file puts the others together: which scenarios, how many trials, from which seed; what is done already; where the
-rest runs; what comes out.
+This file combines the others: which scenarios, how many trials, from which seed; what is done already; where the rest
+runs; what comes out.
 """
 
 import json
@@ -37,7 +37,7 @@ World = Scenario | Path | str
 """A scenario, or the path of a scenario file."""
 
 Progress = Callable[[int, int], None]
-"""Told how many trials are done, and of how many."""
+"""Called with the number of trials done, and of all trials."""
 
 
 @plain_arguments
@@ -55,35 +55,36 @@ def simulate(
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Run trials of a scenario, or of several on the same tapes, and return what they measured.
+    """Run trials of a scenario, or of several on the same tapes, and return their measurements.
 
-    The same seed gives the same bits, whatever the number of workers and wherever they are. A policy or a protocol of
-    your own keeps that promise if all its chance comes from the seed that it is given. A generator that is made outside
-    of it gives the same numbers in each process. `random` and `numpy.random` are seeded anew for each trial, from
-    `seed` and the trial's number, and are afterwards as they were; not so where trials share them, in several threads
-    or in an executor of yours.
+    The same seed gives the same bits, whatever the number of workers and wherever they are. This also holds for your
+    own policy or protocol if all its randomness comes from the seed that it is given. A generator created outside of it
+    gives the same numbers in each process. `random` and `numpy.random` are seeded anew for each trial, from `seed` and
+    the trial's number, and restored afterwards; but not where trials share them, in several threads or in an executor
+    of yours.
 
     Args:
         scenario: A `Scenario`, the path of a scenario file, or several of them by name, for a paired comparison.
-        trials: How many trials of each; as the file says, or 30.
-        seed: The seed of all chance; as the file says, or 1.
-        workers: How many trials at once; one for each core that this process may use by default. On Linux those of the
-            readable engine run in forked processes. What a policy changes outside of itself, such as a list of yours,
-            is seen with 1 only. If your program has other threads, a lock that one of them holds at the fork (of a
-            logger, of a library) stays held in the process, and a policy that wants it waits for ever; Python 3.12 and
-            later warn of that. With 1, everything runs in your process.
-        executor: Where to run in place of threads and processes: any `concurrent.futures.Executor`.
+        trials: The number of trials of each; from the file by default, or 30.
+        seed: The seed of all randomness; from the file by default, or 1.
+        workers: How many trials run at once; by default, one for each core that this process may use. On Linux, those
+            of the readable engine run in forked processes. Changes that a policy makes outside of itself, such as to a
+            list of yours, are only visible with 1. If your program has other threads, a lock that one of them holds at
+            the fork (of a logger, of a library) stays locked in the process, and a policy that needs it waits for ever;
+            Python 3.12 and later warn about that. With 1, everything runs in your process.
+        executor: Where to run instead of threads and processes: any `concurrent.futures.Executor`.
         engine: `"auto"`, `"compiled"` or `"reference"`. Both engines give the same results.
-        checkpoints: Slots at whose beginning regret and communication are kept, or how many such slots, evenly spaced.
+        checkpoints: Slots at whose beginning regret and communication are recorded, or the number of such slots, evenly
+            spaced.
         keep: Further frames, which are larger: `"pulls"` (by agent and arm), `"links"` (what each sent to each) and
             `"agents_over_time"` (decisions and regret of each agent at each checkpoint).
-        first_trial: The number of the first trial. Another machine may run others: `Results.merge` puts them together.
-        out: A folder for the results. Finished trials are kept there as they finish, so that the same call goes on
-            where an earlier one was interrupted; at the end it holds Parquet files that `Results.load` reads.
+        first_trial: The number of the first trial. Other machines may run other trials: `Results.merge` combines them.
+        out: A folder for the results. Trials are kept there as they finish, so that the same call continues where an
+            earlier one was interrupted. At the end it contains Parquet files that `Results.load` reads.
         progress: Called with the number of trials done and of all trials, at the start and after each.
 
     Raises:
-        LocalError: Something of this is wrong, or the folder holds another run or cannot be written.
+        LocalError: An argument is wrong, or the folder contains another run or cannot be written.
 
     >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
     >>> world = Scenario(horizon=100, arms=Arms.of([0.2, 0.8]), agents=(AgentSpec(Rate(1.0)), AgentSpec(Rate(0.1))))
@@ -124,7 +125,7 @@ def run_all(
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Run scenarios by name: what `simulate` and `sweep` have in common. With `parameters` it is a sweep."""
+    """Run scenarios by name: the common part of `simulate` and `sweep`. With `parameters`, it is a sweep."""
     check_whole("trials", trials, 1, MOST_TRIALS)
     check_whole("first_trial", first_trial, 0, MOST_TRIALS)
     check_whole("seed", seed, 0, LARGEST_SEED)
@@ -185,7 +186,7 @@ def _point(about: About, name: str, engine: str) -> dict[str, Any]:
 
 
 def _check_others(out: Path, journal: Journal, scenarios: Mapping[str, Scenario], numbers: range) -> None:
-    """Raise if a folder holds points that are not run now and have other trials: a result has the same of all."""
+    """Raise if a folder has points that are not run now with other trials: all points of a result have the same."""
     others = [name for name in journal.worlds if name not in scenarios]
     if any((name, number) not in journal.done for name in others for number in numbers):
         raise LocalError(
@@ -195,7 +196,7 @@ def _check_others(out: Path, journal: Journal, scenarios: Mapping[str, Scenario]
 
 
 def _with_all_points(results: Results, journal: Journal, numbers: range) -> Results:
-    """Return the results with those of points of the same folder that were not run now."""
+    """Return the results together with those of points in the same folder that were not run now."""
     about, worlds = results.about, journal.worlds
     if set(worlds) <= set(about.scenarios):
         return results
@@ -213,7 +214,7 @@ def _joined(engines: Iterable[str]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what a result depends on."""
+    """Return the versions that a result depends on."""
     return {
         "cobandit": cobandit.__version__,
         "python": platform.python_version(),
@@ -240,7 +241,7 @@ def _world(scenario: object) -> ScenarioFile:
 
 
 def _agreed(what: str, given: int | None, in_files: Sequence[int | None], default: int) -> int:
-    """Return the number that is given, or the one that the files agree on."""
+    """Return the given number, or the one that the files agree on."""
     if given is not None:
         return given
     named = sorted({number for number in in_files if number is not None})
@@ -261,7 +262,7 @@ def _slots(checkpoints: int | Sequence[int], horizon: int) -> tuple[int, ...]:
 
 
 def _written(scenario: Scenario, unknown: list[str]) -> dict[str, object]:
-    """Return the scenario as in a file; parts of the user's own go by where they come from. Unknown ones are listed."""
+    """Return the scenario as in a file. Parts of the user's own are given by their origin; unknown ones are listed."""
 
     def name(path: str, value: object) -> object:
         told = _own_protocol(value) if isinstance(value, PlugIn) else provenance(value)
@@ -271,14 +272,14 @@ def _written(scenario: Scenario, unknown: list[str]) -> dict[str, object]:
 
     written: dict[str, Any] = scenario_to_mapping(scenario, own=name)
     plugged = scenario.plugged
-    if plugged is not None and is_own(plugged.build.__module__):  # a word does not say which version it was
+    if plugged is not None and is_own(plugged.build.__module__):  # a name does not say which version it was
         sharing = {key: value for key, value in written["sharing"].items() if key not in plugged.parameters}
         written["sharing"] = sharing | {"protocol": name("sharing.protocol", plugged)}
     return written
 
 
 def _own_protocol(plugged: PlugIn) -> dict[str, object]:
-    """Return what a result says of a protocol that no file can name: which class it was, and what it did."""
+    """Return what a result records about a protocol that a file cannot name: its class, and what it did."""
     build = plugged.build
     return {
         "python": f"{build.__module__}.{build.__qualname__}",

@@ -1,7 +1,7 @@
-"""Run a scenario over a grid of parameters: `cobandit.sweep`.
+"""Runs a scenario over a grid of parameters: `cobandit.sweep`.
 
-A point of the grid is a scenario with a name; all points run on the same tapes. What is varied is a column of every
-frame. How trials run, and how a folder keeps them, is in `simulate.py` and `store.py`.
+A point of the grid is a scenario with a name. All points run on the same tapes. The varied parameters are columns of
+every frame. `simulate.py` runs trials, and `store.py` keeps them in a folder.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +20,10 @@ from cobandit.values.errors import LocalError
 MAX_POINTS = 100_000
 
 ALGORITHM = "algorithm"
-"""The column for the names of scenarios, where a point has several."""
+"""The column for the names of scenarios, if a point has several."""
 
 Build = Callable[..., Scenario | Mapping[str, Scenario]]
-"""Takes a value of each parameter, and returns the scenario of that point, or several to compare, by name."""
+"""Takes a value of each parameter, and returns the scenario of that point, or several by name to compare."""
 
 
 def sweep(
@@ -41,25 +41,25 @@ def sweep(
     progress: Progress | None = None,
     **grid: Sequence[Any] | Mapping[str, Any],
 ) -> Results:
-    """Run trials at every point of a grid, all on the same tapes, and return what they measured.
+    """Run trials at every point of a grid, all on the same tapes, and return their measurements.
 
     Args:
-        build: Returns the scenario of a point, or several by name (the column `algorithm` then).
-        trials: How many trials at each point.
-        seed: As in `simulate`, as all options up to `progress`.
+        build: Returns the scenario of a point, or several by name (which adds the column `algorithm`).
+        trials: The number of trials at each point.
+        seed: As in `simulate`, like all options up to `progress`.
         first_trial: See `simulate`.
         workers: See `simulate`.
         executor: See `simulate`.
         engine: See `simulate`.
         checkpoints: See `simulate`.
         keep: See `simulate`.
-        out: A folder. It may grow: the same call with more trials, or with other points, adds to it what is missing.
+        out: A folder. It may grow: the same call with more trials, or with other points, adds what is missing.
         progress: See `simulate`.
-        grid: The values of each parameter: numbers, strings, true or false. Anything else is given by names, such as
-            `threshold={"constant": Constant(4), "doubling": Geometric(2)}`: the names are the column.
+        grid: The values of each parameter: numbers, strings, true or false. Other values are given by names, such as
+            `threshold={"constant": Constant(4), "doubling": Geometric(2)}`; the column contains the names.
 
     Raises:
-        LocalError: Something of this is wrong, or the folder holds something else.
+        LocalError: An argument is wrong, or the folder contains something else.
 
     >>> from cobandit import Constant, on_demand
     >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
