@@ -22,8 +22,7 @@ def cluster(address: str) -> Iterator[Executor]:
 
     Raises:
         LocalError: Dask is not installed, the scheduler does not answer, the workers have no cobandit or another
-        version
-            of it, or the cluster went away.
+            version of it, or the cluster went away.
     """
     with needed_by("a cluster"):
         from distributed import Client, KilledWorker  # noqa: PLC0415  # only clusters need it

@@ -175,7 +175,7 @@ class Results:
         return tuple(quantity for quantity in QUANTITIES if quantity in self.trials)
 
     def estimate(self, scenario: str, quantity: str) -> Estimate:
-        """Return the mean over trials of a quantity. Only realised regret, and the ends of its interval, can be negative."""
+        """Return the mean over trials of a quantity. Only realised regret can be negative, with its interval."""
         least = None if quantity == "realised_regret" else 0.0
         return estimate(self.trial_values(scenario, quantity), least=least)
 

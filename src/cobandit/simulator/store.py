@@ -64,8 +64,7 @@ class Journal:
 
         Raises:
             LocalError: The folder contains another run, something unreadable or other files, or is in use. Nothing in
-            it
-                was changed.
+                it was changed.
         """
         self.path = folder / JOURNAL
         self.done: dict[tuple[str, int], Trial] = {}

@@ -106,16 +106,14 @@ class Member:
 
         Args:
             subject: Who the decision is for, if the same subject should get the same arm again as long as it is on
-            offer.
-                This member remembers the 100,000 subjects seen last, across restarts. A member that has not seen a
-                subject draws the same arm as all members with the same odds.
+                offer. This member remembers the 100,000 subjects seen last, across restarts. A member that has not seen
+                a subject draws the same arm as all members with the same odds.
             among: Choose one of these, if only some arms will do this time, for example because something is sold out.
                 Floors and ceilings of the other arms are ignored then.
 
         Raises:
             LocalError: None of the arms to choose from is on offer: they are frozen or removed, or the kill switch is
-            on
-                to another arm.
+                on to another arm.
         """
         return self._decider.select_arm(subject, among)
 
@@ -246,8 +244,8 @@ class Member:
             Whether it counts: once for each decision, while that waits for its reward, and not after a restart.
 
         Raises:
-            LocalError: It is not the guardrail's metric, the decision is another member's, or the value is not in [0,
-            1].
+            LocalError: It is not the guardrail's metric, the decision is another member's, or the value is not in
+                [0, 1].
         """
         token = _id_of(decision)
         decider, claim = self._decider, read(token)

@@ -118,7 +118,7 @@ class StatusTold(ControlMessage, frozen=True):
 
 
 class PenAsked(ControlMessage, frozen=True):
-    """Asks for a pen, because the sender has no name of its own. Its sender name is temporary, to be answered to."""
+    """Asks for a pen, because the sender has no name of its own. The sender's name is temporary, for the answer."""
 
     nonce: Nonce
     """A random value of the sender. Repeating it yields the same pen."""
@@ -302,7 +302,7 @@ PACKETS = FrameCodec(Format(WIRE_VERSION, {**MESSAGES, **CONTROL_MESSAGES}))
 """Encodes and decodes all messages between members."""
 
 OLDEST = PACKETS.reads[0]
-"""The version that all members read that can be talked to at all."""
+"""The oldest version. Every member that can be talked to at all reads it."""
 
 
 def pack(content: Message | AnyControlMessage, group: str, version: int | None = None) -> bytes:

@@ -42,7 +42,7 @@ MOST_TOLD = MOST_ARMS + 1
 """How many settings one message carries at most."""
 
 MOST_FROZEN = MOST_ARMS
-"""Beyond this many arms, the oldest settings are forgotten. The kill switch is never forgotten."""
+"""Beyond this many arms, the oldest settings are forgotten. The fleet's kill switch is never forgotten."""
 
 MAX_NAMES_TO_FORGET = 256
 """The same for members to forget: all settings must fit one message."""

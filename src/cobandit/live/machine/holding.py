@@ -367,7 +367,7 @@ class Holding:
             try:
                 machine.rewards_for_others.offer(*self._to_bring[0])
             except NotNowError:
-                return  # for a relay that is not met yet, fewer may wait
+                return  # the limit is lower for a relay that is not met yet
             self._to_bring.popleft()
             machine.rewards_for_others.keep(machine.clock.now())
 

@@ -298,7 +298,7 @@ class Homes:
         """Leave silent homes if there are others to go to, and surplus homes. Return the names of both, separately."""
         left: list[_Home] = []
         working = [place for place in self.wanted if self._homes[place].is_met and not self._homes[place].is_silent]
-        if self.is_cut_off:  # all are tried in turn
+        if self.is_cut_off:  # then all are tried in turn
             self._resting.clear()
         spare = len(self._spare(now))
         for home in [home for home in self._homes.values() if home.is_silent]:

@@ -188,7 +188,7 @@ class Inbound:
                 self._open_from_member(message, now)
 
     def _open_pen(self, message: control_messages.PenMessage, now: float) -> None:
-        """Process a message about pens. Any sender that could join may send one, because it has no name before."""
+        """Process a message about pens. Any sender that could join may send one: without a pen it has no name."""
         lending, holding = self._machine.lending, self._machine.holding
         match message:
             case control_messages.PenAsked() if lending is not None:

@@ -50,7 +50,7 @@ class Serving:
         return together([one for one in self._agent.bandits if one.name in self._declared], self.wanted)
 
     def take_wanted(self) -> tuple[Bandit, ...]:
-        """Return what a relay serves from now on: what others declare, with the definition that was counted with."""
+        """Return what a relay serves from now on: what others declare, but counted bandits as they were."""
         wanted, kept = self.all, bound(self._agent.endpoint.replica)
         self.wanted = None
         return together([kept.get(one.name, one) for one in wanted], wanted)

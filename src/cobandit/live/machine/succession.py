@@ -19,8 +19,8 @@ class Succession:
         self.superseded_by: int | None = None
         """A later session of this member that runs elsewhere. This process then stops sharing."""
         self.session_wanted: int | None = None
-        """A session to begin, with an incarnation: because a peer knows a later session of which none knows this one,
-        or because time must go back."""
+        """A session to begin, with an incarnation: because a peer knows a later session and none knows this one, or
+        because time must go back."""
 
     def meet(self, session: int, message: Share | Acknowledgement) -> None:
         """Judge a later session or incarnation of this member that a peer knows, of an earlier or a running process.

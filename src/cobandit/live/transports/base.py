@@ -92,8 +92,7 @@ class Transport(ABC):
 
         Raises:
             LocalError: Something on this side is wrong, so that retrying cannot help: a port that is taken, a
-            certificate
-                that does not fit.
+                certificate that does not fit.
         """
 
     @abstractmethod
