@@ -2,9 +2,9 @@
 
 Announcements are signed, and carry the certificate. Packets for one member carry a code under a key that only the two
 members can compute (ECDH on the keys in their certificates, then HKDF). That is a hundred times cheaper than a
-signature. Such a packet is also signed only if the receiver's certificate is not known yet. So a member that receives a
-signed packet for itself alone learns that the sender does not know it. From then on it attaches its certificate, until
-a packet with a code shows that it is known.
+signature. Such a packet is signed as well, but only if the receiver's certificate is not known yet. So a member that
+receives a signed packet for itself alone learns that the sender does not know it. From then on it attaches its
+certificate, until a packet with a code shows that it is known.
 
 A certificate for a prefix proves every name with that prefix. Members that share one have the same shared key with any
 other member. So they can impersonate each other, but no other member. They cannot impersonate a relay whose name has

@@ -80,8 +80,8 @@ class Asker:
 
         Args:
             wait_s: How long to wait at most.
-            expected: Members from an earlier round. It returns as soon as all of these have answered, without waiting
-                for others.
+            expected: Members from an earlier round that must have answered, too, before it returns early. It then
+                returns at once, without waiting for members that no answer has named.
         """
         check_positive("wait", wait_s)
         return background().submit(self._ask(wait_s, frozenset(expected))).result()

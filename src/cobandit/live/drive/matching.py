@@ -79,7 +79,7 @@ class Matching:
         )
 
     async def _odds(self, question: Question) -> tuple[list[float], float]:
-        """Return the odds, and the seconds of work without waiting."""
+        """Return the odds, and the seconds of work, not counting waits."""
         if self._matcher is None:
             return best_odds(question.posteriors), 0.0
         loop = asyncio.get_running_loop()

@@ -2,8 +2,8 @@
 
 With each pen it is another member of the group, with its own node, and callers notice nothing: decisions continue, and
 a reward for a decision with an earlier pen goes to the relay that lent it. If no relay lends a pen in time, the process
-begins under a random name, as a leaf of its own. It decides, and loses nothing that it learns once a relay can be
-reached. But relays do not do for it what they do for pens: hand them on and reward their decisions.
+begins under a random name, as a leaf of its own. It decides, and once a relay can be reached, nothing that it learned
+is lost. But relays do not do for it what they do for pens: hand them on and reward their decisions.
 
 This file owns when a process changes its pen. `pen_asking.py` asks for pens, and `cobandit.live.machine.holding` owns
 what a holder keeps.

@@ -103,7 +103,7 @@ class JsonLines(logging.Formatter):
         about = {key: getattr(record, key) for key in _ABOUT if getattr(record, key, None) is not None}
         about = {"event": LogEvent.LIBRARY.value, **about}
         content = {"time": _time(record), "level": record.levelname.lower(), **about}
-        # Without the event and the member's name before the text, which are for readers of plain text.
+        # Drop the event and the member's name before the text: they are for readers of plain text.
         text = record.getMessage().removeprefix(f"event={about['event']} ")
         content["message"] = text.removeprefix(f"{about.get('member')}: ")
         if record.exc_info:

@@ -152,7 +152,7 @@ class Connection(HttpToolsProtocol):
         self._stop_clock()
         self._is_refused = True
         if self._is_answering:
-            if not (self._is_in_head or self.pipeline or self.cycle.response_started):  # it would answer another one
+            if not (self._is_in_head or self.pipeline or self.cycle.response_started):  # else it answers another one
                 self.transport.write(_as_bytes(refusal))
             self.transport.close()
             return

@@ -1,7 +1,7 @@
 """Splits frames into pieces that fit a datagram, and reassembles them, in bounded memory and time.
 
-Pieces come from proved senders. All the same, no sender may take more than its share, and a sender that loses pieces
-leaves nothing behind for long.
+Pieces come from proved senders. All the same, each sender may only have a few incomplete frames, and one that loses
+pieces leaves nothing behind for long.
 """
 
 import struct
