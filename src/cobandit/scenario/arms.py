@@ -22,14 +22,14 @@ from cobandit.values.tally import MOST_ARMS, Arm, checked_arms
 
 @dataclass(frozen=True)
 class Arms:
-    """Named arms with their means. By default, they pay 1 with that probability, and 0 otherwise.
+    """Named arms with their means. By default, an arm pays 1 with that probability, and 0 otherwise.
 
     Args:
         names: The names of the arms.
-        means: The mean of each, in units of the reward.
+        means: The mean of each arm, in units of the reward.
         rewards: The range of rewards: a `RewardRange`, or its two ends.
-        pays: How the arms pay: one for all, or one for each.
-        changes: How the means change with time; by default, they do not.
+        pays: How the arms pay: one value for all, or one per arm.
+        changes: How the means change over time; by default they do not.
 
     >>> arms = Arms.of([0.2, 0.7])
     >>> arms.names, arms.best(arms.names)
@@ -101,7 +101,7 @@ class Arms:
     def paying(
         cls, pays: Sequence[ByValues], names: Sequence[Arm] = (), *, rewards: RewardRange | tuple[float, float] = UNIT
     ) -> "Arms":
-        """Return arms that pay from values, whose means follow from these: `Discrete` or `Replay`.
+        """Return arms whose means follow from how they pay: `Discrete` or `Replay`.
 
         >>> Arms.paying([Discrete((0.0, 9.0), (0.5, 0.5)), Replay((1.0, 2.0))], rewards=(0, 10)).means
         (4.5, 1.5)
@@ -127,7 +127,7 @@ class Arms:
 
     @classmethod
     def replay(cls, path: Path | str, *, rewards: RewardRange | tuple[float, float] = UNIT) -> "Arms":
-        """Read a log with the columns `arm` and `reward`. Each arm pays its rewards in the log (`Replay`)."""
+        """Read a log with the columns `arm` and `reward`. Each arm replays its rewards from the log (`Replay`)."""
         logs = log_rows(path, read_csv(path, ("arm", "reward")), as_number)
         return cls.paying(list(logs.values()), list(logs), rewards=rewards)
 
@@ -138,21 +138,21 @@ class Arms:
 
     @property
     def are_binary(self) -> bool:
-        """Whether all arms pay only the highest or the lowest reward."""
+        """Whether all arms pay only the highest or the lowest reward, and nothing in between."""
         return isinstance(self.pays, Bernoulli)
 
     @property
     def quantum(self) -> float:
-        """The smallest step of a reward, as a share of the range. Policies of this world count in it."""
+        """The smallest step of a reward, as a fraction of the range: the unit in which policies of this world count."""
         return BERNOULLI if self.are_binary else MILLIONTH
 
     @property
     def expected(self) -> tuple[float, ...]:
-        """What each arm pays on average (at first, if means change): its mean, or the mean after clipping."""
+        """What each arm pays on average (at the start, if means change): its mean, after any clipping."""
         return self.expected_of(self.means)
 
     def expected_of(self, means: Sequence[float]) -> tuple[float, ...]:
-        """Return what each arm pays on average with these means."""
+        """Return what each arm pays on average if the arms have these means."""
         return tuple(
             mean if isinstance(pay, ByValues) else pay.expected(mean, self.rewards)
             for mean, pay in zip(means, self.each_pays, strict=True)
@@ -165,7 +165,7 @@ class Arms:
         return course_of(self.changes, self.names, self.means, self.rewards, horizon)
 
     def told(self, units: int) -> float:
-        """Return a reward in quanta as people write it, to six digits.
+        """Convert a reward counted in quanta to its usual units, to six digits.
 
         >>> Arms.of([3.0], rewards=(-5.0, 5.0)).told(1), Arms.of([0.5]).told(1)
         (5.0, 1)
@@ -179,7 +179,7 @@ class Arms:
         return self.means[self.names.index(arm)]
 
     def best(self, names: Sequence[Arm]) -> float:
-        """Return the highest average reward of these arms."""
+        """Return the highest average reward among these arms."""
         expected = self.expected
         return max(expected[self.names.index(name)] for name in names)
 

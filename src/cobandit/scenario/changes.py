@@ -45,7 +45,7 @@ class Switches:
     """Means that switch at given slots.
 
     Args:
-        steps: The slot of each switch, and the means of all arms from that slot on.
+        steps: For each switch, its slot and the means of all arms from that slot on.
     """
 
     steps: tuple[tuple[int, Means], ...]
@@ -92,13 +92,13 @@ class Switches:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """Means that drift along a line, and then stay constant.
+    """Means that drift along a line and then stay constant.
 
     Args:
         to: The mean of each arm at the end of the drift.
         start: The slot in which the drift begins.
-        stop: The slot in which it has ended; the horizon by default.
-        every: The number of slots between steps; a thousandth of the drift by default.
+        stop: The slot in which the drift has ended; the horizon by default.
+        every: The number of slots between two steps; a thousandth of the drift by default.
     """
 
     to: Means
@@ -132,10 +132,10 @@ class Sinusoid:
     """Means that go up and down: mean + amplitude sin(2 pi slot / period + phase).
 
     Args:
-        amplitudes: The amplitude of each arm; one number for all.
-        period: The length of a period in slots.
-        phases: The phase of each arm, in radians; spread evenly over the circle by default.
-        every: The number of slots between steps; a hundredth of the period by default.
+        amplitudes: The amplitude of each arm; one number means the same for all.
+        period: The period, in slots.
+        phases: The phase at which each arm starts, in radians; spread evenly over the circle by default.
+        every: The number of slots between two steps; a hundredth of the period by default.
     """
 
     amplitudes: Means | float
@@ -163,12 +163,12 @@ class Sinusoid:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Means that walk at random: normal steps, reflected at the ends of the range.
+    """Means that follow a random walk: normal steps, reflected at the ends of the range.
 
     Args:
         sd: The standard deviation of a step, in units of the reward.
-        every: The number of slots between steps; a thousandth of the horizon by default.
-        seed: The seed of the walk. It is part of the world, and does not change with the seed of the trials.
+        every: The number of slots between two steps; a thousandth of the horizon by default.
+        seed: The seed of the walk. It is part of the world and does not depend on the seed of the trials.
     """
 
     sd: float

@@ -19,7 +19,7 @@ late."""
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """From slot `start` until just before slot `stop`, messages between two sides are lost, both ways or one way.
+    """From slot `start` until just before slot `stop`, messages between two groups of agents are lost.
 
     Args:
         start: The first slot in which messages are lost.
@@ -63,10 +63,10 @@ class Faults:
     Args:
         loss: The probability that a message is lost.
         duplication: The probability that a message that is not lost arrives twice.
-        jitter: Each copy takes longer than `delay` by up to this many slots, uniformly distributed.
+        jitter: The most slots that a copy takes beyond `delay`; every number of slots is equally likely.
         reordering: The probability that a copy is held back further, so that later ones overtake it.
-        held_back: By how many slots at most, uniformly distributed.
-        partitions: Which agents cannot reach which, and when.
+        held_back: The most slots that a copy is held back; every number of slots is equally likely.
+        partitions: The partitions of the network.
     """
 
     loss: float = 0.0
@@ -89,7 +89,7 @@ class Faults:
 
     @property
     def are_none(self) -> bool:
-        """Whether the network is as the paper assumes."""
+        """Whether the network is perfect, as the paper assumes."""
         return self.lose_nothing and not (self.duplication or self.jitter or self.reordering)
 
     @property

@@ -44,7 +44,7 @@ _TOP_KEYS = ("horizon", "trials", "seed", "luck", "rewards", "arms", "agents", "
 
 @dataclass(frozen=True)
 class ScenarioFile:
-    """The content of a scenario file: the world and, where given, the number of trials and the seed."""
+    """The content of a scenario file: the world and, if the file sets them, the number of trials and the seed."""
 
     scenario: Scenario
     trials: int | None = None
@@ -55,8 +55,8 @@ def read_scenario(path: Path | str) -> ScenarioFile:
     """Read a scenario file.
 
     Raises:
-        LocalError: The file cannot be read, or something in it is invalid. The message names the file, the key, its
-            value and what is allowed.
+        LocalError: The file cannot be read or has an invalid value. The message names the file, the key, its value and
+            what is allowed.
     """
     return read_toml(path, scenario_from_mapping)
 
@@ -66,7 +66,7 @@ def scenario_from_mapping(content: Mapping[str, object], *, folder: Path | str =
 
     Args:
         content: The keys and values.
-        folder: The folder for relative paths.
+        folder: The folder for relative paths of files that it names.
 
     Raises:
         LocalError: A key is unknown or missing, or a value is not allowed. The message names the key.

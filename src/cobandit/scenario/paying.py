@@ -26,7 +26,7 @@ MOST_CONCENTRATION = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Bernoulli:
-    """The highest or the lowest reward, with the probability that gives the arm its mean. The default."""
+    """Either the highest or the lowest reward, with the probability that gives the arm's mean. The default."""
 
     law: ClassVar[int] = drawing.BERNOULLI
 
@@ -44,7 +44,7 @@ class Beta:
     """A Beta distribution over the range: Beta(m c, (1 - m) c), where m is the place of the mean in the range.
 
     Args:
-        concentration: c. The higher, the closer rewards are to their mean; 2 with a mean in the middle is uniform.
+        concentration: c. The larger it is, the closer rewards are to the mean; 2 with a mean in the middle is uniform.
     """
 
     concentration: float
@@ -72,7 +72,7 @@ class Beta:
 class Normal:
     """A normal distribution around the arm's mean, clipped to the range: values outside become the nearest end.
 
-    So an arm near an end pays on average a little more or less than its mean. Regret uses what it pays.
+    So an arm near an end pays, on average, slightly less or more than its mean. Regret uses what it actually pays.
 
     Args:
         sd: The standard deviation before clipping, in units of the reward.
@@ -137,13 +137,13 @@ class Discrete:
 
     @property
     def cumulative(self) -> tuple[float, ...]:
-        """The probability that the reward is among the first n values, for each n. The last is 1, despite rounding."""
+        """The cumulative probabilities of the values; the last is exactly 1, whatever the rounding."""
         return (*tuple(accumulate(self.chances))[:-1], 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The rewards of a log. Each agent reads them in order, cyclically, from its own place, which the tape draws.
+    """The rewards of a log. Each agent reads them in order, from its own starting point on the tape, and wraps around.
 
     Args:
         log: The rewards of this arm, in the order of the log.
@@ -166,11 +166,11 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class OwnReward:
-    """A function of yours. Both engines run it; the compiled one allows only numbers and functions of `math`.
+    """Your own function. Both engines run it; the compiled one supports only numbers and the functions of `math`.
 
     Args:
-        function: Takes the luck of the pull (a number from 0 to 1), the slot, and the arm's mean in that slot. Returns
-            the reward. You promise that it pays that mean on average; regret relies on it.
+        function: Takes the luck of the pull (a number from 0 to 1), the slot, and the arm's mean in that slot, and
+            returns the reward. You must make sure that it pays that mean on average: regret relies on it.
 
     >>> exponential = OwnReward(lambda luck, slot, mean: min(200.0, -mean * math.log(1.0 - luck)))
     >>> exponential.function(0.5, 0, 10.0) < 10.0

@@ -58,12 +58,12 @@ class AgentSpec:
 
     Args:
         schedule: When it decides.
-        start: The first slot in which it may decide. Before it the agent is silent, but the others know it.
+        start: The first slot in which it may decide. Before that the agent is silent, but the others know about it.
         stop: The first slot in which it no longer decides.
         arms: The arms that it can pull; all arms of the world by default.
-        absences: When it is away, with notices.
-        policy: How it chooses, if not as the scenario says.
-        settings: Its own settings for a policy of yours, passed by name to the function that builds it.
+        absences: When it is away, announced by notices.
+        policy: How it chooses, if different from the scenario's policy.
+        settings: Its own settings for a policy of yours, passed by name to the function that builds the policy.
     """
 
     schedule: Schedule
@@ -95,8 +95,8 @@ class AgentSpec:
 
 
 BuildPolicy = Callable[..., Policy]
-"""Returns a fresh policy for an agent with these arms. The number is the agent's own seed. Settings are passed by
-name."""
+"""Returns a fresh policy for an agent with these arms. The number is the agent's own seed; settings are passed by name.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class IndexFunction:
     Args:
         index: Takes an arm's mean, its count and alpha log(1/delta), and returns the index.
         alpha: How much to explore.
-        confidence: The kind of delta.
+        confidence: How delta is set.
 
     >>> greedy = IndexFunction(lambda mean, count, budget: mean + 1.0 / count)
     >>> greedy(["A", "B"], seed=1).select_arm()
@@ -134,17 +134,17 @@ class Scenario:
     Args:
         horizon: The number of slots.
         arms: The arms, their means and how they pay.
-        agents: The agents, in the order in which they decide inside a slot.
-        policy: How they choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1; for arms that
-            pay in another way, a policy with a quantum of 1e-6, which counts shares of their range.
-        sharing: How they talk: `on_demand(...)`, `immediate(...)`, `silent()`, or a `plug_in(...)`.
+        agents: The agents, in the order in which they decide within a slot.
+        policy: How agents choose: a `BuiltIn`, or any function that builds a policy for rewards of 0 and 1. For arms
+            that pay in another way, the policy needs a quantum of 1e-6, which counts fractions of their range.
+        sharing: How agents communicate: `on_demand(...)`, `immediate(...)`, `silent()` or a `plug_in(...)`.
         delay: How many slots a message takes; 0 means within the slot.
         faults: What the network does to messages; nothing by default.
-        topology: Who talks to whom: `Relays(...)` or a `Graph`; by default, every agent to every other.
-        luck: What the luck of a reward belongs to: `"pull"`, the n-th pull of an agent, whatever the arm; or `"arm"`,
-            its n-th pull of that arm, so that two algorithms on the same tape see the same rewards of an arm
+        topology: Who talks to whom: `Relays(...)` or a `Graph`; a full mesh by default.
+        luck: What the luck of a reward belongs to: `"pull"`, an agent's n-th pull, whatever the arm; or `"arm"`, its
+            n-th pull of that arm, so that two algorithms on the same tape see the same rewards from an arm
             (docs/experiments.md).
-        forgetting: What part of the past counts, for all agents: `Forgetting(window=...)` or
+        forgetting: How much of the past counts, for all agents: `Forgetting(window=...)` or
             `Forgetting(half_life=...)`, in slots; everything by default (docs/drift.md).
     """
 
@@ -221,10 +221,10 @@ class Scenario:
 
     @property
     def exchange(self) -> Sharing:
-        """How agents talk, if they use a table over the machine of Algorithm 1.
+        """How agents communicate, if their protocol is a table over the machine of Algorithm 1.
 
         Raises:
-            LocalError: They use a plug-in, which has no table.
+            LocalError: Their protocol is a plug-in, which has no table.
         """
         if isinstance(self.sharing, PlugIn):
             raise LocalError(f"{self.sharing.about.title} is a plug-in, and has no table of demands and thresholds")
@@ -232,12 +232,12 @@ class Scenario:
 
     @property
     def plugged(self) -> PlugIn | None:
-        """The plug-in by which agents talk, if they use one."""
+        """The plug-in that agents communicate with, if there is one."""
         return self.sharing if isinstance(self.sharing, PlugIn) else None
 
     @property
     def layout(self) -> Topology | None:
-        """Who talks to whom: the topology, or the agents around the hubs of a plug-in."""
+        """Who talks to whom: the topology, or agents around the hubs that a plug-in brings."""
         if self.topology is None and isinstance(self.sharing, PlugIn) and self.sharing.hubs:
             return Relays(self.sharing.hubs, homes=self.sharing.hubs)
         return self.topology
@@ -254,7 +254,7 @@ class Scenario:
 
     @property
     def node_count(self) -> int:
-        """The number of agents and relays. Positions of relays come after those of agents."""
+        """The number of agents and relays. Relays' positions come after the agents'."""
         return len(self.agents) + self.relay_count
 
     def arms_of(self, agent: int) -> tuple[Arm, ...]:
@@ -270,7 +270,7 @@ class Scenario:
         """Return a fresh policy for an agent, which counts rewards as the arms pay them.
 
         Raises:
-            LocalError: A user's policy counts in another quantum.
+            LocalError: A policy of yours uses another quantum.
         """
         build, arms, settings = self.policy_of(agent), self.arms_of(agent), dict(self.agents[agent].settings)
         if isinstance(build, BuiltIn | IndexFunction):
@@ -289,7 +289,7 @@ class Scenario:
         return policy
 
     def peers_of(self, position: int) -> Iterator[int]:
-        """Yield the positions that an agent or a relay knows, in order."""
+        """Return the peers that an agent or a relay knows, in order."""
         leaves = len(self.agents)
         match self.layout:
             case Relays() as relays:
@@ -305,7 +305,7 @@ class Scenario:
                 yield from (peer for peer in range(leaves) if peer != position)
 
     def node_name(self, position: int) -> str:
-        """Return the name of a node: agents are named by position, relays and hubs by position among themselves."""
+        """Return a node's name: agents by position, relays and hubs by their position among themselves."""
         leaves = len(self.agents)
         return str(position) if position < leaves else relay_name(position - leaves)
 

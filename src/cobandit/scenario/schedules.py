@@ -171,7 +171,7 @@ class Slots:
 
 @plain_arguments
 def schedules_from_csv(path: Path | str, *, seconds_per_slot: float | None = None) -> dict[str, Slots]:
-    """Read the decision times of agents of a real system, as one schedule for each agent.
+    """Read the decision times of a real system's agents, as one schedule per agent.
 
     The file has a column `agent` and either a column `slot` (whole numbers from 0) or, with `seconds_per_slot`, a
     column `time` in seconds; slot 0 is then that of the earliest time in the file. Rows may be in any order.

@@ -45,7 +45,7 @@ class Tape:
         return stream(self.trial_key, agent, purpose)
 
     def clock_keys(self, agent: int, horizon: int) -> ClockKeys:
-        """Return the keys for an agent's decision times."""
+        """Return the keys that an agent's decision times depend on."""
         return ClockKeys(self.key(agent, Stream.DECISIONS), self.key(agent, Stream.TOGGLES), horizon)
 
     def policy_seed(self, agent: int) -> int:

@@ -34,13 +34,13 @@ _GRAPH_STREAM = 0x6EA9
 
 @dataclass(frozen=True, slots=True)
 class RelayAbsence:
-    """A relay is away from slot `leave` until just before slot `rejoin`, or for good. It sends nothing: it is killed.
+    """A relay is away from slot `leave` until just before slot `rejoin`, or for good, without a word: it was killed.
 
     Args:
-        relay: Which one, from 0.
+        relay: The relay, counted from 0.
         leave: The first slot without it. Its neighbours notice at once, because connections break.
         rejoin: The first slot in which it is back.
-        forgets: Whether it has lost its disk. This requires loss-tolerant agents.
+        forgets: Whether it lost its disk. This requires loss-tolerant agents.
     """
 
     relay: int
@@ -64,8 +64,8 @@ class Relays:
 
     Args:
         count: The number of relays.
-        homes: The number of relays that a leaf talks to.
-        absences: Which relays are away, and when.
+        homes: The number of relays that each leaf talks to.
+        absences: When each relay is away.
 
     >>> Relays(3, homes=2).order(4)
     (1, 2, 0)
@@ -102,7 +102,7 @@ class Relays:
         return tuple((leaf + place) % self.count for place in range(self.count))
 
     def homes_of(self, leaf: int, away: Iterable[int] = ()) -> tuple[int, ...]:
-        """Return a leaf's homes while some relays are away."""
+        """Return the homes of a leaf while some relays are away."""
         gone = set(away)
         return tuple(relay for relay in self.order(leaf)[: self.known] if relay not in gone)[: self.homes]
 
@@ -112,7 +112,7 @@ class Graph:
     """Agents that talk only to their neighbours, and pass on what they hear.
 
     Args:
-        edges: Pairs of agents, by position. All agents must be connected.
+        edges: Pairs of agents, by position. The graph must be connected.
         kind: The name of the graph in descriptions.
 
     >>> Graph.ring(4).edges
@@ -141,14 +141,14 @@ class Graph:
     @classmethod
     @plain_arguments
     def ring(cls, agents: int) -> "Graph":
-        """Return a ring, in which each agent has two neighbours."""
+        """Return a ring: every agent has two neighbours."""
         check_whole("the agents of a ring", agents, 3, MAX_NODES)
         return cls(tuple((agent, (agent + 1) % agents) for agent in range(agents)), "ring")
 
     @classmethod
     @plain_arguments
     def grid(cls, agents: int) -> "Graph":
-        """Return an approximately square grid, filled row by row, with up to four neighbours each.
+        """Return a roughly square grid, filled row by row: every agent has up to four neighbours.
 
         >>> Graph.grid(5).edges
         ((0, 1), (0, 3), (1, 2), (1, 4), (3, 4))
@@ -162,7 +162,7 @@ class Graph:
     @classmethod
     @plain_arguments
     def random(cls, agents: int, degree: int, *, seed: int = 0) -> "Graph":
-        """Draw a connected graph in which each agent has `degree` neighbours.
+        """Draw a connected graph in which every agent has `degree` neighbours.
 
         A regular graph is made irregular by exchanging the ends of pairs of edges, many times.
 
@@ -201,7 +201,7 @@ class Graph:
         """Raise unless the graph connects this many agents, all of them.
 
         Raises:
-            LocalError: An edge names an unknown agent, or the graph is not connected.
+            LocalError: An edge names an agent that does not exist, or the graph is not connected.
         """
         for edge in self.edges:
             for agent in edge:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 
 class Kind(IntEnum):
-    """The event in a row."""
+    """What a row of a trace records."""
 
     DECISION = 0
     SHARE = 1
@@ -48,13 +48,13 @@ class Row(NamedTuple):
 def transcript(
     rows: Iterable[Row], agents: Sequence[str], arms: Sequence[str], *, reward: Callable[[int], float] = int
 ) -> str:
-    """Return a trace as lines for people.
+    """Return a trace as human-readable lines.
 
     Args:
         rows: The trace.
         agents: The names of the agents.
         arms: The names of the arms.
-        reward: Converts the quanta of a row to a reward as people write it, such as `Arms.told`.
+        reward: Converts a row's quanta to a reward in its usual units, such as `Arms.told`.
 
     >>> print(transcript([Row(3, Kind.DECISION, 0, 1, 1, 1, 0)], agents=["j"], arms=["A", "B"]))
     slot 3: j pulls B, reward 1

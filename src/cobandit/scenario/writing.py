@@ -43,7 +43,7 @@ def scenario_to_mapping(
         own: What to write in place of something of your own. A file with it cannot be read again.
 
     Raises:
-        LocalError: The scenario uses something of your own, which a file cannot hold. The message names the key.
+        LocalError: The scenario uses code of your own, which a file cannot hold. The message names the key.
 
     >>> from cobandit.scenario import Arms
     >>> scenario_to_mapping(Scenario(100, Arms.of([0.2]), (AgentSpec(Rate(0.5)),)))["agents"]

@@ -23,7 +23,7 @@ RANDOM_FLIPS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A ratio of two means, with its 95 % interval (Fieller); without ends where the data allow any ratio."""
+    """A ratio of two means with its 95 % interval (Fieller). Without ends if the data allow any ratio."""
 
     mean: float | None
     low: float | None
@@ -39,15 +39,15 @@ class Comparison:
     quantity: str
     trials: int
     difference: Estimate
-    """The first minus the second, for each trial: the mean with its 95 % interval."""
+    """The first minus the second, per trial: the mean with its 95 % interval."""
     p_t: float
-    """The probability of a difference at least this large by chance alone: Student's paired t test, two-sided."""
+    """The two-sided p-value of Student's paired t test."""
     p_permutation: float
-    """The same by the permutation test of signs, two-sided."""
+    """The two-sided p-value of the sign permutation test."""
     ratio: Ratio
     """The first mean divided by the second."""
     correlation: float | None
-    """Of the two, over trials; `None` if one of them never varies."""
+    """The correlation between the two over trials; `None` if one of them never varies."""
     trials_saved: float | None
     """How many times more trials the same interval would take if the two ran on unrelated tapes: the sum of both
     variances over the variance of the difference. `None` if the difference never varies."""

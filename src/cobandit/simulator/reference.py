@@ -55,11 +55,11 @@ def run(
 
     Args:
         scenario: The world.
-        seed: The seed of all randomness.
+        seed: The random seed.
         trial: The number of the trial with this seed.
-        trace: A list that receives a row for every event.
-        checkpoints: Slots at whose beginning the counts so far are recorded.
-        watch: Called after every event, with the run in its present state; for invariants.
+        trace: A list that receives a row for everything that happens.
+        checkpoints: Slots at whose beginning to record the counts so far.
+        watch: Called with the run after everything that happens; for checking invariants.
 
     >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
     >>> world = Scenario(horizon=100, arms=Arms.of([0.2, 0.8]), agents=(AgentSpec(Rate(1.0)), AgentSpec(Rate(0.1))))

@@ -37,8 +37,8 @@ def _none() -> Counts:
 class Communication:
     """What one run sent.
 
-    A communication in the sense of the paper's C is a share. Notices (elimination, join, leave) are counted separately.
-    So are the messages that only loss-tolerant agents send.
+    A communication in the sense of the paper's C is a share. Notices (elimination, join, leave) are counted separately,
+    and so is everything that only loss-tolerant agents send.
     """
 
     shares: Counts
@@ -55,7 +55,7 @@ class Communication:
     """The size of all shares by the footnote of Definition 1: log2(n + 1) bits for each number in a share of n. Totals
     from a relay to a leaf count as 0, because no buffer has held them."""
     agent_rounds: int = 0
-    """The number of slots in which each agent or relay sent at least one message of any kind, added up."""
+    """The number of slots in which an agent or relay sent at least one message of any kind, summed over all of them."""
     links: Counts | None = None
     """In a topology other than a mesh, sender and receiver of every link (`cobandit.simulator.wiring`). All counts then
     have an entry for each link rather than for each pair, because a large fleet has few links."""
@@ -98,7 +98,7 @@ COUNTED_AT = ("shares_at", "messages_at", "bytes_at", "agent_rounds_at", "lackin
 
 @dataclass(slots=True)
 class Result:
-    """One run: which agent pulled what, and what was sent."""
+    """One run: what each agent pulled, and what was sent."""
 
     agents: tuple[str, ...]
     pulls: Counts
@@ -140,7 +140,7 @@ class Result:
     def regrets(self) -> list[float]:
         """Pseudo-regret by agent: the gaps of the arms it pulled, added up.
 
-        If means change, it is relative to the arm that would have paid most over all the agent's decisions.
+        Where means change, the reference is the arm that would have paid most over all of the agent's decisions.
         """
         if self.moving is not None:
             return (self.moving.best - self.moving.gained).tolist()  # type: ignore[no-any-return]
@@ -160,12 +160,12 @@ class Result:
 
     @property
     def dynamic_regret(self) -> float:
-        """The dynamic regret of all agents together. Equals the pseudo-regret if means do not change."""
+        """The dynamic regret of all agents together; equal to the pseudo-regret if means do not change."""
         return math.fsum(self.dynamic_regrets)
 
     @property
     def realised_regrets(self) -> list[float]:
-        """Realised regret by agent: what its best arm pays on average for its pulls, minus the rewards it received."""
+        """Realised regret by agent: what its best arm pays on average for its pulls, minus the rewards received."""
         paid = self.rewards.sum(axis=1)
         if self.moving is not None:
             return (self.moving.best - paid).tolist()  # type: ignore[no-any-return]
@@ -239,7 +239,7 @@ class Result:
 
     @property
     def staleness(self) -> float:
-        """How many observations by others an agent did not know when it decided, on average; NaN if unknown."""
+        """The mean number of other agents' observations that an agent did not know when it decided; NaN if unknown."""
         if self.lacking == UNKNOWN:
             return math.nan
         return self.lacking / max(1, int(self.pulls.sum()))

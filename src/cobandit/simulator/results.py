@@ -55,7 +55,7 @@ _METADATA = b"cobandit"
 
 @dataclass(frozen=True)
 class About:
-    """The origin of results: enough to run them again."""
+    """Where results come from: everything needed to run them again."""
 
     scenarios: Mapping[str, Mapping[str, Any]]
     """Each scenario by its name, with the keys of a scenario file. Parts of your own are given by name, parameters and
@@ -68,11 +68,11 @@ class About:
     versions: Mapping[str, str]
     """The versions of `cobandit`, `python`, `numpy` and `numba`."""
     keep: tuple[str, ...] = ()
-    """The frames that were requested."""
+    """The extra frames that were requested."""
     first_trial: int = 0
     """The number of the first trial; the others follow it."""
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The varied parameters of a sweep, by scenario; empty if it is not a sweep."""
+    """The parameters that a sweep varied, by scenario; empty if this is not a sweep."""
 
     @property
     def identity(self) -> store.Identity:
@@ -97,7 +97,7 @@ class About:
 
     @property
     def varied(self) -> list[str]:
-        """The names of the varied parameters of a sweep."""
+        """The names of the parameters that a sweep varied."""
         return list(next(iter(self.parameters.values()), {}))
 
 
@@ -107,7 +107,7 @@ MOST_NAMED = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """The measurements of one or several scenarios, returned by `cobandit.simulate` and `cobandit.sweep`.
+    """The measurements of all trials of one or several scenarios. Returned by `cobandit.simulate` and `cobandit.sweep`.
 
     In a sweep, every frame has the varied parameters as columns after `scenario`.
     """
@@ -132,8 +132,7 @@ class Results:
     """On request: a row per scenario, trial, sender and receiver between which anything was sent: `shares`, `notices`,
     `retries`, `acknowledgements`. Relays come after the agents."""
     agents_over_time: pd.DataFrame
-    """On request: a row per scenario, trial, checkpoint and agent, with sums of all before it: `decisions`,
-    `regret`."""
+    """On request: a row per scenario, trial, checkpoint and agent, for everything before it: `decisions`, `regret`."""
     about: About
 
     def __repr__(self) -> str:
@@ -158,7 +157,7 @@ class Results:
     def summary(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Return, by scenario and quantity, the mean over trials, its sd, and the 95 % interval `low` to `high`.
 
-        If agents send each other no observations, their staleness is unknown and left out.
+        Staleness is left out where agents do not exchange observations, because it is unknown there.
         """
         found = {
             name: {quantity: self.estimate(name, quantity) for quantity in self.quantities}
@@ -171,11 +170,11 @@ class Results:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """The quantities of the summary. Results of earlier versions have fewer."""
+        """The quantities of a summary. Results of earlier versions have fewer."""
         return tuple(quantity for quantity in QUANTITIES if quantity in self.trials)
 
     def estimate(self, scenario: str, quantity: str) -> Estimate:
-        """Return the mean over trials of a quantity. Only realised regret can be negative, with its interval."""
+        """Return a quantity's mean over trials. Only realised regret and its interval can be negative."""
         least = None if quantity == "realised_regret" else 0.0
         return estimate(self.trial_values(scenario, quantity), least=least)
 
@@ -191,10 +190,10 @@ class Results:
         return values
 
     def compare(self, one: str, other: str, quantity: str = "group_regret") -> Comparison:
-        """Compare a quantity of two scenarios trial by trial. They ran on the same tapes.
+        """Compare a quantity of two scenarios trial by trial, since they ran on the same tapes.
 
         Raises:
-            LocalError: There is no such scenario or quantity, or only one trial.
+            LocalError: There is no such scenario or quantity, or there is only one trial.
 
         >>> from cobandit import silent, simulate
         >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
@@ -216,14 +215,15 @@ class Results:
         return latex_table(self, quantities)
 
     def plot_regret(self, path: Path | str | None = None, *, log: str = "") -> "Chart":
-        """Draw the group regret: over time if there are checkpoints, otherwise at the end of the trials.
+        """Plot the group regret: over time if there are checkpoints, otherwise at the end of the trials.
 
-        Every plot returns a matplotlib `Figure` that shows itself in a notebook. Its `savefig` writes PDF, SVG and PNG
-        with text as text. Colours, markers and lines differ, so that all readers can read it, also in grey.
+        Every plot is a matplotlib `Figure`, which a notebook displays. Its `savefig` writes PDF, SVG and PNG with text
+        kept as text. Scenarios differ in colour, marker and line style, so that plots are readable in greyscale and for
+        colour-blind readers.
 
         Args:
-            path: Also save it there; the suffix determines the format.
-            log: Which axes are logarithmic: `"x"`, `"y"`, `"xy"`, or none.
+            path: Also save the plot here; the suffix sets the format.
+            log: The logarithmic axes: `"x"`, `"y"`, `"xy"`, or none.
 
         Raises:
             LocalError: The file cannot be written.
@@ -231,18 +231,18 @@ class Results:
         return _written(_charts().over_time(self, "group_regret", log), path)
 
     def plot_communication(self, path: Path | str | None = None, *, log: str = "") -> "Chart":
-        """Draw the shares sent, the messages with observations: over time with checkpoints, otherwise at the end.
+        """Plot the shares sent (messages with observations): over time if there are checkpoints, otherwise at the end.
 
         The arguments are those of `plot_regret`.
         """
         return _written(_charts().over_time(self, "shares", log), path)
 
     def plot_agents(self, path: Path | str | None = None) -> "Chart":
-        """Draw the regret of each agent at the end of the trials. If a path is given, also save the figure."""
+        """Plot the regret of each agent at the end of the trials. Also saves the plot if a path is given."""
         return _written(_charts().by_agent(self), path)
 
     def plot_pareto(self, path: Path | str | None = None) -> "Chart":
-        """Draw group regret against messages, with a point for each scenario. If a path is given, also save the figure.
+        """Plot group regret against messages, one point per scenario. Also saves the plot if a path is given.
 
         Both axes are logarithmic. A point is dominated, and hollow, if another scenario has no more of both on average,
         and less of one.
@@ -254,11 +254,11 @@ class Results:
         return summary_html(self)
 
     def report(self, path: Path | str | None = None, *, subject: str | None = None) -> str:
-        """Return a report for people as one HTML page without other files. If a path is given, also write it.
+        """Return a report as one self-contained HTML page. Also writes it if a path is given.
 
         Args:
-            path: Where to write it.
-            subject: The scenario that the report is about, if the others are only for comparison.
+            path: Where to write the page.
+            subject: The scenario that the report is about, if the others are only there for comparison.
 
         Raises:
             LocalError: The page cannot be written, or there is no such scenario.
@@ -272,7 +272,7 @@ class Results:
 
     @classmethod
     def merge(cls, *parts: "Results | Path | str") -> "Results":
-        """Return the results of several runs as one: of different scenarios, or of different trials of the same ones.
+        """Combine the results of several runs: of different scenarios, or of different trials of the same ones.
 
         Args:
             parts: Results, or folders of results. Together they must have the same trials of every scenario, without a
@@ -288,7 +288,7 @@ class Results:
     def save(self, folder: Path | str) -> None:
         """Write the results as Parquet files, each with the scenarios, the seed and the versions inside.
 
-        A folder that is not empty is refused, unless it contains the same run with no more trials.
+        A non-empty folder is refused, unless it holds the same run with no more trials than this one.
 
         Raises:
             LocalError: The folder contains something else, or cannot be read or written.
@@ -308,10 +308,10 @@ class Results:
 
     @classmethod
     def load(cls, folder: Path | str) -> "Results":
-        """Read results written by `save`, or by a run with `out`. Those of earlier versions have fewer columns.
+        """Read results written by `save` or by a run with `out`. Results of earlier versions have fewer columns.
 
         Raises:
-            LocalError: The folder contains no complete result, or a file in it is damaged.
+            LocalError: The folder holds no complete result, or one of its files is damaged.
         """
         files, told = store.load(Path(folder))
         try:

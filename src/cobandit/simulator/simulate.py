@@ -37,7 +37,7 @@ World = Scenario | Path | str
 """A scenario, or the path of a scenario file."""
 
 Progress = Callable[[int, int], None]
-"""Called with the number of trials done, and of all trials."""
+"""Called with the number of trials done, and the total."""
 
 
 @plain_arguments
@@ -57,34 +57,33 @@ def simulate(
 ) -> Results:
     """Run trials of a scenario, or of several on the same tapes, and return their measurements.
 
-    The same seed gives the same bits, whatever the number of workers and wherever they are. This also holds for your
-    own policy or protocol if all its randomness comes from the seed that it is given. A generator created outside of it
-    gives the same numbers in each process. `random` and `numpy.random` are seeded anew for each trial, from `seed` and
-    the trial's number, and restored afterwards; but not where trials share them, in several threads or in an executor
-    of yours.
+    The same seed gives the same bits, whatever the number of workers and wherever they run. Your own policy or protocol
+    keeps that promise if all its randomness comes from the seed that it is given. A generator created outside of it
+    gives the same numbers in each process. `random` and `numpy.random` are reseeded for each trial, from `seed` and the
+    trial's number, and restored afterwards; but not where trials share them, in several threads or in your own
+    executor.
 
     Args:
         scenario: A `Scenario`, the path of a scenario file, or several of them by name, for a paired comparison.
-        trials: The number of trials of each; from the file by default, or 30.
-        seed: The seed of all randomness; from the file by default, or 1.
-        workers: How many trials run at once; by default, one for each core that this process may use. On Linux, those
-            of the readable engine run in forked processes. Changes that a policy makes outside of itself, such as to a
-            list of yours, are only visible with 1. If your program has other threads, a lock that one of them holds at
-            the fork (of a logger, of a library) stays locked in the process, and a policy that needs it waits for ever;
-            Python 3.12 and later warn about that. With 1, everything runs in your process.
+        trials: Number of trials of each scenario; by default as the file says, or 30.
+        seed: The random seed; by default as the file says, or 1.
+        workers: Number of trials to run at once; by default one per core that this process may use. On Linux, trials of
+            the readable engine run in forked processes, so changes that a policy makes outside of itself, such as to a
+            list of yours, are visible only with 1. If your program has other threads, a lock that one of them holds at
+            the fork (in a logger, in a library) stays held in the process, and a policy that needs it waits forever;
+            Python 3.12 and later warn about this. With 1, everything runs in your process.
         executor: Where to run instead of threads and processes: any `concurrent.futures.Executor`.
         engine: `"auto"`, `"compiled"` or `"reference"`. Both engines give the same results.
-        checkpoints: Slots at whose beginning regret and communication are recorded, or the number of such slots, evenly
-            spaced.
-        keep: Further frames, which are larger: `"pulls"` (by agent and arm), `"links"` (what each sent to each) and
+        checkpoints: Slots at whose beginning to record regret and communication, or a number of evenly spaced slots.
+        keep: Further, larger frames: `"pulls"` (by agent and arm), `"links"` (what each node sent to each other) and
             `"agents_over_time"` (decisions and regret of each agent at each checkpoint).
-        first_trial: The number of the first trial. Other machines may run other trials: `Results.merge` combines them.
-        out: A folder for the results. Trials are kept there as they finish, so that the same call continues where an
-            earlier one was interrupted. At the end it contains Parquet files that `Results.load` reads.
-        progress: Called with the number of trials done and of all trials, at the start and after each.
+        first_trial: The number of the first trial. Other machines may run other trials; `Results.merge` combines them.
+        out: A folder for the results. Trials are saved there as they finish, so that the same call resumes an
+            interrupted run. At the end it holds Parquet files that `Results.load` reads.
+        progress: Called with the number of finished trials and the total, at the start and after each trial.
 
     Raises:
-        LocalError: An argument is wrong, or the folder contains another run or cannot be written.
+        LocalError: An argument is wrong, or the folder holds another run or cannot be written.
 
     >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario
     >>> world = Scenario(horizon=100, arms=Arms.of([0.2, 0.8]), agents=(AgentSpec(Rate(1.0)), AgentSpec(Rate(0.1))))
@@ -125,7 +124,7 @@ def run_all(
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Run scenarios by name: the common part of `simulate` and `sweep`. With `parameters`, it is a sweep."""
+    """Run scenarios by name: the common part of `simulate` and `sweep`. With `parameters`, this is a sweep."""
     check_whole("trials", trials, 1, MOST_TRIALS)
     check_whole("first_trial", first_trial, 0, MOST_TRIALS)
     check_whole("seed", seed, 0, LARGEST_SEED)

@@ -20,10 +20,10 @@ from cobandit.values.errors import LocalError
 MAX_POINTS = 100_000
 
 ALGORITHM = "algorithm"
-"""The column for the names of scenarios, if a point has several."""
+"""The column for scenario names, if a point has several scenarios."""
 
 Build = Callable[..., Scenario | Mapping[str, Scenario]]
-"""Takes a value of each parameter, and returns the scenario of that point, or several by name to compare."""
+"""Takes one value per parameter and returns the scenario of that point, or several to compare, by name."""
 
 
 def sweep(
@@ -44,22 +44,22 @@ def sweep(
     """Run trials at every point of a grid, all on the same tapes, and return their measurements.
 
     Args:
-        build: Returns the scenario of a point, or several by name (which adds the column `algorithm`).
-        trials: The number of trials at each point.
-        seed: As in `simulate`, like all options up to `progress`.
+        build: Returns the scenario of a point, or several by name (then in the column `algorithm`).
+        trials: Number of trials at each point.
+        seed: See `simulate`.
         first_trial: See `simulate`.
         workers: See `simulate`.
         executor: See `simulate`.
         engine: See `simulate`.
         checkpoints: See `simulate`.
         keep: See `simulate`.
-        out: A folder. It may grow: the same call with more trials, or with other points, adds what is missing.
+        out: A folder for the results. It may grow: the same call with more trials or other points adds what is missing.
         progress: See `simulate`.
-        grid: The values of each parameter: numbers, strings, true or false. Other values are given by names, such as
-            `threshold={"constant": Constant(4), "doubling": Geometric(2)}`; the column contains the names.
+        grid: The values of each parameter: numbers, strings, true or false. Give any other values by name, such as
+            `threshold={"constant": Constant(4), "doubling": Geometric(2)}`; the column holds the names.
 
     Raises:
-        LocalError: An argument is wrong, or the folder contains something else.
+        LocalError: An argument is wrong, or the folder holds something else.
 
     >>> from cobandit import Constant, on_demand
     >>> from cobandit.scenario import AgentSpec, Arms, Rate, Scenario

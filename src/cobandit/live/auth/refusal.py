@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class Refusal(Enum):
-    """Why something that arrived was refused. Each reason is counted separately."""
+    """Why something that came in was refused. Each reason is counted separately."""
 
     STRANGER = "from somebody who is not known here"
     FOREIGN_GROUP = "of another group"

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class Reread(NamedTuple):
-    """The result of rereading the files that prove names."""
+    """The result of rereading the credential files."""
 
     changes: tuple[str, ...] = ()
-    """What was adopted, in words."""
+    """What was put to use, in words."""
     troubles: tuple[str, ...] = ()
-    """What is wrong at present, in words for the person who must act. The last good content is still in use."""
+    """What is wrong at present, in words for the person who has to act. The last good content stays in use."""
     is_renewed: bool = False
-    """Whether the member presents another certificate from now on."""
+    """Whether the member uses another certificate from now on."""
 
 
 class Watched:

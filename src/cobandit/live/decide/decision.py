@@ -62,7 +62,7 @@ class Decision(NamedTuple):
 
     arm: Arm
     propensity: float | None
-    """How likely this arm was, given what was known; `None` if the policy draws at random and does not report odds."""
+    """The probability of this arm, given what was known; `None` if the policy draws at random without giving it."""
     number: int
     at: float
     """When it was made, in seconds since 1970."""
@@ -70,11 +70,11 @@ class Decision(NamedTuple):
     bandit: str = ""
     segment: str = ""
     is_held_out: bool = False
-    """Whether it belongs to the hold-out: chosen evenly from the arms on offer, and not learned from."""
+    """Whether the decision belongs to the hold-out: drawn evenly over the arms on offer, and not learned from."""
 
     @property
     def id(self) -> str:
-        """The decision's name, as a string that is safe in a URL."""
+        """This decision's id, as a URL-safe string."""
         return self.signer.token(self)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class Taken(Enum):
-    """What became of a reward that was handed over. True if it counts, or may count later: `if member.update(...)`.
+    """What became of a reward. True if the reward counts or may count later: `if member.update(...)`.
 
     >>> bool(Taken.COUNTED), bool(Taken.ON_ITS_WAY), bool(Taken.COUNTED_BEFORE), bool(Taken.GIVEN_UP)
     (True, True, False, False)
@@ -13,13 +13,13 @@ class Taken(Enum):
     COUNTED = "counted"
     """It counts here."""
     ON_ITS_WAY = "on its way"
-    """It is on its way to the member that decided, or to the relay that counts for that member, and will count once."""
+    """On its way to the member that decided, or to the relay that counts for it. It is counted there once."""
     COUNTED_BEFORE = "counted before"
-    """The decision already has its reward, or was withdrawn. Nothing changed."""
+    """The decision already had its reward, or was withdrawn. Nothing changes."""
     GIVEN_UP = "given up"
-    """The decision is too old, or its arm is gone. Unless it counted before, it never will."""
+    """The decision is too old, or its arm is gone. Unless the reward counted before, it never will."""
     NOT_YET = "not taken yet: bring it again"
-    """Used between members only: it cannot be judged at present."""
+    """Used only between members: the reward cannot be judged at present."""
 
     def __bool__(self) -> bool:
         return self in (Taken.COUNTED, Taken.ON_ITS_WAY)

@@ -87,58 +87,61 @@ def join(
     """Join a group, from asynchronous code: `async with cobandit.join(...) as member`.
 
     Args:
-        url: Where the others are: `memory://name`, `tls://host:port`, `nats://host:port`, `mqtt://host:port`,
-            `udp://host:port`; or a transport of your own.
-        group: The group that learns together, with one bandit. Other groups on the same network are ignored.
-        fleet: A fleet that learns together, instead of group and arms. It has any number of bandits, which you declare
-            with `Member.bandit`, together with their own options.
+        url: The network: `memory://name`, `tls://host:port`, `nats://host:port`, `mqtt://host:port`,
+            `udp://host:port`; or your own transport.
+        group: The group that learns together, with one bandit. Other groups on the same network are not heard.
+        fleet: Instead of group and arms: a fleet that learns together, with any number of bandits. Declare them with
+            `Member.bandit`, which also takes the settings of each bandit.
         name: This member's name, unique in its group and always the same. A star in name and state stands for the
-            first number that no running process has taken, for worker processes that are all started alike. Then a
-            star in keys stands for it too, and a port may be given as `7100+*`, which is 7101 for the first process.
-            Without name and state, a relay lends the member a name: for pods, which have neither.
+            first number that no running process has taken: use it for worker processes that all start the same way.
+            A star in keys then stands for the same number, and a port may be given as `7100+*`, which is 7101 for the
+            first. Without a name and a state, one of the relays lends the member a name: for pods, which have neither.
         arms: The arms that this member can serve.
-        state: The file in which it keeps its state. Without one, it forgets everything when it stops.
-        policy: `"thompson"`, `"ucb"`, `"aae"`, `"kl-ucb"`; a policy with parameters, such as
-            `BuiltIn("ucb", alpha=1.0)`; or a function that makes a policy for a list of arms.
-        quantum: The smallest step of a reward, the same in the whole group. Applies to named policies.
-        sharing: How it shares; `LIVE_SHARING` by default. It must be loss-tolerant, with times in seconds.
+        state: The file in which the member keeps what it must not forget. Without one, it forgets everything when it
+            stops.
+        policy: `"thompson"`, `"ucb"`, `"aae"` or `"kl-ucb"`; for one with parameters, `BuiltIn("ucb", alpha=1.0)`, for
+            example; or a function that makes a policy for a list of arms.
+        quantum: The smallest step of a reward, the same in the whole group. For policies given by name.
+        sharing: How the member communicates; `LIVE_SHARING` by default. It must be loss-tolerant, with times in
+            seconds.
         peers: For `tls` and `udp`: addresses of some other members.
-        keys: The member's key file, from `cobandit keys agent`. This file and the ones below are read again when they
-            change.
-        trust: The group's trust file, from `cobandit keys group`. It says what is revoked and, while the group's
-            authority is being replaced, names both authorities. Without it, certificates count until they expire.
-        secret: A secret of the whole group, instead of keys, where there is no `tls`. Of two secrets, it sends with
-            the first and accepts both.
-        secret_file: A file with the secret, or with two, one on each line.
-        floors: For some arms, the least share of decisions.
-        ceilings: For some arms, the greatest share of decisions.
-        expire_after: How many seconds the member runs until it gives up a decision without a reward.
-        forget_after: Seconds of silence after which a member counts as gone. Nothing is sent to it until it is heard
-            again. At least 1,200, because members announce themselves every ten minutes.
-        default_reward: What a decision counts with when it is given up; `None` to forget it.
-        holdout: The share of decisions, or of subjects, that choose evenly from the arms on offer. They are logged as
-            held out, and not learned from. `statistics().lift` says how much more the bandit brings.
-        guardrail: A second metric and the limit below which its mean must stay for every arm, such as
-            `("errors", 0.02)`; `member.report` takes its values. An arm that violates it is frozen everywhere.
+        keys: The member's key file, from `cobandit keys agent`. This file, the trust file and the secret file are
+            reread when they change.
+        trust: The group's trust file, from `cobandit keys group`. It lists what is revoked and, while the group's
+            authority is being replaced, both authorities. Without it, certificates are valid until they expire.
+        secret: A secret shared by the whole group, instead of keys, where there is no `tls`. If you pass two, the
+            member sends with the first and accepts both.
+        secret_file: Instead of `secret`: a file with the secret, or with two, one per line.
+        floors: For some arms, the smallest share of decisions.
+        ceilings: For some arms, the largest share of decisions.
+        expire_after: A decision without a reward expires once its member has run for this many seconds.
+        forget_after: A member that has not been heard for this many seconds counts as gone: it is sent nothing more
+            until it is heard again. At least 1,200, because each member says every ten minutes that it is here.
+        default_reward: The reward to count for an expired decision; `None` to drop the decision.
+        holdout: The share of decisions, or of subjects, that are made evenly over the arms on offer, marked in the log
+            and not learned from. `statistics().lift` says how much more the bandit brings.
+        guardrail: A second metric, and the limit that its mean must stay below for every arm, such as
+            `("errors", 0.02)`. Pass its values to `member.report`. An arm that violates it is frozen everywhere.
         log_limit: How many decisions the log in the state file keeps; a million by default.
-        snapshot: What to start from if the state is empty: `member.snapshot()` of any member, or a file with it.
-        relay: Whether it passes on what others observed, to newcomers at once, so that what a member learned does not
-            die with its name. For members that always run, such as `cobandit relay`. With keys, its certificate must
-            allow it (`cobandit keys agent NAME --relay`).
-        relays: Where the relays of the group are. With relays, this member is a leaf: it talks only to relays, so what
-            it holds and sends does not depend on the number of other members. Addresses for `tls` and `udp` (a DNS
-            name stands for all its addresses), names elsewhere; `["*"]` for all relays that announce themselves.
-        homes: How many relays a leaf talks to at the same time. If one is silent, the leaf takes another.
-        lease: For a relay: seconds of silence after which a process loses the name that the relay lent it.
-        flush_every: For a member without a name of its own: seconds after which its relay receives every reward. If
-            the process is killed, later rewards are lost.
-        clock: The clock, in seconds since 1970; for tests.
-        close_on_sigterm: Make SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks are left and
-            members are closed. For programs that do not handle the signal themselves. Call it on the main thread.
+        snapshot: What to start from if the state is empty: the `member.snapshot()` of any member, or a file with it.
+        relay: Whether the member passes on what others observed, to newcomers at once, so that what a member learned
+            does not die with its name. For members that always run, such as `cobandit relay`. With keys, its
+            certificate must allow it (`cobandit keys agent NAME --relay`).
+        relays: The group's relays. Setting this makes the member a leaf: it talks only to relays, so what it stores
+            and sends does not depend on the number of other members. Give addresses for `tls` and `udp` (a DNS name
+            stands for all its addresses) and names for other networks; `["*"]` means all relays that announce
+            themselves.
+        homes: How many relays a leaf talks to at the same time. If one falls silent, the leaf picks another.
+        lease: For a relay: seconds after which a silent process loses a name that this relay lent it.
+        flush_every: For a member without its own name: seconds after which its relay has heard of every reward. Rewards
+            since then are lost if the process is killed.
+        clock: Returns the time, in seconds since 1970; for tests.
+        close_on_sigterm: Make SIGTERM end the program as `sys.exit(143)` does, so that `with` blocks exit and every
+            member is closed. For programs that do not handle the signal themselves. Call this on the main thread.
 
     Raises:
-        LocalError: An option is wrong; the message says what to do. An unreachable network raises nothing: the member
-            decides, and keeps trying.
+        LocalError: Something on this side is wrong; the message says what to do. An unreachable network is not an
+            error: the member decides anyway and keeps trying.
     """
     check_kinds(locals())
     group, arms = _group(group, arms, fleet)
@@ -231,10 +234,10 @@ def connect(*arguments: Any, **options: Any) -> Member:  # noqa: ANN401  # those
 
 
 def check_start(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  # those of `join`
-    """Check whether a member could start from its state, without starting it. Takes what `join` takes.
+    """Check whether a member could start from its state, without starting it. Takes the same arguments as `join`.
 
     Raises:
-        LocalError: It could not, or part of the state is damaged or missing.
+        LocalError: It could not start, or something in the state is damaged or missing.
     """
     look_at_state(join(*arguments, **options).options)
 
@@ -296,8 +299,8 @@ async def _begin(
 def reward(state: str | Path, decision: str, reward: float) -> bool:
     """Reward a decision by its id, from another process on the same computer, whether its member runs or not.
 
-    Return whether the reward was left for the member. It is not if the decision already has one on the disk, or was
-    given up.
+    Returns whether the reward was left for the member. It is not if the decision already has a reward on disk, or has
+    expired.
 
     Args:
         state: The state file of the member that decided.
@@ -305,7 +308,8 @@ def reward(state: str | Path, decision: str, reward: float) -> bool:
         reward: The reward, in the range of the decision's bandit: [0, 1] in a group with one bandit.
 
     Raises:
-        LocalError: The reward is out of range, the file is not a member's, or it knows no such bandit. Nothing changed.
+        LocalError: The reward is out of range, the file is not a member's state, or it has no such bandit. Nothing
+            changes.
     """
     from cobandit.live.store.sqlite_journal import leave_mail  # noqa: PLC0415
     from cobandit.live.store.state_file import check_reward, is_settled  # noqa: PLC0415

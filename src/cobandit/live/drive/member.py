@@ -41,14 +41,14 @@ from cobandit.values.tally import Arm
 Value = TypeVar("Value")
 
 STOP_WITHIN = 10.0
-"""How many seconds a member may take for its farewell when the interpreter ends."""
+"""Seconds that a member may take to say farewell when the interpreter exits."""
 
 
 class Member:
     """One member of a group. Every method may be called from any thread.
 
     Args:
-        node: Its network side. A member is created on the loop where that runs.
+        node: The network side of the member. The member must be created on the loop where the node runs.
         home: That loop.
         keeper: Supplies it with names, if it has none of its own.
     """
@@ -71,7 +71,7 @@ class Member:
 
     @property
     def name(self) -> str:
-        """This member's name. A name lent by a relay may change."""
+        """This member's name. A name lent by a relay may change later."""
         return self._name
 
     @property
@@ -91,12 +91,12 @@ class Member:
 
     @property
     def disk_trouble(self) -> str | None:
-        """Why the disk does not accept decisions and rewards; `None` if it does."""
+        """Why decisions and rewards cannot be written to disk; `None` if they can."""
         return self._node.disk_trouble
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether this is a leaf and none of its relays answers. It decides all the same."""
+        """Whether the member is a leaf and none of its relays answers. It still decides."""
         return self._node.is_cut_off
 
     # Deciding.
@@ -105,15 +105,15 @@ class Member:
         """Decide which arm to pull. Local: no I/O, and no waiting for the network.
 
         Args:
-            subject: Who the decision is for, if the same subject should get the same arm again as long as it is on
-                offer. This member remembers the 100,000 subjects seen last, across restarts. A member that has not seen
-                a subject draws the same arm as all members with the same odds.
-            among: Choose one of these, if only some arms will do this time, for example because something is sold out.
-                Floors and ceilings of the other arms are ignored then.
+            subject: Who the decision is for, if the same subject should get the same arm again while it is on offer.
+                This member remembers the 100,000 subjects seen last, across restarts. For a subject that it has not
+                seen, it makes the same draw as every other member with the same odds.
+            among: Choose one of these arms, if not every arm is possible this time: something is sold out, or not for
+                every user. Floors and ceilings of the other arms then do not count.
 
         Raises:
-            LocalError: None of the arms to choose from is on offer: they are frozen or removed, or the kill switch is
-                on to another arm.
+            LocalError: None of the arms to choose from is on offer: they are frozen or removed, or the kill switch
+                points to another arm.
         """
         return self._decider.select_arm(subject, among)
 
@@ -135,27 +135,27 @@ class Member:
         holdout: float = 0.0,
         guardrail: tuple[str, float] | None = None,
     ) -> NamedBandit:
-        """Declare one of the bandits of a fleet, and return it. Members with the same declaration learn together.
+        """Declare one of the bandits of a fleet and return it. Members that make the same declaration learn together.
 
-        May be called at any time, and again with more arms. The bandit outlives a restart, but must be declared again.
+        Call it at any time, and again to add arms. What the bandit learned survives a restart; declare it again then.
 
         Args:
-            name: Its name in the fleet.
-            arms: Its arms.
-            policy: As in `join`. Each segment has its own.
+            name: The bandit's name in the fleet.
+            arms: The bandit's arms.
+            policy: As in `join`; one per segment.
             rewards: The smallest and the largest reward: money, seconds, anything.
             quantum: The smallest step of a reward; a millionth of the range by default.
-            window: Forget older observations: `"7d"`, or seconds.
-            half_life: Halve the weight of an observation whenever this time has passed: `"2d"`, or seconds.
-            floors: For some arms, the least share of decisions, in each segment.
-            ceilings: For some arms, the greatest share.
-            default_reward: What a decision counts with when it is given up; `None` to forget it.
+            window: Forget observations older than this: `"7d"`, or seconds.
+            half_life: Halve the weight of an observation each time this has passed: `"2d"`, or seconds.
+            floors: For some arms, the smallest share of decisions in each segment.
+            ceilings: For some arms, the largest share.
+            default_reward: The reward to count for an expired decision; `None` to drop the decision.
             max_segments: How many segments the bandit may have at this member.
             holdout: The share of decisions, or of subjects, that are held out, as in `join`, over all segments.
             guardrail: A second metric and its limit, as in `join`, over all segments.
 
         Raises:
-            LocalError: The declaration is invalid, or differs from an earlier one. Nothing changed.
+            LocalError: The declaration is invalid, or differs from an earlier one. Nothing changes.
         """
         self.check_open()
         if self._source.published.arms:
@@ -171,19 +171,19 @@ class Member:
 
     @property
     def is_fleet(self) -> bool:
-        """Whether it has only named bandits."""
+        """Whether the member has named bandits, and no other."""
         return not self._source.published.arms
 
     @property
     def bandits(self) -> tuple[str, ...]:
-        """The names of the bandits declared here."""
+        """The names of the bandits declared at this member."""
         return tuple(self.machine.bandits.declared)
 
     def declared_bandit(self, name: str) -> NamedBandit:
         """Return a bandit that is declared here.
 
         Raises:
-            UnknownError: It is not declared.
+            UnknownError: The bandit is not declared here.
         """
         if name not in self.machine.bandits.declared:
             raise UnknownError(
@@ -193,11 +193,11 @@ class Member:
 
     @property
     def machine(self) -> Machine:
-        """The machine, which the bandits of a fleet use on the loop."""
+        """The machine that the bandits of a fleet read, on the loop."""
         return self._node.machine
 
     def check_choice(self, among: Collection[Arm]) -> None:
-        """Check whether `select_arm(among=...)` could choose one of these now, without deciding.
+        """Check whether `select_arm(among=...)` could choose one of these arms now, without deciding.
 
         Raises:
             LocalError: None of them is on offer.
@@ -207,16 +207,17 @@ class Member:
     def update(self, decision: Decision | str, reward: float | bool | Decimal) -> Taken:
         """Reward a decision, given itself or its id. Counts once, however often it is repeated.
 
-        The decision may be from an earlier start or another member. In the latter case the reward is sent there.
+        The decision may be from an earlier start, or from another member; the reward is then delivered to that member.
 
         Returns:
-            What became of the reward. True if it counts, or may count later: `COUNTED` here; `ON_ITS_WAY` to another
-            member, which alone can count it; `COUNTED_BEFORE`; `GIVEN_UP`, because it is too old. `statistics()` says
-            how many wait, were delivered, and were given up because their member did not return.
+            What became of the reward. The result is true if the reward counts or may count later: `COUNTED` here;
+            `ON_ITS_WAY` to another member, the only one that can count it; `COUNTED_BEFORE`; or `GIVEN_UP`, because
+            the decision is too old. `statistics()` says how many rewards are waiting, were delivered, and were given
+            up because their member did not come back.
 
         Raises:
-            LocalError: The reward is outside the range of its bandit, which is [0, 1] by default; the id is invalid; or
-                too many rewards wait for members that cannot be reached. Nothing changed.
+            LocalError: The reward is outside its bandit's range, [0, 1] by default; or the id is invalid; or too many
+                rewards are waiting for members that cannot be reached. Nothing changes.
         """
         counted: float = reward if type(reward) is float else _number(reward)
         decider = self._decider
@@ -227,7 +228,7 @@ class Member:
         return result_of(self._background.submit(self._update_at_machine(token, counted))) if taken is None else taken
 
     async def updated(self, decision: str, reward: float) -> Taken:
-        """`update` by id, for asynchronous code. The caller's loop never waits for the network or the disk."""
+        """`update` by id, from asynchronous code: your loop never waits for the network or the disk."""
         decision, reward = _id_of(decision), _number(reward)
         taken = self._update_at_decider(decision, reward)
         if taken is not None:
@@ -237,15 +238,15 @@ class Member:
     def report(self, decision: Decision | str, metric: str, value: float | bool) -> bool:
         """Report a value of the guardrail's metric for a decision, before its reward: an error, a timeout, a complaint.
 
-        Also report 0 where nothing went wrong, because the mean of all reports is watched. A report counts at once, and
-        stays even if the decision is withdrawn later or never rewarded.
+        Also report 0 where nothing went wrong: the guardrail watches the mean of the reported values. A value counts at
+        once, and still counts if the decision is later withdrawn or never rewarded.
 
         Returns:
             Whether it counts: once for each decision, while that waits for its reward, and not after a restart.
 
         Raises:
-            LocalError: It is not the guardrail's metric, the decision is another member's, or the value is not in
-                [0, 1].
+            LocalError: It is not the guardrail's metric, the decision is another member's, or the value is not a number
+                in [0, 1].
         """
         token = _id_of(decision)
         decider, claim = self._decider, read(token)
@@ -263,13 +264,13 @@ class Member:
         return decider.open_since(claim.number) == claim.at and decider.report(claim.number, told)
 
     def withdraw(self, decision: Decision | str) -> bool:
-        """Withdraw a decision that was never carried out, so that it counts neither now nor when it would expire.
+        """Take back a decision that was never carried out, so that it does not count, not even when it would expire.
 
         Returns:
             Whether it was still open.
 
         Raises:
-            LocalError: The decision is another member's. Only the member that decided can withdraw it.
+            LocalError: The decision is another member's: only the member that decided can take it back.
         """
         token = _id_of(decision)
         decider, claim = self._decider, read(token)
@@ -309,7 +310,7 @@ class Member:
 
     @plain_arguments
     def freeze_arm(self, arm: Arm) -> None:
-        """Stop all traffic to an arm, here and at every member, until `unfreeze_arm`. What is known about it stays."""
+        """Stop sending traffic to an arm, at every member, until `unfreeze_arm`. What is known of it stays."""
         self.change(lambda: self._node.machine.operations.set_frozen(arm, is_frozen=True))
 
     @plain_arguments
@@ -321,7 +322,7 @@ class Member:
     def kill(self, control_arm: Arm) -> None:
         """Turn the kill switch on: every member pulls only this arm, until `lift`.
 
-        In a fleet, this affects every bandit that has the arm; `NamedBandit.kill` affects one.
+        In a fleet, this applies to every bandit that has the arm. Use `NamedBandit.kill` for a single bandit.
         """
         self.change(lambda: self._node.machine.operations.set_control_arm(control_arm))
 
@@ -331,17 +332,17 @@ class Member:
 
     @plain_arguments
     def forget(self, name: str) -> None:
-        """Declare a member gone for good, here and everywhere: nothing is sent to it, and the statistics omit it.
+        """Declare a member gone for good, at every member: nothing is sent to it, and statistics leave it out.
 
-        Its observations stay. If it is heard again, all is as before: nothing is lost or counted twice. Members that
-        said farewell, and those that were silent for `forget_after`, are forgotten without this.
+        Its observations stay. If it is heard again, everything is as before: nothing is lost or counted twice. Members
+        that said farewell, or have been silent for `forget_after`, are forgotten without this.
         """
         check_text("the name of a member", name)
         self.change(lambda: self._node.machine.operations.set_gone(name))
 
     @plain_arguments
     def add_arm(self, arm: Arm) -> None:
-        """Offer another arm at this member. Others may not have it, or not yet."""
+        """Offer one more arm at this member. Others may not have it, or not yet."""
         self.check_open()
         if not self._source.published.arms:
             raise StateError("arms are of bandits with names here: declare the bandit again, with more arms")
@@ -350,34 +351,34 @@ class Member:
 
     @plain_arguments
     def remove_arm(self, arm: Arm) -> None:
-        """Stop offering an arm at this member. What is known about it stays, and others may keep using it."""
+        """Stop offering an arm at this member. What is known of it stays, and others may continue to offer it."""
         self.change(lambda: self._node.machine.operations.remove_arm(arm))
 
     def catch_up(self) -> None:
         """Ask every other member for one share, and return at once.
 
-        Members that decide need not call this: as they learn, they ask for what others learned. A member that only
-        listens gets nothing from busy members until it asks.
+        Members that decide do not need this: by sharing what they learn, they ask for what others learned. A member
+        that only listens hears nothing from busy members until it asks.
         """
         self.change(lambda: self._node.machine.introduction.introduce())  # noqa: PLW0108  # looked up on the loop
 
     def statistics(self) -> Statistics:
-        """Return this member's status as an immutable value, with a verdict on what it knows now."""
+        """Return this member's state as an immutable value, with a verdict on what it knows now."""
         self.check_open()
         return result_of(self._background.submit(self._node.fresh_statistics()))
 
     def fleet(self, wait_s: float = 2.0) -> Fleet:
-        """Ask the other present members for their status, and return it together with this member's.
+        """Ask the other members that are here for their statistics, and return them with this member's.
 
-        Returns as soon as all have answered; `silent` names those that have not within this many seconds. A call during
-        a round that is under way gets the answer of that round.
+        Returns as soon as all have answered; `silent` names the members that did not answer within the given seconds.
+        A call made while a round is under way gets the answer of that round.
         """
         check_positive("wait", wait_s)
         self.check_open()
         return result_of(self._background.submit(self._node.fleet(wait_s)))
 
     def snapshot(self) -> bytes:
-        """Return what this member knows about the arms, as a start for another member, online or offline."""
+        """Return everything this member knows about the arms, for another member to start from, online or offline."""
         machine = self._node.machine
         return self.on_loop(lambda: machine.terms.versions.layout.snapshots.encode(machine.agent.snapshot()))
 
@@ -389,9 +390,9 @@ class Member:
         return iter(DecisionLog(bandits.__getitem__, self._source.signer).read(self._node.history()))
 
     def flush(self, timeout: float = 5.0) -> bool:
-        """Send all present members what they lack, without waiting for a full share.
+        """Send every member that is here what it lacks, without waiting until there is enough for a share.
 
-        Closing does the same, for at most a second. Returns whether all have acknowledged it within this many seconds.
+        Closing does the same, for a second at most. Returns whether all acknowledged it within the given seconds.
         """
         self.check_open()
         return result_of(self._background.submit(self._node.flush(_seconds(timeout))))
@@ -400,7 +401,7 @@ class Member:
         """Return when everything rewarded so far is on the disk.
 
         Raises:
-            LocalError: The disk does not accept it, or not in time. Nothing is lost: the member tries again.
+            LocalError: It could not be written, or not within the given seconds. Nothing is lost: the member retries.
         """
         self.check_open()
         seconds = None if timeout is None else _seconds(timeout)
@@ -414,7 +415,7 @@ class Member:
     # Leaving.
 
     def close(self) -> None:
-        """Say farewell, write everything to disk, and stop. Does nothing if the member is closed already."""
+        """Say farewell, write everything to disk and stop. Harmless if the member is already closed."""
         if self._shut("is closed"):
             result_of(self._background.submit(self._stop()), STOP_WITHIN, may_cancel=False)
 

@@ -43,7 +43,7 @@ class NamedBandit:
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """The segments that are decided here: those requested and, as far as there is room, those of other members."""
+        """The segments that this member decides in: used here or heard of from others, as far as there is room."""
         return tuple(segment for name, segment in tuple(self._member.desks) if name == self.name)
 
     def select_arm(
@@ -52,12 +52,12 @@ class NamedBandit:
         """Decide which arm to pull. Local: no I/O, and no waiting for the network.
 
         Args:
-            segment: The segment to decide for. Each learns for itself, and appears when it is first requested.
+            segment: The segment to decide in. Each segment learns separately and is created on first use.
             subject: Who the decision is for, as in `Member.select_arm`.
-            among: Choose one of these.
+            among: Choose one of these arms.
 
         Raises:
-            LocalError: The bandit has the maximum number of segments, or no arm to choose from is on offer.
+            LocalError: The maximum number of segments is reached, or none of the arms to choose from is on offer.
             NotNowError: The member is closed.
         """
         self._member.check_open()
@@ -69,7 +69,7 @@ class NamedBandit:
         return desk.select_arm(subject, among)
 
     def update(self, decision: Decision | str, reward: float | bool | Decimal) -> Taken:
-        """Reward a decision, given itself or its id, like `Member.update`, which takes decisions of all bandits."""
+        """Reward a decision, given as the decision or its id. Like `Member.update`, which takes all bandits'."""
         return self._member.update(decision, reward)
 
     def report(self, decision: Decision | str, metric: str, value: float | bool) -> bool:
@@ -77,12 +77,12 @@ class NamedBandit:
         return self._member.report(decision, metric, value)
 
     def withdraw(self, decision: Decision | str) -> bool:
-        """Withdraw a decision that was never carried out."""
+        """Take back a decision that was never carried out."""
         return self._member.withdraw(decision)
 
     @plain_arguments
     def freeze_arm(self, arm: Arm) -> None:
-        """Stop all traffic to an arm of this bandit, here and at every member, until `unfreeze_arm`."""
+        """Stop sending traffic to an arm of this bandit, at every member, until `unfreeze_arm`."""
         self._change(lambda: self._bandits.set_frozen(self.name, arm, is_frozen=True))
 
     @plain_arguments
@@ -96,19 +96,19 @@ class NamedBandit:
         self._change(lambda: self._bandits.set_control_arm(self.name, control_arm))
 
     def lift(self) -> None:
-        """Turn this bandit's kill switch off, here and at every member."""
+        """Turn this bandit's kill switch off, at every member."""
         self._change(lambda: self._bandits.set_control_arm(self.name, None))
 
     def statistics(self, segment: str = "") -> SegmentStatistics:
-        """Return what is known about a segment: all its arms, with rewards in the range of this bandit."""
+        """Return what is known about a segment: all its arms, with rewards in this bandit's range."""
         machine, segment = self._member.machine, _text(segment)
         return self._member.on_loop(lambda: segment_of(machine.agent, machine.bandits, self.name, segment))
 
     def verdict(self, segment: str = "") -> Verdict | None:
-        """Return who leads in a segment, how sure that is, and what stopping would cost; `None` if nothing is known.
+        """Return which arm leads in a segment, how sure that is and what stopping now would cost; `None` if unknown.
 
-        It is computed on the caller's thread, which takes some milliseconds for sixteen arms. It is in the range of
-        this bandit's rewards, in words and in figures.
+        Computed on your thread, in a few milliseconds for sixteen arms. Words and figures are in the range of this
+        bandit's rewards.
         """
         verdict = self.judged(segment)[1].verdict
         return None if verdict is None else verdict.in_range(self._bandits.declared[self.name].bandit.rewards)

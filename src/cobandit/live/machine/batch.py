@@ -26,15 +26,15 @@ class Batch(msgspec.Struct, frozen=True, array_like=True):
     rewards_kept: tuple[tuple[str, str, float], ...] = ()
     """Rewards for other members: the member, the token, the reward."""
     rewards_gone: tuple[tuple[str, str], ...] = ()
-    """The rewards for other members that have arrived: the member, the token."""
+    """Which of those have arrived: the member, the token."""
     trusted_since: int | None = None
-    """The first start whose decisions may still be rewarded, if others had seen what this journal had forgotten."""
+    """Set if others had seen what this journal had forgotten: the first start whose decisions may still be rewarded."""
     lived: float | None = None
     """How many seconds the member has run, over all its starts."""
     pens: tuple[Pen, ...] = ()
-    """The changed entries of a relay's book of pens (`cobandit.core.pens`)."""
+    """What a relay's book now says about pens that it lends (`cobandit.core.pens`)."""
     pens_gone: tuple[str, ...] = ()
-    """The pens that have left the book."""
+    """Which pens are no longer in the book."""
 
 
 class NodeState(msgspec.Struct, frozen=True, array_like=True):
@@ -43,11 +43,11 @@ class NodeState(msgspec.Struct, frozen=True, array_like=True):
     agent: bytes
     """`cobandit.codec.encode_snapshot`."""
     run: int
-    """The number of this start. Later ones have higher numbers (`cobandit.live.store.restoring.fresh_run`)."""
+    """The number of this start; later starts have higher numbers (`cobandit.live.store.restoring.fresh_run`)."""
     secret: bytes
     """The key that signs its decisions."""
     is_clean: bool
-    """Whether it was stopped after this, with everything written to disk."""
+    """Whether it stopped cleanly after this, with everything written to disk."""
     settings: tuple[Setting, ...] = ()
     rewards: tuple[tuple[str, str, float], ...] = ()
     open_decisions: OpenDecisionsState = OpenDecisionsState()
@@ -57,7 +57,7 @@ class NodeState(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Mail(NamedTuple):
-    """A reward that another process has left for this one."""
+    """A reward left by another process."""
 
     number: int
     token: str

@@ -107,6 +107,6 @@ def serve_metrics(member: Member, address: str) -> MetricsServer:
         address: Where to listen, `host:port`; port 0 picks a free one, which is the server's `port`.
 
     Raises:
-        LocalError: The address is invalid, or taken.
+        LocalError: The address is invalid or taken.
     """
     return MetricsServer(member, address)

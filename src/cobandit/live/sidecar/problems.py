@@ -107,4 +107,4 @@ async def failed(_: Request, error: Exception) -> Response:
     """Answer a request that met a bug of ours. The details go to the log, not to the client."""
     del error
     detail = "the sidecar failed at this request, which is a bug of cobandit: whoever runs it finds it in its log"
-    return answer(Refusal(500, detail, {"Connection": "close"}))  # as the server does: send no more on it
+    return answer(Refusal(500, detail, {"Connection": "close"}))  # as the server does, so nobody must send more on it

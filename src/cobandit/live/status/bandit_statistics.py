@@ -26,9 +26,9 @@ class BanditStatistics(msgspec.Struct, frozen=True):
     name: _Name
     arms: tuple[_Name, ...]
     segments: int
-    """How many segments there are here."""
+    """The number of segments at this member."""
     observations: int
-    """How many observations this member knows, inside the window."""
+    """All observations that this member knows, inside the window."""
     own_observations: int
     rewards: tuple[float, float]
     """The smallest and the largest reward."""
@@ -38,13 +38,13 @@ class BanditStatistics(msgspec.Struct, frozen=True):
     """The arm of its kill switch, or of the fleet's, if one is on."""
     frozen: tuple[_Name, ...] = ()
     lift: Lift | None = None
-    """How much more it brings than its hold-out, over all segments; `None` if it has none."""
+    """How much more it brings than its hold-out, over all segments; `None` if it has no hold-out."""
     guardrail: GuardrailStatistics | None = None
-    """The standing of its arms in the second metric, over all segments; `None` if none is watched."""
+    """How its arms do on the guardrail's metric, over all segments; `None` if there is no guardrail."""
     verdict: Verdict | None = None
-    """Who leads in the segment with the most data; `None` if there is none. Figures are shares of the range."""
+    """Which arm leads in the best-known segment; `None` if nothing is known. Figures are fractions of the range."""
     judged_segment: str = ""
-    """The name of that segment."""
+    """That segment."""
 
 
 class SegmentArm(msgspec.Struct, frozen=True):

@@ -18,11 +18,9 @@ class FleetArm(msgspec.Struct, frozen=True):
 
     arm: str
     observations: int
-    """The least number there can be: what the members that answered observed, or what one of them knows if that is
-    more."""
+    """At least this many exist: what the answering members observed, or what one of them knows if that is more."""
     share: float
-    """The share of all own observations of the members that answered; in a fleet with leaves, of all known
-    observations."""
+    """Share of what the answering members observed themselves; in a fleet with leaves, of everything known."""
     mean: float | None
     low: float | None
     high: float | None
@@ -30,34 +28,34 @@ class FleetArm(msgspec.Struct, frozen=True):
     frozen_at: int
     """At how many members it gets no traffic."""
     offered_at: int
-    """At how many members it may be chosen."""
+    """How many members may choose it."""
     p_best: float | None = None
-    """How likely it is the best of the arms on offer, according to the same member."""
+    """The probability that it is the best of the arms on offer, according to the same member."""
 
 
 class Fleet(msgspec.Struct, frozen=True):
-    """All members that answered."""
+    """A whole fleet: every member that answered."""
 
     group: str
     members: tuple[Statistics, ...]
     """Ordered by name."""
     silent: tuple[str, ...]
-    """The members that did not answer, although some member takes them to be present."""
+    """Members that did not answer although another member believes they are present."""
 
     @property
     def decisions(self) -> int:
-        """The decisions of all members, each since its start."""
+        """Decisions of all members, each since its start."""
         return sum(member.decisions for member in self.members)
 
     @property
     def observations(self) -> int:
-        """All known observations of all arms, including those of members that did not answer."""
+        """All known observations, of all arms, including those of members that did not answer."""
         plain = sum(arm.observations for arm in self.arms())
         return plain + sum(bandit.observations for bandit in self.bandits)
 
     @property
     def bandits(self) -> list[BanditStatistics]:
-        """The named bandits, each as the member that knows most about it sees it, with arms frozen anywhere."""
+        """The named bandits, each as seen by the member that knows most about it, with arms frozen at any member."""
         said: dict[str, BanditStatistics] = {}
         for member in self.members:
             for one in member.bandits:
@@ -67,7 +65,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def own_observations(self) -> int:
-        """The own observations of the members that answered. Fewer than all if a member is away."""
+        """Observations made by the members that answered: fewer than all if a member is away."""
         return sum(member.own_observations for member in self.members)
 
     @property
@@ -77,7 +75,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def leaves(self) -> list[PeerStatistics]:
-        """The leaves, by name, each as seen by the relay that heard it last. They do not answer for themselves."""
+        """The leaves, ordered by name, each as seen by the relay that heard it last. They do not answer themselves."""
         seen: dict[str, PeerStatistics] = {}
         for member in self.members:
             for peer in member.peers:
@@ -87,7 +85,7 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def gone(self) -> tuple[int, int]:
-        """How many names are gone, and how many of their observations are known, at the member that knows most.
+        """How many names are gone, and how many of their observations the best-informed member knows.
 
         Leaves of another relay are not gone, even if they have no link with a member that knows their observations.
         """
@@ -96,29 +94,29 @@ class Fleet(msgspec.Struct, frozen=True):
 
     @property
     def verdict(self) -> Verdict | None:
-        """Who leads, how sure that is, and what stopping now would cost, as seen by the member that knows most."""
+        """Which arm leads, how sure that is, and what stopping now would cost: from the best-informed member."""
         said = (member.verdict for member in self.members if member.verdict is not None)
         return max(said, key=lambda verdict: verdict.observations, default=None)
 
     @property
     def lift(self) -> Lift | None:
-        """How much more the bandit brings than the hold-out, as seen by the member that knows most about it."""
+        """How much more the bandit brings than the hold-out, according to the best-informed member."""
         said = (member.lift for member in self.members if member.lift is not None)
         return max(said, key=lambda lift: (lift.held_out, lift.observations), default=None)
 
     @property
     def guardrail(self) -> GuardrailStatistics | None:
-        """The standing of the arms in the second metric, as seen by the member that knows the most reports."""
+        """How the arms do on the guardrail's metric, according to the member that knows most reports."""
         said = (member.guardrail for member in self.members if member.guardrail is not None)
         return max(said, key=lambda one: sum(arm.reports for arm in one.arms), default=None)
 
     @property
     def troubles(self) -> list[tuple[str, str]]:
-        """What does not work, with the member concerned."""
+        """What does not work, and at which member."""
         return [(member.name, trouble) for member in self.members for trouble in member.troubles]
 
     def missing(self, member: Statistics) -> int:
-        """Return how many of the group's observations of a member's arms the member does not know yet."""
+        """Return how many of the group's observations a member does not know yet, of the arms that it has."""
         return missing(
             member,
             {arm.arm: arm.observations for arm in self.arms()},
@@ -126,7 +124,7 @@ class Fleet(msgspec.Struct, frozen=True):
         )
 
     def arms(self) -> list[FleetArm]:
-        """Return all arms of all members."""
+        """Return every arm that any member has."""
         views: dict[str, list[ArmStatistics]] = {}
         for member in self.members:
             for arm in member.arms:
@@ -172,12 +170,12 @@ def _fuller(one: BanditStatistics, other: BanditStatistics) -> BanditStatistics:
 
 
 def fleet_of(group: str, members: Iterable[Statistics], asked: Collection[str] | None = None) -> Fleet:
-    """Combine what members said.
+    """Combine the members' answers.
 
     Args:
         group: The group.
-        members: The statistics of each.
-        asked: The members that were asked; by default all that some member takes to be present.
+        members: What each member says about itself.
+        asked: Which members were asked; by default all that some member believes to be present.
     """
     answered = {member.name: member for member in sorted(members, key=lambda member: member.name)}
     if asked is None:

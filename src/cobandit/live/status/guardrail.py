@@ -30,7 +30,7 @@ _Unit = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
 class GuardrailTerms(NamedTuple):
-    """The metric to watch, and its limit."""
+    """The metric that is watched, and its limit."""
 
     metric: str
     limit: float
@@ -41,7 +41,7 @@ class ArmGuardrail(msgspec.Struct, frozen=True):
 
     arm: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
     reports: Annotated[int, Meta(ge=0, le=2**53)]
-    """How many reports of the whole fleet are known."""
+    """The number of known reports, from the whole fleet."""
     mean: _Unit
     is_violated: bool
 
@@ -52,7 +52,7 @@ class GuardrailStatistics(msgspec.Struct, frozen=True):
     metric: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
     limit: _Unit
     arms: Annotated[tuple[ArmGuardrail, ...], Meta(max_length=MOST_ARMS)]
-    """The arms with reports."""
+    """The arms that have reports."""
 
 
 def checked_guardrail(given: object) -> GuardrailTerms | None:

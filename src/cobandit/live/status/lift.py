@@ -26,11 +26,11 @@ class Lift(msgspec.Struct, frozen=True):
     """What the bandit brings more than the hold-out, as far as a member knows."""
 
     observations: _Count
-    """The number of rewards for the bandit's decisions."""
+    """The number of rewards of the bandit's decisions."""
     mean: _Reward | None
-    """In the range of the bandit's rewards, like all fields below."""
+    """In the range of the bandit's rewards, like everything that follows."""
     held_out: _Count
-    """The number of rewards for held-out decisions."""
+    """The number of rewards of held-out decisions."""
     held_out_mean: _Reward | None
     lift: _Reward | None
     """The difference of the means; `None` if one of them is unknown."""

@@ -32,7 +32,7 @@ class Measured(Protocol):
 
 
 class MemberCollector(Collector):
-    """Turns the statistics of members into metrics. Register it with your program's registry.
+    """Turns members' statistics into metrics. Register it with your program's metrics registry.
 
     >>> from prometheus_client import CollectorRegistry
     >>> import cobandit
@@ -47,7 +47,7 @@ class MemberCollector(Collector):
         self._members = members
 
     def describe(self) -> Iterable[Metric]:
-        """Describe nothing, so that registering does not scrape."""
+        """Describe nothing in advance, so that registering does not scrape."""
         return ()
 
     def collect(self) -> Iterator[Metric]:

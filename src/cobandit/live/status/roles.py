@@ -7,7 +7,7 @@ class Role(StrEnum):
     """What a member does for others."""
 
     MEMBER = "member"
-    """It talks to all members, and sends its own observations."""
+    """It talks to all members, and shares what it observed itself."""
     RELAY = "relay"
     """It passes on observations of others."""
     LEAF = "leaf"

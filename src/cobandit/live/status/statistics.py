@@ -51,7 +51,7 @@ class ArmStatistics(msgspec.Struct, frozen=True):
     observations: Count
     """All known observations, own and received."""
     own_observations: Count
-    """This member's own observations, over all starts."""
+    """This member's own observations, from all its starts."""
     mean: Unit | None
     low: Unit | None
     high: Unit | None
@@ -64,7 +64,7 @@ class ArmStatistics(msgspec.Struct, frozen=True):
     p_best: Unit | None = None
     """How likely it is the best of the arms on offer; `None` if it is not on offer, or nothing is known."""
     propensity: Unit | None = None
-    """How likely the next decision draws it; `None` if the policy names one arm and does not draw."""
+    """The probability that the next decision draws it; `None` if the policy picks one arm instead of drawing."""
 
 
 class PeerStatistics(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ class PeerStatistics(msgspec.Struct, frozen=True):
 
     name: Name
     is_present: bool
-    """Whether it has not said farewell."""
+    """Whether it is here: it has not said that it is leaving."""
     common_arms: Count
     heard_s: Seconds | None
     """Seconds since it was last heard; `None` for never."""
@@ -81,19 +81,19 @@ class PeerStatistics(msgspec.Struct, frozen=True):
     repetitions: Count
     """How often the last share has been repeated so far."""
     held: Count
-    """How many of its observations from its present start are known here."""
+    """How many of its observations from its current start are known here."""
     lacks: Count
-    """How many of this member's observations from this start it has not acknowledged."""
+    """How many of this member's observations from the current start it has not acknowledged."""
     incarnation: Count | None = None
-    """Its incarnation, as far as it is known. It changes when the peer restarts and may have forgotten something."""
+    """The number of its start, as far as known. It changes when the peer restarts and may have forgotten something."""
     wire_version: Count = WIRE_VERSION
     """The version in which this member writes to it: the newest that both read, once the peer has said hello."""
     role: Role = Role.MEMBER
     """The role that it claims."""
     observations: Count = 0
-    """How many of its observations are known here, over all its starts."""
+    """How many of its observations are known here, from all its starts."""
     lacks_settings: bool = False
-    """Whether it has not confirmed that it has the settings known here."""
+    """Whether it has yet to confirm the settings known here."""
 
 
 KINDS = ("shares", "repetitions", "acknowledgements", "notices", "letters")
@@ -108,9 +108,9 @@ class Communication(msgspec.Struct, frozen=True):
     acknowledgements: Count = 0
     notices: Count = 0
     letters: Count = 0
-    """Control messages. The field keeps its original name, which is used on the wire and in metrics."""
+    """Control messages. The field keeps its original name, which is on the wire and in metrics."""
     lost: Count = 0
-    """Packets that the transport could not take."""
+    """Sent, but not accepted by the transport."""
     bytes_sent: Count = 0
     received: Count = 0
     bytes_received: Count = 0
@@ -127,14 +127,14 @@ class Statistics(msgspec.Struct, frozen=True):
     name: Name
     group: Name
     at: Seconds
-    """When these were created, in seconds since 1970."""
+    """When these statistics were taken, in seconds since 1970."""
     uptime_s: Seconds
     incarnation: Count
     policy: Text
     decisions: Count
-    """Decisions since the member started."""
+    """Decisions made since the member started."""
     own_observations: Count
-    """Counted rewards for this member's own decisions, over all starts."""
+    """Counted rewards of this member's own decisions, from all its starts."""
     observations: Count
     """All observations that this member knows."""
     open_decisions: Count
@@ -150,47 +150,47 @@ class Statistics(msgspec.Struct, frozen=True):
     """What does not work now, in words for the person who must act."""
     synced_batches: Count
     observed: Count = 0
-    """Rewards for this member's own decisions that were counted since it started."""
+    """Rewards of this member's own decisions counted since the member started."""
     immediate: Count = 0
     """Shares that immediate broadcast would have sent for those: one to each present member that has the arm."""
     rewards_waiting: Count = 0
     """Rewards for other members' decisions that wait here until those members take them."""
     rewards_brought: Count = 0
-    """Rewards for others that were delivered since the start. The member that decided counts those that it can."""
+    """Such rewards delivered since the start: the member that decided counts those it can."""
     rewards_given_up: Count = 0
-    """Rewards for others that were given up since the start because their member did not return. They count nowhere."""
+    """Such rewards given up since the start because their member did not come back: they count nowhere."""
     latest_setting: Count = 0
-    """The stamp of the latest known setting of a control, in milliseconds since 1970."""
+    """The timestamp of the latest control setting it has heard of, in milliseconds since 1970."""
     settings_from: Name | None = None
-    """The first member to send its settings since the start; `None` if none has, so that it uses its own state."""
+    """The member that first told it the settings since its start; `None` if it still uses its own state."""
     is_superseded: bool = False
-    """Whether a newer start of this member runs elsewhere. This one then decides, but does not share."""
+    """Whether a newer start of this member runs elsewhere: this one then decides but does not share."""
     certificate_s: Seconds | None = None
-    """How many seconds the certificate that proves its name remains valid; `None` if it has none."""
+    """Seconds until the certificate that proves its name expires; `None` if it has none."""
     trust_number: Count | None = None
-    """The number of the group's trust file that it uses; `None` if it has none."""
+    """The number of the group's trust file in use; `None` if it has none."""
     gone: Count = 0
-    """How many names are gone: they said farewell, were silent for long, or are known only from others."""
+    """How many names are gone: they said farewell, have long been silent, or are known only from others."""
     gone_observations: Count = 0
     """How many observations of theirs are known here. They count."""
     gone_names: Annotated[tuple[Name, ...], Meta(max_length=MOST_TEXTS)] = ()
-    """The most recently gone of them: at most 100."""
+    """The most recent of those names, at most 100."""
     version: Text = ""
-    """The version of cobandit at this member."""
+    """This member's version of cobandit."""
     role: Role = Role.MEMBER
-    """Its role in its group."""
+    """Its role in the group."""
     homes: Annotated[tuple[Name, ...], Meta(max_length=MOST_PEERS)] = ()
-    """For a leaf: the relays that it talks to, and that answer."""
+    """For a leaf: the relays that it talks to and that answer."""
     rewards_handed_on: Count = 0
-    """Rewards for other members' decisions that relays took over since the start, to deliver them."""
+    """Rewards for other members' decisions that relays have taken over since the start, to deliver them."""
     bandits: Annotated[tuple[BanditStatistics, ...], Meta(max_length=MAX_BANDITS)] = ()
     """The named bandits that it serves."""
     verdict: Verdict | None = None
     """Who leads, how sure that is, and what stopping now would cost; `None` if nothing is known."""
     lift: Lift | None = None
-    """How much more the bandit brings than the hold-out; `None` if there is none."""
+    """How much more the bandit brings than the hold-out; `None` if there is no hold-out."""
     guardrail: GuardrailStatistics | None = None
-    """The standing of the arms in the second metric; `None` if none is watched."""
+    """How the arms do on the guardrail's metric; `None` if there is no guardrail."""
 
     @property
     def started_at(self) -> float:

@@ -27,21 +27,21 @@ class Verdict(msgspec.Struct, frozen=True):
     """What can be said of a bandit now."""
 
     leader: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
-    """The arm with the highest mean after two standard deviations are subtracted from each."""
+    """The arm with the highest lower bound: its mean minus two standard deviations."""
     p_best: _Unit
     """How likely the leader is the best of the arms on offer."""
     mean: _Unit
     """The leader's mean, given what is known about it."""
     loss: _Unit
-    """The expected loss per decision if the leader were always chosen from now on."""
+    """The expected loss per decision if you stayed with the leader from now on."""
     is_converged: bool
     """Whether that loss is at most 1 % of the leader's mean."""
     observations: Annotated[int, Meta(ge=0)]
-    """How many observations were known at that time."""
+    """How many observations were known at the time."""
     is_of_policy: bool
-    """Whether it is based on the policy's own posteriors rather than on those from tallies."""
+    """Whether this uses the policy's own posteriors; otherwise it uses posteriors computed from the tallies."""
     text: Annotated[str, Meta(max_length=2000)]
-    """The whole verdict in words."""
+    """The verdict in words."""
 
     def in_range(self, rewards: tuple[float, float]) -> "Verdict":
         """Return it with mean and loss in a range of rewards. Here they are shares of that range."""

@@ -27,20 +27,20 @@ class LogEntry(msgspec.Struct, frozen=True, rename=_IN_JSON):
     """When it was made, in seconds since 1970."""
     arm: str
     propensity: float | None
-    """How likely the arm was when it was chosen; `None` if the policy draws at random and does not report odds."""
+    """The probability of the arm when it was chosen; `None` if the policy draws at random without giving it."""
     subject: str | None
     reward: float | None = None
     """The reward in the range of its bandit, as it was counted: rounded to the quantum. `None` if there is none (yet).
     """
     rewarded_at: float | None = None
     is_expired: bool = False
-    """Whether it was given up. The reward, if any, is then the default."""
+    """Whether the decision expired: the reward, if any, is then the default."""
     id: str = ""
-    """The id under which it can be rewarded (`cobandit reward`)."""
+    """The id to reward it with (`cobandit reward`)."""
     is_held_out: bool = False
-    """Whether it belongs to the hold-out: chosen evenly from the arms on offer, and not learned from."""
+    """Whether the decision belongs to the hold-out: drawn evenly over the arms on offer, and not learned from."""
     bandit: str = ""
-    """Its bandit in a fleet; empty in a group with one bandit."""
+    """The bandit of a fleet; empty in a group with one bandit."""
     segment: str = ""
 
     def to_json(self) -> bytes:

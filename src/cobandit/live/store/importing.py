@@ -24,16 +24,16 @@ imported."""
 def snapshot_of(
     counts: Mapping[Arm, int], sums: Mapping[Arm, float], *, source: str, quantum: float = MILLIONTH
 ) -> bytes:
-    """Return another system's counters as a snapshot for `cobandit.join` and `cobandit.connect` to start from.
+    """Turn another system's counts into a snapshot for `cobandit.join` and `cobandit.connect` to start from.
 
-    Give the same snapshot to every member. Members send each other only their own observations, so a member that starts
-    without it never receives it.
+    Give the same snapshot to every member. Members tell each other only what they observed themselves, so a member that
+    starts without the snapshot never hears of it.
 
     Args:
-        counts: The number of observations of each arm. Include every arm that members should have, even with 0.
-        sums: The sum of each arm's rewards, each in [0, 1].
-        source: A name for the counters, which no member may have.
-        quantum: The members' quantum, the smallest step of a reward.
+        counts: The number of observations of each arm. Include every arm that the members will have; 0 is allowed.
+        sums: The sum of the rewards of each arm, each reward in [0, 1].
+        source: A name for the counters. No member may have this name.
+        quantum: The smallest step of a reward, as configured for the members.
 
     Raises:
         LocalError: The counts and sums cannot be those of rewards in [0, 1].

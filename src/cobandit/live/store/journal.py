@@ -14,24 +14,24 @@ from cobandit.values.errors import NotNowError
 
 
 class JournalError(NotNowError):
-    """The disk does not accept data: it is full, read-only, or gone. Nothing of the batch was kept."""
+    """The disk refused a write: it is full, read-only or gone. No part of the batch was kept."""
 
 
 class Stored(NamedTuple):
-    """What a start finds in the journal."""
+    """What a journal holds at a start."""
 
     state: NodeState | None
     batches: list[Batch]
 
 
 class Journal(ABC):
-    """Keeps a member's state. Its methods block, and are never called by two threads at once."""
+    """Keeps what a member must not forget. Its methods block and are never called by two threads at once."""
 
     is_durable = True
-    """Whether writing takes so long that it must happen outside the event loop."""
+    """Whether writing is slow enough to be done off the event loop."""
 
     name: str = "the state"
-    """Its name in errors."""
+    """Its name in error messages."""
 
     damage: str | None = None
     """What was wrong when it was opened, and what has been missing since, in words for the operator."""
@@ -49,7 +49,7 @@ class Journal(ABC):
 
     @abstractmethod
     def write(self, batches: Sequence[Batch], mail_done: Sequence[int] = ()) -> None:
-        """Keep these batches, all or none, and drop this mail. When it returns, they survive a power failure.
+        """Keep these batches, all or none, and drop this mail. Once it returns, they survive a power failure.
 
         Raises:
             JournalError: Nothing was kept.
@@ -57,10 +57,10 @@ class Journal(ABC):
 
     @abstractmethod
     def replace(self, state: NodeState) -> None:
-        """Replace the snapshot. Earlier batches are only history from now on.
+        """Replace the snapshot with this one. Earlier batches are only history from now on.
 
         Raises:
-            JournalError: Nothing has changed.
+            JournalError: Nothing changed.
         """
 
     @abstractmethod
@@ -69,14 +69,14 @@ class Journal(ABC):
 
     @abstractmethod
     def history(self) -> Iterator[Batch]:
-        """Yield the remaining batches with decisions or rewards, including those from before the snapshot.
+        """Return the batches with decisions or rewards that are still there, including those before the snapshot.
 
-        Used for the log of decisions. There may be other batches among them.
+        For the log of decisions. Other batches may be among them.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Close it, so that another process may open it."""
+        """Release it, so that another process may open it."""
 
 
 MOST_BATCHES_IN_MEMORY = 10_000
@@ -86,7 +86,7 @@ class MemoryJournal(Journal):
     """Keeps everything until the process ends. For members that may forget, and for tests.
 
     Args:
-        log_limit: Maximum number of batches in the log of decisions.
+        log_limit: The most batches that the log of decisions keeps.
         is_read_again: Whether a later start may read it. If not, it keeps only the log.
     """
 
@@ -99,7 +99,7 @@ class MemoryJournal(Journal):
         self._history: list[bytes] = []
 
     def take(self, stored: Stored) -> None:
-        """Take the content of another journal."""
+        """Take over the content of another journal."""
         if stored.state is not None:
             self.replace(stored.state)
         self.write(stored.batches)

@@ -17,27 +17,27 @@ from cobandit.live.status.roles import Role
 from cobandit.values.errors import LocalError
 
 LARGEST_FRAME = 4 * 2**20
-"""Bytes. No transport has to carry more. A transport with a smaller limit says so in its `largest_frame`."""
+"""In bytes. No transport has to carry more. A transport with a smaller limit sets its own `largest_frame`."""
 
 
 class Inbox(Protocol):
-    """The callbacks from a transport to its member. None of them ever raises or blocks."""
+    """What a transport reports to the member it works for. None of these methods raises or blocks."""
 
     def frame(self, frame: bytes, sender: str | None) -> None:
-        """Take a frame. The sender is a name that the transport has proved, or `None` if it cannot prove names."""
+        """Take a frame. The sender is a name that the transport has proved, or `None` if it proves no names."""
 
     def reachable(self, peer: str | None) -> None:
         """Note that this member can now reach others: this peer, or (`None`) all that hear an announcement.
 
-        Called whenever a connection is made, including each reconnection, so that the member can announce itself.
+        Called for every new connection, including reconnections, so that the member can say that it is here.
         """
 
     def refused(self, reason: Refusal, sender: str | None, host: str | None = None) -> None:
         """Count something that the transport refused.
 
         Args:
-            reason: The reason.
-            sender: The sender's name as claimed, if any.
+            reason: Why it was refused.
+            sender: The claimed sender, if any.
             host: Where it came from, if known. On some networks this can be forged.
         """
 
@@ -76,28 +76,28 @@ class Transport(ABC):
 
     @property
     def is_connecting(self) -> bool:
-        """Whether no member can be reached yet, because a server has not been."""
+        """Whether no member can be reached yet, because a server has not been reached."""
         return False
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is certain that no member is present that this one talks to. Most networks cannot tell."""
+        """Whether it is certain that no member that this one talks to is here. Most networks cannot tell."""
         return False
 
     @abstractmethod
     async def open(self, name: str, group: str, inbox: Inbox) -> None:
         """Begin to carry frames for this member.
 
-        Returns soon, even if no member can be reached. It then keeps trying, and reports this with `Inbox.trouble`.
+        Returns soon, even if no member can be reached: it then keeps trying and says so with `Inbox.trouble`.
 
         Raises:
             LocalError: Something on this side is wrong, so that retrying cannot help: a port that is taken, a
-                certificate that does not fit.
+                certificate that does not match.
         """
 
     @abstractmethod
     def send(self, receiver: str, frame: bytes) -> bool:
-        """Send a frame to one member. Never blocks. Return whether it is on its way; otherwise it is lost.
+        """Send a frame to one member. Never blocks. Returns whether it is on its way; otherwise it is lost.
 
         Raises:
             LocalError: The frame is larger than `largest_frame`.
@@ -105,7 +105,7 @@ class Transport(ABC):
 
     @abstractmethod
     def announce(self, frame: bytes) -> None:
-        """Send a frame to every reachable member, known or not, except this one.
+        """Send a frame to every other member that can be reached, known or not.
 
         Raises:
             LocalError: The frame is larger than `largest_frame`.
@@ -113,10 +113,10 @@ class Transport(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Deliver what was sent, as far as that is quick, and stop. Does nothing if it is closed already."""
+        """Deliver what was sent, as far as possible without a long wait, and stop. Harmless if already closed."""
 
     def may_relay(self, sender: str) -> bool | None:
-        """Return whether the last proof of this sender's name allows it to pass on observations of others.
+        """Return whether the latest proof of this sender's name allows it to pass on what others observed.
 
         `None` where names are not proved. A sender that has proved nothing yet may not.
         """
@@ -124,9 +124,9 @@ class Transport(ABC):
         return None
 
     def veil(self, receiver: str, about: bytes, secret: bytes) -> bytes | None:
-        """Return a short secret so that only its receiver can read it in a frame; `None` if others cannot read frames.
+        """Encrypt a short secret so that only a member can read it in a frame; `None` if others cannot read frames.
 
-        Also `None` where nothing is proved, because members then share no key that others do not have.
+        Also `None` where nothing is proved: members then share nothing that others do not have.
 
         Raises:
             NotNowError: The receiver is not known at present.
@@ -135,30 +135,30 @@ class Transport(ABC):
         return None
 
     def unveil(self, sender: str, about: bytes, said: bytes) -> bytes | None:
-        """Return what a sender veiled for this member; `None` if it is unreadable, or the context differs."""
+        """Decrypt what a sender has veiled for this member; `None` if it is unreadable or about something else."""
         del sender, about, said
         return None
 
     def seek(self, places: Sequence[str]) -> None:
-        """Stay in touch with the members at these places, and no others. Used by a leaf when its homes change.
+        """Stay in touch with the members at these places and no others. Called for a leaf when its homes change.
 
         Does nothing where a server carries frames to names.
         """
         del places
 
     def place_of(self, peer: str) -> str:
-        """Return where a peer was found: the address that was dialled, or its name if there is no address."""
+        """Return where a peer was found: the address that was dialled, or its name if there is nothing else."""
         return peer
 
     def refresh(self) -> Reread:
-        """Read changed files that prove names again, and return the result.
+        """Reread the credential files that have changed, and return the result.
 
-        What can no longer be believed is refused from now on, and connections based on it end.
+        Credentials that are no longer trusted are refused from now on, and connections made with them end.
         """
         return Reread()
 
     def check_size(self, frame: bytes) -> None:
-        """Refuse a frame that is too large for this transport."""
+        """Raise if a frame is too large for this transport."""
         if len(frame) > self.largest_frame:
             raise LocalError(
                 f"a frame of {len(frame)} bytes is more than this transport carries ({self.largest_frame}): "
